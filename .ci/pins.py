@@ -1,0 +1,86 @@
+"""Works requirements.txt out anew: what pip chooses on each supported Python, in one file.
+
+A version that is the same everywhere is one plain line; where Pythons differ, each line says for
+which it is. Needs every supported Python on the machine.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from server.play import pythons  # noqa: E402  found by the line above
+
+EXTRAS = "local,tokens,test,dev"
+HEADER = """\
+# Exact versions of everything the game, its extras and its tests need, for every Python we support.
+# Made by `make pins` from the ranges in setup.cfg; do not edit by hand.
+"""
+# Runs only where it has a ready-made build; the condition is setup.cfg's.
+BOUND_TO_MACHINES = {"xllamacpp": 'platform_machine in "x86_64 aarch64 arm64 AMD64"'}
+
+
+def main() -> int:
+    """Write requirements.txt; return the exit code."""
+    found = pythons.find_all()
+    absent = [name for name in pythons.supported_names() if name not in found]
+    if absent:
+        print(f"Working out the pins needs Python {', '.join(absent)} too.", file=sys.stderr)
+        return 1
+    chosen = {}
+    for version, interpreter in found.items():
+        print(f"Python {version}: installing", flush=True)
+        chosen[version] = resolve(interpreter)
+    (ROOT / "requirements.txt").write_text(HEADER + merge(chosen), encoding="utf-8")
+    return 0
+
+
+def resolve(interpreter: str) -> dict[str, str]:
+    """Return what pip installs for the project on a Python: name to version."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.check_call([interpreter, "-m", "venv", folder])
+        pip = [f"{folder}/bin/python", "-m", "pip", "--disable-pip-version-check"]
+        subprocess.check_call([*pip, "install", "--quiet", f"{ROOT}[{EXTRAS}]"])
+        frozen = subprocess.check_output([*pip, "freeze", "--exclude", "evennia-ai"], text=True)
+    pairs = (line.split("==") for line in frozen.splitlines() if "==" in line)
+    return {name: version for name, version in pairs}
+
+
+def merge(chosen: dict[str, dict[str, str]]) -> str:
+    """Return the lines that pin, for each Python, what was chosen on it.
+
+    Args:
+        chosen: Python's version to package's name to package's version.
+    """
+    lines = []
+    for name in sorted({name for pins in chosen.values() for name in pins}, key=str.lower):
+        by_version: dict[str, list[str]] = {}
+        for python, pins in chosen.items():
+            if name in pins:
+                by_version.setdefault(pins[name], []).append(python)
+        for version, wanted_by in by_version.items():
+            conditions = [condition(wanted_by, list(chosen)), BOUND_TO_MACHINES.get(name, "")]
+            marker = " and ".join(filter(None, conditions))
+            lines.append(f"{name}=={version}" + (f" ; {marker}" if marker else ""))
+    return "\n".join(lines) + "\n"
+
+
+def condition(wanted_by: list[str], every: list[str]) -> str:
+    """Return the marker that is true on some of the Pythons, all sorted by age: "" for all."""
+    if wanted_by == every:
+        return ""
+    if wanted_by == every[-len(wanted_by) :]:
+        return f'python_version >= "{wanted_by[0]}"'
+    if wanted_by == every[: len(wanted_by)]:
+        return f'python_version < "{every[len(wanted_by)]}"'
+    either = " or ".join(f'python_version == "{name}"' for name in wanted_by)
+    return f"({either})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,189 @@
+"""Checks and tests, each run in an environment made for it: what `make test` and its like call.
+
+Usage: python .ci/suite.py STEP...        one Python: the one that runs this
+       python .ci/suite.py everywhere     every supported Python of this machine
+
+Steps are lint, types, floors, tests, core, format, bench, and `all` for the first four.
+An environment is kept under .venvs/ and filled anew only when the pins have changed. Whatever a
+step leaves running is named and ended.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from server.play import brain, environment, processes, pythons  # noqa: E402  found by the line above
+from server.play.layout import PlayError  # noqa: E402
+from server.play.report import Report  # noqa: E402
+
+STEPS = {
+    "lint": (("ruff", "check", "."), ("ruff", "format", "--check", ".")),
+    "types": (("mypy",),),
+    "floors": (("importlinter.cli", "lint"),),
+    "tests": (("pytest", "-n", "2", "--dist", "loadgroup"),),
+    "core": (("pytest", "-q", "tests/core", "tests/resilience", "tests/engine"),),
+    "format": (("ruff", "check", "--fix", "--quiet", "."), ("ruff", "format", ".")),
+    "bench": (("benchmarks.replies",),),
+}
+ALL = ("lint", "types", "floors", "tests")
+# Every process of a run carries this variable, by which it is found again.
+RUN_MARK = "EVENNIA_AI_SUITE_RUN"
+
+
+@dataclass
+class Tally:
+    """How many tests passed, failed and were skipped, and which checks found something."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    broken: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Count another tally in."""
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.broken += other.broken
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failed and not self.broken
+
+    def __str__(self) -> str:
+        failed = self.failed + len(self.broken)
+        return f"{self.passed} passed, {failed} failed, {self.skipped} skipped"
+
+
+def main(arguments: list[str]) -> int:
+    """Run what was asked for and print the sum; return the exit code."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    os.environ[RUN_MARK] = f"{os.getpid()}"
+    try:
+        if arguments == ["everywhere"]:
+            return run_everywhere()
+        return run_here([step for name in arguments for step in (ALL if name == "all" else (name,))])
+    except PlayError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+    finally:
+        sweep()
+
+
+def run_here(steps: list[str]) -> int:
+    """Run steps on the Python that runs this."""
+    unknown = [step for step in steps if step not in STEPS]
+    if unknown or not steps:
+        print(f"Say one or more of: all, everywhere, {', '.join(STEPS)}.", file=sys.stderr)
+        return 2
+    version = ".".join(str(part) for part in sys.version_info[:2])
+    if not pythons.is_supported(sys.version_info):
+        raise PlayError(pythons.refusal(sys.version_info, sys.executable))
+    tally = run_steps(version, environment.base_interpreter(), steps)
+    return close({version: tally}) if "tests" in steps else int(not tally.is_good)
+
+
+def run_everywhere() -> int:
+    """Run everything on each supported Python there is."""
+    found = pythons.find_all()
+    absent = [name for name in pythons.supported_names() if name not in found]
+    if absent:
+        print(f"NOT TESTED, because this machine has no such Python: {', '.join(absent)}")
+    if not found:
+        raise PlayError(f"Found no Python {' or '.join(absent)} on PATH or under pyenv.")
+    return close({name: run_steps(name, path, list(ALL)) for name, path in found.items()})
+
+
+def close(tallies: dict[str, Tally]) -> int:
+    """Print what came of each Python, and last the sum of all."""
+    sweep()
+    total = Tally()
+    print()
+    for version, tally in tallies.items():
+        total.add(tally)
+        broken = f"   broken: {', '.join(tally.broken)}" if tally.broken else ""
+        print(f"Python {version}: {tally}{broken}")
+    print(f"total: {total}", flush=True)
+    return int(not total.is_good)
+
+
+def run_steps(version: str, interpreter: str, steps: list[str]) -> Tally:
+    """Make a Python's environment and run steps in it, each of them whatever the others found."""
+    folder = ROOT / ".venvs" / version
+    folder.parent.mkdir(exist_ok=True)
+    extras = ("local", "test", "dev") if brain.has_a_build() else ("test", "dev")
+    log = folder.with_suffix(folder.suffix + ".log")
+    wish = environment.Wish(ROOT, folder, interpreter, version, extras, log)
+    print(f"\n== Python {version}, Evennia {environment.pinned_evennia(ROOT, version)}", flush=True)
+    environment.make(wish, Report())
+    tally = Tally()
+    for step in steps:
+        tally.add(run_step(step, wish))
+    return tally
+
+
+def run_step(step: str, wish: environment.Wish) -> Tally:
+    """Run one step in an environment."""
+    tally = Tally()
+    results = wish.folder.with_name(f"{wish.version}-results.xml")
+    results.unlink(missing_ok=True)
+    env = {**os.environ, "PATH": f"{wish.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    for module, *options in STEPS[step]:
+        if step == "tests":
+            options.append(f"--junitxml={results}")
+        print(f"-- {step}: {module} {' '.join(options)}", flush=True)
+        command = [str(wish.python), "-m", module, *options]
+        code = subprocess.call(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL)
+        if step == "tests":
+            tally.add(count(results))
+        if code != 0 and not tally.failed:
+            tally.broken.append(f"{step} ({module})")
+    return tally
+
+
+def count(results: Path) -> Tally:
+    """Read how many tests passed, failed and were skipped from a JUnit file."""
+    if not results.exists():
+        return Tally()
+    suite = ElementTree.parse(results).getroot().find("testsuite")
+    if suite is None:
+        return Tally()
+    numbers = {name: int(suite.get(name, 0)) for name in ("tests", "failures", "errors", "skipped")}
+    failed = numbers["failures"] + numbers["errors"]
+    return Tally(numbers["tests"] - failed - numbers["skipped"], failed, numbers["skipped"])
+
+
+def sweep() -> None:
+    """End whatever this run started and left behind, and say what it was."""
+    mark = f"{RUN_MARK}={os.environ[RUN_MARK]}".encode()
+    left = []
+    for path in processes.PROC.glob("[0-9]*/environ"):
+        try:
+            is_ours = mark in path.read_bytes().split(b"\0")
+            name = path.with_name("cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+        except OSError:
+            continue
+        pid = int(path.parent.name)
+        if is_ours and pid not in (os.getpid(), os.getppid()):
+            left.append(pid)
+            print(f"left running, and ended: process {pid}: {name[:120]}")
+    processes.end(left, grace_seconds=5.0)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

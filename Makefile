@@ -1,0 +1,65 @@
+# Everything a person does with a checkout. `make help` lists it; each line calls one program.
+
+PYTHON ?= python3
+# Once there is a game, it goes on with the Python it was made with, unless you name another.
+PLAY_PYTHON = $(if $(filter undefined file,$(origin PYTHON)),$(or $(wildcard .venv/bin/python),$(PYTHON)),$(PYTHON))
+PLAY = $(PLAY_PYTHON) -m server.play
+SUITE = $(PYTHON) .ci/suite.py
+
+.DEFAULT_GOAL := help
+.PHONY: help play stop restart status logs test test-all core check format lint types floors docs bench pins clean
+
+help:  ## list what can be made
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+play:  ## install what is needed and open the game (TELNET_PORT=, WEB_PORT=, BIND=)
+	@$(PLAY) play
+
+stop:  ## stop the game and its local model
+	@$(PLAY) stop
+
+restart:  ## stop and start everything; accounts and world stay
+	@$(PLAY) restart
+
+status:  ## say what runs, since when, and where
+	@$(PLAY) status
+
+logs:  ## show the game's logs as they grow; Ctrl-C ends it
+	@$(PLAY) logs
+
+test:  ## check and test everything on one Python (PYTHON=python3.12)
+	@$(SUITE) all
+
+test-all:  ## the same on every supported Python of this machine
+	@$(SUITE) everywhere
+
+core:  ## test the lowest four floors only, in about a second
+	@$(SUITE) core
+
+check:  ## everything but the tests: lint, types, floors
+	@$(SUITE) lint types floors
+
+format:  ## rewrite the code in the house style
+	@$(SUITE) format
+
+lint:  ## look for mistakes of style and for likely bugs
+	@$(SUITE) lint
+
+types:  ## check the types
+	@$(SUITE) types
+
+floors:  ## check that every import goes to a lower floor
+	@$(SUITE) floors
+
+docs:  ## renew the tables that are made from the code
+	@$(SUITE) docs
+
+bench:  ## measure, and compare with others
+	@$(SUITE) bench
+
+pins:  ## work requirements.txt out anew, on every supported Python
+	@$(PYTHON) .ci/pins.py
+
+clean:  ## remove what tests and tools leave behind; the game and its database stay
+	rm -rf .venvs build dist .coverage htmlcov *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

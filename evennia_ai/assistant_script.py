@@ -1,0 +1,218 @@
+"""The script behind an assistant: its beat, its inbox, and the wiring of one tick.
+
+Attach it to the character it moves: `script.obj` is that character, and goes with it. No rules here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.scripts.scripts import DefaultScript
+from evennia.utils import logger
+from evennia.utils.search import search_object
+from twisted.internet import reactor
+from twisted.internet.defer import CancelledError, Deferred, inlineCallbacks
+
+from evennia_ai import emergency, outbound, services, state
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.react import Stop, StopReason
+from evennia_ai.core.safety import is_error_limit_reached
+from evennia_ai.core.tickgate import Snapshot, may_tick
+from evennia_ai.core.turn import Turn
+from evennia_ai.errors import ConfigurationError, StaleEpochError
+from evennia_ai.llm.client import Generation, UnifiedLLMClient
+from evennia_ai.llm.endpoints import Endpoint, from_provider
+from evennia_ai.prompts import Persona, compose
+from evennia_ai.thinking import Thinking
+from evennia_ai.tool_execution import execute_react_loop
+from evennia_ai.tools import load_modules
+
+TAG_CATEGORY = "system"
+
+
+def tag_of(key: str) -> str:
+    """The script tag an assistant is found by."""
+    return f"ai_assistant:{key.casefold()}"
+
+
+class AssistantScript(DefaultScript):
+    """Moves one character. Everything it keeps is described in `state.DEFAULTS`."""
+
+    clock: Any = reactor
+
+    def at_script_creation(self) -> None:
+        """Set the timer; all other settings keep their defaults until somebody sets them."""
+        self.persistent = True
+        self.interval = state.DEFAULTS["tick_rate"]
+        self.start_delay = True
+
+    def at_start(self, **kwargs: Any) -> None:
+        """Rebuild what lives in memory, and go on with what a restart interrupted."""
+        if self.ndb.work is None or self.ndb.work.is_closing:
+            load_modules(services.tool_modules())
+            self.ndb.work = state.rebuild(self)
+            interrupted = state.recover(self)
+            if interrupted:
+                logger.log_warn(f"[assistant] {self.key}: a restart cut off {interrupted}")
+        if self.obj is not None:
+            self.obj.ndb.assistant_script = self
+        self.beat_soon()
+
+    def at_server_start(self) -> None:
+        """Evennia revives only the timers it paused itself: none after a kill, none made offline."""
+        task = self.ndb._task
+        if self.is_active and (task is None or not task.running):
+            self._start_task(force_restart=True)
+
+    def at_repeat(self, **kwargs: Any) -> None:
+        """The timer fires."""
+        self._beat()
+
+    def at_pause(self, auto_pause: bool = False, **kwargs: Any) -> None:
+        """Drop what is under way; the event stays in the inbox and is taken again."""
+        work = self.ndb.work
+        if work is not None:
+            work.is_closing = True
+            state.bump_epoch(self)
+
+    at_stop = at_pause
+
+    def at_server_shutdown(self) -> None:
+        """Drop what is under way before the process ends."""
+        self.at_pause()
+
+    @property
+    def may_answer(self) -> bool:
+        """Whether neither its owner nor an emergency stop keeps it from acting."""
+        return bool(state.read(self, "enabled")) and not state.read(self, "emergency_stop")
+
+    def trigger_emergency_stop(self, reason: str) -> None:
+        """Stop at once."""
+        emergency.trigger_emergency_stop(self, reason)
+
+    def clear_emergency_stop(self) -> tuple[bool, str]:
+        """Let it act again, and go on with what waits."""
+        outcome = emergency.clear_emergency_stop(self)
+        self.beat_soon()
+        return outcome
+
+    def enqueue(self, event: Event) -> None:
+        """Take an event in. It is durable when this returns; the answer comes later."""
+        for dropped in state.enqueue(self, event):
+            logger.log_warn(f"[assistant] {self.key}: inbox full, dropped {dropped.id}")
+            self._excuse(dropped)
+        self.beat_soon()
+
+    def beat_soon(self) -> None:
+        """Bring the next beat forward if something waits."""
+        if self.ndb.work is not None and self.ndb.work.inbox:
+            services.pacer().call(self._beat)
+
+    def _beat(self) -> None:
+        self.at_tick().addErrback(lambda failure: logger.log_err(failure.getTraceback()))
+
+    def endpoint(self) -> Endpoint:
+        """The model that answers for this assistant.
+
+        Raises:
+            ConfigurationError: what is set does not fit together.
+        """
+        provider, model = state.read(self, "llm_provider"), state.read(self, "llm_model")
+        return from_provider(provider, model, services.endpoint())
+
+    def client(self) -> UnifiedLLMClient:
+        """A client for its model."""
+        generation = Generation(
+            temperature=state.read(self, "llm_temperature"),
+            top_p=state.read(self, "llm_top_p"),
+            max_tokens=state.read(self, "llm_max_tokens"),
+            reasoning_effort=state.read(self, "llm_reasoning_effort"),
+            extra=state.read(self, "llm_extra_params"),
+        )
+        return services.pool().client(self.endpoint(), generation)
+
+    def persona(self, tool_mode: str) -> Persona:
+        """Who it is, in the form the prompt needs."""
+        name = "system_prompt" if tool_mode == "json" else "system_prompt_native"
+        return Persona(
+            self.obj.key, state.read(self, "persona"), state.read(self, name), tool_mode
+        )
+
+    def _snapshot(self) -> Snapshot:
+        work = self.ndb.work
+        return Snapshot(
+            emergency_stop=bool(state.read(self, "emergency_stop")),
+            enabled=bool(state.read(self, "enabled")) and self.obj is not None,
+            is_ticking=work.is_ticking or work.is_closing,
+            has_event=bool(work.inbox),
+        )
+
+    @inlineCallbacks
+    def at_tick(self) -> Any:
+        """One pass: take the oldest event, answer it, settle it."""
+        work = self.ndb.work
+        if work is None or may_tick(self._snapshot()) is not None:
+            return
+        work.is_ticking = True
+        turn = state.load_turn(self)
+        thinking = Thinking(self._thinking_lines(), lambda line: self._show(line, turn), self.clock)
+        try:
+            stop = yield self._think(turn)
+            self._settle(turn, stop)
+        except (CancelledError, StaleEpochError):
+            pass
+        except ConfigurationError as error:
+            self._settle(turn, Stop(StopReason.LLM_ERROR, str(error)))
+        except Exception as error:
+            logger.log_trace(f"[assistant] {self.key}: the tick failed")
+            self._settle(turn, Stop(StopReason.LLM_ERROR, f"internal error: {error!r}"))
+        finally:
+            thinking.stop()
+            work.is_ticking = False
+            self.beat_soon()
+
+    def _think(self, turn: Turn) -> Deferred[Stop]:
+        """Start the loop and remember it, so that it can be dropped."""
+        client = self.client()
+        persona = self.persona(client.tool_mode)
+        loop = execute_react_loop(self, turn, client, lambda t: compose(persona, t), self.clock)
+        self.ndb.work.in_flight = loop
+        return loop
+
+    def _thinking_lines(self) -> tuple[str, ...]:
+        return tuple(state.read(self, "thinking_lines")) or outbound.THINKING_LINES
+
+    def _show(self, line: str, turn: Turn) -> None:
+        outbound.show(self.obj, line, hops=turn.event.hops + 1)
+
+    def _settle(self, turn: Turn, stop: Stop) -> None:
+        """Close the turn: count, tell whoever waits and staff if it failed, stop after too many."""
+        work = self.ndb.work
+        if turn.epoch != work.epoch:
+            return
+        work.in_flight = None
+        errors = self._errors_after(stop)
+        state.settle(self, turn, is_answered=not stop.is_failure, consecutive_errors=errors)
+        if not stop.is_failure:
+            return
+        self._excuse(turn.event)
+        limit = state.read(self, "max_consecutive_errors")
+        outbound.alert_staff(
+            f"{self.obj.key}: {stop.reason.value}, {stop.detail} ({errors} of {limit} errors in a "
+            f"row before the emergency stop). {turn.event.sender_name} was told."
+        )
+        if is_error_limit_reached(errors, limit):
+            self.trigger_emergency_stop(f"Maximum consecutive errors reached ({errors})")
+
+    def _errors_after(self, stop: Stop) -> int:
+        errors = int(state.read(self, "consecutive_errors"))
+        if not stop.is_failure:
+            return 0
+        return errors + 1 if stop.is_counted else errors
+
+    def _excuse(self, event: Event) -> None:
+        """Tell whoever waits for an answer, once and in character, that none will come."""
+        line = state.read(self, "failure_line") or outbound.FAILURE_LINE
+        found = search_object(event.sender_id) if event.sender_id else []
+        for person in found[:1]:
+            outbound.tell(self.obj, person, line, hops=event.hops + 1)

@@ -1,0 +1,44 @@
+"""What the commands share: finding the assistant that is meant, and showing results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia import default_cmds
+
+from evennia_ai import operations
+from evennia_ai.operations import Result
+from evennia_ai.outbound import literal
+
+
+class AssistantCommand(default_cmds.MuxCommand):
+    """Base of the commands here."""
+
+    help_category = "AI assistant"
+
+    def show(self, result: Result) -> None:
+        """Tell the caller how it went."""
+        self.msg(literal(result.message))
+
+    def pick(self, name: str) -> Any:
+        """The assistant of that name; without one the only one there is, or the one in the room.
+
+        Returns:
+            The script, or None after telling the caller what to type instead.
+        """
+        if name.strip():
+            script = operations.find_assistant(name)
+            if script is None:
+                self.msg(f"There is no assistant named {literal(name.strip())}. {self._choices()}")
+            return script
+        scripts = operations.list_assistants()
+        here = [s for s in scripts if s.obj is not None and s.obj.location == self.caller.location]
+        candidates = scripts if len(scripts) == 1 else here
+        if len(candidates) == 1:
+            return candidates[0]
+        self.msg(f"Which assistant? {self._choices()}")
+        return None
+
+    def _choices(self) -> str:
+        names = ", ".join(literal(script.key) for script in operations.list_assistants())
+        return f"There are: {names}." if names else "There are none yet: assistant create <name>"

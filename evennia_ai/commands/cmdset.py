@@ -1,0 +1,19 @@
+"""The command set."""
+
+from __future__ import annotations
+
+from evennia.commands.cmdset import CmdSet
+
+from evennia_ai.commands.assistant import CmdAssistant
+from evennia_ai.commands.history import CmdHistory
+
+
+class AssistantCmdSet(CmdSet):
+    """Everything people can type about assistants."""
+
+    key = "AssistantCmdSet"
+
+    def at_cmdset_creation(self) -> None:
+        """Fill the set."""
+        self.add(CmdAssistant())
+        self.add(CmdHistory())

@@ -1,0 +1,68 @@
+"""Text that a model gave instead of a tool call, made into the call it most likely meant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.text import clean_speech
+from evennia_ai.core.toolspec import ToolCall
+
+_NAME_KEYS = ("tool", "name", "function")
+_ARGUMENT_KEYS = ("parameters", "args", "arguments")
+ANSWERED_BY = {"whisper": "whisper", "page": "page"}
+
+
+def _json_object(text: str) -> Mapping[str, Any] | None:
+    """The first JSON object of a text that holds one, fenced or bare."""
+    start = text.find("{")
+    if start < 0:
+        return None
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text[start:])
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def call_from_json(text: str, call_id: str) -> ToolCall | None:
+    """The call that a JSON text describes, or None when it describes none.
+
+    Understood are {"tool", "parameters"}, {"tool", "args"} and {"name", "arguments"}.
+    """
+    value = _json_object(text)
+    if value is None:
+        return None
+    name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
+    if not name:
+        return None
+    arguments = next((value[key] for key in _ARGUMENT_KEYS if key in value), {})
+    if isinstance(arguments, str):
+        arguments = _json_object(arguments)
+    if not isinstance(arguments, dict):
+        return ToolCall(call_id, name, problem=f"the arguments of {name} are not a JSON object")
+    return ToolCall(call_id, name, arguments)
+
+
+def answer_call(message: str, event: Event, call_id: str) -> ToolCall:
+    """The call that says `message` back the way the event came."""
+    name = ANSWERED_BY.get(event.source, "say")
+    if name == "say":
+        return ToolCall(call_id, name, {"message": message})
+    return ToolCall(call_id, name, {"target": event.sender_name, "message": message})
+
+
+def spoken_call(content: str, event: Event, iteration: int) -> tuple[ToolCall, ...]:
+    """The call that a reply without tool calls stands for: a call told as JSON, else plain speech.
+
+    Returns:
+        One call, or none when nothing in the text is fit to be said.
+    """
+    call_id = f"call_{event.id}_{iteration}"
+    told = call_from_json(content, call_id)
+    if told is not None:
+        return (told,)
+    speech = clean_speech(content)
+    return (answer_call(speech, event, call_id),) if speech else ()

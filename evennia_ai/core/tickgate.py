@@ -1,0 +1,38 @@
+"""May a tick run at all? Asked first, answered from a snapshot, and a no costs nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Skip(str, Enum):
+    """Why a beat passes without a tick."""
+
+    EMERGENCY = "emergency_stop"
+    DISABLED = "disabled"
+    TICKING = "already_ticking"
+    NOTHING_TO_DO = "nothing_to_do"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What the gate looks at."""
+
+    emergency_stop: bool
+    enabled: bool
+    is_ticking: bool
+    has_event: bool
+
+
+def may_tick(snapshot: Snapshot) -> Skip | None:
+    """None to go on, else the first reason not to, in this order."""
+    if snapshot.emergency_stop:
+        return Skip.EMERGENCY
+    if not snapshot.enabled:
+        return Skip.DISABLED
+    if snapshot.is_ticking:
+        return Skip.TICKING
+    if not snapshot.has_event:
+        return Skip.NOTHING_TO_DO
+    return None

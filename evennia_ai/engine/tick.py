@@ -1,0 +1,16 @@
+"""One tick: what was heard goes in, the loop runs, and what is left is a turn and why it ended."""
+
+from __future__ import annotations
+
+from evennia_ai.core.conversation import event_text, user_message
+from evennia_ai.core.execution import ExecutionConfig
+from evennia_ai.core.react import Stop
+from evennia_ai.core.turn import Turn
+from evennia_ai.engine.ports import Ports
+from evennia_ai.engine.react import react
+
+
+async def run(turn: Turn, ports: Ports, config: ExecutionConfig) -> Stop:
+    """Answer the turn's event."""
+    turn.said.append(user_message(event_text(turn.event)))
+    return await react(turn, ports, config)

@@ -1,0 +1,56 @@
+"""Wrappers around a toolbox, one concern each. Read from the outside in: Gated(Protected(tools))."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec, arguments_problem
+from evennia_ai.core.turn import Turn
+from evennia_ai.engine.ports import Toolbox
+from evennia_ai.errors import StaleEpochError, ToolError
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """Lets through only calls that name a tool on offer, with arguments that fit its schema."""
+
+    inner: Toolbox
+
+    def specs(self) -> Sequence[ToolSpec]:
+        """The tools on offer."""
+        return self.inner.specs()
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run the call, or tell the model what is wrong with it."""
+        if call.problem:
+            return ToolResult(False, call.problem)
+        specs = {spec.name: spec for spec in self.specs()}
+        if call.name not in specs:
+            return ToolResult(False, f"there is no tool {call.name!r}; there are {', '.join(specs)}")
+        problem = arguments_problem(specs[call.name], call.arguments)
+        return ToolResult(False, problem) if problem else await self.inner.run(call, turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """Turns whatever a tool raises into a result, and tells `report` of what nobody expected."""
+
+    inner: Toolbox
+    report: Callable[[ToolCall, BaseException], None]
+
+    def specs(self) -> Sequence[ToolSpec]:
+        """The tools on offer."""
+        return self.inner.specs()
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run the call; a ToolError is for the model to read, anything else is a defect."""
+        try:
+            return await self.inner.run(call, turn)
+        except StaleEpochError:
+            raise
+        except ToolError as error:
+            return ToolResult(False, str(error))
+        except Exception as error:
+            self.report(call, error)
+            return ToolResult(False, f"{call.name} failed inside the game; do something else")

@@ -1,0 +1,97 @@
+"""Every exception of the package, drawn as one tree. What can be expected is a return value instead.
+
+    AssistantError
+    ├── ConfigurationError      a setting is wrong: the text names it and says what would be right
+    ├── StaleEpochError         this turn was cancelled: nothing it still wants to do may happen
+    ├── CircuitOpenError        a breaker is open: the service is not asked   (.retry_after)
+    ├── ToolError               a tool could not do it: the text is for the model, which may try again
+    ├── LocalModelError         the embedded model cannot be had or run
+    └── ModelError              the model service failed                     (.retryable, .retry_after)
+        ├── ModelConnectionError    nobody answers there
+        ├── ModelTimeoutError       no whole answer within the deadline
+        ├── ModelStatusError        it answered with an error status         (.status)
+        └── ModelReplyError         it answered, but not with a chat completion
+"""
+
+from __future__ import annotations
+
+
+class AssistantError(Exception):
+    """Base of all errors of this package."""
+
+
+class ConfigurationError(AssistantError):
+    """A setting is wrong. The text names the setting, its value and what would be right."""
+
+
+class StaleEpochError(AssistantError):
+    """The turn belongs to an earlier epoch: it was stopped, cleared or reset in the meantime."""
+
+    def __init__(self, turn_epoch: int, current_epoch: int) -> None:
+        self.turn_epoch = turn_epoch
+        self.current_epoch = current_epoch
+        super().__init__(f"turn of epoch {turn_epoch} met epoch {current_epoch}: it was cancelled")
+
+
+class CircuitOpenError(AssistantError):
+    """A breaker rejects calls.
+
+    Attributes:
+        name: the breaker's name.
+        retry_after: seconds until it may admit a probe, never negative.
+    """
+
+    def __init__(self, name: str, retry_after: float) -> None:
+        self.name = name
+        self.retry_after = max(0.0, retry_after)
+        super().__init__(f"breaker '{name}' is open, next try in {self.retry_after:.0f} s")
+
+
+class ToolError(AssistantError):
+    """A tool could not do what was asked. The text is shown to the model."""
+
+
+class LocalModelError(AssistantError):
+    """The embedded model cannot be fetched, verified or run."""
+
+
+class ModelError(AssistantError):
+    """The model service failed. The text is for staff and never holds a key.
+
+    Attributes:
+        retryable: whether the same request may succeed a little later.
+        retry_after: seconds the service asked us to wait, or None.
+    """
+
+    retryable = False
+
+    def __init__(self, text: str, *, retry_after: float | None = None) -> None:
+        self.retry_after = retry_after
+        super().__init__(text)
+
+
+class ModelConnectionError(ModelError):
+    """Nobody answers at the endpoint, or the connection broke."""
+
+    retryable = True
+
+
+class ModelTimeoutError(ModelError):
+    """No whole answer within the deadline. Not retried: the deadline covers all attempts."""
+
+
+class ModelStatusError(ModelError):
+    """The endpoint answered with an HTTP error status.
+
+    Attributes:
+        status: the HTTP status code.
+    """
+
+    def __init__(self, status: int, text: str, *, retry_after: float | None = None) -> None:
+        self.status = status
+        self.retryable = status in (408, 409, 425, 429) or status >= 500
+        super().__init__(text, retry_after=retry_after)
+
+
+class ModelReplyError(ModelError):
+    """The endpoint answered 200, but the body is not a chat completion."""

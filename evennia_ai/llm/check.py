@@ -1,0 +1,128 @@
+"""Is the endpoint fit for an assistant? Asked with real requests, answered line by line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet import reactor as default_reactor
+from twisted.internet.defer import Deferred
+
+from evennia_ai.core.conversation import user_message
+from evennia_ai.core.text import one_line
+from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.engine.ports import Reply
+from evennia_ai.errors import CircuitOpenError, ModelError, ModelStatusError
+from evennia_ai.llm.client import UnifiedLLMClient
+from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.llm.pool import Pool
+from evennia_ai.llm.transport import OpenAITransport
+
+LONG_PROMPT_CHARACTERS = 12_000
+PROBE = ToolSpec(
+    "ring_bell",
+    "Ring the bell a number of times.",
+    {
+        "type": "object",
+        "properties": {"times": {"type": "integer"}},
+        "required": ["times"],
+        "additionalProperties": False,
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One finding: what was tried, whether it is fine, and what was seen or should be done."""
+
+    name: str
+    ok: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings on one endpoint."""
+
+    title: str
+    lines: tuple[Line, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether an assistant can work with it."""
+        return all(line.ok for line in self.lines)
+
+
+def check_endpoint(
+    endpoint: Endpoint, pool: Pool, *, reactor: Any = default_reactor
+) -> Deferred[Report]:
+    """Ask the endpoint for its models, a sentence, a tool call and an answer to a long prompt."""
+    return Deferred.fromCoroutine(_Check(endpoint, pool, reactor).run())
+
+
+class _Check:
+    def __init__(self, endpoint: Endpoint, pool: Pool, reactor: Any) -> None:
+        self._endpoint = endpoint
+        self._client: UnifiedLLMClient = pool.client(endpoint)
+        self._transport = pool.transport(endpoint)
+        self._reactor = reactor
+
+    async def run(self) -> Report:
+        """Try one thing after the other; without an answer the rest is left out."""
+        lines = [await self._try("reachable", self._reachable)]
+        if lines[0].ok:
+            lines.append(await self._try("model", self._model))
+            lines.append(await self._try("tool calls", self._tool_call))
+            lines.append(await self._try("context", self._context))
+        return Report(self._endpoint.describe(), tuple(lines))
+
+    async def _try(self, name: str, probe: Callable[[], Awaitable[tuple[bool, str]]]) -> Line:
+        try:
+            ok, text = await probe()
+        except (ModelError, CircuitOpenError) as error:
+            ok, text = False, str(error)
+        return Line(name, ok, text)
+
+    async def _ask(self, text: str, tools: Sequence[ToolSpec] = ()) -> tuple[Reply, float]:
+        began = self._reactor.seconds()
+        messages = [{"role": "system", "content": "You are a bell keeper."}, user_message(text)]
+        reply = await self._client.chat_completion(messages, tools)
+        return reply, self._reactor.seconds() - began
+
+    async def _reachable(self) -> tuple[bool, str]:
+        reply, seconds = await self._ask("Say hello in one word.")
+        tokens = reply.usage.completion_tokens
+        speed = f", {tokens / seconds:.0f} tokens a second" if tokens and seconds > 0 else ""
+        counted = "" if reply.usage.total_tokens else "; it reports no token usage"
+        return True, f"answered in {seconds:.1f} s{speed}{counted}"
+
+    async def _model(self) -> tuple[bool, str]:
+        if not isinstance(self._transport, OpenAITransport):
+            return True, self._endpoint.model
+        try:
+            listed = json.loads(await self._transport.models())
+            names = [str(item["id"]) for item in listed["data"]]
+        except (ModelStatusError, ValueError, KeyError, TypeError):
+            return True, f"{self._endpoint.model} (the endpoint does not list its models)"
+        if self._endpoint.model in names or not names:
+            return True, f"{self._endpoint.model} is known"
+        shown = one_line(", ".join(sorted(names)[:6]), 200)
+        return False, f"{self._endpoint.model} is not among its models; it has {shown}"
+
+    async def _tool_call(self) -> tuple[bool, str]:
+        reply, _ = await self._ask("Ring the bell three times.", (PROBE,))
+        call = next(iter(reply.tool_calls), None)
+        if call is not None and call.name == PROBE.name and not call.problem:
+            return True, f"work ({self._client.tool_mode})"
+        return False, (
+            f"it answered {one_line(reply.content, 60)!r} instead of a tool call; "
+            "try EVENNIA_AI_TOOL_MODE=json, or another model"
+        )
+
+    async def _context(self) -> tuple[bool, str]:
+        words = "storm " * (LONG_PROMPT_CHARACTERS // 6)
+        reply, seconds = await self._ask(f"{words}\nHow is the weather? One word.")
+        size = reply.usage.prompt_tokens or LONG_PROMPT_CHARACTERS // 4
+        return True, f"a prompt of {size} tokens is read, in {seconds:.1f} s"

@@ -1,0 +1,183 @@
+"""One client for every provider: breaker, in-flight cap, retry and one deadline around a transport."""
+
+from __future__ import annotations
+
+import random as randomness
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from twisted.internet import reactor as default_reactor
+from twisted.internet import task
+from twisted.internet.defer import Deferred, DeferredSemaphore
+from twisted.internet.defer import TimeoutError as DeadlineError
+
+from evennia_ai.core.conversation import Message
+from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.engine.ports import Reply
+from evennia_ai.errors import ModelError, ModelTimeoutError
+from evennia_ai.llm.endpoints import PRESETS
+from evennia_ai.llm.replies import REQUESTS, parse_reply
+from evennia_ai.llm.transport import OpenAITransport, Transport
+from evennia_ai.resilience import CircuitBreaker, RetryConfig
+from evennia_ai.resilience.retry import backoff_seconds
+
+T = TypeVar("T")
+
+DEADLINE_SECONDS = 60.0
+MAX_CALLS_IN_FLIGHT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """How the model is to write; None leaves it to the provider.
+
+    Attributes:
+        extra: further members of the request body, sent as they are.
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    reasoning_effort: str | None = None
+    extra: Mapping[str, Any] | None = None
+
+    def as_body(self) -> dict[str, Any]:
+        """The members that are set."""
+        named = {
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "max_tokens": self.max_tokens,
+            "reasoning_effort": self.reasoning_effort,
+        }
+        body = {key: value for key, value in named.items() if value is not None}
+        return {**body, **(self.extra or {})}
+
+
+def provider_headers(provider: str, app_name: str, site_url: str) -> dict[str, str]:
+    """The headers a provider wants beside the key: OpenRouter names the calling application."""
+    if provider != "openrouter":
+        return {}
+    headers = {"X-Title": app_name, "HTTP-Referer": site_url}
+    return {key: value for key, value in headers.items() if value}
+
+
+class UnifiedLLMClient:
+    """Asks one model of one provider.
+
+    Args:
+        provider: a key of `endpoints.PRESETS`, or "custom" together with `base_url`.
+        auth_token: the API key, "" for none.
+        deadline_seconds: for a whole call, waiting for a free slot and retries included.
+        slots: how many calls may be in flight, shared by all clients of a game.
+        transport: what carries the request; made from provider and token when None.
+    """
+
+    def __init__(
+        self,
+        provider: str = "openai",
+        auth_token: str = "",
+        model: str = "",
+        retry_config: RetryConfig = RetryConfig(),
+        circuit_breaker: CircuitBreaker | None = None,
+        *,
+        base_url: str = "",
+        tool_mode: str = "",
+        generation: Generation = Generation(),
+        app_name: str = "Evennia AI Assistant",
+        site_url: str = "",
+        deadline_seconds: float = DEADLINE_SECONDS,
+        slots: DeferredSemaphore | None = None,
+        transport: Transport | None = None,
+        reactor: Any = default_reactor,
+        random: Callable[[], float] = randomness.random,
+    ) -> None:
+        preset = PRESETS.get(provider)
+        self.provider_name = provider
+        self.model = model
+        self.tool_mode = tool_mode or (preset.tool_mode if preset else "native")
+        self.circuit_breaker = circuit_breaker or CircuitBreaker(f"llm:{provider}")
+        self.deadline_seconds = deadline_seconds
+        self._retry = retry_config
+        self._generation = generation
+        self._slots = slots or DeferredSemaphore(MAX_CALLS_IN_FLIGHT)
+        self._reactor = reactor
+        self._random = random
+        self._transport = transport or OpenAITransport(
+            base_url or (preset.base_url if preset else ""),
+            auth_token,
+            provider_headers(provider, app_name, site_url),
+            reactor=reactor,
+        )
+
+    @property
+    def supports_tools(self) -> bool:
+        """Whether tool calls go over the API as such."""
+        return self.tool_mode == "native"
+
+    async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
+        """The engine's model port."""
+        return await self.chat_completion(messages, tools)
+
+    def chat_completion(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), **extra: Any
+    ) -> Deferred[Reply]:
+        """Ask for one completion. Cancelling the Deferred closes the socket.
+
+        Args:
+            extra: further members of the request body, which win over the client's own.
+
+        Raises:
+            ModelError: the service failed; its text says how.
+            CircuitOpenError: the service is not being asked now.
+        """
+        body = {"model": self.model, **REQUESTS[self.tool_mode](messages, tools)}
+        body |= self._generation.as_body() | extra
+        return Deferred.fromCoroutine(self._in_slot(body))
+
+    async def _in_slot(self, body: Mapping[str, Any]) -> Reply:
+        ends_at = self._reactor.seconds() + self.deadline_seconds
+        await self._within(self._slots.acquire(), ends_at, "no free slot for a model call")
+        try:
+            return await self._attempts(body, ends_at)
+        finally:
+            self._slots.release()
+
+    async def _attempts(self, body: Mapping[str, Any], ends_at: float) -> Reply:
+        attempt = 1
+        while True:
+            try:
+                return await self._attempt(body, ends_at)
+            except ModelError as error:
+                if not error.retryable or attempt >= self._retry.max_attempts:
+                    raise
+                wait = backoff_seconds(
+                    self._retry, attempt, random=self._random(), retry_after=error.retry_after
+                )
+                if self._reactor.seconds() + wait >= ends_at:
+                    raise
+            await task.deferLater(self._reactor, wait)
+            attempt += 1
+
+    async def _attempt(self, body: Mapping[str, Any], ends_at: float) -> Reply:
+        permit = self.circuit_breaker.acquire()
+        try:
+            posted = self._transport.post(body)
+            answer = await self._within(posted, ends_at, "no whole answer")
+            reply = parse_reply(answer, self.tool_mode)
+        except ModelError as error:
+            permit.failure(error)
+            raise
+        except BaseException:
+            permit.release()
+            raise
+        permit.success()
+        return reply
+
+    async def _within(self, deferred: Deferred[T], ends_at: float, complaint: str) -> T:
+        """Wait for something, but not past the call's deadline; then it is cancelled."""
+        try:
+            left = max(0.0, ends_at - self._reactor.seconds())
+            return await deferred.addTimeout(left, self._reactor)
+        except DeadlineError:
+            raise ModelTimeoutError(f"{complaint} within {self.deadline_seconds:g} s") from None

@@ -1,0 +1,159 @@
+"""Which model answers: decided from the environment and the game's settings, in one place.
+
+In this order: OPENAI_BASE_URL and/or OPENAI_API_KEY together with EVENNIA_AI_MODEL, from the environment
+and then from `secret_settings.py`; EVENNIA_AI_MODEL=scripted; else the embedded model. Standard library
+only, so the launcher can ask before anything is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from evennia_ai.errors import ConfigurationError
+
+LOCAL_MODEL = "qwen2.5-coder-0.5b-instruct"
+SCRIPTED = "scripted"
+TOOL_MODES = ("native", "json")
+KEYS = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "EVENNIA_AI_MODEL", "EVENNIA_AI_TOOL_MODE")
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What is known of a provider beforehand."""
+
+    base_url: str
+    host: str = ""
+    tool_mode: str = "native"
+
+
+PRESETS = {
+    "openai": Preset("https://api.openai.com/v1", "api.openai.com"),
+    "anthropic": Preset("https://api.anthropic.com/v1", "api.anthropic.com"),
+    "openrouter": Preset("https://openrouter.ai/api/v1", "openrouter.ai"),
+    "ollama": Preset("http://127.0.0.1:11434/v1"),
+    "local": Preset("", tool_mode="json"),
+    SCRIPTED: Preset(""),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model and where it is asked.
+
+    Attributes:
+        provider: a key of PRESETS, or "custom".
+        base_url: root of the chat completions API; "" for the embedded and the scripted model.
+        api_key: never shown; not part of repr.
+        tool_mode: "native" tool calls, or "json" for models that answer by a JSON schema.
+        notice: something the owner should know of how this was decided, or "".
+    """
+
+    provider: str
+    model: str
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+    tool_mode: str = "native"
+    notice: str = ""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is the embedded model."""
+        return self.provider == "local"
+
+    def describe(self) -> str:
+        """One line for people."""
+        if self.provider == "local":
+            return "demo brain, offline: short answers, often wrong"
+        if self.provider == SCRIPTED:
+            return "scripted model: fixed answers, for building and tests"
+        where = self.provider if self.provider != "custom" else self.base_url
+        return f"{self.model} via {where}"
+
+
+def provider_of(base_url: str) -> str:
+    """The preset that a base URL belongs to, or "custom"."""
+    host = (urlsplit(base_url).hostname or "").casefold()
+    matches = (name for name, preset in PRESETS.items() if preset.host and preset.host == host)
+    return next(matches, "custom")
+
+
+def _checked_url(base_url: str) -> str:
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(
+            f"OPENAI_BASE_URL is {base_url!r}; it must be a web address such as http://127.0.0.1:11434/v1"
+        )
+    return base_url.rstrip("/")
+
+
+def _with_tool_mode(endpoint: Endpoint, tool_mode: str) -> Endpoint:
+    if not tool_mode:
+        return endpoint
+    if tool_mode not in TOOL_MODES:
+        raise ConfigurationError(
+            f"EVENNIA_AI_TOOL_MODE is {tool_mode!r}; it must be {' or '.join(TOOL_MODES)}"
+        )
+    return replace(endpoint, tool_mode=tool_mode)
+
+
+def _from_values(values: Mapping[str, str], origin: str) -> Endpoint | None:
+    """The endpoint that one source of settings names, or None when it names none."""
+    model, base_url, key = (
+        values["EVENNIA_AI_MODEL"],
+        values["OPENAI_BASE_URL"],
+        values["OPENAI_API_KEY"],
+    )
+    if model == SCRIPTED:
+        return Endpoint(SCRIPTED, SCRIPTED)
+    if model == "local":
+        return Endpoint("local", LOCAL_MODEL, tool_mode=PRESETS["local"].tool_mode)
+    if model and (base_url or key):
+        base_url = _checked_url(base_url or PRESETS["openai"].base_url)
+        return Endpoint(provider_of(base_url), model, base_url, key)
+    if model:
+        raise ConfigurationError(
+            f"EVENNIA_AI_MODEL is {model!r} in {origin}, but neither OPENAI_BASE_URL nor OPENAI_API_KEY "
+            "says where it answers; set one of them, or EVENNIA_AI_MODEL to 'local' or 'scripted'"
+        )
+    return None
+
+
+def resolve(environ: Mapping[str, str], settings: object = None) -> Endpoint:
+    """Decide which model answers.
+
+    Args:
+        environ: environment variables.
+        settings: an object with the same names as attributes (Django's settings), or None.
+
+    Raises:
+        ConfigurationError: what is set does not fit together.
+    """
+    from_environ = {key: environ.get(key, "").strip() for key in KEYS}
+    from_settings = {key: str(getattr(settings, key, None) or "").strip() for key in KEYS}
+    mixed = {key: from_environ[key] or from_settings[key] for key in KEYS}
+    found = _from_values(mixed, "the environment" if from_environ["EVENNIA_AI_MODEL"] else "settings")
+    if found is None:
+        idle = next((key for key in KEYS[:2] if mixed[key]), "")
+        notice = f"{idle} is set but EVENNIA_AI_MODEL is not, so it is not used" if idle else ""
+        found = Endpoint("local", LOCAL_MODEL, tool_mode="json", notice=notice)
+    return _with_tool_mode(found, mixed["EVENNIA_AI_TOOL_MODE"])
+
+
+def from_provider(provider: str, model: str, fallback: Endpoint) -> Endpoint:
+    """An assistant's own choice of provider and model; what it leaves open is the game's.
+
+    Raises:
+        ConfigurationError: the provider is unknown.
+    """
+    if not provider or provider == fallback.provider:
+        return replace(fallback, model=model) if model else fallback
+    if provider not in PRESETS:
+        raise ConfigurationError(
+            f"llm_provider is {provider!r}; it must be one of {', '.join(PRESETS)}"
+        )
+    preset = PRESETS[provider]
+    default_model = {"local": LOCAL_MODEL, SCRIPTED: SCRIPTED}.get(provider, fallback.model)
+    key = fallback.api_key if fallback.base_url == preset.base_url else ""
+    return Endpoint(provider, model or default_model, preset.base_url, key, preset.tool_mode)

@@ -1,0 +1,118 @@
+"""What all assistants of a process share: one transport and breaker for each endpoint, one cap on calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from twisted.internet import reactor as default_reactor
+from twisted.internet.defer import Deferred, DeferredSemaphore
+from twisted.internet.threads import deferToThread
+
+from evennia_ai.errors import LocalModelError, ModelConnectionError
+from evennia_ai.llm import local
+from evennia_ai.llm.client import DEADLINE_SECONDS, MAX_CALLS_IN_FLIGHT, Generation, UnifiedLLMClient
+from evennia_ai.llm.client import provider_headers
+from evennia_ai.llm.endpoints import SCRIPTED, Endpoint
+from evennia_ai.llm.scripted import ScriptedTransport
+from evennia_ai.llm.transport import OpenAITransport, Transport
+from evennia_ai.resilience import CircuitBreakerRegistry, RetryConfig
+
+RETRY = RetryConfig(max_attempts=2)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolConfig:
+    """How a process asks models.
+
+    Attributes:
+        state_dir: where the embedded model leaves its address.
+        pid_file: the game's portal pid file; the embedded model ends with that game.
+    """
+
+    state_dir: Path
+    pid_file: Path | None = None
+    deadline_seconds: float = DEADLINE_SECONDS
+    max_calls_in_flight: int = MAX_CALLS_IN_FLIGHT
+    app_name: str = "Evennia AI Assistant"
+    site_url: str = ""
+
+
+class LocalTransport:
+    """The embedded model: found where it runs, and started when it does not."""
+
+    def __init__(self, config: PoolConfig, reactor: Any) -> None:
+        self._config = config
+        self._reactor = reactor
+        self._base_url = ""
+        self._transport: OpenAITransport | None = None
+
+    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+        """Ask for one completion."""
+        return Deferred.fromCoroutine(self._post(body))
+
+    async def _post(self, body: Mapping[str, Any]) -> bytes:
+        running = local.find_running(self._config.state_dir)
+        if running is None:
+            running = await deferToThread(self._start)
+        if self._transport is None or running.base_url != self._base_url:
+            self._base_url = running.base_url
+            self._transport = OpenAITransport(running.base_url, "", {}, reactor=self._reactor)
+        return await self._transport.post(body)
+
+    def _start(self) -> local.LocalModel:
+        try:
+            return local.ensure_running(self._config.state_dir, stop_with=self._config.pid_file)
+        except LocalModelError as error:
+            raise ModelConnectionError(f"the demo brain does not run: {error}") from None
+
+
+class Pool:
+    """Makes clients. One for a process; a test makes its own."""
+
+    def __init__(self, config: PoolConfig, *, reactor: Any = default_reactor) -> None:
+        self.config = config
+        self.breakers = CircuitBreakerRegistry(clock=reactor.seconds)
+        self._reactor = reactor
+        self._slots = DeferredSemaphore(config.max_calls_in_flight)
+        self._transports: dict[tuple[str, str, str], Transport] = {}
+
+    def client(self, endpoint: Endpoint, generation: Generation = Generation()) -> UnifiedLLMClient:
+        """A client for one assistant; what it costs to make is next to nothing."""
+        return UnifiedLLMClient(
+            endpoint.provider,
+            model=endpoint.model,
+            retry_config=RETRY,
+            circuit_breaker=self.breakers.get_or_create(breaker_name(endpoint)),
+            tool_mode=endpoint.tool_mode,
+            generation=generation,
+            deadline_seconds=self.config.deadline_seconds,
+            slots=self._slots,
+            transport=self.transport(endpoint),
+            reactor=self._reactor,
+        )
+
+    def transport(self, endpoint: Endpoint) -> Transport:
+        """The endpoint's transport, made when it is first needed."""
+        key = (endpoint.provider, endpoint.base_url, endpoint.api_key)
+        if key not in self._transports:
+            self._transports[key] = self._make(endpoint)
+        return self._transports[key]
+
+    def _make(self, endpoint: Endpoint) -> Transport:
+        if endpoint.provider == SCRIPTED:
+            return ScriptedTransport()
+        if endpoint.is_local:
+            return LocalTransport(self.config, self._reactor)
+        config = self.config
+        headers = provider_headers(endpoint.provider, config.app_name, config.site_url)
+        return OpenAITransport(
+            endpoint.base_url, endpoint.api_key, headers, reactor=self._reactor
+        )
+
+
+def breaker_name(endpoint: Endpoint) -> str:
+    """The breaker of an endpoint, by where it is: models of one endpoint fail together."""
+    return f"llm:{endpoint.base_url or endpoint.provider}"

@@ -1,0 +1,67 @@
+"""The scripted model: fixed answers without any language model, for building a game and for tests.
+
+It speaks the same protocol as a real endpoint, so everything around it is the real thing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from twisted.internet.defer import Deferred, succeed
+
+Answer = Callable[[str], tuple[str, dict[str, Any]]]
+
+_WHISPER = re.compile(r"\A(?P<name>.+?) whispers to you: (?P<body>.*)\Z", re.DOTALL)
+_PAGE = re.compile(r"\A(?P<name>.+?) pages you: (?P<body>.*)\Z", re.DOTALL)
+LOOK_WORDS = ("what do you see", "look around", "who is here", "what is in this room")
+
+
+def _spoken(body: str) -> str:
+    try:
+        return str(json.loads(body))
+    except ValueError:
+        return body
+
+
+def answer(heard: str) -> tuple[str, dict[str, Any]]:
+    """The call for the last thing the model was told: a tool's name and its arguments."""
+    for pattern, tool in ((_WHISPER, "whisper"), (_PAGE, "page")):
+        if match := pattern.match(heard):
+            text = f'I heard you: "{_spoken(match["body"])}". I answer from a script.'
+            return tool, {"target": match["name"], "message": text}
+    return "say", {"message": "I answer from a script, and I heard every word."}
+
+
+def _last_told(messages: list[Mapping[str, Any]]) -> str:
+    told = (m["content"] for m in reversed(messages) if m["role"] == "user")
+    return next((text for text in told if isinstance(text, str)), "")
+
+
+def _next_call(messages: list[Mapping[str, Any]]) -> tuple[str, dict[str, Any]]:
+    heard = _last_told(messages)
+    if messages[-1]["role"] == "user" and any(word in heard.casefold() for word in LOOK_WORDS):
+        return "look", {}
+    return answer(heard)
+
+
+class ScriptedTransport:
+    """Answers at once, from `answer`. Counts its calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+        """Answer one completion."""
+        self.calls += 1
+        name, arguments = _next_call(body["messages"])
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        call = {"id": f"call_s{self.calls}", "type": "function", "function": function}
+        message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        completion = {
+            "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}],
+            "usage": {"prompt_tokens": 0, "completion_tokens": 0},
+        }
+        return succeed(json.dumps(completion).encode())

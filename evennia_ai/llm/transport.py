@@ -1,0 +1,126 @@
+"""The way to a chat completions API: the openai SDK on the asyncio loop, bridged to Deferreds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import httpx2
+import openai
+from twisted.internet.defer import Deferred
+
+from evennia_ai.core.text import one_line
+from evennia_ai.errors import ModelConnectionError, ModelError, ModelReplyError, ModelStatusError
+from evennia_ai.llm.bridge import as_deferred
+
+LARGEST_REPLY_BYTES = 4_000_000
+CONNECT_SECONDS = 10.0
+MOST_CONNECTIONS = 2000
+
+
+class Transport(Protocol):
+    """Sends one request body and gives the answer's bytes."""
+
+    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+        """Ask for one completion. Cancelling drops the request.
+
+        Raises:
+            ModelError: it did not work.
+        """
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    try:
+        seconds = float(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < 86_400 else None
+
+
+def _root_cause(error: BaseException) -> str:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return one_line(str(error), 160) or type(error).__name__
+
+
+class OpenAITransport:
+    """A chat completions endpoint.
+
+    The SDK's generic `post` is used, with the raw response: building its typed objects costs three
+    times what everything else does. Its own retries are off, since retry and deadline are the client's.
+
+    Args:
+        reactor: where Deferreds fire.
+    """
+
+    def __init__(
+        self, base_url: str, api_key: str, headers: Mapping[str, str], *, reactor: Any
+    ) -> None:
+        self.base_url = base_url
+        self._key = api_key
+        self._reactor = reactor
+        limits = httpx2.Limits(
+            max_connections=MOST_CONNECTIONS, max_keepalive_connections=MOST_CONNECTIONS
+        )
+        timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
+        http = openai.DefaultAioHttpClient(limits=limits, timeout=timeout)
+        http.event_hooks["response"].append(_refuse_huge)
+        absent = {} if api_key else {"Authorization": openai.Omit()}
+        self._client = openai.AsyncOpenAI(
+            api_key=api_key or "none",
+            base_url=base_url,
+            max_retries=0,
+            timeout=timeout,
+            http_client=http,
+            default_headers={**headers, **absent},
+        )
+
+    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+        """Ask for one completion."""
+        return as_deferred(self._request("POST", "/chat/completions", body), self._reactor)
+
+    def models(self) -> Deferred[bytes]:
+        """Ask which models the endpoint has."""
+        return as_deferred(self._request("GET", "/models", None), self._reactor)
+
+    def close(self) -> Deferred[None]:
+        """Close the connections."""
+        return as_deferred(self._client.close(), self._reactor)
+
+    async def _request(self, method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
+        try:
+            if method == "GET":
+                response = await self._client.get(path, cast_to=httpx2.Response)
+            else:
+                response = await self._client.post(path, cast_to=httpx2.Response, body=body)
+            return bytes(response.content)
+        except openai.APIStatusError as error:
+            raise self._status_error(error) from None
+        except openai.APIConnectionError as error:
+            cause = self._hide_key(_root_cause(error))
+            raise ModelConnectionError(f"no connection to {self.base_url}: {cause}") from None
+        except ModelError:
+            raise
+        except Exception as error:
+            cause = self._hide_key(_root_cause(error))
+            raise ModelReplyError(f"the answer of {self.base_url} cannot be read: {cause}") from None
+
+    def _status_error(self, error: openai.APIStatusError) -> ModelStatusError:
+        text = self._hide_key(one_line(error.message, 300))
+        return ModelStatusError(
+            error.status_code,
+            f"{self.base_url} answered with HTTP {error.status_code}: {text}",
+            retry_after=_retry_after(error.response.headers),
+        )
+
+    def _hide_key(self, text: str) -> str:
+        return text.replace(self._key, "***") if self._key else text
+
+
+async def _refuse_huge(response: httpx2.Response) -> None:
+    """Refuse an answer that announces more than any completion needs."""
+    announced = response.headers.get("content-length", "0")
+    if announced.isdigit() and int(announced) > LARGEST_REPLY_BYTES:
+        raise ModelReplyError(
+            f"the answer announces {announced} bytes; {LARGEST_REPLY_BYTES} is the most that is read"
+        )

@@ -1,0 +1,82 @@
+"""What the game's settings make: which model answers, and the process's one pool of connections."""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from django.conf import settings
+from twisted.internet import reactor
+
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm import endpoints
+from evennia_ai.llm.client import DEADLINE_SECONDS, MAX_CALLS_IN_FLIGHT
+from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.llm.pacing import Pacer
+from evennia_ai.llm.pool import Pool, PoolConfig
+
+
+def _number(name: str, default: float) -> float:
+    """A positive finite number from the environment or the settings.
+
+    Raises:
+        ConfigurationError: it is something else.
+    """
+    value = os.environ.get(name) or getattr(settings, name, default)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number) or number <= 0:
+        raise ConfigurationError(f"{name} is {value!r}; it must be a number above 0")
+    return number
+
+
+@lru_cache(maxsize=1)
+def pacer() -> Pacer:
+    """The process's queue for beats."""
+    return Pacer(reactor)
+
+
+@lru_cache(maxsize=1)
+def pool() -> Pool:
+    """The process's pool."""
+    server_dir = Path(settings.GAME_DIR) / "server"
+    return Pool(
+        PoolConfig(
+            state_dir=server_dir / ".local_model",
+            pid_file=server_dir / "portal.pid",
+            deadline_seconds=_number("EVENNIA_AI_CALL_DEADLINE_SECONDS", DEADLINE_SECONDS),
+            max_calls_in_flight=int(
+                _number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT", MAX_CALLS_IN_FLIGHT)
+            ),
+            app_name=settings.SERVERNAME,
+        ),
+        reactor=reactor,
+    )
+
+
+def endpoint() -> Endpoint:
+    """The model that answers unless an assistant names its own.
+
+    Raises:
+        ConfigurationError: what is set does not fit together.
+    """
+    return endpoints.resolve(os.environ, settings)
+
+
+def tool_modules() -> tuple[str, ...]:
+    """Modules with tools of the game."""
+    return tuple(getattr(settings, "EVENNIA_AI_TOOL_MODULES", ()))
+
+
+def check_numbers() -> None:
+    """Read every number once.
+
+    Raises:
+        ConfigurationError: one of them is wrong.
+    """
+    _number("EVENNIA_AI_CALL_DEADLINE_SECONDS", DEADLINE_SECONDS)
+    _number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT", MAX_CALLS_IN_FLIGHT)

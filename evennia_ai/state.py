@@ -1,0 +1,194 @@
+"""What an assistant keeps: defaults, working copies, and the only writer of `script.db`.
+
+Configuration is read, with its default from `DEFAULTS`; a value is stored only once somebody sets it.
+The inbox and the conversation are worked on as plain copies in `script.ndb.work` and written whole at a
+checkpoint, all values of a checkpoint in one transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from evennia.utils.dbserialize import deserialize, to_pickle
+
+from evennia_ai.core import conversation, inbox
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.toolspec import ToolCall
+from evennia_ai.core.turn import Turn, Usage
+
+DEFAULTS: dict[str, Any] = {
+    "assistant_key": "",
+    "enabled": True,
+    "tick_rate": 5,
+    "persona": "",
+    "system_prompt": "",
+    "system_prompt_native": "",
+    "thinking_lines": (),
+    "failure_line": "",
+    "interaction_enabled": True,
+    "enable_addressing": True,
+    "max_agent_hops": 3,
+    "llm_provider": "",
+    "llm_model": "",
+    "llm_temperature": None,
+    "llm_top_p": None,
+    "llm_max_tokens": None,
+    "llm_reasoning_effort": None,
+    "llm_extra_params": {},
+    "execution_config": {},
+    "max_history": 50,
+    "max_pending_events": 20,
+    "pending_events": [],
+    "conversation_history": [],
+    "current_tool_call": None,
+    "usage": {},
+    "emergency_stop": False,
+    "consecutive_errors": 0,
+    "max_consecutive_errors": 5,
+    "is_ticking": False,
+}
+
+
+@dataclass(slots=True)
+class Work:
+    """Runtime state, rebuilt at every start.
+
+    Attributes:
+        epoch: goes up whenever everything under way is void.
+        in_flight: the Deferred of the running tick, or None.
+    """
+
+    inbox: list[inbox.Stored] = field(default_factory=list)
+    history: list[conversation.Message] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    calls: int = 0
+    epoch: int = 0
+    in_flight: Any = None
+    is_ticking: bool = False
+    is_closing: bool = False
+
+
+def read(script: Any, name: str) -> Any:
+    """A setting of the assistant: as stored, else its default. Containers come as plain copies."""
+    default = DEFAULTS[name]
+    value = script.attributes.get(name, default=default)
+    if value is default or isinstance(value, (str, int, float, type(None))):
+        return default if value is None else value
+    return deserialize(value)
+
+
+def write(script: Any, **values: Any) -> None:
+    """Store values, all or none of them."""
+    with transaction.atomic():
+        for name, value in values.items():
+            _write_one(script, name, value)
+
+
+def _write_one(script: Any, name: str, value: Any) -> None:
+    """Store one value with one statement: the attribute handler's own way takes two and a commit each."""
+    if name not in DEFAULTS:
+        raise KeyError(f"an assistant keeps no {name!r}")
+    attribute = script.attributes.get(name, return_obj=True)
+    if attribute is None:
+        script.attributes.add(name, value)
+        return
+    packed = to_pickle(value)
+    type(attribute).objects.filter(pk=attribute.pk).update(db_value=packed)
+    attribute.db_value = packed
+
+
+def rebuild(script: Any) -> Work:
+    """Working copies of what is stored, for a process that has just begun."""
+    usage = read(script, "usage")
+    return Work(
+        inbox=list(read(script, "pending_events")),
+        history=list(read(script, "conversation_history")),
+        usage=Usage(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)),
+        calls=usage.get("calls", 0),
+    )
+
+
+def enqueue(script: Any, event: Event) -> list[Event]:
+    """Put an event into the durable inbox.
+
+    Returns:
+        The events that had to make room.
+    """
+    work = script.ndb.work
+    limit = read(script, "max_pending_events")
+    work.inbox, dropped = inbox.push(work.inbox, event.as_stored(), limit=limit)
+    write(script, pending_events=work.inbox)
+    return [Event.from_stored(item) for item in dropped]
+
+
+def load_turn(script: Any) -> Turn:
+    """A tray for the oldest event; it stays in the inbox until it is settled."""
+    work = script.ndb.work
+    return Turn(work.epoch, Event.from_stored(work.inbox[0]), list(work.history))
+
+
+def note_effect(script: Any, turn: Turn, call: ToolCall) -> None:
+    """Store that a call is about to happen, so that a crash cannot make it happen twice."""
+    noted = {"event": turn.event.id, "tool": call.name, "arguments": dict(call.arguments)}
+    write(script, current_tool_call=noted)
+
+
+def settle(script: Any, turn: Turn, *, is_answered: bool, consecutive_errors: int) -> None:
+    """Close a turn: its event leaves the inbox, an answered one enters the conversation."""
+    work = script.ndb.work
+    work.inbox = inbox.settle(work.inbox, turn.event.id)
+    work.usage = work.usage + turn.usage
+    work.calls += turn.iterations
+    values: dict[str, Any] = {"pending_events": work.inbox, "usage": _stored_usage(work)}
+    if is_answered:
+        limit = read(script, "max_history")
+        work.history = conversation.trim([*work.history, *turn.said], limit)
+        values["conversation_history"] = work.history
+    if script.attributes.get("current_tool_call") is not None:
+        values["current_tool_call"] = None
+    if consecutive_errors != read(script, "consecutive_errors"):
+        values["consecutive_errors"] = consecutive_errors
+    write(script, **values)
+
+
+def _stored_usage(work: Work) -> dict[str, int]:
+    return {
+        "calls": work.calls,
+        "prompt_tokens": work.usage.prompt_tokens,
+        "completion_tokens": work.usage.completion_tokens,
+    }
+
+
+def recover(script: Any) -> str:
+    """Settle what a crash interrupted in the middle of an effect: done or not, it is not done again.
+
+    Returns:
+        What was interrupted, in words for the log, or "".
+    """
+    noted = read(script, "current_tool_call")
+    if not noted:
+        return ""
+    work = script.ndb.work
+    work.inbox = inbox.settle(work.inbox, noted["event"])
+    write(script, pending_events=work.inbox, current_tool_call=None)
+    return f"{noted['tool']} {noted['arguments']}"
+
+
+def reset_history(script: Any) -> None:
+    """Forget the conversation and void what is under way; what waits in the inbox stays."""
+    bump_epoch(script)
+    script.ndb.work.history = []
+    write(script, conversation_history=[], current_tool_call=None)
+
+
+def bump_epoch(script: Any) -> None:
+    """Void everything under way: its Deferred is cancelled, and what still comes back is too late."""
+    work = script.ndb.work
+    if work is None:
+        return
+    work.epoch += 1
+    in_flight, work.in_flight = work.in_flight, None
+    if in_flight is not None:
+        in_flight.cancel()

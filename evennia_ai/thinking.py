@@ -1,0 +1,40 @@
+"""Being seen to think: a line of fiction when an answer takes its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+FIRST_AFTER_SECONDS = 2.0
+EVERY_SECONDS = 6.0
+MOST_LINES = 10
+
+
+class Thinking:
+    """Shows one line after 2 s, then one every 6 s, until it is stopped.
+
+    Args:
+        lines: shown in turn, from the first.
+        show: shows one line to whoever is near.
+        clock: the reactor, or a test's clock.
+    """
+
+    def __init__(self, lines: Sequence[str], show: Callable[[str], None], clock: Any) -> None:
+        self._lines = lines
+        self._show = show
+        self._clock = clock
+        self._shown = 0
+        self._call = clock.callLater(FIRST_AFTER_SECONDS, self._next)
+
+    def stop(self) -> None:
+        """No further line."""
+        if self._call is not None and self._call.active():
+            self._call.cancel()
+        self._call = None
+
+    def _next(self) -> None:
+        line = self._lines[self._shown % len(self._lines)]
+        self._shown += 1
+        more = self._shown < MOST_LINES
+        self._call = self._clock.callLater(EVERY_SECONDS, self._next) if more else None
+        self._show(line)

@@ -1,0 +1,104 @@
+"""The model that answers: which one it is, and the embedded one started and stopped with the game."""
+
+from __future__ import annotations
+
+import os
+import platform
+import runpy
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.endpoints import Endpoint, resolve
+from server.play import game, processes
+from server.play.layout import Checkout, PlayError
+
+# Where the embedded model's runtime has a ready-made build; setup.cfg's extra `local` says the same.
+MACHINES_WITH_A_BUILD = {
+    "linux": ("x86_64", "aarch64"),
+    "darwin": ("arm64",),
+    "win32": ("AMD64",),
+}
+
+
+def choose(checkout: Checkout, environ: Mapping[str, str] = os.environ) -> Endpoint:
+    """Decide which model answers, as the game itself will.
+
+    Raises:
+        PlayError: if what is set does not fit together, or secret_settings.py cannot be read.
+    """
+    try:
+        return resolve(environ, _own_settings(checkout.secret_settings))
+    except ConfigurationError as error:
+        raise PlayError(f"{error}.") from None
+
+
+def has_a_build(system: str = sys.platform, machine: str = platform.machine()) -> bool:
+    """Tell whether the embedded model can be installed on this kind of machine."""
+    return machine in MACHINES_WITH_A_BUILD.get(system, ())
+
+
+def has_weights(checkout: Checkout) -> bool:
+    """Tell whether the embedded model's weights are on this machine already."""
+    return False
+
+
+def start(checkout: Checkout, on_line: Callable[[str], None]) -> None:
+    """Start the embedded model, fetching its weights the first time, and wait until it answers.
+
+    Args:
+        checkout: whose model.
+        on_line: called with each line it says about its progress.
+
+    Raises:
+        PlayError: if it could not be started.
+    """
+    command = [*_command(checkout, "start"), "--stop-with", checkout.pidfile("portal")]
+    code, said = processes.run(
+        command,
+        cwd=checkout.root,
+        log=checkout.logs / "play.log",
+        env=game.environment(checkout, {"PYTHONUNBUFFERED": "1"}),
+        on_line=on_line,
+    )
+    if code != 0:
+        raise PlayError(
+            f"The demo brain could not be started: {processes.blame(said)}"
+            " To play without it: make play EVENNIA_AI_MODEL=scripted"
+        )
+
+
+def stop(checkout: Checkout) -> bool:
+    """Stop the embedded model if it runs; return whether it did."""
+    if not checkout.local_model.is_dir() or not checkout.python.exists():
+        return False
+    was_running = is_running(checkout)
+    processes.run(
+        _command(checkout, "stop"),
+        cwd=checkout.root,
+        log=checkout.logs / "play.log",
+        env=game.environment(checkout, {}),
+    )
+    return was_running
+
+
+def is_running(checkout: Checkout) -> bool:
+    """Tell whether the embedded model of this checkout runs."""
+    return bool(processes.find("evennia_ai.llm.local", str(checkout.local_model)))
+
+
+def _command(checkout: Checkout, verb: str) -> list[str | Path]:
+    module = [checkout.python, "-m", "evennia_ai.llm.local"]
+    return [*module, verb, "--state-dir", checkout.local_model]
+
+
+def _own_settings(path: Path) -> SimpleNamespace | None:
+    if not path.exists():
+        return None
+    try:
+        return SimpleNamespace(**runpy.run_path(str(path)))
+    except Exception as error:  # whatever the owner wrote there may raise anything
+        raise PlayError(f"{path} cannot be read: {type(error).__name__}: {error}.") from None
+

@@ -1,0 +1,206 @@
+"""What a person can ask for: play, stop, restart, status, logs.
+
+Each is the story of one request, told in the words of the other modules.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import FrameType
+
+from evennia_ai.llm.endpoints import Endpoint
+from server.play import brain, credentials, door, environment, game, logs, ports, preflight, summary
+from server.play.layout import Checkout, PlayError
+from server.play.report import Report
+
+EXIT_FAILED = 1
+EXIT_MISUSED = 2
+EXIT_INTERRUPTED = 130
+PASSWORD_SHOWN = "password_shown"
+
+
+def main(arguments: list[str]) -> int:
+    """Do what was asked; return the exit code."""
+    _let_go_of_stdin()
+    _listen_for_signals()
+    verbs = {"play": play, "stop": stop, "restart": restart, "status": status, "logs": show_logs}
+    if len(arguments) != 1 or arguments[0] not in verbs:
+        print(f"Say one of: {', '.join(verbs)}.", file=sys.stderr)
+        return EXIT_MISUSED
+    try:
+        verbs[arguments[0]](Checkout.here(), Report())
+    except PlayError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        print("\nInterrupted; what this run had started is stopped again.", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    return 0
+
+
+def play(checkout: Checkout, report: Report) -> None:
+    """Bring the game up, or say where it is if it is up already."""
+    preflight.check_platform()
+    preflight.check_writable(checkout)
+    with _lock(checkout, "make play"):
+        kept = ports.read_choices(checkout.choices)
+        if game.running(checkout) and door.is_open(ports.choose({}, kept)):
+            _refuse_to_move(kept)
+            report.say(summary.opened(checkout, kept, shows_password=False))
+            return
+        if _stop_everything(checkout):
+            report.say("  A game that did not answer was stopped first.")
+        _bring_up(checkout, report, kept)
+
+
+def stop(checkout: Checkout, report: Report) -> None:
+    """Stop the game and the embedded model, if they run."""
+    preflight.check_writable(checkout)
+    with _lock(checkout, "make stop"):
+        report.say("The game is stopped." if _stop_everything(checkout) else "Nothing was running.")
+
+
+def restart(checkout: Checkout, report: Report) -> None:
+    """Stop everything and bring it up again; accounts and world stay as they are."""
+    preflight.check_platform()
+    preflight.check_writable(checkout)
+    with _lock(checkout, "make restart"):
+        with report.step("stopping") as step:
+            step.result = "" if _stop_everything(checkout) else "nothing was running"
+        _bring_up(checkout, report, ports.read_choices(checkout.choices))
+
+
+def status(checkout: Checkout, report: Report) -> None:
+    """Say what runs, since when, and where."""
+    report.say(summary.status(checkout))
+
+
+def show_logs(checkout: Checkout, report: Report) -> None:
+    """Show what portal and server wrote last, and on a terminal go on until interrupted."""
+    files = [checkout.logs / "portal.log", checkout.logs / "server.log"]
+    logs.show(files, report.say, follow=report.is_terminal)
+
+
+def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> None:
+    openings = ports.choose(os.environ, kept)
+    openings = ports.claim(openings, insisted=ports.asked_for(os.environ))
+    endpoint = brain.choose(checkout)
+    wants_brain = endpoint.is_local and brain.has_a_build()
+    _make_environment(checkout, report, wants_brain)
+    credentials.ensure_secret_key(checkout.secret_key)
+    with ExitStack() as undo:
+        if wants_brain:
+            undo.callback(_undisturbed, brain.stop, checkout)
+            with report.step("demo brain") as step:
+                brain.start(checkout, step.show)
+        with report.step("database and world") as step:
+            world = game.prepare(checkout, openings)
+            step.label = f"database, world ({summary.in_brief(world.summary)})"
+        openings = world.openings
+        told = {**openings.as_choices(), "admin": world.admin, **_describe(endpoint, wants_brain)}
+        ports.keep_choices(checkout.choices, told)
+        undo.callback(_undisturbed, game.stop, checkout)
+        with report.step("starting") as step:
+            game.start(checkout, openings, on_wait=lambda: step.show("not open yet"))
+        undo.pop_all()
+    shows_password = world.is_new or not kept.get(PASSWORD_SHOWN)
+    report.say(summary.opened(checkout, told, shows_password=shows_password))
+    ports.keep_choices(checkout.choices, {**told, PASSWORD_SHOWN: True})
+
+
+def _make_environment(checkout: Checkout, report: Report, wants_brain: bool) -> None:
+    version = ".".join(str(part) for part in sys.version_info[:2])
+    wish = environment.Wish(
+        root=checkout.root,
+        folder=checkout.venv,
+        interpreter=environment.base_interpreter(),
+        version=version,
+        extras=("local",) if wants_brain else (),
+        log=checkout.logs / "install.log",
+    )
+    is_borrowed = checkout.borrowed_venv is not None
+    if is_borrowed and not checkout.python.exists():
+        raise PlayError(f"EVENNIA_AI_VENV={checkout.venv} is no environment: no bin/python in it.")
+    installs = not is_borrowed and not environment.is_ready(wish)
+    fetches_brain = wants_brain and not brain.has_weights(checkout)
+    needed = preflight.needed_bytes(installs=installs, fetches_brain=fetches_brain)
+    preflight.check_disk(checkout.root, needed)
+    if is_borrowed:
+        version, evennia = environment.describe(checkout.python)
+    else:
+        evennia = environment.pinned_evennia(checkout.root, version)
+    with report.step(f"Python {version}, Evennia {evennia}") as step:
+        step.result = "ok"
+    if installs:
+        environment.make(wish, report)
+
+
+def _describe(endpoint: Endpoint, wants_brain: bool) -> dict[str, object]:
+    described = endpoint.describe()
+    if endpoint.is_local and not wants_brain:
+        described = "none: the demo brain has no build for this machine"
+    if endpoint.is_local:
+        described += f".  {summary.BETTER_BRAIN}"
+    if endpoint.notice:
+        described += f"  ({endpoint.notice})"
+    return {"brain": described, "brain_is_ours": wants_brain}
+
+
+def _refuse_to_move(kept: dict[str, object]) -> None:
+    current = ports.choose({}, kept).as_choices()
+    for name, value in ports.asked_for(os.environ).items():
+        if value != str(current[name]):
+            raise PlayError(
+                f"The game is open with {name}={current[name]};"
+                f" to move it: make restart {name}={value}"
+            )
+
+
+def _stop_everything(checkout: Checkout) -> bool:
+    was_game_running = game.stop(checkout)
+    was_brain_running = brain.stop(checkout)
+    return was_game_running or was_brain_running
+
+
+def _undisturbed(act: Callable[[Checkout], object], checkout: Checkout) -> None:
+    # A second Ctrl-C must not leave running what the first one asked to stop.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    act(checkout)
+
+
+@contextmanager
+def _lock(checkout: Checkout, request: str) -> Iterator[None]:
+    with checkout.lock.open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "another command"
+            raise PlayError(f"{holder} is at work here; wait for it, or interrupt it.") from None
+        file.truncate(0)
+        file.write(f"{request} (process {os.getpid()})")
+        file.flush()
+        yield
+
+
+def _let_go_of_stdin() -> None:
+    handle = os.open(os.devnull, os.O_RDONLY)
+    if handle != 0:
+        os.dup2(handle, 0)
+        os.close(handle)
+
+
+def _listen_for_signals() -> None:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

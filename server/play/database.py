@@ -1,0 +1,97 @@
+"""The game's database, from nothing to a world one can walk in. Runs in the game's environment.
+
+Started by `game` as `python -m server.play.database`, while no server runs. Each part looks first
+what is there, so that doing it again, or going on after a kill, does no harm.
+
+Evennia makes its first objects when its server first starts, and then restarts it once. We make
+them here instead: the world needs them, and the first start is not slower than any other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from server.play import credentials
+from server.play.layout import Checkout
+
+RESULT_MARK = "result: "
+
+
+def main(root: Path) -> None:
+    """Bring a checkout's database up to date and print what it holds as one line of JSON."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", interactive=False, verbosity=0)
+
+    import evennia
+
+    evennia._init()
+    username, is_new = ensure_superuser(root)
+    ensure_first_objects()
+
+    from world.build import build_world
+
+    told = {
+        "admin": username,
+        "is_new": is_new,
+        "summary": build_world(),
+        "openings": openings_in_force(),
+    }
+    print(RESULT_MARK + json.dumps(told))
+
+
+def ensure_superuser(root: Path) -> tuple[str, bool]:
+    """Create the account that owns the game, unless there is one.
+
+    Returns:
+        Its name, and whether it was created just now.
+    """
+    from evennia.accounts.models import AccountDB
+
+    owner = AccountDB.objects.filter(id=1).first()
+    if owner is not None:
+        return str(owner.username), False
+    wanted = credentials.admin(Checkout(root))
+    AccountDB.objects.create_superuser(wanted.username, wanted.email or None, wanted.password)
+    return wanted.username, True
+
+
+def openings_in_force() -> dict[str, object]:
+    """Return the ports and the address the game will use, which the owner's settings may change."""
+    from django.conf import settings
+
+    web, web_inner = settings.WEBSERVER_PORTS[0]
+    numbers = {
+        "TELNET_PORT": settings.TELNET_PORTS[0],
+        "WEB_PORT": web,
+        "WEBSOCKET_PORT": settings.WEBSOCKET_CLIENT_PORT,
+        "WEB_INNER_PORT": web_inner,
+        "AMP_PORT": settings.AMP_PORT,
+    }
+    return {**numbers, "BIND": settings.TELNET_INTERFACES[0]}
+
+
+def ensure_first_objects() -> None:
+    """Make the owner's character and the first room, as Evennia's own first start would."""
+    from django.db import transaction
+    from evennia.server import initial_setup
+    from evennia.server.models import ServerConfig
+
+    if ServerConfig.objects.conf("last_initial_setup_step") == "done":
+        return
+    with transaction.atomic():
+        initial_setup.create_objects()
+        initial_setup.at_initial_setup()
+        ServerConfig.objects.conf("server_epoch", time.time())
+        ServerConfig.objects.conf("last_initial_setup_step", "done")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path.cwd())

@@ -1,0 +1,53 @@
+"""Whether a player can get in: knocking at the game's telnet and web ports as a client would."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+import time
+
+from server.play.ports import Openings
+
+KNOCK_TIMEOUT_SECONDS = 5.0
+# Evennia's side of telnet's conversation: IAC WILL or IAC DO, and an option.
+OFFERS = re.compile(rb"\xff([\xfb\xfd])(.)", re.DOTALL)
+REFUSALS = {b"\xfb": b"\xfe", b"\xfd": b"\xfc"}
+
+
+def is_open(openings: Openings) -> bool:
+    """Tell whether a player could log in: telnet greets, and the web answers."""
+    return serves(openings.host, openings.web) and greets(openings.host, openings.telnet)
+
+
+def greets(host: str, port: int) -> bool:
+    """Tell whether a telnet port shows the screen that says how to log in."""
+    deadline = time.monotonic() + KNOCK_TIMEOUT_SECONDS
+    received = b""
+    try:
+        with socket.create_connection((host, port), timeout=KNOCK_TIMEOUT_SECONDS) as line:
+            while time.monotonic() < deadline:
+                chunk = line.recv(4096)
+                received += chunk
+                if b"connect" in received:
+                    return True
+                if not chunk:
+                    return False
+                # A client that leaves Evennia's offers open is greeted only after two seconds.
+                for verb, option in OFFERS.findall(chunk):
+                    line.sendall(b"\xff" + REFUSALS[verb] + option)
+    except OSError:
+        return False
+    return False
+
+
+def serves(host: str, port: int) -> bool:
+    """Tell whether a web port answers with the web client's page."""
+    web = http.client.HTTPConnection(host, port, timeout=KNOCK_TIMEOUT_SECONDS)
+    try:
+        web.request("GET", "/webclient/")
+        return web.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        web.close()

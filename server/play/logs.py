@@ -1,0 +1,73 @@
+"""What portal and server wrote: their last lines, and on a terminal what they go on to write."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+LINES_SHOWN = 50
+LOOK_EVERY_SECONDS = 0.5
+
+
+def show(files: Sequence[Path], say: Callable[[str], None], *, follow: bool) -> None:
+    """Print the last lines of each file; if asked to, go on with new ones until interrupted.
+
+    Args:
+        files: the logs; one that does not exist yet counts as empty.
+        say: prints a line.
+        follow: whether to go on.
+    """
+    for path in files:
+        last = last_lines(path, LINES_SHOWN)
+        say(f"== {path.name}" + ("" if last else ": nothing yet"))
+        for line in last:
+            say(line)
+    if follow:
+        _follow(files, say)
+
+
+def last_lines(path: Path, count: int) -> list[str]:
+    """Return up to `count` lines from the end of a file, without their newlines."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return [line.rstrip("\n") for line in deque(file, maxlen=count)]
+    except OSError:
+        return []
+
+
+def size(path: Path) -> int:
+    """Return how many bytes a file has; none if it is not there."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def read_from(path: Path, place: int) -> str:
+    """Return what a file holds from a byte on; nothing if it is not there."""
+    try:
+        with path.open("rb") as file:
+            file.seek(place)
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _follow(files: Sequence[Path], say: Callable[[str], None]) -> None:
+    places = {path: size(path) for path in files}
+    while True:
+        for path in files:
+            places[path] = _say_new(path, places[path], say)
+        time.sleep(LOOK_EVERY_SECONDS)
+
+
+def _say_new(path: Path, place: int, say: Callable[[str], None]) -> int:
+    now = size(path)
+    # A log that got shorter was rotated away, and a new one begun.
+    place = 0 if now < place else place
+    if now > place:
+        for line in read_from(path, place).splitlines():
+            say(f"{path.stem}: {line}")
+    return now

@@ -1,0 +1,174 @@
+"""The game's five ports and the address they are opened on: chosen, kept, and claimed.
+
+Two are for people: telnet and web. The others are inner ones, and move by themselves when taken.
+`server/conf/settings.py` asks here too, so that an `evennia` typed by hand finds the same game.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from server.play import processes
+from server.play.layout import PlayError
+
+DEFAULTS = {
+    "TELNET_PORT": 4000,
+    "WEB_PORT": 4001,
+    "WEBSOCKET_PORT": 4002,
+    "WEB_INNER_PORT": 4005,
+    "AMP_PORT": 4006,
+}
+FOR_PEOPLE = ("TELNET_PORT", "WEB_PORT")
+ALWAYS_ON_LOOPBACK = ("WEB_INNER_PORT", "AMP_PORT")
+LOOPBACK = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"
+PREFIX = "EVENNIA_AI_"
+
+
+@dataclass(frozen=True)
+class Openings:
+    """Where the game listens.
+
+    Attributes:
+        numbers: the port of each name in `DEFAULTS`.
+        address: what the ports are opened on, the always inner ones apart.
+    """
+
+    numbers: Mapping[str, int]
+    address: str = LOOPBACK
+
+    @property
+    def telnet(self) -> int:
+        """The port for telnet clients."""
+        return self.numbers["TELNET_PORT"]
+
+    @property
+    def web(self) -> int:
+        """The port for browsers."""
+        return self.numbers["WEB_PORT"]
+
+    @property
+    def host(self) -> str:
+        """The address at which this machine itself reaches the game."""
+        return LOOPBACK if self.address == EVERYWHERE else self.address
+
+    def as_choices(self) -> dict[str, object]:
+        """Return what a later command must know to find the same game."""
+        return {**self.numbers, "BIND": self.address}
+
+    def as_environment(self) -> dict[str, str]:
+        """Return the variables that tell `server/conf/settings.py`."""
+        return {PREFIX + name: str(value) for name, value in self.as_choices().items()}
+
+
+def read_choices(path: Path) -> dict[str, object]:
+    """Return what an earlier start kept, or nothing if there was none or it is damaged."""
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return kept if isinstance(kept, dict) else {}
+
+
+def keep_choices(path: Path, choices: Mapping[str, object]) -> None:
+    """Write what later commands must know, whole or not at all."""
+    draft = path.with_name(path.name + ".draft")
+    draft.write_text(json.dumps(choices) + "\n", encoding="utf-8")
+    draft.replace(path)
+
+
+def asked_for(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the ports and address a person named: EVENNIA_AI_WEB_PORT, or WEB_PORT with make."""
+    named = {}
+    for name in (*DEFAULTS, "BIND"):
+        value = environ.get(PREFIX + name) or environ.get(name)
+        if value:
+            named[name] = value
+    return named
+
+
+def choose(environ: Mapping[str, str], kept: Mapping[str, object]) -> Openings:
+    """Decide the ports and the address: what was asked for, else what was kept, else the usual.
+
+    Raises:
+        PlayError: if something that is no port number was asked for, or one was named twice.
+    """
+    wanted = {**DEFAULTS, "BIND": LOOPBACK, **kept, **asked_for(environ)}
+    numbers = {name: _as_port(name, wanted[name]) for name in DEFAULTS}
+    if len(set(numbers.values())) < len(numbers):
+        listed = ", ".join(f"{name}={port}" for name, port in numbers.items())
+        raise PlayError(f"Each port can be used once only: {listed}.")
+    return Openings(numbers, str(wanted["BIND"]))
+
+
+def for_settings(folder: Path, environ: Mapping[str, str] = os.environ) -> Openings:
+    """Return the openings for the settings module: from the long names, else from what was kept."""
+    own = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
+    return choose(own, read_choices(folder / ".play.json"))
+
+
+def claim(openings: Openings, insisted: Iterable[str] = ()) -> Openings:
+    """Make sure every port can be opened, moving the inner ones that are taken.
+
+    Args:
+        openings: what was chosen.
+        insisted: names that a person asked for, which are therefore not moved.
+
+    Returns:
+        The openings, all of them free a moment ago.
+
+    Raises:
+        PlayError: if a port that may not move cannot be opened.
+    """
+    settled: dict[str, int] = {}
+    for name, port in openings.numbers.items():
+        address = LOOPBACK if name in ALWAYS_ON_LOOPBACK else openings.address
+        obstacle = _obstacle(port, address)
+        if obstacle and (name in FOR_PEOPLE or name in insisted):
+            raise PlayError(_refusal(name, port, obstacle))
+        taken = {*openings.numbers.values(), *settled.values()}
+        settled[name] = _free_port(taken) if obstacle else port
+    return replace(openings, numbers=settled)
+
+
+def _as_port(name: str, value: object) -> int:
+    text = str(value)
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise PlayError(f"{name} must be a number from 1 to 65535, not {text!r}.")
+    return int(text)
+
+
+def _obstacle(port: int, address: str) -> str:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+            probe.listen(1)
+        except PermissionError:
+            return "may not be opened by this account"
+        except OSError as error:
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                raise PlayError(f"BIND={address} is no address of this machine.") from None
+            return f"is used by {processes.holder_of_port(port) or 'another program'}"
+    return ""
+
+
+def _refusal(name: str, port: int, obstacle: str) -> str:
+    purpose = name.removesuffix("_PORT").replace("_", " ").lower()
+    other = port + 10 if 1024 <= port < 65500 else DEFAULTS[name]
+    return f"Port {port} ({purpose}) {obstacle}. Choose another: make play {name}={other}"
+
+
+def _free_port(taken: set[int]) -> int:
+    while True:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.bind((LOOPBACK, 0))
+            port = int(probe.getsockname()[1])
+        if port not in taken:
+            return port

@@ -1,0 +1,109 @@
+"""Which Pythons can run the game, and where this machine keeps them.
+
+May be read by Python 3.8: no syntax newer than that in here.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+SUPPORTED = ((3, 11), (3, 12), (3, 13))
+ASK_TIMEOUT_SECONDS = 20
+TELL_VERSION = "import sys, ensurepip, venv; print('%d.%d' % sys.version_info[:2])"
+
+
+def is_supported(version: Sequence[int]) -> bool:
+    """Tell whether the game runs on a Python of this version, such as `sys.version_info`."""
+    return tuple(version[:2]) in SUPPORTED
+
+
+def supported_names() -> list[str]:
+    """Return the supported versions as text, oldest first: `["3.11", ...]`."""
+    return [f"{major}.{minor}" for major, minor in SUPPORTED]
+
+
+def refusal(version: Sequence[int], executable: str) -> str:
+    """Say in one sentence why this Python will not do, and name one here that would."""
+    names = supported_names()
+    found = ".".join(str(part) for part in version[:2])
+    wanted = ", ".join(names[:-1]) + " or " + names[-1]
+    sentence = f"This game needs Python {wanted}; found {found} at {executable}."
+    present = find_all()
+    if present:
+        best = sorted(present, key=_as_numbers)[-1]
+        sentence += f" This machine has Python {best}: make play PYTHON={present[best]}"
+    return sentence
+
+
+def find_all(environ: dict[str, str] | None = None) -> dict[str, str]:
+    """Find one working interpreter for each supported version on PATH and under pyenv.
+
+    Args:
+        environ: where PATH, HOME and PYENV_ROOT are read from; the process's own by default.
+
+    Returns:
+        Version as text (`"3.12"`) to the path of an interpreter that can make environments.
+    """
+    environ = dict(os.environ) if environ is None else environ
+    found: dict[str, str] = {}
+    for name in supported_names():
+        for folder in _folders(environ):
+            described = ask(folder / f"python{name}")
+            if described == name:
+                found[name] = str(folder / f"python{name}")
+                break
+    return found
+
+
+def ask(interpreter: Path) -> str | None:
+    """Return an interpreter's version (`"3.12"`), or None if it is missing, broken or has no venv."""
+    if not os.access(interpreter, os.X_OK):
+        return None
+    try:
+        answer = subprocess.run(
+            [str(interpreter), "-c", TELL_VERSION],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=ASK_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.decode("utf-8", "replace").strip() if answer.returncode == 0 else None
+
+
+def _folders(environ: dict[str, str]) -> Iterator[Path]:
+    for entry in environ.get("PATH", "").split(os.pathsep):
+        if entry:
+            yield Path(entry)
+    for root in _pyenv_roots(environ):
+        versions = root / "versions"
+        if versions.is_dir():
+            newest_first = sorted(versions.iterdir(), key=lambda path: _as_numbers(path.name))
+            for version in reversed(newest_first):
+                yield version / "bin"
+
+
+def _pyenv_roots(environ: dict[str, str]) -> list[Path]:
+    roots = [environ.get("PYENV_ROOT", ""), os.path.join(environ.get("HOME", ""), ".pyenv")]
+    pyenv = shutil.which("pyenv", path=environ.get("PATH"))
+    if pyenv:
+        asked = subprocess.run(
+            [pyenv, "root"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environ,
+            check=False,
+        )
+        roots.append(asked.stdout.decode("utf-8", "replace").strip())
+    return [Path(root) for root in dict.fromkeys(roots) if root]
+
+
+def _as_numbers(name: str) -> list[int]:
+    return [int(part) for part in name.split(".") if part.isdigit()]

@@ -1,0 +1,89 @@
+"""What a person is told of a game that is up: where it is, who owns it, what to type; its status."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from server.play import brain, credentials, door, game, ports
+from server.play.layout import Checkout
+
+PORT_NAMES = {"telnet": "TELNET_PORT", "web": "WEB_PORT", "websocket": "WEBSOCKET_PORT"}
+BETTER_BRAIN = "A better one: docs/models.md"
+
+
+def opened(checkout: Checkout, kept: dict[str, object], *, shows_password: bool) -> str:
+    """Return the lines that greet the person who opened the game.
+
+    Args:
+        checkout: whose game.
+        kept: what `make play` noted of this start: ports, BIND, brain, admin.
+        shows_password: whether a generated password is shown, which is done once.
+    """
+    openings = ports.choose({}, kept)
+    host = "localhost" if openings.host == ports.LOOPBACK else openings.host
+    web = f"http://{host}:{openings.web}/webclient"
+    lines = [
+        "",
+        "  The Lantern Library is open.",
+        f"    web client   {web}      telnet   {host} {openings.telnet}",
+        f"    admin        {_account(checkout, str(kept.get('admin', 'admin')), shows_password)}",
+        f"    brain        {kept.get('brain', '')}",
+        "  Try:   whisper ada = what is this place?",
+        "  Stop:  make stop",
+    ]
+    if openings.address != ports.LOOPBACK:
+        lines.insert(-2, f"    open to      everybody who can reach {openings.address}")
+    return "\n".join(lines)
+
+
+def status(checkout: Checkout) -> str:
+    """Return the lines that say what runs, since when, and where."""
+    kept = ports.read_choices(checkout.choices)
+    openings = ports.choose({}, kept)
+    present = game.running(checkout)
+    lines = [f"  {part:<8} {_part(checkout, part, present.get(part, []))}" for part in game.PARTS]
+    lines.append(f"  {'model':<8} {_model(checkout, kept)}")
+    listed = ", ".join(f"{name} {openings.numbers[key]}" for name, key in PORT_NAMES.items())
+    lines.append(f"  {'ports':<8} {listed}, on {openings.address}")
+    if not present:
+        lines.append("  To start it: make play")
+    elif not door.is_open(openings):
+        lines.append("  It does not answer. To mend it: make restart    To see why: make logs")
+    return "\n".join(lines)
+
+
+def in_brief(world: str) -> str:
+    """Return how many of what a world has, from the sentence its builder says: `5 rooms, ...`."""
+    return ", ".join(re.findall(r"\d+ (?:rooms?|assistants?)", world))
+
+
+def age(seconds: float) -> str:
+    """Return a span of time as hours, minutes and seconds: `26:03:09`."""
+    minutes, second = divmod(int(seconds), 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{hour:02d}:{minute:02d}:{second:02d}"
+
+
+def _account(checkout: Checkout, username: str, shows_password: bool) -> str:
+    written = credentials.read(checkout.credentials)
+    if written is None or written.username != username:
+        return f"{username} / the password it was made with"
+    place = checkout.credentials.relative_to(checkout.root)
+    if shows_password:
+        return f"{username} / {written.password}  (also in {place})"
+    return f"{username} / password in {place}"
+
+
+def _part(checkout: Checkout, part: str, pids: list[int]) -> str:
+    if not pids:
+        return "not running"
+    since = game.started_at(checkout, part)
+    return f"running (process {max(pids)}" + (f", up {age(time.time() - since)})" if since else ")")
+
+
+def _model(checkout: Checkout, kept: dict[str, object]) -> str:
+    described = str(kept.get("brain", "not chosen yet: make play"))
+    if not kept.get("brain_is_ours"):
+        return described
+    return f"{'running' if brain.is_running(checkout) else 'not running'}: {described}"

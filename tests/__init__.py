@@ -1,0 +1,1 @@
+"""The tests of evennia-ai; one folder for each part of the tree, and the fakes they share."""

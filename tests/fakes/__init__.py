@@ -1,0 +1,1 @@
+"""Servers and doubles that tests and benchmarks share; nothing here is shipped."""

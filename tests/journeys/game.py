@@ -1,0 +1,306 @@
+"""Real Evennia games in temporary folders: made, started, reloaded, killed and cleaned up.
+
+A game is driven only through Evennia's own launcher, as an owner would drive it. `GameFolder`
+functions make the folder: a bare `evennia --init` game, or this repository's own game.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import signal
+import sqlite3
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tests.journeys import processes
+from tests.journeys.clients import TelnetClient, WebsocketClient
+from tests.journeys.ports import ClaimedPorts
+
+ROOT = Path(__file__).resolve().parents[2]
+LAUNCHER = Path(sys.executable).with_name("evennia")
+ADMIN_NAME, ADMIN_PASSWORD = "admin", "kestrel-harbour-94"
+# Nothing but a game's environment holds this key.
+API_KEY = "sk-journey-2b7e151628aed2a6abf7158809cf4f3c"
+START_SECONDS = 90.0
+COPIED = ("server", "world")
+LEFT_OUT = shutil.ignore_patterns(
+    "__pycache__", "*.db3*", "*.log*", "*.pid", ".static", "secret_settings.py", ".*"
+)
+FOREIGN_VARIABLES = (
+    "OPENAI_",
+    "EVENNIA_",
+    "DJANGO_",
+    "PYTEST_",
+    "COV_",
+    "PYTHONPATH",
+    "PYTHONHOME",
+)
+
+
+GameFolder = Callable[["Game"], None]
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The ports of one game, all on loopback."""
+
+    telnet: int
+    web: int
+    web_internal: int
+    websocket: int
+    amp: int
+
+
+class Game:
+    """One game folder and the processes that belong to it.
+
+    Attributes:
+        folder: the game folder, where `server/` and `world/` are.
+        ports: where it listens.
+        env: the environment its processes get; change it before `start`.
+        settings: settings that are written into its secret_settings.py by `write_settings`.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.folder = self.root / "game"
+        self._claimed = ClaimedPorts(5)
+        self.ports = Ports(*self._claimed.numbers)
+        self.env = make_environment(self.root / "lib")
+        self.settings: dict[str, Any] = {}
+        self._is_clean = False
+        atexit.register(self.clean_up)
+
+    @classmethod
+    def make(cls, root: Path, make_folder: GameFolder) -> Self:
+        """A new game with a folder made by `make_folder`; nothing of it runs yet."""
+        root.mkdir(parents=True)
+        game = cls(root)
+        (game.root / "lib").mkdir()
+        (game.root / "lib" / "evennia_ai").symlink_to(ROOT / "evennia_ai")
+        make_folder(game)
+        return game
+
+    @classmethod
+    def copy(cls, template: Path, root: Path) -> Self:
+        """A new game with all that is in the root of a stopped one, on ports of its own."""
+        root.mkdir(parents=True)
+        game = cls(root)
+        shutil.copytree(template / "lib", game.root / "lib", symlinks=True)
+        shutil.copytree(template / "game", game.folder, ignore=shutil.ignore_patterns("*.log*"))
+        return game
+
+    # ---- driving it --------------------------------------------------------------------------
+
+    def launch(self, *arguments: str, timeout_seconds: float = START_SECONDS) -> str:
+        """Run the `evennia` launcher in the game folder and return what it wrote."""
+        return self._run([LAUNCHER, *arguments], timeout_seconds)
+
+    def run_python(self, *arguments: str, timeout_seconds: float = START_SECONDS) -> str:
+        """Run Python in the game folder and environment and return what it wrote."""
+        return self._run([sys.executable, *arguments], timeout_seconds)
+
+    def run_shell(self, script: str, timeout_seconds: float = START_SECONDS) -> str:
+        """Run lines of shell in the game folder, up to the first that fails."""
+        return self._run(["bash", "-euc", script], timeout_seconds)
+
+    def _run(self, command: Sequence[str | Path], timeout_seconds: float) -> str:
+        return processes.run(
+            command,
+            cwd=self.folder,
+            env=self.env,
+            log=self.root / "launcher.log",
+            timeout_seconds=timeout_seconds,
+        )
+
+    def ask_model_at(self, base_url: str, model: str) -> None:
+        """Have the game's assistants ask this endpoint, with `API_KEY`."""
+        self.env |= {
+            "OPENAI_BASE_URL": base_url,
+            "OPENAI_API_KEY": API_KEY,
+            "EVENNIA_AI_MODEL": model,
+        }
+
+    def build_bare(self) -> None:
+        """Migrate, make the superuser, let Evennia do its first start, and stop again."""
+        self.write_settings()
+        self.launch("migrate")
+        self.launch("start")
+        # Evennia restarts its server once after the first start's work is done.
+        with processes.follow(self.folder / "server/logs/server.log") as log:
+            log.wait_for(r"successfully restarted in 'reset' mode", START_SECONDS)
+        self.stop()
+
+    def build_product(self) -> None:
+        """Make database, superuser and world by the same program that `make play` calls."""
+        self.write_settings()
+        self.run_python("-m", "server.play.database", str(self.folder))
+
+    def start(self) -> None:
+        """Start the game and wait until a player could log in by telnet and by webclient.
+
+        Raises:
+            AssertionError: it did not get so far; the message holds the ends of its logs.
+        """
+        self.write_settings()
+        try:
+            # Evennia's launcher says that all is well (exit 0) whatever came of it.
+            self.launch("start")
+            self.wait_until_ready()
+        except (OSError, AssertionError) as error:
+            raise AssertionError(f"the game did not start: {error}\n{self.describe_logs()}") from error
+
+    def wait_until_ready(self) -> None:
+        """Wait for the login screen by telnet, and for the webclient's page and websocket."""
+        with TelnetClient(self.ports.telnet, timeout_seconds=START_SECONDS) as player:
+            player.expect(r"connect <username> <password>|connect \S+", START_SECONDS)
+        self.open_webclient().close()
+
+    def reload(self) -> None:
+        """`evennia reload`: the server restarts, the portal keeps the players connected."""
+        self.launch("reload")
+
+    def kill_server(self) -> None:
+        """End the server process as a power cut would; the portal goes on."""
+        pid = self.read_pid("server")
+        os.kill(pid, signal.SIGKILL)
+        processes.wait_for_end(pid, 10)
+
+    def stop(self) -> None:
+        """`evennia stop`, and wait until both processes are gone."""
+        pids = [self.read_pid(name) for name in ("server", "portal")]
+        self.launch("stop")
+        for pid in pids:
+            processes.wait_for_end(pid, 30)
+
+    def read_pid(self, name: str) -> int:
+        """Process id of the `server` or the `portal`."""
+        return int((self.folder / "server" / f"{name}.pid").read_text())
+
+    def write_settings(self) -> None:
+        """Write ports and `settings` to the end of secret_settings.py, once."""
+        path = self.folder / "server/conf/secret_settings.py"
+        mark = "# ---- set by the tests\n"
+        kept = path.read_text().split(mark)[0] if path.exists() else ""
+        chosen = {**make_settings(self.ports), **self.settings}
+        lines = "".join(f"{name} = {value!r}\n" for name, value in chosen.items())
+        path.write_text(kept + mark + lines)
+
+    # ---- looking at it -----------------------------------------------------------------------
+
+    def open_telnet(self) -> TelnetClient:
+        """A telnet client at the login screen."""
+        return TelnetClient(self.ports.telnet)
+
+    def open_webclient(self) -> WebsocketClient:
+        """A webclient at the login screen."""
+        return WebsocketClient(self.ports.websocket, self.ports.web, timeout_seconds=START_SECONDS)
+
+    def log_in_admin(self) -> TelnetClient:
+        """The game's owner, by telnet."""
+        admin = self.open_telnet()
+        admin.log_in(ADMIN_NAME, ADMIN_PASSWORD)
+        return admin
+
+    @property
+    def logs(self) -> list[Path]:
+        """The launcher's and the game's own log files."""
+        return [self.root / "launcher.log", *sorted((self.folder / "server/logs").glob("*.log*"))]
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file."""
+        return self.folder / "server/evennia.db3"
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a read-only query on the game's database."""
+        with sqlite3.connect(f"file:{self.database}?mode=ro", uri=True) as connection:
+            rows = connection.execute(sql).fetchall()
+        connection.close()
+        return rows
+
+    def describe_logs(self, lines: int = 60) -> str:
+        """The last lines of every log, for a failing test to show."""
+        parts = []
+        for path in self.logs:
+            tail = path.read_text("utf-8", "replace").splitlines()[-lines:] if path.exists() else []
+            parts.append("\n".join([f"---- {path.name}", *tail]))
+        return "\n".join(parts)
+
+    # ---- the end -----------------------------------------------------------------------------
+
+    def clean_up(self) -> None:
+        """End every process of the game, however it stands, and give its ports back."""
+        if not self._is_clean:
+            self._is_clean = True
+            processes.kill_processes(self.root)
+            self._claimed.release()
+            atexit.unregister(self.clean_up)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.clean_up()
+
+
+def make_bare_folder(game: Game) -> None:
+    """A folder as `evennia --init` makes it."""
+    processes.run(
+        [LAUNCHER, "--init", game.folder.name],
+        cwd=game.root,
+        env=game.env,
+        log=game.root / "launcher.log",
+        timeout_seconds=START_SECONDS,
+    )
+
+
+def make_product_folder(game: Game) -> None:
+    """A folder with this repository's own game in it."""
+    game.folder.mkdir()
+    for name in COPIED:
+        shutil.copytree(ROOT / name, game.folder / name, ignore=LEFT_OUT)
+    (game.folder / "server/logs").mkdir(exist_ok=True)
+
+
+def make_environment(library: Path) -> dict[str, str]:
+    """The environment of a game: this process's, without what would reach into the game."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN_VARIABLES)}
+    # Evennia's launcher looks for `twistd` on the path.
+    env["PATH"] = f"{LAUNCHER.parent}{os.pathsep}{env.get('PATH', os.defpath)}"
+    # The launcher overwrites the second entry of `sys.path`, which is the first one of these.
+    env["PYTHONPATH"] = os.pathsep.join([str(library / "overwritten"), str(library)])
+    env["EVENNIA_SUPERUSER_USERNAME"] = ADMIN_NAME
+    env["EVENNIA_SUPERUSER_PASSWORD"] = ADMIN_PASSWORD
+    env["EVENNIA_SUPERUSER_EMAIL"] = "admin@example.com"
+    env["NO_PROXY"] = env["no_proxy"] = "127.0.0.1,localhost"
+    return env
+
+
+def make_settings(ports: Ports) -> Mapping[str, Any]:
+    """Settings that keep a game on its own ports and let a test make many accounts quickly."""
+    loopback = ["127.0.0.1"]
+    return {
+        "TELNET_PORTS": [ports.telnet],
+        "TELNET_INTERFACES": loopback,
+        "WEBSERVER_PORTS": [(ports.web, ports.web_internal)],
+        "WEBSERVER_INTERFACES": loopback,
+        "WEBSOCKET_CLIENT_PORT": ports.websocket,
+        "WEBSOCKET_CLIENT_INTERFACE": "127.0.0.1",
+        "AMP_PORT": ports.amp,
+        "SECRET_KEY": "only-for-tests-" + "0123456789" * 4,
+        "MAX_CONNECTION_RATE": 100,
+        "CREATION_THROTTLE_LIMIT": 10_000,
+        "LOGIN_THROTTLE_LIMIT": 10_000,
+    }

@@ -1,0 +1,23 @@
+"""What the library's people say and show, as patterns a player's transcript is searched for."""
+
+from __future__ import annotations
+
+import re
+
+from tests.fakes.answers import compose_reply
+from world.library import RESIDENTS
+
+ADA = next(resident for resident in RESIDENTS if resident.name == "Ada")
+FAILURE = ADA.failure
+FAILURE_PATTERN = re.escape(FAILURE)
+THINKING_PATTERN = "|".join(re.escape(line) for line in ADA.thinking)
+
+
+def whisper_of(words: str) -> str:
+    """A pattern for Ada's whispered answer to `words`."""
+    return rf'Ada whispers: "{re.escape(compose_reply(words))}"'
+
+
+def say_of(words: str) -> str:
+    """A pattern for Ada's answer to `words`, said aloud."""
+    return rf'Ada says, "{re.escape(compose_reply(words))}"'

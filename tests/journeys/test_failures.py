@@ -1,0 +1,155 @@
+"""The model misbehaves in every way a model server can: the game goes on and the player is told."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.fakes.handle import FakeModel
+from tests.journeys.clients import Enter, Player
+from tests.journeys.lines import FAILURE, FAILURE_PATTERN, whisper_of
+
+DEADLINE_SECONDS = 2.0
+TOLD_SECONDS = 20.0
+AT_ONCE_SECONDS = 1.0
+NEVER_SHOWN = ("Traceback", "Error", "error", "Exception", "timeout", "503", "500", "429", "<html")
+
+
+@pytest.fixture(scope="module")
+def game_settings() -> dict[str, Any]:
+    """A short deadline, so that waiting for it does not take long."""
+    return {"EVENNIA_AI_CALL_DEADLINE_SECONDS": DEADLINE_SECONDS}
+
+
+FAILURES = [
+    pytest.param({"kind": "hang"}, r"(?i)deadline|time", id="hangs"),
+    pytest.param({"kind": "drip"}, r"(?i)deadline|time", id="drips"),
+    pytest.param({"kind": "reset"}, r"(?i)connect", id="cuts the connection"),
+    pytest.param({"kind": "html"}, r"(?i)json|html", id="sends HTML"),
+    pytest.param({"kind": "empty_object"}, r"(?i)choices|empty", id="sends {}"),
+    pytest.param({"kind": "truncated"}, r"(?i)json", id="sends half an answer"),
+    pytest.param({"kind": "huge"}, r"(?i)large|big|long|bytes|MB", id="sends far too much"),
+    pytest.param({"kind": "status", "status": 500}, r"500", id="says 500"),
+    pytest.param(
+        {"kind": "status", "status": 429, "retry_after_seconds": 1}, r"429|rate", id="says 429"
+    ),
+    pytest.param({"kind": "status", "status": 401}, r"401|key", id="says 401"),
+]
+
+
+def expect_told_once(player: Player, model: FakeModel) -> None:
+    """The player reads one line in character; once the model is well, the next answer comes."""
+    player.expect(FAILURE_PATTERN, TOLD_SECONDS)
+    model.reset()
+    model.accept_connections()
+    player.ask("whisper ada = better now?", whisper_of("better now?"), TOLD_SECONDS)
+    assert 1 == player.count(FAILURE)
+    assert [] == [word for word in NEVER_SHOWN if word in player.transcript]
+
+
+@pytest.mark.parametrize(("behaviour", "cause"), FAILURES)
+def test_a_player_is_told_and_staff_know_why(
+    enter: Enter, admin: Player, model: FakeModel, behaviour: dict[str, Any], cause: str
+) -> None:
+    """The player gets one line in character, staff the true cause, and others notice nothing."""
+    tom, mira = enter("Tom"), enter("Mira")
+    model.behave(**behaviour)
+    tom.send("whisper ada = hello?")
+    model.wait_for_calls(1)
+    assert mira.measure("look", "The Reading Room") < AT_ONCE_SECONDS
+    notice = admin.expect(r"\[assistant\] Ada: .*(?:\n.+)*", TOLD_SECONDS)[0]
+    assert re.search(cause, notice), notice
+    assert "Tom" in notice
+    expect_told_once(tom, model)
+
+
+def test_a_model_that_cannot_be_reached(enter: Enter, admin: Player, model: FakeModel) -> None:
+    """A refused connection is told like any other failure, and staff read where to look."""
+    tom = enter("Tom")
+    model.refuse_connections()
+    tom.send("whisper ada = hello?")
+    notice = admin.expect(r"\[assistant\] Ada: .*(?:\n.+)*", TOLD_SECONDS)[0]
+    assert model.root_url.removeprefix("http://") in notice
+    expect_told_once(tom, model)
+
+
+def test_the_game_stays_quick_while_the_model_hangs(enter: Enter, model: FakeModel) -> None:
+    """Another player's every `look` is answered at once for as long as the model says nothing."""
+    tom, mira = enter("Tom"), enter("Mira", by="websocket")
+    model.behave(kind="hang")
+    tom.send("whisper ada = hello?")
+    model.wait_for_calls(1)
+    times = [mira.measure("look", "The Reading Room") for _ in range(20)]
+    assert 1 == model.read_ledger()["in_flight"]
+    assert max(times) < AT_ONCE_SECONDS
+    expect_told_once(tom, model)
+
+
+def test_a_call_that_is_given_up_is_closed(enter: Enter, model: FakeModel) -> None:
+    """Past the deadline the connection to the model is closed, so that it stops working for us."""
+    tom = enter("Tom")
+    model.behave(kind="hang")
+    tom.send("whisper ada = hello?")
+    tom.expect(FAILURE_PATTERN, TOLD_SECONDS)
+    calls = model.wait_for_calls(1, closed=1)
+    assert calls[0]["is_abandoned"]
+    expect_well(tom, model)
+
+
+def expect_well(player: Player, model: FakeModel) -> None:
+    model.reset()
+    player.ask("whisper ada = well again?", whisper_of("well again?"), TOLD_SECONDS)
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        pytest.param({"think": True}, id="think tags"),
+        pytest.param({"style": "plain"}, id="plain text in place of a tool call"),
+        pytest.param({"style": "json"}, id="JSON text in place of a tool call"),
+        pytest.param({"style": "plain", "think": True}, id="thinking, then plain text"),
+        pytest.param({"kind": "wrong_type"}, id="a wrong content type"),
+    ],
+)
+def test_an_odd_answer_is_still_an_answer(
+    enter: Enter, model: FakeModel, behaviour: dict[str, Any]
+) -> None:
+    """An answer in an unusual form reaches the player as words, without the form."""
+    tom = enter("Tom")
+    model.queue(behaviour)
+    tom.ask("whisper ada = in your words?", whisper_of("in your words?"))
+    assert "<think>" not in tom.transcript
+    assert "{" not in tom.transcript.split("in your words?")[-1]
+
+
+WHISPER = {"tool": "whisper", "arguments": {"target": "Tom", "message": "The first."}}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param({"tool": "fly", "arguments": {}}, id="an unknown tool"),
+        pytest.param({"tool": "whisper", "arguments": '{"target": '}, id="broken arguments"),
+        pytest.param({"tool": "whisper", "arguments": {"to": "Tom"}}, id="wrong arguments"),
+    ],
+)
+def test_a_wrong_tool_call_can_be_mended(
+    enter: Enter, model: FakeModel, call: dict[str, Any]
+) -> None:
+    """A call that cannot be run is explained to the model, and its next try is what players see."""
+    tom = enter("Tom")
+    model.queue({"calls": [call]}, {"calls": [WHISPER]})
+    tom.ask("whisper ada = again?", r'Ada whispers: "The first\."')
+    assert 2 == model.count_calls()
+
+
+def test_one_action_for_one_question(enter: Enter, model: FakeModel) -> None:
+    """Of several calls in one answer only the first is carried out."""
+    tom = enter("Tom")
+    second = {"tool": "say", "arguments": {"message": "The second."}}
+    model.queue({"calls": [WHISPER, second]})
+    tom.ask("whisper ada = both?", r'Ada whispers: "The first\."')
+    expect_well(tom, model)
+    assert "The second." not in tom.transcript

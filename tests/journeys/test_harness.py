@@ -1,0 +1,85 @@
+"""The harness itself: a bare Evennia game, driven the way the journeys drive ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.journeys import processes
+from tests.journeys.clients import IAC, decode_telnet, read_html
+from tests.journeys.game import Game, make_bare_folder
+from tests.journeys.ports import ClaimedPorts
+
+
+@pytest.fixture(scope="module")
+def bare_game(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Game]:
+    with Game.make(tmp_path_factory.mktemp("bare") / "game", make_bare_folder) as game:
+        game.build_bare()
+        game.start()
+        yield game
+
+
+def test_both_clients_meet_in_a_bare_game(bare_game: Game) -> None:
+    """A telnet and a web player can log in, look, talk, and go on after a reload and a kill."""
+    with bare_game.open_telnet() as tom, bare_game.open_webclient() as mira:
+        for player, name in ((tom, "Tom"), (mira, "Mira")):
+            player.create_account(name, "lanterns-are-bright")
+            player.log_in(name, "lanterns-are-bright")
+            player.ask("look", "Limbo")
+        tom.send("say hello <there>")
+        mira.expect('Tom says, "hello <there>"')
+        bare_game.reload()
+        mira.ask("say still here", 'You say, "still here"')
+        bare_game.kill_server()
+        bare_game.start()
+        tom.ask("say and here", 'You say, "and here"')
+        mira.expect('Tom says, "and here"')
+
+
+def test_a_game_cleans_up_after_itself(bare_game: Game) -> None:
+    """Whatever state a game is in, cleaning up ends every process of it."""
+    assert 2 <= len(processes.find_processes(bare_game.root))
+    bare_game.clean_up()
+    assert [] == processes.find_processes(bare_game.root)
+
+
+def test_two_games_never_share_a_port() -> None:
+    """Ports that are claimed are not given out again until they are released."""
+    first, second = ClaimedPorts(5), ClaimedPorts(5)
+    assert not set(first.numbers) & set(second.numbers)
+    first.release()
+    second.release()
+
+
+def test_a_process_that_stays_is_reported() -> None:
+    """Waiting for the end of a process has an end itself."""
+    with pytest.raises(AssertionError, match="still runs"):
+        processes.wait_for_end(os.getppid(), 0.01)
+
+
+@pytest.mark.parametrize(
+    ("stream", "text", "replies", "rest"),
+    [
+        (b"plain", b"plain", b"", b""),
+        (b"a\xff\xfb\x01b", b"ab", b"\xff\xfe\x01", b""),
+        (b"a\xff\xfd\x18b", b"ab", b"\xff\xfc\x18", b""),
+        (b"\xff\xfa\x18\x01\xff\xf0x", b"x", b"", b""),
+        (b"x\xff\xfa\x18", b"x", b"", b"\xff\xfa\x18"),
+        (b"x\xff", b"x", b"", b"\xff"),
+        (b"\xff\xff", bytes((IAC,)), b"", b""),
+        (b"prompt\xff\xf9", b"prompt", b"", b""),
+    ],
+)
+def test_telnet_options_are_declined(
+    stream: bytes, text: bytes, replies: bytes, rest: bytes
+) -> None:
+    """Every offer is refused, and a command that is cut in two is kept for the next read."""
+    assert (text, replies, rest) == decode_telnet(stream)
+
+
+def test_html_is_read_as_a_person_reads_it() -> None:
+    """Tags go, line breaks stay, entities become what they stand for."""
+    markup = '<span class="color-010">5&nbsp;&lt;&nbsp;6</span><br>next'
+    assert "5 < 6\nnext" == read_html(markup)

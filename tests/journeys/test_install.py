@@ -1,0 +1,66 @@
+"""Somebody else's game gets an assistant by doing what README says, and nothing besides."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.answers import compose_reply
+from tests.fakes.handle import MODEL_NAME, FakeModel
+from tests.journeys.clients import Player
+from tests.journeys.game import ROOT, Game, make_bare_folder
+from tests.journeys.readme import Step, edit_file, install_checkout, read_steps
+
+MOST_STEPS = 4
+CREATE = re.compile(r"assistant create (\w+)")
+
+
+def read_install_steps() -> list[Step]:
+    return read_steps((ROOT / "README.md").read_text())
+
+
+def test_installing_takes_at_most_four_steps() -> None:
+    """README's install is short: four blocks or fewer, one of which creates an assistant."""
+    steps = read_install_steps()
+    assert len(steps) <= MOST_STEPS
+    assert any(CREATE.match(line) for step in steps for line in step.lines)
+
+
+def follow_on_disk(game: Game, step: Step) -> None:
+    if step.kind == "bash":
+        game.run_shell(install_checkout("\n".join(step.lines)))
+    elif step.kind == "python":
+        edit_file(game.folder / step.file, step.lines)
+
+
+def follow_in_game(player: Player, step: Step) -> None:
+    for line in step.lines if step.kind == "text" else ():
+        player.send(line)
+
+
+def test_a_game_of_somebody_else_gets_an_assistant(tmp_path: Path, model: FakeModel) -> None:
+    """An `evennia --init` game that follows README has an assistant who answers a whisper."""
+    steps = read_install_steps()
+    with Game.make(tmp_path / "theirs", make_bare_folder) as game:
+        try:
+            game.build_bare()
+            game.ask_model_at(model.base_url, MODEL_NAME)
+            for step in steps:
+                follow_on_disk(game, step)
+            game.start()
+            create_and_whisper(game, steps)
+        except AssertionError as error:
+            pytest.fail(f"{error}\n{game.describe_logs()}")
+
+
+def create_and_whisper(game: Game, steps: list[Step]) -> None:
+    created = [m[1] for step in steps for line in step.lines if (m := CREATE.match(line))]
+    with game.log_in_admin() as admin:
+        for step in steps:
+            follow_in_game(admin, step)
+        for name in created:
+            admin.expect(rf"{name}\b.*\bawake")
+            reply = re.escape(compose_reply("hello"))
+            admin.ask(f"whisper {name.lower()} = hello", rf'{name} whispers: "{reply}"')

@@ -1,0 +1,85 @@
+"""Nobody's question is lost, and none is answered twice, whatever happens to the server."""
+
+from __future__ import annotations
+
+import os
+
+from tests.fakes.answers import compose_reply
+from tests.fakes.handle import FakeModel
+from tests.journeys import processes
+from tests.journeys.clients import Enter, Player
+from tests.journeys.game import Game
+from tests.journeys.lines import whisper_of
+
+ANSWER_SECONDS = 30.0
+
+
+def expect_one_answer(player: Player, words: str) -> None:
+    """See the answer to `words` come once, and not again before a later question's answer."""
+    player.expect(whisper_of(words), ANSWER_SECONDS)
+    player.ask(f"whisper ada = after {words}", whisper_of(f"after {words}"), ANSWER_SECONDS)
+    assert 1 == player.count(whisper_text(words))
+
+
+def whisper_text(words: str) -> str:
+    return f'Ada whispers: "{compose_reply(words)}"'
+
+
+def test_a_reload_while_the_model_answers(game: Game, enter: Enter, model: FakeModel) -> None:
+    """A question in the model's hands when the game reloads is answered after it, exactly once."""
+    tom = enter("Tom")
+    model.queue({"kind": "hang"})
+    tom.send("whisper ada = before the reload?")
+    model.wait_for_calls(1)
+    game.reload()
+    model.release()
+    expect_one_answer(tom, "before the reload?")
+
+
+def test_a_kill_while_the_model_answers(game: Game, enter: Enter, model: FakeModel) -> None:
+    """A question in the model's hands when the server is killed is answered after it, once."""
+    tom, mira = enter("Tom"), enter("Mira", by="websocket")
+    model.behave(kind="hang")
+    tom.send("whisper ada = before the kill?")
+    mira.send("whisper ada = me too?")
+    model.wait_for_calls(1)
+    game.kill_server()
+    model.behave(kind="answer")
+    model.release()
+    game.start()
+    expect_one_answer(tom, "before the kill?")
+    expect_one_answer(mira, "me too?")
+
+
+def test_a_kill_right_after_the_answer(game: Game, enter: Enter, model: FakeModel) -> None:
+    """A question that was answered just before the server was killed is not answered again."""
+    tom = enter("Tom")
+    tom.ask("whisper ada = just in time?", whisper_of("just in time?"))
+    game.kill_server()
+    game.start()
+    tom.ask("whisper ada = and after?", whisper_of("and after?"), ANSWER_SECONDS)
+    assert 1 == tom.count(whisper_text("just in time?"))
+    assert 2 == model.count_calls()
+
+
+def test_a_full_stop_and_start_keeps_what_waits(game: Game, enter: Enter, model: FakeModel) -> None:
+    """A question asked just before the game is stopped is answered when it runs again."""
+    model.behave(kind="hang")
+    enter("Tom").send("whisper ada = before the night?")
+    model.wait_for_calls(1)
+    game.stop()
+    game.start()
+    tom = enter("Tom")
+    model.behave(kind="answer")
+    model.release()
+    expect_one_answer(tom, "before the night?")
+
+
+def test_no_process_is_left_behind(game: Game) -> None:
+    """A game that was stopped leaves nothing running, and can be started again."""
+    pids = [game.read_pid(name) for name in ("server", "portal")]
+    assert set(pids) <= set(processes.find_processes(game.root))
+    game.stop()
+    assert [] == processes.find_processes(game.root)
+    game.start()
+    assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)

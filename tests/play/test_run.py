@@ -1,0 +1,216 @@
+"""The launcher run for real, from a fresh copy of the checkout to a game that players log in to."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import signal
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.clients import TelnetClient
+from tests.play.copies import Answer, Copy
+
+pytestmark = pytest.mark.xdist_group("play")
+
+SECOND_PLAY_SECONDS = 20.0
+PASSWORD = re.compile(r"admin / ((?:[a-z]+-){3}\d\d)")
+
+
+@dataclass
+class Opened:
+    """A copy in which the game was opened once, and what that said."""
+
+    copy: Copy
+    first: Answer
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    """One game for all tests of this module; each leaves it running, or brings it back."""
+    with Copy.make(tmp_path_factory.mktemp("play") / "a checkout") as copy:
+        yield Opened(copy, copy.make_target("play"))
+
+
+def read_password(copy: Copy) -> str:
+    return copy.path("server/.credentials").read_text().strip().removeprefix("admin / ")
+
+
+def reopen(copy: Copy) -> None:
+    answer = copy.make_target("play")
+    assert 0 == answer.code, answer
+
+
+def test_play_returns_with_the_game_open(opened: Opened) -> None:
+    """The first `make play` ends well, tells where the game is and what to type, and needs no input."""
+    assert (0, "") == (opened.first.code, opened.first.err), opened.first
+    for promised in (
+        "The Lantern Library is open.",
+        f"telnet   localhost {opened.copy.telnet_port}",
+        "scripted model",
+        "whisper ada = what is this place?",
+        "make stop",
+    ):
+        assert promised in opened.first.out
+
+
+def test_each_step_is_reported_on_a_line_of_its_own(opened: Opened) -> None:
+    """Where there is no terminal, every step is one plain line: no redrawing, no colours."""
+    assert re.search(r"^  Python 3\.\d+, Evennia \d\.\d\.\d \.+ ok$", opened.first.out, re.M)
+    assert re.search(r"^  database, world \(5 rooms, 2 assistants\) \.+ \d\d:\d\d$", opened.first.out, re.M)
+    assert not re.search(r"[\r\x1b]", opened.first.out)
+
+
+def test_the_owner_can_log_in_with_the_printed_password(opened: Opened) -> None:
+    """The password on the screen is the one in the file, and it opens the game."""
+    shown = PASSWORD.search(opened.first.out)
+    assert shown is not None, opened.first.out
+    assert read_password(opened.copy) == shown[1]
+    with TelnetClient(opened.copy.telnet_port) as owner:
+        owner.log_in("admin", shown[1])
+
+
+def test_credentials_are_for_their_owner_alone(opened: Opened) -> None:
+    """Nobody else on the machine may read the password or the cookie key."""
+    for name in ("server/.credentials", "server/.secret_key"):
+        assert 0o600 == stat.S_IMODE(opened.copy.path(name).stat().st_mode)
+
+
+def test_the_password_is_in_no_log(opened: Opened) -> None:
+    """What the launcher runs and keeps does not hold the password."""
+    password = read_password(opened.copy)
+    for log in opened.copy.path("server/logs").iterdir():
+        assert password not in log.read_text(errors="replace"), log.name
+
+
+def test_a_second_play_is_quick_and_harmless(opened: Opened) -> None:
+    """It says the same, in no time, without touching the game or telling the password again."""
+    before = sorted(opened.copy.running())
+    began = time.monotonic()
+    answer = opened.copy.make_target("play")
+    assert time.monotonic() - began < SECOND_PLAY_SECONDS
+    assert 0 == answer.code, answer
+    assert "The Lantern Library is open." in answer.out
+    assert "admin / password in server/.credentials" in answer.out
+    assert not PASSWORD.search(answer.out)
+    assert before == sorted(opened.copy.running())
+
+
+def test_an_open_game_does_not_move(opened: Opened) -> None:
+    """Asking for another port while the game is open names the command that moves it."""
+    answer = opened.copy.make_target("play", EVENNIA_AI_TELNET_PORT="4123")
+    assert 0 != answer.code
+    assert "make restart TELNET_PORT=4123" in answer.err
+
+
+def test_two_at_once_do_not_mix(opened: Opened) -> None:
+    """While one command is at work, another says who it is and does nothing."""
+    with opened.copy.path("server/.play.lock").open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.truncate(0)
+        lock.write("make play (process 12345)")
+        lock.flush()
+        answer = opened.copy.make_target("stop")
+    assert 0 != answer.code
+    assert "make play (process 12345) is at work here" in answer.err
+
+
+def test_status_tells_what_runs(opened: Opened) -> None:
+    """Both parts with their process and age, the model and the ports, one line each."""
+    answer = opened.copy.make_target("status")
+    assert 0 == answer.code
+    assert re.search(r"portal +running \(process \d+, up \d\d:\d\d:\d\d\)", answer.out)
+    assert re.search(r"server +running \(process \d+, up \d\d:\d\d:\d\d\)", answer.out)
+    assert re.search(rf"ports +telnet {opened.copy.telnet_port}, web \d+", answer.out)
+
+
+def test_logs_end_where_there_is_no_terminal(opened: Opened) -> None:
+    """Portal's and server's last lines are shown, and the command returns."""
+    answer = opened.copy.make_target("logs")
+    assert 0 == answer.code
+    assert "== portal.log" in answer.out
+    assert "== server.log" in answer.out
+    assert "successfully started" in answer.out
+
+
+def test_restart_keeps_accounts(opened: Opened) -> None:
+    """After a full stop and start, a player who was there before can log in."""
+    with TelnetClient(opened.copy.telnet_port) as player:
+        player.create_account("Mira")
+    before = set(opened.copy.running())
+    answer = opened.copy.make_target("restart")
+    assert 0 == answer.code, answer
+    assert not before & set(opened.copy.running())
+    with TelnetClient(opened.copy.telnet_port) as player:
+        player.log_in("Mira")
+
+
+def test_play_recovers_from_a_killed_game(opened: Opened) -> None:
+    """Stale process files of a game that was killed do not keep it from being opened again."""
+    opened.copy.kill()
+    assert opened.copy.path("server/portal.pid").exists()
+    reopen(opened.copy)
+    with TelnetClient(opened.copy.telnet_port) as owner:
+        owner.log_in("admin", read_password(opened.copy))
+
+
+def test_play_recovers_from_a_launcher_killed_while_starting(opened: Opened) -> None:
+    """`kill -9` in the middle of a start leaves nothing that the next one cannot put right."""
+    opened.copy.make_target("stop")
+    process = opened.copy.begin("play")
+    wait_for_line(process.stdout, "database, world")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    reopen(opened.copy)
+    assert "admin / password in" in opened.copy.make_target("play").out
+
+
+def test_an_interrupted_play_leaves_nothing_running(opened: Opened) -> None:
+    """SIGTERM in the middle of a start stops what had been started, and says so."""
+    opened.copy.make_target("stop")
+    process = opened.copy.begin("play")
+    wait_for_line(process.stdout, "database, world")
+    os.killpg(process.pid, signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert 0 != process.returncode
+    assert "Interrupted; what this run had started is stopped again." in err
+    assert [] == opened.copy.running()
+    reopen(opened.copy)
+
+
+def test_stop_stops_all_and_may_be_said_twice(opened: Opened) -> None:
+    """Nothing of the game is left, its ports are free, and a second stop only says so."""
+    assert "The game is stopped." in opened.copy.make_target("stop").out
+    assert [] == opened.copy.running()
+    assert not list(opened.copy.path("server").glob("*.pid"))
+    again = opened.copy.make_target("stop")
+    assert (0, "Nothing was running.\n") == (again.code, again.out)
+    assert "not running" in opened.copy.make_target("status").out
+    reopen(opened.copy)
+
+
+def wait_for_line(stream: object, text: str) -> None:
+    """Read what a process prints until a line holds `text`."""
+    for line in stream:  # type: ignore[attr-defined]
+        if text in line:
+            return
+    pytest.fail(f"the process ended without saying {text!r}")
+
+
+def test_a_server_that_cannot_start_is_no_half_open_game(tmp_path: Path) -> None:
+    """If the server ends while starting, the portal is stopped again and the reason is told."""
+    with Copy.make(tmp_path / "checkout") as copy:
+        copy.path("server/conf/broken.py").write_text("raise RuntimeError('the oil is gone')\n")
+        copy.path("server/conf/secret_settings.py").write_text(
+            "SERVER_SERVICES_PLUGIN_MODULES = ['server.conf.broken']\n"
+        )
+        answer = copy.make_target("play")
+        assert 0 != answer.code
+        assert "ended while starting: RuntimeError: the oil is gone." in answer.err
+        assert [] == copy.running()

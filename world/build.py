@@ -1,0 +1,175 @@
+"""Puts `library.py` into the database, and mends it later: see `build_world`.
+
+Everything built carries a tag of the category `lantern_library`, whose key says which entry it came
+from. That tag, not the name, is how it is found again: rename things in the game as you like.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from evennia import DefaultExit, DefaultObject
+from evennia.objects.models import ObjectDB
+from evennia.utils.create import create_object
+from evennia.utils.search import search_object_by_tag
+from evennia.utils.utils import class_from_module
+
+from evennia_ai.operations import create_assistant, find_assistant
+from world.blueprint import Place, Resident, Thing
+from world.library import PLACES, RESIDENTS, START
+from world.rooms import Detail, Room
+
+CATEGORY = "lantern_library"
+
+SHORT_NAMES = {"north": "n", "south": "s", "east": "e", "west": "w", "up": "u", "down": "d"}
+
+
+def build_world(*, reset_descriptions: bool = False) -> str:
+    """Build the library, or whatever of it is missing. Building twice does no harm.
+
+    Run it inside the game server, or while the server is stopped: a running server does not see
+    what another process adds.
+
+    Args:
+        reset_descriptions: also put back every description a builder has changed.
+
+    Returns:
+        One sentence for people: what the library has, and how much of it was made just now.
+
+    Raises:
+        RuntimeError: the game was never started, or an assistant could not be created. Nothing is
+            built then.
+    """
+    with transaction.atomic():
+        work = _Building(reset_descriptions)
+        work.build(PLACES, RESIDENTS)
+    made = f"made now: {len(work.made)}" if work.made else "nothing was missing"
+    return f"The Lantern Library has {len(PLACES)} rooms and {len(RESIDENTS)} assistants ({made})."
+
+
+class _Building:
+    """One pass over the entries. `made` lists the tags of what was missing."""
+
+    def __init__(self, reset_descriptions: bool) -> None:
+        self.reset_descriptions = reset_descriptions
+        self.made: list[str] = []
+        self.rooms: dict[str, Room] = {}
+
+    def build(self, places: tuple[Place, ...], residents: tuple[Resident, ...]) -> None:
+        for place in places:
+            self.rooms[place.key] = self._room(place)
+        for place in places:
+            self._ways(place)
+            self._contents(place)
+        for resident in residents:
+            self._resident(resident)
+
+    def _room(self, place: Place) -> Room:
+        if place.key == START and not _find(place.key):
+            _claim_start(place)
+            self.made.append(place.key)
+        return self._ensure(place.key, Room, place.name, place.desc, nohome=True)
+
+    def _ways(self, place: Place) -> None:
+        exit_class = class_from_module(settings.BASE_EXIT_TYPECLASS)
+        here = self.rooms[place.key]
+        for way in place.ways:
+            there = self.rooms[way.to]
+            self._exit(f"{place.key}/{way.name}", exit_class, way.name, here, there)
+            self._exit(f"{way.to}/{way.back}", exit_class, way.back, there, here)
+
+    def _exit(
+        self, tag: str, exit_class: type[DefaultExit], name: str, source: Room, goal: Room
+    ) -> None:
+        aliases = [SHORT_NAMES[name]] if name in SHORT_NAMES else []
+        desc = f"That way: {goal.key}."
+        self._ensure(
+            tag, exit_class, name, desc, location=source, destination=goal, aliases=aliases
+        )
+
+    def _contents(self, place: Place) -> None:
+        object_class = class_from_module(settings.BASE_OBJECT_TYPECLASS)
+        for detail in place.details:
+            self._thing(place, detail, Detail)
+        for thing in place.things:
+            self._thing(place, thing, object_class)
+
+    def _thing(self, place: Place, thing: Thing, typeclass: type[DefaultObject]) -> None:
+        room = self.rooms[place.key]
+        tag = f"{place.key}/{thing.name}"
+        aliases = list(thing.aliases)
+        found = self._ensure(
+            tag, typeclass, thing.name, thing.desc, location=room, home=room, aliases=aliases
+        )
+        self._bring_home(found, place.key)
+
+    def _resident(self, resident: Resident) -> None:
+        found = _find(resident.name)
+        if found is None and find_assistant(resident.name):
+            # Somebody made an assistant of this name by hand: theirs it stays.
+            return
+        found = found or self._create_resident(resident)
+        if self.reset_descriptions:
+            found.db.desc = resident.looks
+        self._bring_home(found, resident.place)
+
+    def _create_resident(self, resident: Resident) -> DefaultObject:
+        room = self.rooms[resident.place]
+        result = create_assistant(
+            resident.name,
+            location=room,
+            desc=resident.looks,
+            persona=resident.briefing,
+            aliases=resident.aliases,
+            lines={"thinking": list(resident.thinking), "failure": resident.failure},
+        )
+        if not result.ok:
+            raise RuntimeError(f"{resident.name} could not be created: {result.message}")
+        character = result.data["character"]
+        character.home = room
+        character.db.post = resident.post
+        character.tags.add(resident.name, category=CATEGORY)
+        self.made.append(resident.name)
+        return character
+
+    def _bring_home(self, obj: DefaultObject, place_key: str) -> None:
+        """A room that had to be made anew calls back what its loss scattered."""
+        room = self.rooms[place_key]
+        if place_key in self.made and obj.home != room:
+            obj.home = room
+            obj.move_to(room, quiet=True, move_type="teleport")
+
+    def _ensure(
+        self, tag: str, typeclass: type[DefaultObject], name: str, desc: str, **where: Any
+    ) -> DefaultObject:
+        """Find what carries the tag, or make it."""
+        found = _find(tag)
+        if found is None:
+            found = create_object(typeclass, key=name, tags=[(tag, CATEGORY)], **where)
+            found.db.desc = desc
+            self.made.append(tag)
+        elif self.reset_descriptions:
+            found.db.desc = desc
+        return found
+
+
+def _find(tag: str) -> DefaultObject | None:
+    return search_object_by_tag(tag, category=CATEGORY).first()
+
+
+def _claim_start(place: Place) -> None:
+    """Turn the room new characters start in into the first place of the library."""
+    room = ObjectDB.objects.get_id(settings.START_LOCATION)
+    if room is None:
+        raise RuntimeError(
+            f"The start room {settings.START_LOCATION} does not exist yet: start the game once "
+            "(evennia start), then build the world."
+        )
+    if not isinstance(room, Room):
+        room.swap_typeclass(Room)
+    room.key = place.name
+    room.db.desc = place.desc
+    room.tags.add(place.key, category=CATEGORY)
+    for character in room.contents_get(content_type="character"):
+        # Evennia left the superuser's body here; unpuppeted, it waits offstage as all others do.
+        character.at_post_unpuppet()
