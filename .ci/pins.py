@@ -47,8 +47,8 @@ def resolve(interpreter: str) -> dict[str, str]:
         pip = [f"{folder}/bin/python", "-m", "pip", "--disable-pip-version-check"]
         subprocess.check_call([*pip, "install", "--quiet", f"{ROOT}[{EXTRAS}]"])
         frozen = subprocess.check_output([*pip, "freeze", "--exclude", "evennia-ai"], text=True)
-    pairs = (line.split("==") for line in frozen.splitlines() if "==" in line)
-    return {name: version for name, version in pairs}
+    pins = (line.partition("==") for line in frozen.splitlines())
+    return {name: version for name, sign, version in pins if sign}
 
 
 def merge(chosen: dict[str, dict[str, str]]) -> str:

@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
     try:
         if arguments == ["everywhere"]:
             return run_everywhere()
-        return run_here([step for name in arguments for step in (ALL if name == "all" else (name,))])
+        return run_here(list(ALL) if arguments == ["all"] else arguments)
     except PlayError as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
@@ -171,13 +171,13 @@ def sweep() -> None:
     for path in processes.PROC.glob("[0-9]*/environ"):
         try:
             is_ours = mark in path.read_bytes().split(b"\0")
-            name = path.with_name("cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            words = path.with_name("cmdline").read_bytes().decode("utf-8", "replace").split("\0")
         except OSError:
             continue
         pid = int(path.parent.name)
         if is_ours and pid not in (os.getpid(), os.getppid()):
             left.append(pid)
-            print(f"left running, and ended: process {pid}: {name[:120]}")
+            print(f"left running, and ended: process {pid}: {' '.join(words)[:120]}")
     processes.end(left, grace_seconds=5.0)
 
 

@@ -1,16 +1,16 @@
-"""Every exception of the package, drawn as one tree. What can be expected is a return value instead.
+"""Every exception of the package, drawn as one tree. What can be expected is a return value.
 
-    AssistantError
-    ├── ConfigurationError      a setting is wrong: the text names it and says what would be right
-    ├── StaleEpochError         this turn was cancelled: nothing it still wants to do may happen
-    ├── CircuitOpenError        a breaker is open: the service is not asked   (.retry_after)
-    ├── ToolError               a tool could not do it: the text is for the model, which may try again
-    ├── LocalModelError         the embedded model cannot be had or run
-    └── ModelError              the model service failed                     (.retryable, .retry_after)
-        ├── ModelConnectionError    nobody answers there
-        ├── ModelTimeoutError       no whole answer within the deadline
-        ├── ModelStatusError        it answered with an error status         (.status)
-        └── ModelReplyError         it answered, but not with a chat completion
+AssistantError
+├── ConfigurationError      a setting is wrong: the text names it and says what would be right
+├── StaleEpochError         this turn was cancelled: nothing it still wants to do may happen
+├── CircuitOpenError        a breaker is open: the service is not asked   (.retry_after)
+├── ToolError               a tool could not do it: the text is for the model, which may try again
+├── LocalModelError         the embedded model cannot be had or run
+└── ModelError              the model service failed                     (.retryable, .retry_after)
+    ├── ModelConnectionError    nobody answers there
+    ├── ModelTimeoutError       no whole answer within the deadline
+    ├── ModelStatusError        it answered with an error status         (.status)
+    └── ModelReplyError         it answered, but not with a chat completion
 """
 
 from __future__ import annotations

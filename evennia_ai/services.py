@@ -10,21 +10,21 @@ from pathlib import Path
 from django.conf import settings
 from twisted.internet import reactor
 
+from evennia_ai.core.settings import GAME_SETTINGS
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
-from evennia_ai.llm.client import DEADLINE_SECONDS, MAX_CALLS_IN_FLIGHT
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pacing import Pacer
 from evennia_ai.llm.pool import Pool, PoolConfig
 
 
-def _number(name: str, default: float) -> float:
+def _number(name: str) -> float:
     """A positive finite number from the environment or the settings.
 
     Raises:
         ConfigurationError: it is something else.
     """
-    value = os.environ.get(name) or getattr(settings, name, default)
+    value = os.environ.get(name) or getattr(settings, name, GAME_SETTINGS[name].default)
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -48,10 +48,8 @@ def pool() -> Pool:
         PoolConfig(
             state_dir=server_dir / ".local_model",
             pid_file=server_dir / "portal.pid",
-            deadline_seconds=_number("EVENNIA_AI_CALL_DEADLINE_SECONDS", DEADLINE_SECONDS),
-            max_calls_in_flight=int(
-                _number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT", MAX_CALLS_IN_FLIGHT)
-            ),
+            deadline_seconds=_number("EVENNIA_AI_CALL_DEADLINE_SECONDS"),
+            max_calls_in_flight=int(_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")),
             app_name=settings.SERVERNAME,
         ),
         reactor=reactor,
@@ -78,5 +76,5 @@ def check_numbers() -> None:
     Raises:
         ConfigurationError: one of them is wrong.
     """
-    _number("EVENNIA_AI_CALL_DEADLINE_SECONDS", DEADLINE_SECONDS)
-    _number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT", MAX_CALLS_IN_FLIGHT)
+    _number("EVENNIA_AI_CALL_DEADLINE_SECONDS")
+    _number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")

@@ -1,54 +1,31 @@
 """What an assistant keeps: defaults, working copies, and the only writer of `script.db`.
 
-Configuration is read, with its default from `DEFAULTS`; a value is stored only once somebody sets it.
+Configuration is read, with its default from `core.settings`; a value is stored only once somebody sets it.
 The inbox and the conversation are worked on as plain copies in `script.ndb.work` and written whole at a
 checkpoint, all values of a checkpoint in one transaction.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pickle import dumps
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
+from evennia.typeclasses.attributes import Attribute
 from evennia.utils.dbserialize import deserialize, to_pickle
+from evennia.utils.picklefield import DEFAULT_PROTOCOL
 
 from evennia_ai.core import conversation, inbox
 from evennia_ai.core.inbox import Event
+from evennia_ai.core.settings import ATTRIBUTES
 from evennia_ai.core.toolspec import ToolCall
 from evennia_ai.core.turn import Turn, Usage
 
-DEFAULTS: dict[str, Any] = {
-    "assistant_key": "",
-    "enabled": True,
-    "tick_rate": 5,
-    "persona": "",
-    "system_prompt": "",
-    "system_prompt_native": "",
-    "thinking_lines": (),
-    "failure_line": "",
-    "interaction_enabled": True,
-    "enable_addressing": True,
-    "max_agent_hops": 3,
-    "llm_provider": "",
-    "llm_model": "",
-    "llm_temperature": None,
-    "llm_top_p": None,
-    "llm_max_tokens": None,
-    "llm_reasoning_effort": None,
-    "llm_extra_params": {},
-    "execution_config": {},
-    "max_history": 50,
-    "max_pending_events": 20,
-    "pending_events": [],
-    "conversation_history": [],
-    "current_tool_call": None,
-    "usage": {},
-    "emergency_stop": False,
-    "consecutive_errors": 0,
-    "max_consecutive_errors": 5,
-    "is_ticking": False,
-}
+DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
+_UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 
 
 @dataclass(slots=True)
@@ -80,23 +57,33 @@ def read(script: Any, name: str) -> Any:
 
 
 def write(script: Any, **values: Any) -> None:
-    """Store values, all or none of them."""
-    with transaction.atomic():
-        for name, value in values.items():
-            _write_one(script, name, value)
+    """Store values, all or none of them; one alone needs no transaction around it."""
+    with transaction.atomic() if len(values) > 1 else nullcontext():
+        changed = [row for name, value in values.items() if (row := _prepare(script, name, value))]
+        with connection.cursor() as cursor:
+            cursor.executemany(_UPDATE, changed)
 
 
-def _write_one(script: Any, name: str, value: Any) -> None:
-    """Store one value with one statement: the attribute handler's own way takes two and a commit each."""
+def _prepare(script: Any, name: str, value: Any) -> tuple[str | None, int] | None:
+    """The row to update for a value; an attribute that does not exist yet is made at once.
+
+    The attribute handler stores one value with two statements and a commit each, and copies it deeply
+    before it is pickled. Here all values of a checkpoint are one statement, and nothing is copied.
+    """
     if name not in DEFAULTS:
         raise KeyError(f"an assistant keeps no {name!r}")
     attribute = script.attributes.get(name, return_obj=True)
     if attribute is None:
         script.attributes.add(name, value)
-        return
+        return None
     packed = to_pickle(value)
-    type(attribute).objects.filter(pk=attribute.pk).update(db_value=packed)
     attribute.db_value = packed
+    return _encode(packed), attribute.pk
+
+
+def _encode(packed: Any) -> str | None:
+    """A value as Evennia's attribute column holds it: what `dbsafe_decode` reads back."""
+    return None if packed is None else b64encode(dumps(packed, DEFAULT_PROTOCOL)).decode()
 
 
 def rebuild(script: Any) -> Work:

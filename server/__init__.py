@@ -1,1 +1,1 @@
-"""The demo game's server directory: what Evennia reads (`conf`) and what `make play` runs (`play`)."""
+"""The demo game's server folder: `conf` is read by Evennia, `play` is run by `make play`."""

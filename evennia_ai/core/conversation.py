@@ -1,7 +1,8 @@
 """The conversation as Chat Completions messages: how each kind of thing becomes one.
 
-History is kept in the native form (`tool_calls` and `role: tool`). Models without native tools are shown
-the same history in the fallback form: the call as JSON text, its result as a user message.
+History is kept in the native form (`tool_calls` and `role: tool`). Models without native tools are
+shown the same history in the fallback form: the call as JSON text, its result as a user message.
+Everything here can be sent: no text holds a lone surrogate.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evennia_ai.core.inbox import Event
-from evennia_ai.core.text import one_line, quote
+from evennia_ai.core.text import one_line, quote, sendable
 from evennia_ai.core.toolspec import ToolCall, ToolResult
 
 Message = dict[str, Any]
@@ -38,8 +39,8 @@ def user_message(text: str) -> Message:
 
 def call_message(call: ToolCall) -> Message:
     """The model's own call, in the native form."""
-    arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
-    function = {"name": call.name, "arguments": arguments}
+    arguments = sendable(json.dumps(dict(call.arguments), ensure_ascii=False))
+    function = {"name": sendable(call.name), "arguments": arguments}
     return {
         "role": "assistant",
         "content": None,
@@ -49,7 +50,7 @@ def call_message(call: ToolCall) -> Message:
 
 def result_message(call: ToolCall, result: ToolResult) -> Message:
     """What came of a call, in the native form."""
-    return {"role": "tool", "tool_call_id": call.id, "content": result.as_content()}
+    return {"role": "tool", "tool_call_id": call.id, "content": sendable(result.as_content())}
 
 
 def as_fallback(messages: Sequence[Message]) -> list[Message]:

@@ -1,4 +1,4 @@
-"""The durable queue of things to answer: its events, its bound, and what makes room when it is full."""
+"""The durable queue of things to answer: its events, its bound, and what makes room in it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ def push(
 ) -> tuple[list[Stored], list[Stored]]:
     """Add an event to a bounded inbox.
 
-    When the inbox is full the oldest ambient event makes room; with none, the oldest event does.
+    When the inbox is full the oldest ambient event makes room, be it the new one; with none, the
+    oldest event does. The first event stays in either case: it is being answered.
 
     Returns:
         The new inbox, and what had to leave it (the caller tells whom it concerned).
@@ -73,8 +74,8 @@ def push(
     kept = [*events, event]
     dropped: list[Stored] = []
     while len(kept) > max(1, limit):
-        ambient = (i for i, item in enumerate(kept[:-1]) if item["kind"] == "ambient")
-        dropped.append(kept.pop(next(ambient, 0)))
+        ambient = (i for i, item in enumerate(kept) if i > 0 and item["kind"] == "ambient")
+        dropped.append(kept.pop(next(ambient, 1)))
     return kept, dropped
 
 

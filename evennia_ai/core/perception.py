@@ -1,21 +1,22 @@
 """What was heard, and the table of rules that says what it means to the listener.
 
-Everything that decides whether an assistant answers lives here; what a source of messages looks like on
-the wire lives in `inbound`. Rules are tried in the order of `RULES`; the first that applies wins.
+Everything that decides whether an assistant answers lives here; what a message looks like on the
+wire lives in `inbound`. Rules are tried in the order of `RULES`; the first that applies wins.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from functools import lru_cache
 
 from evennia_ai.core.trust import base_trust
 
 
-class Source(str, Enum):
+class Source(StrEnum):
     """How a message reached the listener."""
 
     WHISPER = "whisper"
@@ -26,7 +27,7 @@ class Source(str, Enum):
     EMIT = "emit"
 
 
-class Outcome(str, Enum):
+class Outcome(StrEnum):
     """What the listener does with a message."""
 
     TRIGGER = "trigger"
@@ -93,21 +94,42 @@ class Rule:
     outcome: Outcome
 
 
+_JOINERS = "\u200c\u200d"
+
+
+def _folded(text: str) -> str:
+    """Text for comparing in any case and script, with every mark and joiner held by underscores.
+
+    A vowel sign or an accent that follows a letter is no word character to `re`; without the
+    underscores a name would match inside a longer word of such a script.
+    """
+    text = unicodedata.normalize("NFC", text.casefold())
+    if text.isascii():
+        return text
+    return "".join(
+        f"_{ch}_" if ch in _JOINERS or unicodedata.category(ch).startswith("M") else ch
+        for ch in text
+    )
+
+
 @lru_cache(maxsize=2048)
 def _mention_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
-    words = [re.escape(name.casefold()) for name in names if name.strip()]
+    words = [re.escape(_folded(name)) for name in map(str.strip, names) if name]
     if not words:
         return None
     words.sort(key=len, reverse=True)
-    return re.compile(rf"(?<![\w.@])@(?:{'|'.join(words)})(?![\w-])")
+    return re.compile(rf"(?<![\w.@])@(?:{'|'.join(words)})(?!@|[-.]?\w)")
 
 
 def is_addressed(body: str, names: tuple[str, ...]) -> bool:
-    """Whether `body` holds @name as a whole word, in any case and script."""
+    """Whether `body` holds @name as a whole word, in any case and script.
+
+    Part of a longer word, of an e-mail address or of a host name (`@ada.org`) does not count.
+    """
     if "@" not in body:
         return False
     pattern = _mention_pattern(names)
-    return pattern is not None and pattern.search(body.casefold()) is not None
+    return pattern is not None and pattern.search(_folded(body)) is not None
 
 
 def _may_hop(heard: Heard, ear: Ear) -> bool:

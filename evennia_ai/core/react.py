@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from evennia_ai.core.toolspec import ToolCategory
 
 
-class StopReason(str, Enum):
+class StopReason(StrEnum):
     """Why a loop ended."""
 
     NOOP = "noop"

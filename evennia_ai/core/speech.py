@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from evennia_ai.core.inbox import Event
-from evennia_ai.core.text import clean_speech
+from evennia_ai.core.text import clean_speech, json_object_at, without_thoughts
 from evennia_ai.core.toolspec import ToolCall
 
 _NAME_KEYS = ("tool", "name", "function")
@@ -16,29 +15,25 @@ ANSWERED_BY = {"whisper": "whisper", "page": "page"}
 
 
 def _json_object(text: str) -> Mapping[str, Any] | None:
-    """The first JSON object of a text that holds one, fenced or bare."""
+    """The JSON object at the first brace of a text, fenced or bare."""
     start = text.find("{")
-    if start < 0:
-        return None
-    try:
-        value, _ = json.JSONDecoder().raw_decode(text[start:])
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
+    return json_object_at(text, start)[0] if start >= 0 else None
 
 
 def call_from_json(text: str, call_id: str) -> ToolCall | None:
     """The call that a JSON text describes, or None when it describes none.
 
-    Understood are {"tool", "parameters"}, {"tool", "args"} and {"name", "arguments"}.
+    Understood are {"tool", "parameters"}, {"tool", "args"} and {"name", "arguments"}. A call that
+    the model only thought of is none.
     """
-    value = _json_object(text)
+    value = _json_object(text if text.lstrip().startswith("{") else without_thoughts(text))
     if value is None:
         return None
     name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
     if not name:
         return None
-    arguments = next((value[key] for key in _ARGUMENT_KEYS if key in value), {})
+    given = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
+    arguments = {} if given in (None, "") else given
     if isinstance(arguments, str):
         arguments = _json_object(arguments)
     if not isinstance(arguments, dict):

@@ -5,32 +5,63 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from typing import Any
 
 _THINK = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
-_THINK_TAIL = re.compile(r"\A.*?</(?:think|thinking|reasoning)>", re.IGNORECASE | re.DOTALL)
+_THINK_TAIL = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.IGNORECASE | re.DOTALL)
 _TOOL_TAG = re.compile(
     r"<(tool_call|function_call|tool_response)>.*?(?:</\1>|\Z)|<\|[a-z_]+\|>",
     re.IGNORECASE | re.DOTALL,
 )
 _FENCE = re.compile(r"```[a-z]*\n?.*?(?:```|\Z)", re.IGNORECASE | re.DOTALL)
 _CALL_HEAD = re.compile(r'\{\s*"(?:tool|tool_calls|name|function|arguments|parameters)"')
-_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*(?=\s|\Z)|[。！？]")
+_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*(?=\s|\Z)|[。！？]")  # noqa: RUF001
+_LINE_BREAK = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_SAYS = re.compile(r"\**\s*(?:(?:says|whispers|replies)\s*[:,]|:)\**\s*", re.IGNORECASE)
 _BLANKS = re.compile(r"[^\S\n]+")
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co")
+_JOINERS = "\u200c\u200d"
 _QUOTES = {'"': '"', "“": "”", "«": "»"}
 
 
 def strip_control(text: str) -> str:
-    """Remove control and invisible formatting characters; line breaks stay."""
+    """Remove control and invisible formatting characters.
+
+    Every kind of line break becomes a newline and a tab becomes a blank. The two joiners stay: some
+    scripts and emoji are spelled with them.
+    """
+    if text.isprintable():
+        return text
+    text = _LINE_BREAK.sub("\n", text).replace("\t", " ")
     return "".join(
         ch
         for ch in text
-        if ch == "\n" or ch == "\u200d" or unicodedata.category(ch) not in ("Cc", "Cf", "Cs", "Co")
+        if ch == "\n" or ch in _JOINERS or unicodedata.category(ch) not in _INVISIBLE
     )
+
+
+def sendable(text: str) -> str:
+    """Text that can be encoded as UTF-8: a lone surrogate becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def without_thoughts(text: str) -> str:
+    """Text without what the model marked as its thinking, closed or cut off."""
+    return _THINK_TAIL.sub(" ", _THINK.sub(" ", text))
+
+
+def json_object_at(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
+    """The JSON object that begins at `start`, or None, and where it ends."""
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None, len(text)
+    return (value if isinstance(value, dict) else None), end
 
 
 def one_line(text: str, limit: int = 200) -> str:
     """A name or other short text as one harmless line of at most `limit` characters."""
-    line = " ".join(strip_control(text.replace("\t", " ")).split())
+    line = " ".join(strip_control(text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
@@ -42,20 +73,18 @@ def quote(text: str) -> str:
 def _drop_tool_json(text: str) -> str:
     """Remove a JSON object at the start, whole or cut off, that is a tool call told as speech."""
     start = text.lstrip()
-    if not start.startswith("{"):
+    if not _CALL_HEAD.match(start):
         return text
-    try:
-        _, end = json.JSONDecoder().raw_decode(start)
-    except ValueError:
-        end = len(start)
-    return start[end:] if _CALL_HEAD.match(start) else text
+    _, end = json_object_at(start, 0)
+    return start[end:].lstrip()
 
 
 def _drop_speaker(text: str, speaker: str) -> str:
-    if not speaker:
+    """Remove a leading "Ada:", "**Ada**:" or "Ada says,"."""
+    start = text.lstrip("* ")
+    if not speaker or start[: len(speaker)].casefold() != speaker.casefold():
         return text
-    pattern = rf"\A\s*\**{re.escape(speaker)}\**\s*(?:says|whispers|replies)?\s*[:,]\**\s*"
-    return re.sub(pattern, "", text, count=1, flags=re.IGNORECASE)
+    return start[match.end() :] if (match := _SAYS.match(start, len(speaker))) else text
 
 
 def _unwrap_quotes(text: str) -> str:
@@ -73,23 +102,26 @@ def clean_speech(text: str, *, speaker: str = "") -> str:
     Think tags, tool syntax, control characters, a leading "Ada:" and quotes around the whole are
     removed. The result may be empty: then the model said nothing fit to be heard.
     """
-    text = _THINK.sub(" ", text)
-    text = _THINK_TAIL.sub(" ", text)
-    text = _TOOL_TAG.sub(" ", text)
-    text = _FENCE.sub(" ", text)
-    text = _drop_tool_json(text)
-    lines = [_BLANKS.sub(" ", line).strip() for line in strip_control(text).splitlines()]
+    text = without_thoughts(strip_control(text))
+    text = _FENCE.sub(" ", _TOOL_TAG.sub(" ", text))
+    lines = [_BLANKS.sub(" ", line).strip() for line in text.splitlines()]
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-    return _unwrap_quotes(_drop_speaker(text, speaker).strip())
+    before = None
+    while text != before:
+        before = text
+        text = _unwrap_quotes(_drop_speaker(_drop_tool_json(text), speaker).strip())
+    return text
 
 
 def cut_at_sentence(text: str, limit: int) -> str:
     """Shorten to at most `limit` characters, at the end of a sentence, else of a word."""
     if len(text) <= limit:
         return text
+    if limit < 1:
+        return ""
     ends = [match.end() for match in _SENTENCE_END.finditer(text) if match.end() <= limit]
     if ends and ends[-1] >= limit // 3:
         return text[: ends[-1]].rstrip()
-    head = text[: max(1, limit - 1)]
+    head = text[: limit - 1]
     word = head.rsplit(None, 1)[0] if re.search(r"\s", head.strip()) else head
     return word.rstrip(" ,;:") + "…"

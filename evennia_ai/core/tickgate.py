@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 
-class Skip(str, Enum):
+class Skip(StrEnum):
     """Why a beat passes without a tick."""
 
     EMERGENCY = "emergency_stop"

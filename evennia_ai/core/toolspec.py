@@ -1,4 +1,4 @@
-"""What a tool is to the model: its schema, its danger class, the calls made of it and their results."""
+"""What a tool is to the model: its schema, its danger class, calls of it and their results."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import json
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 
-class ToolCategory(str, Enum):
+class ToolCategory(StrEnum):
     """What may follow a tool within one tick."""
 
     SAFE_CHAIN = "safe_chain"
@@ -79,7 +79,7 @@ class ToolResult:
 
 INJECTED = ("character", "turn")
 _JSON_TYPES: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
-_ARG_LINE = re.compile(r"^\s{2,}(\w+)(?:\s*\([^)]*\))?:\s*(.+)$")
+_ARG_LINE = re.compile(r"^\s{2,}(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
 
 
 def _plain_type(annotation: Any) -> Any:
@@ -90,17 +90,36 @@ def _plain_type(annotation: Any) -> Any:
     return annotation
 
 
-def _split_docstring(doc: str) -> tuple[str, dict[str, str]]:
-    """The first paragraph, and the texts of a Google `Args:` section."""
-    head, _, rest = inspect.cleandoc(doc).partition("\n\n")
-    arguments: dict[str, str] = {}
-    inside = False
-    for line in rest.splitlines():
-        if not line.startswith(" ") and line.strip():
-            inside = line.strip() == "Args:"
+def _argument_texts(lines: Iterable[str]) -> dict[str, str]:
+    """The texts of a Google `Args:` section; a deeper line goes on with the text above it."""
+    texts: dict[str, str] = {}
+    inside, name, depth = False, "", 0
+    for line in filter(str.strip, lines):
+        indent = len(line) - len(line.lstrip())
+        if indent == 0:
+            inside, name = line.strip() == "Args:", ""
+        elif inside and name and indent > depth:
+            texts[name] = f"{texts[name]} {line.strip()}".strip()
         elif inside and (match := _ARG_LINE.match(line)):
-            arguments[match[1]] = match[2].strip()
-    return " ".join(head.split()), arguments
+            name, depth = match[1], indent
+            texts[name] = match[2].strip()
+    return texts
+
+
+def _split_docstring(doc: str) -> tuple[str, dict[str, str]]:
+    """The first paragraph, and the texts of the arguments."""
+    head, _, rest = inspect.cleandoc(doc).partition("\n\n")
+    return " ".join(head.split()), _argument_texts(rest.splitlines())
+
+
+def _types_of(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function)
+    except NameError as error:
+        raise TypeError(
+            f"tool {function.__name__!r}: an annotation cannot be read, {error}; "
+            "import that name outside of TYPE_CHECKING, or write Any"
+        ) from None
 
 
 def spec_from_function(
@@ -114,12 +133,13 @@ def spec_from_function(
     The parameters `character` and `turn` are given by the game and not shown to the model.
 
     Raises:
-        TypeError: a parameter's annotation has no JSON type, or the docstring is missing.
+        TypeError: a parameter's annotation has no JSON type or cannot be read, or the docstring is
+            missing.
     """
     description, texts = _split_docstring(function.__doc__ or "")
     if not description:
         raise TypeError(f"tool {function.__name__!r} needs a docstring: the model reads it")
-    hints = typing.get_type_hints(function)
+    hints = _types_of(function)
     properties: dict[str, Any] = {}
     required: list[str] = []
     for name, parameter in inspect.signature(function).parameters.items():
@@ -169,6 +189,7 @@ def arguments_problem(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
         if name not in properties:
             return f"{spec.name} has no argument {name}; it takes {', '.join(properties) or 'none'}"
         wanted = properties[name]["type"]
-        if not _fits(value, wanted) and not (value is None and name not in spec.parameters["required"]):
+        is_left_out = value is None and name not in spec.parameters["required"]
+        if not is_left_out and not _fits(value, wanted):
             return f"{spec.name}: {name} must be of type {wanted}, not {type(value).__name__}"
     return ""

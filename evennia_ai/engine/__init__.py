@@ -1,1 +1,1 @@
-"""The loop and the tick, over ports. `async def`, no framework: whoever drives them is their own affair."""
+"""The loop and the tick, over ports. `async def` and no framework: anybody may drive them."""

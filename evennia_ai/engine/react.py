@@ -1,4 +1,4 @@
-"""The loop: ask the model, run the tool it names, show it the result, until there is a reason to stop."""
+"""The loop: ask the model, run the tool it names, show it the result, until something ends it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evennia_ai.core.conversation import Message, call_message, result_message
 from evennia_ai.core.execution import ExecutionConfig
 from evennia_ai.core.react import Stop, StopReason, after_tool
 from evennia_ai.core.speech import spoken_call
-from evennia_ai.core.toolspec import ToolCall, ToolCategory, ToolResult
+from evennia_ai.core.toolspec import ToolCall, ToolCategory, ToolResult, arguments_problem
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.ports import Ports, Reply
 from evennia_ai.errors import CircuitOpenError, ModelError
@@ -20,6 +20,7 @@ async def react(turn: Turn, ports: Ports, config: ExecutionConfig) -> Stop:
     """Run one turn to its end. Every call in the history it leaves has its result."""
     problem = ""
     while turn.iterations < config.iterations:
+        ports.keeper.fence(turn)
         turn.iterations += 1
         try:
             reply = await ports.model.ask(ports.compose(turn), ports.toolbox.specs())
@@ -41,11 +42,15 @@ async def react(turn: Turn, ports: Ports, config: ExecutionConfig) -> Stop:
 
 
 async def _act(call: ToolCall, turn: Turn, ports: Ports) -> tuple[ToolResult, StopReason | None]:
-    """Run one call; before a call that others will notice, that is noted durably."""
+    """Run one call; before a call that others will notice, that is noted durably.
+
+    A call that the gate will refuse is not noted: a crash after it must not count as an answer.
+    """
     spec = next((spec for spec in ports.toolbox.specs() if spec.name == call.name), None)
     if spec is None or call.problem:
         return await ports.toolbox.run(call, turn), None
-    if spec.category in (ToolCategory.TERMINAL, ToolCategory.DANGEROUS):
+    is_noticed = spec.category in (ToolCategory.TERMINAL, ToolCategory.DANGEROUS)
+    if is_noticed and not arguments_problem(spec, call.arguments):
         ports.keeper.before_effect(turn, call)
     result = await ports.toolbox.run(call, turn)
     return result, after_tool(call.name, spec.category, success=result.success)

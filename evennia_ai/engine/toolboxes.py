@@ -1,4 +1,4 @@
-"""Wrappers around a toolbox, one concern each. Read from the outside in: Gated(Protected(tools))."""
+"""Wrappers around a toolbox, one concern each. Read from outside in: Gated(Protected(tools))."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Gated:
             return ToolResult(False, call.problem)
         specs = {spec.name: spec for spec in self.specs()}
         if call.name not in specs:
-            return ToolResult(False, f"there is no tool {call.name!r}; there are {', '.join(specs)}")
+            names = ", ".join(specs)
+            return ToolResult(False, f"there is no tool {call.name!r}; there are {names}")
         problem = arguments_problem(specs[call.name], call.arguments)
         return ToolResult(False, problem) if problem else await self.inner.run(call, turn)
 

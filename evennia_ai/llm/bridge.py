@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
-from concurrent.futures import Future
+from collections import deque
+from collections.abc import Callable, Coroutine
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -21,13 +21,39 @@ from evennia_ai.llm.pacing import Pacer
 T = TypeVar("T")
 
 
+class Lane:
+    """The event loop and its thread. Calls to it are handed over together: waking a thread is dear."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._waiting: deque[Callable[[], Any]] = deque()
+        self._is_awake = False
+        thread = threading.Thread(
+            target=self._loop.run_forever, name="evennia_ai asyncio", daemon=True
+        )
+        thread.start()
+
+    def call(self, function: Callable[[], Any]) -> None:
+        """Run a function in the loop's thread, soon and in order."""
+        self._waiting.append(function)
+        if not self._is_awake:
+            self._is_awake = True
+            self._loop.call_soon_threadsafe(self._drain)
+
+    def task(self, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Start a coroutine; to be called in the loop's thread."""
+        return self._loop.create_task(coroutine)
+
+    def _drain(self) -> None:
+        self._is_awake = False
+        while self._waiting:
+            self._waiting.popleft()()
+
+
 @lru_cache(maxsize=1)
-def event_loop() -> asyncio.AbstractEventLoop:
-    """The process's asyncio loop, started when it is first needed."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="evennia_ai asyncio", daemon=True)
-    thread.start()
-    return loop
+def lane() -> Lane:
+    """The process's lane, opened when it is first needed."""
+    return Lane()
 
 
 @lru_cache(maxsize=4)
@@ -37,19 +63,24 @@ def _pacer(reactor: Any) -> Pacer:
 
 def as_deferred(coroutine: Coroutine[Any, Any, T], reactor: Any) -> Deferred[T]:
     """Run a coroutine on the asyncio loop; its outcome comes back in the reactor thread."""
-    future: Future[T] = asyncio.run_coroutine_threadsafe(coroutine, event_loop())
-    deferred: Deferred[T] = Deferred(lambda _: future.cancel())
-
-    def settle(done: Future[T]) -> None:
-        if deferred.called:
-            return
-        if done.cancelled():
-            deferred.errback(Failure(CancelledError()))
-        elif (error := done.exception()) is not None:
-            deferred.errback(Failure(error))
-        else:
-            deferred.callback(done.result())
-
+    tasks: list[asyncio.Task[T]] = []
+    deferred: Deferred[T] = Deferred(lambda _: lane().call(lambda: tasks[0].cancel()))
     pacer = _pacer(reactor)
-    future.add_done_callback(lambda done: pacer.call_from_thread(settle, done))
+
+    def start() -> None:
+        task = lane().task(coroutine)
+        tasks.append(task)
+        task.add_done_callback(lambda done: pacer.call_from_thread(_settle, deferred, done))
+
+    lane().call(start)
     return deferred
+
+
+def _settle(deferred: Deferred[T], done: asyncio.Task[T]) -> None:
+    error = CancelledError() if done.cancelled() else done.exception()
+    if deferred.called:
+        return
+    if error is not None:
+        deferred.errback(Failure(error))
+    else:
+        deferred.callback(done.result())

@@ -9,6 +9,7 @@ from typing import Any
 
 from twisted.internet import reactor as default_reactor
 from twisted.internet.defer import Deferred
+from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai.core.conversation import user_message
 from evennia_ai.core.text import one_line
@@ -20,7 +21,8 @@ from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool
 from evennia_ai.llm.transport import OpenAITransport
 
-LONG_PROMPT_CHARACTERS = 12_000
+LONG_PROMPT_WORDS = 2000
+ADVICE = "try EVENNIA_AI_TOOL_MODE=json, or another model"
 PROBE = ToolSpec(
     "ring_bell",
     "Ring the bell a number of times.",
@@ -101,28 +103,39 @@ class _Check:
     async def _model(self) -> tuple[bool, str]:
         if not isinstance(self._transport, OpenAITransport):
             return True, self._endpoint.model
-        try:
-            listed = json.loads(await self._transport.models())
-            names = [str(item["id"]) for item in listed["data"]]
-        except (ModelStatusError, ValueError, KeyError, TypeError):
-            return True, f"{self._endpoint.model} (the endpoint does not list its models)"
-        if self._endpoint.model in names or not names:
-            return True, f"{self._endpoint.model} is known"
+        model = self._endpoint.model
+        names = await self._listed(self._transport)
+        if not names:
+            return True, f"{model} (the endpoint does not list its models)"
+        if model in names or f"{model}:latest" in names:
+            return True, f"{model} is known"
         shown = one_line(", ".join(sorted(names)[:6]), 200)
-        return False, f"{self._endpoint.model} is not among its models; it has {shown}"
+        return False, f"{model} is not among its models; it has {shown}"
+
+    async def _listed(self, transport: OpenAITransport) -> list[str]:
+        asked = transport.models().addTimeout(self._client.deadline_seconds, self._reactor)
+        try:
+            return [str(item["id"]) for item in json.loads(await asked)["data"]]
+        except (ModelStatusError, DeadlineError, ValueError, KeyError, TypeError):
+            return []
 
     async def _tool_call(self) -> tuple[bool, str]:
         reply, _ = await self._ask("Ring the bell three times.", (PROBE,))
         call = next(iter(reply.tool_calls), None)
         if call is not None and call.name == PROBE.name and not call.problem:
             return True, f"work ({self._client.tool_mode})"
-        return False, (
-            f"it answered {one_line(reply.content, 60)!r} instead of a tool call; "
-            "try EVENNIA_AI_TOOL_MODE=json, or another model"
-        )
+        if call is not None:
+            return False, f"{call.problem or f'it called {call.name}, not {PROBE.name}'}; {ADVICE}"
+        return False, f"it answered {one_line(reply.content, 60)!r} instead of a tool call; {ADVICE}"
 
     async def _context(self) -> tuple[bool, str]:
-        words = "storm " * (LONG_PROMPT_CHARACTERS // 6)
-        reply, seconds = await self._ask(f"{words}\nHow is the weather? One word.")
-        size = reply.usage.prompt_tokens or LONG_PROMPT_CHARACTERS // 4
-        return True, f"a prompt of {size} tokens is read, in {seconds:.1f} s"
+        text = "storm " * LONG_PROMPT_WORDS + "\nHow is the weather? One word."
+        reply, seconds = await self._ask(text)
+        size = reply.usage.prompt_tokens
+        if 0 < size < LONG_PROMPT_WORDS:
+            return False, (
+                f"only {size} tokens of a prompt of {LONG_PROMPT_WORDS} words were read; "
+                "raise the model's context size"
+            )
+        shown = f"{size} tokens" if size else f"{LONG_PROMPT_WORDS} words"
+        return True, f"a prompt of {shown} is read, in {seconds:.1f} s"

@@ -15,9 +15,10 @@ from twisted.internet.defer import TimeoutError as DeadlineError
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
-from evennia_ai.errors import ModelError, ModelTimeoutError
-from evennia_ai.llm.endpoints import PRESETS
+from evennia_ai.errors import ConfigurationError, ModelError, ModelTimeoutError
+from evennia_ai.llm.endpoints import PRESETS, SCRIPTED
 from evennia_ai.llm.replies import REQUESTS, parse_reply
+from evennia_ai.llm.scripted import ScriptedTransport
 from evennia_ai.llm.transport import OpenAITransport, Transport
 from evennia_ai.resilience import CircuitBreaker, RetryConfig
 from evennia_ai.resilience.retry import backoff_seconds
@@ -62,6 +63,23 @@ def provider_headers(provider: str, app_name: str, site_url: str) -> dict[str, s
     return {key: value for key, value in headers.items() if value}
 
 
+def make_transport(
+    provider: str, base_url: str, auth_token: str, headers: Mapping[str, str], *, reactor: Any
+) -> Transport:
+    """What carries requests to a provider.
+
+    Raises:
+        ConfigurationError: nobody said where it answers.
+    """
+    if provider == SCRIPTED:
+        return ScriptedTransport()
+    if not base_url:
+        raise ConfigurationError(
+            f"provider is {provider!r}, which has no address of its own; give a base_url"
+        )
+    return OpenAITransport(base_url, auth_token, headers, reactor=reactor)
+
+
 class UnifiedLLMClient:
     """Asks one model of one provider.
 
@@ -103,7 +121,8 @@ class UnifiedLLMClient:
         self._slots = slots or DeferredSemaphore(MAX_CALLS_IN_FLIGHT)
         self._reactor = reactor
         self._random = random
-        self._transport = transport or OpenAITransport(
+        self._transport = transport or make_transport(
+            provider,
             base_url or (preset.base_url if preset else ""),
             auth_token,
             provider_headers(provider, app_name, site_url),
@@ -117,7 +136,8 @@ class UnifiedLLMClient:
 
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
         """The engine's model port."""
-        return await self.chat_completion(messages, tools)
+        reply: Reply = await self.chat_completion(messages, tools)
+        return reply
 
     def chat_completion(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), **extra: Any
@@ -137,6 +157,8 @@ class UnifiedLLMClient:
 
     async def _in_slot(self, body: Mapping[str, Any]) -> Reply:
         ends_at = self._reactor.seconds() + self.deadline_seconds
+        if not self.circuit_breaker.is_available:
+            self.circuit_breaker.acquire().release()
         await self._within(self._slots.acquire(), ends_at, "no free slot for a model call")
         try:
             return await self._attempts(body, ends_at)
@@ -163,7 +185,7 @@ class UnifiedLLMClient:
         permit = self.circuit_breaker.acquire()
         try:
             posted = self._transport.post(body)
-            answer = await self._within(posted, ends_at, "no whole answer")
+            answer: bytes = await self._within(posted, ends_at, "no whole answer")
             reply = parse_reply(answer, self.tool_mode)
         except ModelError as error:
             permit.failure(error)
@@ -178,6 +200,7 @@ class UnifiedLLMClient:
         """Wait for something, but not past the call's deadline; then it is cancelled."""
         try:
             left = max(0.0, ends_at - self._reactor.seconds())
-            return await deferred.addTimeout(left, self._reactor)
+            outcome: T = await deferred.addTimeout(left, self._reactor)
         except DeadlineError:
             raise ModelTimeoutError(f"{complaint} within {self.deadline_seconds:g} s") from None
+        return outcome

@@ -80,8 +80,18 @@ def provider_of(base_url: str) -> str:
 
 
 def _checked_url(base_url: str) -> str:
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(base_url)
+        has_login = parts.username is not None
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        has_login = is_usable = False
+    if has_login:
+        raise ConfigurationError(
+            "OPENAI_BASE_URL holds a user name or a password, which logs would show; "
+            "put the key into OPENAI_API_KEY"
+        )
+    if not is_usable:
         raise ConfigurationError(
             f"OPENAI_BASE_URL is {base_url!r}; it must be a web address such as http://127.0.0.1:11434/v1"
         )

@@ -13,10 +13,15 @@ from twisted.internet.threads import deferToThread
 
 from evennia_ai.errors import LocalModelError, ModelConnectionError
 from evennia_ai.llm import local
-from evennia_ai.llm.client import DEADLINE_SECONDS, MAX_CALLS_IN_FLIGHT, Generation, UnifiedLLMClient
-from evennia_ai.llm.client import provider_headers
-from evennia_ai.llm.endpoints import SCRIPTED, Endpoint
-from evennia_ai.llm.scripted import ScriptedTransport
+from evennia_ai.llm.client import (
+    DEADLINE_SECONDS,
+    MAX_CALLS_IN_FLIGHT,
+    Generation,
+    UnifiedLLMClient,
+    make_transport,
+    provider_headers,
+)
+from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.transport import OpenAITransport, Transport
 from evennia_ai.resilience import CircuitBreakerRegistry, RetryConfig
 
@@ -60,7 +65,8 @@ class LocalTransport:
         if self._transport is None or running.base_url != self._base_url:
             self._base_url = running.base_url
             self._transport = OpenAITransport(running.base_url, "", {}, reactor=self._reactor)
-        return await self._transport.post(body)
+        answer: bytes = await self._transport.post(body)
+        return answer
 
     def _start(self) -> local.LocalModel:
         try:
@@ -96,21 +102,32 @@ class Pool:
 
     def transport(self, endpoint: Endpoint) -> Transport:
         """The endpoint's transport, made when it is first needed."""
-        key = (endpoint.provider, endpoint.base_url, endpoint.api_key)
-        if key not in self._transports:
-            self._transports[key] = self._make(endpoint)
-        return self._transports[key]
+        place = _place(endpoint)
+        if place not in self._transports:
+            self._transports[place] = self._make(endpoint)
+        return self._transports[place]
 
     def _make(self, endpoint: Endpoint) -> Transport:
-        if endpoint.provider == SCRIPTED:
-            return ScriptedTransport()
         if endpoint.is_local:
             return LocalTransport(self.config, self._reactor)
-        config = self.config
-        headers = provider_headers(endpoint.provider, config.app_name, config.site_url)
-        return OpenAITransport(
-            endpoint.base_url, endpoint.api_key, headers, reactor=self._reactor
+        headers = provider_headers(
+            endpoint.provider, self.config.app_name, self.config.site_url
         )
+        return make_transport(
+            endpoint.provider,
+            endpoint.base_url,
+            endpoint.api_key,
+            headers,
+            reactor=self._reactor,
+        )
+
+    def set_transport(self, endpoint: Endpoint, transport: Transport) -> None:
+        """Let something else answer for an endpoint: a test's model, or a game's own gateway."""
+        self._transports[_place(endpoint)] = transport
+
+
+def _place(endpoint: Endpoint) -> tuple[str, str, str]:
+    return endpoint.provider, endpoint.base_url, endpoint.api_key
 
 
 def breaker_name(endpoint: Endpoint) -> str:

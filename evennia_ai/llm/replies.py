@@ -84,7 +84,7 @@ def _call(raw: Any, number: int) -> ToolCall | None:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             return ToolCall(call_id, name, problem=f"the arguments of {name} are not valid JSON")
     if not isinstance(arguments, dict):
         return ToolCall(call_id, name, problem=f"the arguments of {name} are not a JSON object")
@@ -99,7 +99,7 @@ def _choice(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     """
     try:
         whole = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         head = one_line(body[:200].decode("utf-8", "replace"), 60)
         raise ModelReplyError(f"the answer is not JSON but begins with {head!r}") from None
     choices = whole.get("choices") if isinstance(whole, dict) else None

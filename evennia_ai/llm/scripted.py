@@ -16,6 +16,7 @@ Answer = Callable[[str], tuple[str, dict[str, Any]]]
 
 _WHISPER = re.compile(r"\A(?P<name>.+?) whispers to you: (?P<body>.*)\Z", re.DOTALL)
 _PAGE = re.compile(r"\A(?P<name>.+?) pages you: (?P<body>.*)\Z", re.DOTALL)
+_SAMPLES = {"string": "something", "integer": 1, "number": 1.0, "boolean": True}
 LOOK_WORDS = ("what do you see", "look around", "who is here", "what is in this room")
 
 
@@ -47,6 +48,17 @@ def _next_call(messages: list[Mapping[str, Any]]) -> tuple[str, dict[str, Any]]:
     return answer(heard)
 
 
+def _offered_call(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The call that answers, or, where its tool is not on offer, the first one that is."""
+    name, arguments = _next_call(body["messages"])
+    offered = {t["function"]["name"]: t["function"]["parameters"] for t in body.get("tools", ())}
+    if not offered or name in offered:
+        return name, arguments
+    name, schema = next(iter(offered.items()))
+    kinds = {key: schema["properties"][key]["type"] for key in schema["required"]}
+    return name, {key: _SAMPLES[kind] for key, kind in kinds.items()}
+
+
 class ScriptedTransport:
     """Answers at once, from `answer`. Counts its calls."""
 
@@ -56,7 +68,7 @@ class ScriptedTransport:
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
         """Answer one completion."""
         self.calls += 1
-        name, arguments = _next_call(body["messages"])
+        name, arguments = _offered_call(body)
         function = {"name": name, "arguments": json.dumps(arguments)}
         call = {"id": f"call_s{self.calls}", "type": "function", "function": function}
         message = {"role": "assistant", "content": None, "tool_calls": [call]}

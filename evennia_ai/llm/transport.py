@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ipaddress
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import httpx2
 import openai
@@ -40,7 +42,16 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 def _root_cause(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
-    return one_line(str(error), 160) or type(error).__name__
+    return one_line(str(error), 2000) or type(error).__name__
+
+
+def _is_this_machine(base_url: str) -> bool:
+    """Whether the address is a loopback one: no proxy can reach that for us."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 class OpenAITransport:
@@ -63,16 +74,19 @@ class OpenAITransport:
             max_connections=MOST_CONNECTIONS, max_keepalive_connections=MOST_CONNECTIONS
         )
         timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
-        http = openai.DefaultAioHttpClient(limits=limits, timeout=timeout)
-        http.event_hooks["response"].append(_refuse_huge)
-        absent = {} if api_key else {"Authorization": openai.Omit()}
+        http = openai.DefaultAioHttpClient(
+            limits=limits, timeout=timeout, trust_env=not _is_this_machine(base_url)
+        )
+        http.event_hooks["response"].append(_bound)
+        if not api_key:
+            http.event_hooks["request"].append(_omit_authorization)
         self._client = openai.AsyncOpenAI(
             api_key=api_key or "none",
             base_url=base_url,
             max_retries=0,
             timeout=timeout,
             http_client=http,
-            default_headers={**headers, **absent},
+            default_headers=dict(headers),
         )
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
@@ -97,30 +111,57 @@ class OpenAITransport:
         except openai.APIStatusError as error:
             raise self._status_error(error) from None
         except openai.APIConnectionError as error:
-            cause = self._hide_key(_root_cause(error))
+            cause = self._shown(_root_cause(error), 160)
             raise ModelConnectionError(f"no connection to {self.base_url}: {cause}") from None
         except ModelError:
             raise
         except Exception as error:
-            cause = self._hide_key(_root_cause(error))
+            cause = self._shown(_root_cause(error), 160)
             raise ModelReplyError(f"the answer of {self.base_url} cannot be read: {cause}") from None
 
     def _status_error(self, error: openai.APIStatusError) -> ModelStatusError:
-        text = self._hide_key(one_line(error.message, 300))
+        text = self._shown(error.message, 300)
         return ModelStatusError(
             error.status_code,
             f"{self.base_url} answered with HTTP {error.status_code}: {text}",
             retry_after=_retry_after(error.response.headers),
         )
 
-    def _hide_key(self, text: str) -> str:
-        return text.replace(self._key, "***") if self._key else text
+    def _shown(self, text: str, limit: int) -> str:
+        """Text for staff, without the key. It is hidden before the cut, or half of it would show."""
+        line = one_line(text, len(text) + 1)
+        return one_line(line.replace(self._key, "***") if self._key else line, limit)
 
 
-async def _refuse_huge(response: httpx2.Response) -> None:
-    """Refuse an answer that announces more than any completion needs."""
+async def _omit_authorization(request: httpx2.Request) -> None:
+    """Send no key where there is none; the SDK insists on one."""
+    request.headers.pop("Authorization", None)
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Read no more than any completion needs, whatever the answer announces."""
     announced = response.headers.get("content-length", "0")
     if announced.isdigit() and int(announced) > LARGEST_REPLY_BYTES:
-        raise ModelReplyError(
-            f"the answer announces {announced} bytes; {LARGEST_REPLY_BYTES} is the most that is read"
-        )
+        raise _too_large(f"announces {announced} bytes")
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _BoundedStream(response.stream)
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        received = 0
+        async for part in self._inner:
+            received += len(part)
+            if received > LARGEST_REPLY_BYTES:
+                raise _too_large("goes on and on")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _too_large(what: str) -> ModelReplyError:
+    return ModelReplyError(f"the answer {what}; {LARGEST_REPLY_BYTES} is the most that is read")

@@ -1,4 +1,4 @@
-"""The circuit breaker (Nygard, "Release It!"): stop asking a service that fails, and probe it later.
+"""The circuit breaker (Nygard, "Release It!"): stop asking a failing service, and probe it later.
 
 State is derived from timestamps, so reading it changes nothing and no timer is needed. By hand:
 
@@ -10,8 +10,8 @@ State is derived from timestamps, so reading it changes nothing and no timer is 
         raise
     permit.success()
 
-A permit belongs to the generation it was taken in: a result that comes back after the breaker changed
-state in the meantime changes nothing.
+A permit belongs to the generation it was taken in: a result that comes back after the breaker
+changed state in the meantime changes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 from evennia_ai.errors import CircuitOpenError
@@ -28,7 +28,7 @@ from evennia_ai.errors import CircuitOpenError
 Clock = Callable[[], float]
 
 
-class CircuitBreakerState(str, Enum):
+class CircuitBreakerState(StrEnum):
     """The three states."""
 
     CLOSED = "closed"
@@ -57,7 +57,7 @@ class CircuitBreakerConfig:
 
     def __post_init__(self) -> None:
         for name in ("failure_threshold", "success_threshold"):
-            if getattr(self, name) < 1:
+            if not getattr(self, name) >= 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}")
         for name in ("timeout_seconds", "window_seconds"):
             if not getattr(self, name) > 0:
@@ -202,11 +202,11 @@ class CircuitBreaker:
 
     def _failures_in_window(self) -> int:
         oldest = self._clock() - self.config.window_seconds
-        return sum(1 for at in self._failures if at > oldest)
+        return sum(1 for at in self._failures if at >= oldest)
 
     def _succeeded(self, permit: Permit) -> None:
         self._totals["successes"] += 1
-        if self._opened_at is None:
+        if self.state is not CircuitBreakerState.HALF_OPEN:
             return
         self._end_probe(permit)
         self._probe_successes += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 RETRYABLE_WORDS = ("timeout", "connection", "network", "temporary", "rate limit", "try again")
@@ -31,15 +32,19 @@ def backoff_seconds(
 ) -> float:
     """Seconds to wait after the given failed attempt.
 
-    min(backoff_max, backoff_base * backoff_multiplier ** (attempt - 1)), times 0.5 to 1.0 with jitter,
-    and never less than the service asked for.
+    min(backoff_max, backoff_base * backoff_multiplier ** (attempt - 1)), times 0.5 to 1.0 with
+    jitter, and never less than the service asked for.
 
     Args:
+        config: how patiently to wait.
         attempt: number of the attempt that failed, from 1.
         random: a number from 0 to 1, the randomness.
         retry_after: what the service asked for, in seconds.
     """
-    wait = config.backoff_base * config.backoff_multiplier ** (attempt - 1)
+    try:
+        wait = config.backoff_base * config.backoff_multiplier ** (attempt - 1)
+    except OverflowError:
+        wait = math.inf
     wait = min(config.backoff_max, wait)
     if config.jitter:
         wait *= 0.5 + 0.5 * random

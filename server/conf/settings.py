@@ -4,10 +4,12 @@ The game has no `typeclasses`, `commands` or `web` folder: what is not in `world
 Evennia's own. Yours go into `secret_settings.py` beside this file, which git does not see.
 """
 
+import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from django.db import connections
 from evennia.settings_default import *  # noqa: F403
 from evennia.settings_default import (
     DATABASES,
@@ -25,7 +27,7 @@ from server.play import ports
 SERVERNAME = "The Lantern Library"
 GAME_SLOGAN = "An old lighthouse full of books, and someone who knows them"
 
-# Where it listens. A newcomer's game is open to this machine only; EVENNIA_AI_BIND=0.0.0.0 opens it.
+# A newcomer's game is open to this machine only; EVENNIA_AI_BIND=0.0.0.0 opens it to all.
 _OPENINGS = ports.for_settings(Path(GAME_DIR) / "server")
 TELNET_PORTS = [_OPENINGS.telnet]
 WEBSERVER_PORTS = [(_OPENINGS.web, _OPENINGS.numbers["WEB_INNER_PORT"])]
@@ -50,7 +52,11 @@ BASE_ROOM_TYPECLASS = "world.rooms.Room"
 BASE_EXIT_TYPECLASS = "evennia.objects.objects.DefaultExit"
 BASE_CHANNEL_TYPECLASS = "evennia.comms.comms.DefaultChannel"
 BASE_SCRIPT_TYPECLASS = "evennia.scripts.scripts.DefaultScript"
-TYPECLASS_PATHS = ["world", "evennia_ai", *(path for path in TYPECLASS_PATHS if path != "typeclasses")]
+TYPECLASS_PATHS = [
+    "world",
+    "evennia_ai",
+    *(path for path in TYPECLASS_PATHS if path != "typeclasses"),
+]
 CONNECTION_SCREEN_MODULE = "world.connection_screens"
 FILE_HELP_ENTRY_MODULES = ["world.help_entries"]
 
@@ -74,8 +80,8 @@ FUNCPARSER_PROTOTYPE_PARSING_MODULES = ["evennia.prototypes.protfuncs"]
 INPUT_FUNC_MODULES = _without_absent(INPUT_FUNC_MODULES)
 LOCK_FUNC_MODULES = _without_absent(LOCK_FUNC_MODULES)
 
-# Evennia's default survives a killed process but not a power cut. WAL with NORMAL survives both, and
-# is faster. The first line reaches every connection, web threads too; the second the server's own.
+# Evennia's default survives a killed process but not a power cut. WAL with NORMAL survives both,
+# and is faster. OPTIONS reach every connection, web threads too; the PRAGMAS the server's own.
 DATABASES["default"]["OPTIONS"] = {
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     "timeout": 20,
@@ -84,6 +90,11 @@ SQLITE3_PRAGMAS = (
     *(pragma for pragma in SQLITE3_PRAGMAS if "synchronous" not in pragma),
     "PRAGMA synchronous=NORMAL",
 )
+
+# Portal and server fork into the background after they have read the database. SQLite's locks do
+# not come along: another program would take the file for unused and delete its log while the server
+# still writes there.
+os.register_at_fork(before=connections.close_all)
 
 # `make play` keeps a key for this game; without one, logins on the web last until the next restart.
 SECRET_KEY = secrets.token_urlsafe(48)

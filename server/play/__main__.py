@@ -8,9 +8,9 @@ import sys
 
 from server.play import pythons
 
-if not pythons.is_supported(sys.version_info):
-    sys.exit(pythons.refusal(sys.version_info, sys.executable))
+if not pythons.is_supported(tuple(sys.version_info)):
+    sys.exit(pythons.refusal(tuple(sys.version_info), sys.executable))
 
-from server.play.commands import main  # noqa: E402  the check above comes first
+from server.play.commands import main
 
 sys.exit(main(sys.argv[1:]))

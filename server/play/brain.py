@@ -1,4 +1,4 @@
-"""The model that answers: which one it is, and the embedded one started and stopped with the game."""
+"""The model that answers: which one it is; the embedded one started and stopped with the game."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
-from evennia_ai.errors import ConfigurationError
+from evennia_ai.errors import ConfigurationError, LocalModelError
+from evennia_ai.llm import local
 from evennia_ai.llm.endpoints import Endpoint, resolve
-from server.play import game, processes
+from evennia_ai.llm.local.cache import cache_folder
+from evennia_ai.llm.local.pinned import QWEN
+from server.play import game, preflight, processes
 from server.play.layout import Checkout, PlayError
 
-# Where the embedded model's runtime has a ready-made build; setup.cfg's extra `local` says the same.
+# Where the embedded model's runtime has a ready-made build; the same as setup.cfg's extra `local`.
 MACHINES_WITH_A_BUILD = {
     "linux": ("x86_64", "aarch64"),
     "darwin": ("arm64",),
@@ -40,9 +43,22 @@ def has_a_build(system: str = sys.platform, machine: str = platform.machine()) -
     return machine in MACHINES_WITH_A_BUILD.get(system, ())
 
 
-def has_weights(checkout: Checkout) -> bool:
-    """Tell whether the embedded model's weights are on this machine already."""
-    return False
+def room_for_weights(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the folder in which weights are still to be put, or None if they are here already."""
+    if local.has_weights(environ):
+        return None
+    try:
+        folder = cache_folder(environ)
+    except LocalModelError as error:
+        raise PlayError(f"{error}.") from None
+    return next(path for path in (folder, *folder.parents) if path.is_dir())
+
+
+def title(environ: Mapping[str, str] = os.environ) -> str:
+    """Return what the embedded model is called while it is brought up."""
+    own = environ.get("EVENNIA_AI_LOCAL_MODEL", "")
+    size = f"{QWEN.size_bytes // preflight.MEGABYTE} MB"
+    return f"demo brain ({Path(own).name if own else f'{QWEN.name}, {size}'})"
 
 
 def start(checkout: Checkout, on_line: Callable[[str], None]) -> None:
@@ -55,7 +71,8 @@ def start(checkout: Checkout, on_line: Callable[[str], None]) -> None:
     Raises:
         PlayError: if it could not be started.
     """
-    command = [*_command(checkout, "start"), "--stop-with", checkout.pidfile("portal")]
+    command: list[str | Path] = [checkout.python, "-m", "evennia_ai.llm.local", "start"]
+    command += ["--state-dir", checkout.local_model, "--stop-with", checkout.pidfile("portal")]
     code, said = processes.run(
         command,
         cwd=checkout.root,
@@ -72,26 +89,15 @@ def start(checkout: Checkout, on_line: Callable[[str], None]) -> None:
 
 def stop(checkout: Checkout) -> bool:
     """Stop the embedded model if it runs; return whether it did."""
-    if not checkout.local_model.is_dir() or not checkout.python.exists():
-        return False
-    was_running = is_running(checkout)
-    processes.run(
-        _command(checkout, "stop"),
-        cwd=checkout.root,
-        log=checkout.logs / "play.log",
-        env=game.environment(checkout, {}),
-    )
-    return was_running
+    try:
+        return local.stop(checkout.local_model)
+    except LocalModelError as error:
+        raise PlayError(f"{error}.") from None
 
 
 def is_running(checkout: Checkout) -> bool:
-    """Tell whether the embedded model of this checkout runs."""
-    return bool(processes.find("evennia_ai.llm.local", str(checkout.local_model)))
-
-
-def _command(checkout: Checkout, verb: str) -> list[str | Path]:
-    module = [checkout.python, "-m", "evennia_ai.llm.local"]
-    return [*module, verb, "--state-dir", checkout.local_model]
+    """Tell whether the embedded model of this checkout answers."""
+    return local.find_running(checkout.local_model) is not None
 
 
 def _own_settings(path: Path) -> SimpleNamespace | None:
@@ -101,4 +107,3 @@ def _own_settings(path: Path) -> SimpleNamespace | None:
         return SimpleNamespace(**runpy.run_path(str(path)))
     except Exception as error:  # whatever the owner wrote there may raise anything
         raise PlayError(f"{path} cannot be read: {type(error).__name__}: {error}.") from None
-

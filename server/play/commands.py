@@ -96,7 +96,7 @@ def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> No
     with ExitStack() as undo:
         if wants_brain:
             undo.callback(_undisturbed, brain.stop, checkout)
-            with report.step("demo brain") as step:
+            with report.step(brain.title()) as step:
                 brain.start(checkout, step.show)
         with report.step("database and world") as step:
             world = game.prepare(checkout, openings)
@@ -127,9 +127,11 @@ def _make_environment(checkout: Checkout, report: Report, wants_brain: bool) -> 
     if is_borrowed and not checkout.python.exists():
         raise PlayError(f"EVENNIA_AI_VENV={checkout.venv} is no environment: no bin/python in it.")
     installs = not is_borrowed and not environment.is_ready(wish)
-    fetches_brain = wants_brain and not brain.has_weights(checkout)
-    needed = preflight.needed_bytes(installs=installs, fetches_brain=fetches_brain)
-    preflight.check_disk(checkout.root, needed)
+    needed = preflight.ENVIRONMENT_BYTES if installs else preflight.DATABASE_BYTES
+    preflight.check_disk(checkout.root, needed, "the game")
+    room = brain.room_for_weights() if wants_brain else None
+    if room:
+        preflight.check_disk(room, preflight.WEIGHTS_BYTES, "the demo brain")
     if is_borrowed:
         version, evennia = environment.describe(checkout.python)
     else:

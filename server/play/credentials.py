@@ -16,22 +16,7 @@ from server.play.layout import Checkout, PlayError
 
 SECRET_KEY_BYTES = 48
 WORDS_IN_PASSWORD = 3
-WORDS = (
-    "abbey acorn alder amber anchor anvil apple arbor aspen atlas autumn badger ballad barley basalt "
-    "beacon birch bishop bramble brass breeze bridge bronze brook cabin camel candle canyon cedar cello "
-    "chalk cherry cinder citrus cliff clover cobalt comet copper coral cotton cradle crane cricket "
-    "crystal cypress dagger dahlia delta desert dragon drift dune ember ermine falcon feather fennel "
-    "fern fiddle finch fjord flint forest forge fossil fountain fox gable galley garden garnet geyser "
-    "ginger glacier goblet granite grove gull hammer harbour harvest hazel heather hedge heron hickory "
-    "hollow honey horizon hornet indigo iris island ivory ivy jasper juniper kestrel kettle lagoon "
-    "lantern larch lark laurel lemon lichen lilac linen lotus lynx magnet mallow maple marble marsh "
-    "meadow medal melon meteor mill mint mirror moss nectar needle nettle nutmeg oak oasis obsidian "
-    "ocean olive onyx opal orchard orchid otter owl paddle palm paper parrot pearl pebble pepper pewter "
-    "pigeon pillar pine plum pollen poplar prairie quartz quill quince rabbit raven reed ribbon river "
-    "robin rowan ruby saddle saffron sage salmon sandal sapphire scarlet shadow shell silver sparrow "
-    "spruce stable starling stone summit swallow sycamore tabby tallow teal temple thicket thimble "
-    "thistle thunder timber topaz torch tulip tundra turtle valley velvet violet walnut willow wren yarrow"
-).split()
+WORDS = Path(__file__).with_name("words.txt")
 
 
 @dataclass(frozen=True)
@@ -87,7 +72,8 @@ def make_password() -> str:
 
     About 30 bits: enough where logins are throttled, and the game listens on loopback.
     """
-    words = [secrets.choice(WORDS) for _ in range(WORDS_IN_PASSWORD)]
+    known = WORDS.read_text(encoding="utf-8").split()
+    words = [secrets.choice(known) for _ in range(WORDS_IN_PASSWORD)]
     return "-".join([*words, str(10 + secrets.randbelow(90))])
 
 
@@ -99,7 +85,7 @@ def ensure_secret_key(path: Path) -> None:
 
 def _write_private(path: Path, text: str, *, replace: bool = False) -> None:
     # Written beside its place and moved there whole: a run killed half-way leaves no empty file.
-    draft = path.with_name(path.name + ".draft")
+    draft = path.with_name(f"{path.name}.draft")
     try:
         draft.unlink(missing_ok=True)
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -17,7 +17,17 @@ REFUSALS = {b"\xfb": b"\xfe", b"\xfd": b"\xfc"}
 
 def is_open(openings: Openings) -> bool:
     """Tell whether a player could log in: telnet greets, and the web answers."""
-    return serves(openings.host, openings.web) and greets(openings.host, openings.telnet)
+    return not obstacle(openings)
+
+
+def obstacle(openings: Openings) -> str:
+    """Say in a few words what keeps a player out, or return "" if nothing does."""
+    web = ask_web(openings.host, openings.web)
+    if web != http.HTTPStatus.OK:
+        return f"the web client {f'answers with error {web}' if web else 'does not answer'}"
+    if not greets(openings.host, openings.telnet):
+        return "telnet does not show the login screen"
+    return ""
 
 
 def greets(host: str, port: int) -> bool:
@@ -41,13 +51,13 @@ def greets(host: str, port: int) -> bool:
     return False
 
 
-def serves(host: str, port: int) -> bool:
-    """Tell whether a web port answers with the web client's page."""
+def ask_web(host: str, port: int) -> int:
+    """Ask for the web client's page; return the HTTP status, or 0 if nobody answers."""
     web = http.client.HTTPConnection(host, port, timeout=KNOCK_TIMEOUT_SECONDS)
     try:
         web.request("GET", "/webclient/")
-        return web.getresponse().status == http.HTTPStatus.OK
+        return web.getresponse().status
     except (OSError, http.client.HTTPException):
-        return False
+        return 0
     finally:
         web.close()

@@ -153,7 +153,7 @@ def _is_usable(wish: Wish) -> bool:
 def _create(wish: Wish) -> None:
     if wish.folder.exists():
         shutil.rmtree(wish.folder)
-    command = [wish.interpreter, "-m", "venv", wish.folder]
+    command: list[str | Path] = [wish.interpreter, "-m", "venv", wish.folder]
     code, said = processes.run(command, cwd=wish.root, log=wish.log)
     if code == 0:
         return
@@ -169,7 +169,7 @@ def _install(wish: Wish, follow: processes.LineReader) -> None:
     project = f".[{','.join(wish.extras)}]" if wish.extras else "."
     # Plain pip settings of the machine (an index, a proxy) stay in force; only a terminal's
     # decorations are switched off, because a program reads this.
-    command = [wish.python, *PIP, "install", "--progress-bar", "off"]
+    command: list[str | Path] = [wish.python, *PIP, "install", "--progress-bar", "off"]
     command += ["--constraint", "requirements.txt", "--editable", project]
     env = {**os.environ, "PIP_ROOT_USER_ACTION": "ignore", "PYTHONUNBUFFERED": "1"}
     code, said = processes.run(command, cwd=wish.root, log=wish.log, env=env, on_line=follow)
@@ -181,7 +181,7 @@ def why_pip_failed(said: str) -> str:
     """Turn what pip said into one sentence about what is wrong on this machine."""
     if "No space left on device" in said:
         return "The disk is full: installing the packages did not succeed."
-    compiler = re.search(r"(?:command '?|error: )(\S*(?:gcc|cc|clang|g\+\+)\S*?)'? .*No such file", said)
+    compiler = re.search(r"(?:gcc|cc|clang|g\+\+)'?\b.*(?:No such file|not found)", said)
     if compiler or "Microsoft Visual C++" in said or "No acceptable C compiler" in said:
         broken = re.search(r"(?:Building wheel for|Failed building wheel for) (\S+)", said)
         package = broken.group(1) if broken else "A package"
@@ -192,4 +192,3 @@ def why_pip_failed(said: str) -> str:
     if "Failed to establish a new connection" in said or "NameResolutionError" in said:
         return "The package index cannot be reached: installing needs the internet the first time."
     return f"Installing the packages did not succeed: {processes.blame(said)}"
-

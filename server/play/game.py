@@ -164,7 +164,8 @@ def _wait_until_open(
         if launcher.poll() is not None and not present:
             return "Evennia ended while starting"
         if time.monotonic() > deadline:
-            return f"The game did not open within {START_TIMEOUT_SECONDS:.0f} s"
+            late = f"The game did not open within {START_TIMEOUT_SECONDS:.0f} s"
+            return f"{late} ({door.obstacle(openings) or 'it just has'})"
         on_wait()
         time.sleep(processes.POLL_SECONDS)
     return ""

@@ -7,23 +7,23 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Protocol
 
 from server.play.layout import Checkout, PlayError
 
 MEGABYTE = 1_000_000
 ENVIRONMENT_BYTES = 450 * MEGABYTE
-# Weights, the parts they are put together from, and the runtime.
-DEMO_BRAIN_BYTES = 1100 * MEGABYTE
+# The weights, and the parts they are put together from.
+WEIGHTS_BYTES = 1000 * MEGABYTE
 DATABASE_BYTES = 50 * MEGABYTE
 
 
-class Usage(NamedTuple):
-    """What `shutil.disk_usage` returns, in bytes."""
+class Usage(Protocol):
+    """How full a disk is."""
 
-    total: int
-    used: int
-    free: int
+    @property
+    def free(self) -> int:
+        """Bytes that can still be written."""
 
 
 def check_platform(system: str = sys.platform) -> None:
@@ -51,30 +51,29 @@ def check_writable(checkout: Checkout) -> None:
         except OSError as error:
             raise PlayError(f"Cannot make {folder}: {error.strerror}.") from None
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise PlayError(f"This account may not write to {folder}, where the game keeps its files.")
+            raise PlayError(f"This account may not write to {folder}, where the game's files go.")
 
 
 def check_disk(
     folder: Path,
     needed_bytes: int,
-    usage: Callable[[Path], Usage | shutil._ntuple_diskusage] = shutil.disk_usage,
+    purpose: str,
+    measure: Callable[[Path], Usage] = shutil.disk_usage,
 ) -> None:
-    """Make sure there is room for what is about to be installed.
+    """Make sure there is room for what is about to be put into a folder.
+
+    Args:
+        folder: where it goes; must exist.
+        needed_bytes: how much it takes at its peak.
+        purpose: what it is, for the sentence.
+        measure: tells how full the disk under a folder is.
 
     Raises:
         PlayError: saying how much there is and how much it takes.
     """
-    free = usage(folder).free
+    free = measure(folder).free
     if free < needed_bytes:
         raise PlayError(
-            f"Not enough disk space in {folder}: {free // MEGABYTE} MB free,"
+            f"Not enough disk space for {purpose} in {folder}: {free // MEGABYTE} MB free,"
             f" {needed_bytes // MEGABYTE} MB needed."
         )
-
-
-def needed_bytes(*, installs: bool, fetches_brain: bool) -> int:
-    """Return how much room a run may take up, in bytes."""
-    total = DATABASE_BYTES
-    total += ENVIRONMENT_BYTES if installs else 0
-    total += DEMO_BRAIN_BYTES if fetches_brain else 0
-    return total

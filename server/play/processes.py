@@ -8,12 +8,17 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 POLL_SECONDS = 0.1
 PROC = Path("/proc")
 # The last line of a traceback, or what pip and make call an error.
-COMPLAINT = re.compile(r"^(?!\s*(?:File|raise)\b).*(?:\w(?:Error|Exception|DoesNotExist)\b|\berror:|\bERROR:)")
+COMPLAINT = re.compile(
+    r"^(?!\s*(?:File|raise)\b).*(?:\w(?:Error|Exception|DoesNotExist)\b|\b(?:error|ERROR):)"
+)
+# What Evennia puts before each line of a log: who, when, how bad.
+LOG_STAMP = re.compile(r"^(?:\|\w+\| )?[\d-]+ [\d:]+ \[..\] ")
 
 LineReader = Callable[[str], None]
 
@@ -67,7 +72,7 @@ def run(
 def complaint(said: str) -> str:
     """Return the last line of a program's output that names an error, as a sentence, or ""."""
     errors = [line.strip() for line in said.splitlines() if COMPLAINT.search(line)]
-    return _as_sentence(errors[-1]) if errors else ""
+    return _as_sentence(LOG_STAMP.sub("", errors[-1])) if errors else ""
 
 
 def blame(said: str) -> str:
@@ -177,7 +182,5 @@ def _command_lines() -> list[tuple[int, str]]:
 
 
 def _send(pid: int, number: signal.Signals) -> None:
-    try:
+    with suppress(OSError):
         os.kill(pid, number)
-    except OSError:
-        pass

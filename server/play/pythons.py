@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 SUPPORTED = ((3, 11), (3, 12), (3, 13))
@@ -16,7 +16,7 @@ ASK_TIMEOUT_SECONDS = 20
 TELL_VERSION = "import sys, ensurepip, venv; print('%d.%d' % sys.version_info[:2])"
 
 
-def is_supported(version: Sequence[int]) -> bool:
+def is_supported(version: Sequence[object]) -> bool:
     """Tell whether the game runs on a Python of this version, such as `sys.version_info`."""
     return tuple(version[:2]) in SUPPORTED
 
@@ -26,7 +26,7 @@ def supported_names() -> list[str]:
     return [f"{major}.{minor}" for major, minor in SUPPORTED]
 
 
-def refusal(version: Sequence[int], executable: str) -> str:
+def refusal(version: Sequence[object], executable: str) -> str:
     """Say in one sentence why this Python will not do, and name one here that would."""
     names = supported_names()
     found = ".".join(str(part) for part in version[:2])
@@ -39,7 +39,7 @@ def refusal(version: Sequence[int], executable: str) -> str:
     return sentence
 
 
-def find_all(environ: dict[str, str] | None = None) -> dict[str, str]:
+def find_all(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Find one working interpreter for each supported version on PATH and under pyenv.
 
     Args:
@@ -48,10 +48,9 @@ def find_all(environ: dict[str, str] | None = None) -> dict[str, str]:
     Returns:
         Version as text (`"3.12"`) to the path of an interpreter that can make environments.
     """
-    environ = dict(os.environ) if environ is None else environ
     found: dict[str, str] = {}
     for name in supported_names():
-        for folder in _folders(environ):
+        for folder in folders(environ):
             described = ask(folder / f"python{name}")
             if described == name:
                 found[name] = str(folder / f"python{name}")
@@ -60,7 +59,7 @@ def find_all(environ: dict[str, str] | None = None) -> dict[str, str]:
 
 
 def ask(interpreter: Path) -> str | None:
-    """Return an interpreter's version (`"3.12"`), or None if it is missing, broken or has no venv."""
+    """Return an interpreter's version, `"3.12"`, or None if it does not work or has no venv."""
     if not os.access(interpreter, os.X_OK):
         return None
     try:
@@ -77,7 +76,8 @@ def ask(interpreter: Path) -> str | None:
     return answer.stdout.decode("utf-8", "replace").strip() if answer.returncode == 0 else None
 
 
-def _folders(environ: dict[str, str]) -> Iterator[Path]:
+def folders(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Return where interpreters may lie: the folders of PATH, then pyenv's, newest first."""
     for entry in environ.get("PATH", "").split(os.pathsep):
         if entry:
             yield Path(entry)
@@ -89,7 +89,7 @@ def _folders(environ: dict[str, str]) -> Iterator[Path]:
                 yield version / "bin"
 
 
-def _pyenv_roots(environ: dict[str, str]) -> list[Path]:
+def _pyenv_roots(environ: Mapping[str, str]) -> list[Path]:
     roots = [environ.get("PYENV_ROOT", ""), os.path.join(environ.get("HOME", ""), ".pyenv")]
     pyenv = shutil.which("pyenv", path=environ.get("PATH"))
     if pyenv:
@@ -98,7 +98,7 @@ def _pyenv_roots(environ: dict[str, str]) -> list[Path]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environ,
+            env=dict(environ),
             check=False,
         )
         roots.append(asked.stdout.decode("utf-8", "replace").strip())

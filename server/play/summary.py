@@ -1,4 +1,4 @@
-"""What a person is told of a game that is up: where it is, who owns it, what to type; its status."""
+"""What a person is told of a game: where it is, who owns it, what to type, how it is."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from typing import Any
 from tests.fakes.behaviour import Behaviour
 
 SPOKEN = re.compile(
-    r"(?P<name>[A-Z][\w'-]*(?: [A-Z][\w'-]*)*)(?:\s*\([^)\n]*\))?\s+"
-    r"(?P<verb>whisper|say|page)s?\b[^\"“\n]*[\"“](?P<words>.*?)[\"”]\s*(?:\n|$)",
-    re.DOTALL,
+    r"^(?:\[[^\]\n]*\]\s*)?(?P<name>\w[^\"“\n]*?)(?:\s*\([^)\n]*\))?\s+"
+    r"(?P<verb>whisper|say|page)s?\b[^\"“\n]*[\"“](?P<words>.*?)[\"”]\s*(?:\n|\Z)",
+    re.DOTALL | re.MULTILINE,
 )
 ARGUMENT_KEYS = ("args", "parameters", "arguments")
 THOUGHT = "<think>Somebody speaks to me. I should answer them.</think>\n"

@@ -29,6 +29,8 @@ class FakeModel:
     """A running scripted model, seen from a test."""
 
     def __init__(self, port: int, control_port: int) -> None:
+        self.port = port
+        self.control_port = control_port
         self.base_url = f"http://127.0.0.1:{port}/v1"
         self.root_url = f"http://127.0.0.1:{port}"
         self._control_url = f"http://127.0.0.1:{control_port}"

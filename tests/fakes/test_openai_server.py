@@ -71,6 +71,11 @@ def test_answers_in_plain_words_when_nothing_else_is_asked(model: FakeModel) -> 
         ('[12:01] Mira whispers to you, "hello"\n(reply with a tool)', "whisper", "Mira"),
         ('Tom says, "@ada hello"', "say", None),
         ('Tom (player) says to you: "hello"', "say", None),
+        (
+            'old mother Hubbard whispers to you: "\\"hello\\" is all"',
+            "whisper",
+            "old mother Hubbard",
+        ),
     ],
 )
 def test_hears_who_spoke_however_it_is_told(content: str, tool: str, target: str | None) -> None:

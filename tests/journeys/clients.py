@@ -105,6 +105,10 @@ class Player(ABC):
         """Log in and stand in the game as a character."""
         self.ask(f"connect {name} {password}", r"You become .*", timeout_seconds=30)
 
+    def come_back(self) -> None:
+        """Take up the character again, where a crash of the server has left it."""
+        self.ask("ic", r"You become|already puppeting")
+
     def _describe(self, wanted: str) -> str:
         recent = self.transcript[max(self._read_up_to - 200, 0) :][-4000:]
         return f"expected to see {wanted}; this was seen:\n{recent}"
@@ -128,7 +132,7 @@ Enter = Callable[..., Player]
 class TelnetClient(Player):
     """A plain telnet client that declines every option it is offered."""
 
-    def __init__(self, port: int, *, timeout_seconds: float = WAIT_SECONDS) -> None:
+    def __init__(self, port: int, timeout_seconds: float = WAIT_SECONDS) -> None:
         super().__init__()
         self._socket = socket.create_connection(("127.0.0.1", port), timeout_seconds)
         self._undecoded = b""
@@ -192,7 +196,7 @@ class WebsocketClient(Player):
         frames: every message as it came, `[name, args, kwargs]`; args of `text` are HTML.
     """
 
-    def __init__(self, port: int, web_port: int, *, timeout_seconds: float = WAIT_SECONDS) -> None:
+    def __init__(self, port: int, web_port: int, timeout_seconds: float = WAIT_SECONDS) -> None:
         super().__init__()
         self.frames: list[list[object]] = []
         self._timeout_seconds = timeout_seconds

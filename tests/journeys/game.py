@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from tests.journeys import processes
-from tests.journeys.clients import TelnetClient, WebsocketClient
+from tests.journeys.clients import WAIT_SECONDS, Player, TelnetClient, WebsocketClient
 from tests.journeys.ports import ClaimedPorts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,6 +32,7 @@ COPIED = ("server", "world")
 LEFT_OUT = shutil.ignore_patterns(
     "__pycache__", "*.db3*", "*.log*", "*.pid", ".static", "secret_settings.py", ".*"
 )
+UNTELLING_LOGS = ("lockwarnings.log", "http_requests.log")
 FOREIGN_VARIABLES = (
     "OPENAI_",
     "EVENNIA_",
@@ -43,6 +44,7 @@ FOREIGN_VARIABLES = (
 )
 
 
+Client = TypeVar("Client", bound=Player)
 GameFolder = Callable[["Game"], None]
 
 
@@ -154,13 +156,14 @@ class Game:
             self.launch("start")
             self.wait_until_ready()
         except (OSError, AssertionError) as error:
-            raise AssertionError(f"the game did not start: {error}\n{self.describe_logs()}") from error
+            raise AssertionError(
+                f"the game did not start: {error}\n{self.describe_logs()}"
+            ) from error
 
     def wait_until_ready(self) -> None:
         """Wait for the login screen by telnet, and for the webclient's page and websocket."""
-        with TelnetClient(self.ports.telnet, timeout_seconds=START_SECONDS) as player:
-            player.expect(r"connect <username> <password>|connect \S+", START_SECONDS)
-        self.open_webclient().close()
+        self.open_telnet(START_SECONDS).close()
+        self.open_webclient(START_SECONDS).close()
 
     def reload(self) -> None:
         """`evennia reload`: the server restarts, the portal keeps the players connected."""
@@ -194,13 +197,14 @@ class Game:
 
     # ---- looking at it -----------------------------------------------------------------------
 
-    def open_telnet(self) -> TelnetClient:
+    def open_telnet(self, timeout_seconds: float = WAIT_SECONDS) -> TelnetClient:
         """A telnet client at the login screen."""
-        return TelnetClient(self.ports.telnet)
+        return _await_login(TelnetClient(self.ports.telnet, timeout_seconds), timeout_seconds)
 
-    def open_webclient(self) -> WebsocketClient:
+    def open_webclient(self, timeout_seconds: float = WAIT_SECONDS) -> WebsocketClient:
         """A webclient at the login screen."""
-        return WebsocketClient(self.ports.websocket, self.ports.web, timeout_seconds=START_SECONDS)
+        client = WebsocketClient(self.ports.websocket, self.ports.web, timeout_seconds)
+        return _await_login(client, timeout_seconds)
 
     def log_in_admin(self) -> TelnetClient:
         """The game's owner, by telnet."""
@@ -228,7 +232,7 @@ class Game:
     def describe_logs(self, lines: int = 60) -> str:
         """The last lines of every log, for a failing test to show."""
         parts = []
-        for path in self.logs:
+        for path in [path for path in self.logs if path.name not in UNTELLING_LOGS]:
             tail = path.read_text("utf-8", "replace").splitlines()[-lines:] if path.exists() else []
             parts.append("\n".join([f"---- {path.name}", *tail]))
         return "\n".join(parts)
@@ -253,6 +257,16 @@ class Game:
         trace: TracebackType | None,
     ) -> None:
         self.clean_up()
+
+
+def _await_login(player: Client, timeout_seconds: float) -> Client:
+    try:
+        # What is typed before the login screen is there may be lost.
+        player.expect(r"\bconnect\b", timeout_seconds)
+    except BaseException:
+        player.close()
+        raise
+    return player
 
 
 def make_bare_folder(game: Game) -> None:

@@ -34,6 +34,8 @@ def test_both_clients_meet_in_a_bare_game(bare_game: Game) -> None:
         mira.ask("say still here", 'You say, "still here"')
         bare_game.kill_server()
         bare_game.start()
+        tom.come_back()
+        mira.come_back()
         tom.ask("say and here", 'You say, "and here"')
         mira.expect('Tom says, "and here"')
 

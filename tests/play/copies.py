@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +25,13 @@ FOREIGN_NAMES = ("PYTHON", "BIND")
 KEPT = "EVENNIA_AI_SUITE_RUN"
 
 
+def is_foreign(name: str) -> bool:
+    """Tell whether a variable is one that the launcher would heed."""
+    if name == KEPT:
+        return False
+    return name.startswith(FOREIGN_PREFIXES) or name.endswith("_PORT") or name in FOREIGN_NAMES
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a command printed and how it ended."""
@@ -37,7 +43,7 @@ class Answer:
 
 @dataclass
 class Copy:
-    """One copy of the checkout, with ports of its own and the test suite's environment to run in."""
+    """One copy of the checkout, with ports of its own and the test suite's environment."""
 
     root: Path
     extra: dict[str, str] = field(default_factory=dict)
@@ -63,12 +69,7 @@ class Copy:
     @property
     def env(self) -> dict[str, str]:
         """The variables its commands run with: the scripted model, the suite's environment."""
-        own = {
-            name: value
-            for name, value in os.environ.items()
-            if name == KEPT
-            or not (name.startswith(FOREIGN_PREFIXES) or name.endswith("_PORT") or name in FOREIGN_NAMES)
-        }
+        own = {name: value for name, value in os.environ.items() if not is_foreign(name)}
         names = ("TELNET_PORT", "WEB_PORT", "WEBSOCKET_PORT", "WEB_INNER_PORT", "AMP_PORT")
         ports = dict(zip(names, map(str, self.claimed.numbers), strict=True))
         return {
@@ -88,7 +89,14 @@ class Copy:
     def begin(self, target: str, **extra: str) -> subprocess.Popen[str]:
         """Start `make` and return at once; what it prints can be read line by line."""
         return subprocess.Popen(
-            ["make", "--no-print-directory", "-C", str(self.root), target, f"PYTHON={sys.executable}"],
+            [
+                "make",
+                "--no-print-directory",
+                "-C",
+                str(self.root),
+                target,
+                f"PYTHON={sys.executable}",
+            ],
             cwd=self.root.parent,
             env={**self.env, **extra},
             stdin=subprocess.DEVNULL,

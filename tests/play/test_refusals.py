@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import socket
 import sqlite3
 import subprocess
@@ -17,7 +18,12 @@ from tests.play.copies import ROOT, Copy
 
 pytestmark = pytest.mark.xdist_group("play")
 
-READ_BY_OLD_PYTHONS = ("server/__init__.py", "server/play/__init__.py", "server/play/__main__.py", "server/play/pythons.py")
+READ_BY_OLD_PYTHONS = (
+    "server/__init__.py",
+    "server/play/__init__.py",
+    "server/play/__main__.py",
+    "server/play/pythons.py",
+)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +52,12 @@ def test_an_unfit_python_is_refused_by_the_way_in(copy: Copy) -> None:
         " runpy.run_module('server.play', run_name='__main__')"
     )
     answer = subprocess.run(
-        [sys.executable, "-c", pretend], cwd=copy.root, env=copy.env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", pretend],
+        cwd=copy.root,
+        env=copy.env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert 1 == answer.returncode
     assert f"needs Python 3.11, 3.12 or 3.13; found 3.9 at {sys.executable}." in answer.stderr
@@ -56,20 +67,16 @@ def test_an_unfit_python_is_refused_by_the_way_in(copy: Copy) -> None:
 
 def find_old_python() -> str:
     """An interpreter of this machine that is too old, or ""."""
-    for root in pythons._pyenv_roots(dict(copy_of_environment())):
-        for version in ("3.8", "3.9", "3.10"):
-            for path in sorted((root / "versions").glob(f"{version}.*/bin/python{version}")):
-                return str(path)
+    for version in ("3.8", "3.9", "3.10"):
+        for folder in pythons.folders(os.environ):
+            if pythons.ask(folder / f"python{version}") == version:
+                return str(folder / f"python{version}")
     return ""
 
 
-def copy_of_environment() -> dict[str, str]:
-    import os
-
-    return dict(os.environ)
-
-
-@pytest.mark.skipif(not find_old_python(), reason="NO OLD PYTHON HERE: pyenv has no 3.8, 3.9 or 3.10")
+@pytest.mark.skipif(
+    not find_old_python(), reason="NO OLD PYTHON HERE: neither PATH nor pyenv has 3.8, 3.9 or 3.10"
+)
 def test_a_really_old_python_is_refused(copy: Copy) -> None:
     """`make play PYTHON=<an old one>` ends with a sentence, not with a SyntaxError."""
     old = find_old_python()
@@ -136,7 +143,10 @@ def test_an_unknown_request_lists_the_known(copy: Copy) -> None:
         text=True,
         check=False,
     )
-    assert (2, "Say one of: play, stop, restart, status, logs.\n") == (answer.returncode, answer.stderr)
+    assert (2, "Say one of: play, stop, restart, status, logs.\n") == (
+        answer.returncode,
+        answer.stderr,
+    )
 
 
 def test_the_owner_may_name_the_account(tmp_path: Path) -> None:
@@ -151,6 +161,6 @@ def test_the_owner_may_name_the_account(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "server.play.database", str(made.root)]
         subprocess.run(command, cwd=made.root, env=made.env, check=True, capture_output=True)
         with sqlite3.connect(made.path("server/evennia.db3")) as database:
-            row = database.execute("SELECT username, email, is_superuser FROM accounts_accountdb WHERE id = 1")
-            assert ("keeper", "keeper@example.com", 1) == row.fetchone()
+            row = database.execute("SELECT username, email FROM accounts_accountdb WHERE id = 1")
+            assert ("keeper", "keeper@example.com") == row.fetchone()
         assert not made.path("server/.credentials").exists()

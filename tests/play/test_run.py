@@ -38,6 +38,13 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
         yield Opened(copy, copy.make_target("play"))
 
 
+def knock(copy: Copy) -> TelnetClient:
+    """A telnet client that has been shown the login screen."""
+    client = TelnetClient(copy.telnet_port)
+    client.expect(r"connect <name> <password>")
+    return client
+
+
 def read_password(copy: Copy) -> str:
     return copy.path("server/.credentials").read_text().strip().removeprefix("admin / ")
 
@@ -48,7 +55,7 @@ def reopen(copy: Copy) -> None:
 
 
 def test_play_returns_with_the_game_open(opened: Opened) -> None:
-    """The first `make play` ends well, tells where the game is and what to type, and needs no input."""
+    """The first `make play` ends well, and tells where the game is and what to type."""
     assert (0, "") == (opened.first.code, opened.first.err), opened.first
     for promised in (
         "The Lantern Library is open.",
@@ -63,7 +70,9 @@ def test_play_returns_with_the_game_open(opened: Opened) -> None:
 def test_each_step_is_reported_on_a_line_of_its_own(opened: Opened) -> None:
     """Where there is no terminal, every step is one plain line: no redrawing, no colours."""
     assert re.search(r"^  Python 3\.\d+, Evennia \d\.\d\.\d \.+ ok$", opened.first.out, re.M)
-    assert re.search(r"^  database, world \(5 rooms, 2 assistants\) \.+ \d\d:\d\d$", opened.first.out, re.M)
+    assert re.search(
+        r"^  database, world \(5 rooms, 2 assistants\) \.+ \d\d:\d\d$", opened.first.out, re.M
+    )
     assert not re.search(r"[\r\x1b]", opened.first.out)
 
 
@@ -72,7 +81,7 @@ def test_the_owner_can_log_in_with_the_printed_password(opened: Opened) -> None:
     shown = PASSWORD.search(opened.first.out)
     assert shown is not None, opened.first.out
     assert read_password(opened.copy) == shown[1]
-    with TelnetClient(opened.copy.telnet_port) as owner:
+    with knock(opened.copy) as owner:
         owner.log_in("admin", shown[1])
 
 
@@ -141,13 +150,13 @@ def test_logs_end_where_there_is_no_terminal(opened: Opened) -> None:
 
 def test_restart_keeps_accounts(opened: Opened) -> None:
     """After a full stop and start, a player who was there before can log in."""
-    with TelnetClient(opened.copy.telnet_port) as player:
+    with knock(opened.copy) as player:
         player.create_account("Mira")
     before = set(opened.copy.running())
     answer = opened.copy.make_target("restart")
     assert 0 == answer.code, answer
     assert not before & set(opened.copy.running())
-    with TelnetClient(opened.copy.telnet_port) as player:
+    with knock(opened.copy) as player:
         player.log_in("Mira")
 
 
@@ -156,7 +165,7 @@ def test_play_recovers_from_a_killed_game(opened: Opened) -> None:
     opened.copy.kill()
     assert opened.copy.path("server/portal.pid").exists()
     reopen(opened.copy)
-    with TelnetClient(opened.copy.telnet_port) as owner:
+    with knock(opened.copy) as owner:
         owner.log_in("admin", read_password(opened.copy))
 
 

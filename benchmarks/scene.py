@@ -1,0 +1,236 @@
+"""A crowd of characters with one listener each, in a real database, for one contender to answer.
+
+    python -m benchmarks.scene build   --game DIR --crowd N
+    python -m benchmarks.scene measure --game DIR --crowd N --contender ours|contrib --model PORT,PORT
+
+`measure` runs the reactor and prints one line of JSON. Both contenders use the same rooms, listeners,
+database and model server; each is asked the way its own command asks it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.handle import FakeModel
+
+BEAT_SECONDS = 0.002
+IN_FLIGHT = 20
+MODEL_SECONDS = 1.0
+SETTLING_SECONDS = 0.5
+
+
+def set_up_game(game: Path, url: str) -> None:
+    """Django and Evennia with a database of their own."""
+    os.environ |= {
+        "DJANGO_SETTINGS_MODULE": "server.conf.settings",
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "EVENNIA_AI_MODEL": "scripted-model",
+        "EVENNIA_AI_MAX_CALLS_IN_FLIGHT": "1000",
+    }
+    from django.conf import settings
+
+    settings.DATABASES["default"]["NAME"] = str(game / "crowd.db3")
+    settings.LLM_HOST, settings.LLM_PATH = url, "/api/v1/generate"
+    settings.LOG_DIR = str(game)
+    import django
+
+    django.setup()
+    import evennia
+
+    evennia._init()
+    from django.db import connection
+
+    for pragma in settings.SQLITE3_PRAGMAS:
+        connection.cursor().execute(pragma)
+
+
+def build(game: Path, crowd: int) -> None:
+    """Make the database: for each number a room, a listener, an assistant and a contrib NPC."""
+    from django.conf import settings
+    from django.core.management import call_command
+    from django.db import transaction
+    from evennia.objects.objects import DefaultObject
+    from evennia.utils.create import create_object
+
+    call_command("migrate", verbosity=0)
+    limbo = create_object(DefaultObject, key="Limbo", nohome=True)
+    settings.DEFAULT_HOME = f"#{limbo.id}"
+    from evennia_ai.operations import create_assistant
+
+    with transaction.atomic():
+        for number in range(crowd):
+            room = create_object(DefaultObject, key=f"Room{number}", home=limbo)
+            create_object("benchmarks.listener.Listener", f"Tom{number}", room, home=limbo)
+            create_object(
+                "evennia.contrib.rpg.llm.llm_npc.LLMNPC", f"Npc{number}", room, home=limbo
+            )
+            create_assistant(f"Ada{number}", location=room, persona="You keep the library.")
+
+
+def rss_bytes() -> int:
+    """Resident memory of this process now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+class Lag:
+    """How late the reactor is, sampled every few milliseconds."""
+
+    def __init__(self, reactor: Any) -> None:
+        self._reactor = reactor
+        self.samples: list[float] = []
+        self._due = 0.0
+        self._call: Any = None
+
+    def start(self) -> None:
+        """Begin a new series."""
+        self.samples = []
+        self._wait()
+
+    def _wait(self) -> None:
+        self._due = self._reactor.seconds() + BEAT_SECONDS
+        self._call = self._reactor.callLater(BEAT_SECONDS, self._sample)
+
+    def _sample(self) -> None:
+        self.samples.append(self._reactor.seconds() - self._due)
+        self._wait()
+
+    def stop(self) -> dict[str, float]:
+        """Median, 99th percentile and maximum, in milliseconds."""
+        self._call.cancel()
+        ordered = sorted(self.samples)
+        p99 = ordered[int(len(ordered) * 0.99)]
+        figures = {"p50": statistics.median(ordered), "p99": p99, "max": ordered[-1]}
+        return {name: round(value * 1000, 2) for name, value in figures.items()}
+
+
+class Crowd:
+    """The listeners and whoever answers them."""
+
+    def __init__(self, contender: str, size: int) -> None:
+        from evennia.objects.models import ObjectDB
+
+        prefix = {"ours": "Ada", "contrib": "Npc"}[contender]
+        by_key = {obj.key: obj for obj in ObjectDB.objects.all()}
+        self.pairs = [(by_key[f"Tom{i}"], by_key[f"{prefix}{i}"]) for i in range(size)]
+        self.ask = {"ours": self._whisper, "contrib": self._talk}[contender]
+
+    @staticmethod
+    def _whisper(tom: Any, npc: Any) -> None:
+        tom.at_say("where are the books about storms?", receivers=[npc], whisper=True)
+
+    @staticmethod
+    def _talk(tom: Any, npc: Any) -> None:
+        npc.at_talked_to("where are the books about storms?", tom)
+
+    def question(self, number: int) -> Any:
+        """Ask one; the Deferred fires when the listener hears an answer."""
+        from twisted.internet.defer import Deferred
+
+        tom, npc = self.pairs[number % len(self.pairs)]
+        heard: Deferred[None] = Deferred()
+        tom.await_answer(npc, heard)
+        self.ask(tom, npc)
+        return heard
+
+
+def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator[Any]:
+    """All figures of one contender, as an inlineCallbacks generator that returns them."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+    from evennia.scripts.models import ScriptDB
+    from twisted.internet import reactor
+    from twisted.internet.defer import gatherResults
+    from twisted.internet.task import Cooperator, deferLater
+
+    figures: dict[str, Any] = {"contender": contender}
+    gc.collect()
+    before, began = rss_bytes(), time.perf_counter()
+    if contender == "ours":
+        ScriptDB.objects.update_scripts_after_server_start()
+        figures["start_seconds"] = round(time.perf_counter() - began, 2)
+        gc.collect()
+        figures["kb_per_idle_assistant"] = round((rss_bytes() - before) / crowd / 1024, 1)
+        scripts = list(ScriptDB.objects.all())
+        for script in scripts:
+            script.at_repeat()
+        with CaptureQueriesContext(connection) as idle:
+            for script in scripts:
+                script.at_repeat()
+        figures["sql_per_1000_idle_ticks"] = len(idle) * 1000 // crowd
+        figures["idle_model_calls"] = model.count_calls()
+    people = Crowd(contender, crowd)
+    for number in range(crowd):
+        yield people.question(number)
+    yield deferLater(reactor, SETTLING_SECONDS)
+    with CaptureQueriesContext(connection) as one:
+        yield people.question(0)
+        yield deferLater(reactor, SETTLING_SECONDS)
+    figures["sql_per_reply"] = len(one)
+
+    cooperator = Cooperator()
+    cpu, wall = time.process_time(), time.perf_counter()
+    numbers = iter(range(warm))
+    yield gatherResults(
+        [
+            cooperator.coiterate(people.question(number) for number in numbers)
+            for _ in range(IN_FLIGHT)
+        ]
+    )
+    figures["cpu_ms_per_reply"] = round((time.process_time() - cpu) / warm * 1000, 3)
+    figures["replies_per_second"] = round(warm / (time.perf_counter() - wall))
+
+    model.behave(delay_seconds=MODEL_SECONDS)
+    lag = Lag(reactor)
+    lag.start()
+    cpu, wall = time.process_time(), time.perf_counter()
+    answers = yield gatherResults([people.question(number) for number in range(crowd)])
+    figures["burst_unanswered"] = crowd - sum(answers)
+    figures["burst_seconds"] = round(time.perf_counter() - wall, 2)
+    figures["burst_cpu_ms_per_reply"] = round((time.process_time() - cpu) / crowd * 1000, 3)
+    figures |= {f"burst_lag_{name}_ms": value for name, value in lag.stop().items()}
+    return figures
+
+
+def main() -> None:
+    """Read the arguments and do what they say."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("action", choices=("build", "measure"))
+    parser.add_argument("--game", type=Path, required=True)
+    parser.add_argument("--crowd", type=int, default=1000)
+    parser.add_argument("--warm", type=int, default=2000)
+    parser.add_argument("--contender", choices=("ours", "contrib"), default="ours")
+    parser.add_argument("--model", default="1,1", help="ports of the scripted model server")
+    arguments = parser.parse_args()
+    model = FakeModel(*map(int, arguments.model.split(",")))
+    set_up_game(arguments.game, model.root_url)
+    if arguments.action == "build":
+        build(arguments.game, arguments.crowd)
+        return
+    from twisted.internet import reactor
+    from twisted.internet.defer import inlineCallbacks
+
+    def begin() -> None:
+        run = inlineCallbacks(measure)(
+            arguments.contender, arguments.crowd, arguments.warm, model
+        )
+        run.addCallback(lambda figures: print(json.dumps(figures)))
+        run.addErrback(lambda failure: failure.printTraceback(sys.stderr))
+        run.addBoth(lambda _: reactor.stop())
+
+    reactor.callWhenRunning(begin)
+    reactor.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Everything that can be set, in two tables: what a game sets, and what one assistant keeps.
+
+Defaults are read, not written: an assistant stores only what somebody gave it. The documents'
+tables are made from these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing that can be set.
+
+    Attributes:
+        default: what holds while nobody sets it.
+        text: what it does, with its unit, for people.
+        is_state: the assistant writes it itself; people only read it.
+    """
+
+    default: Any
+    text: str
+    is_state: bool = False
+
+
+GAME_SETTINGS = {
+    "OPENAI_BASE_URL": Setting("", "address of a chat completions API; with EVENNIA_AI_MODEL"),
+    "OPENAI_API_KEY": Setting("", "its key; in the environment or secret_settings.py only"),
+    "EVENNIA_AI_MODEL": Setting("", "the model's name there, or `local`, or `scripted`"),
+    "EVENNIA_AI_TOOL_MODE": Setting(
+        "", "`native` tool calls, or `json` for a model that only follows a JSON schema"
+    ),
+    "EVENNIA_AI_TOOL_MODULES": Setting((), "modules with tools of your own"),
+    "EVENNIA_AI_CALL_DEADLINE_SECONDS": Setting(
+        60.0, "seconds for one model call, waiting and retries included"
+    ),
+    "EVENNIA_AI_MAX_CALLS_IN_FLIGHT": Setting(64, "model calls of the whole game at one time"),
+    "EVENNIA_AI_LOCAL_MODEL": Setting("", "path of a GGUF file to use as the embedded model"),
+    "EVENNIA_AI_CACHE_DIR": Setting("", "folder that keeps the embedded model's weights"),
+}
+
+ATTRIBUTES = {
+    "assistant_key": Setting("", "its name"),
+    "enabled": Setting(True, "whether it answers at all"),
+    "tick_rate": Setting(5, "seconds between beats; an event does not wait for one"),
+    "persona": Setting("", "who it is and what it knows, told to the model"),
+    "system_prompt": Setting("", "your own prompt for tool mode `json`, with {name} and {persona}"),
+    "system_prompt_native": Setting("", "the same for tool mode `native`"),
+    "thinking_lines": Setting((), "lines shown while it thinks; {name} stands for its name"),
+    "failure_line": Setting("", "what it says when its model fails"),
+    "interaction_enabled": Setting(True, "whether it hears anybody (rule 0)"),
+    "enable_addressing": Setting(True, "whether @name is an address (rule 2)"),
+    "max_agent_hops": Setting(3, "messages in a row between assistants before they fall silent"),
+    "llm_provider": Setting("", "a provider of its own; empty: the game's"),
+    "llm_model": Setting("", "a model of its own; empty: the game's"),
+    "llm_temperature": Setting(None, "0 to 2; None: the provider's default"),
+    "llm_top_p": Setting(None, "0 to 1; None: the provider's default"),
+    "llm_max_tokens": Setting(None, "longest answer in tokens"),
+    "llm_reasoning_effort": Setting(None, "low, medium or high, where the model knows it"),
+    "llm_extra_params": Setting({}, "further members of the request body"),
+    "execution_config": Setting(
+        {}, "multi_action_enabled (True) and max_iterations_per_tick (5, 1 to 10)"
+    ),
+    "max_history": Setting(50, "messages kept in the conversation"),
+    "max_pending_events": Setting(20, "events that may wait"),
+    "max_consecutive_errors": Setting(5, "errors in a row before it stops itself"),
+    "pending_events": Setting([], "what waits for an answer", is_state=True),
+    "conversation_history": Setting([], "the conversation, as chat messages", is_state=True),
+    "current_tool_call": Setting(
+        None, "the effect under way; after a crash it is not repeated", is_state=True
+    ),
+    "usage": Setting({}, "model calls and tokens so far", is_state=True),
+    "emergency_stop": Setting(False, "stopped until somebody clears it", is_state=True),
+    "consecutive_errors": Setting(0, "errors in a row so far", is_state=True),
+    "is_ticking": Setting(False, "kept for tools that look for it; always False", is_state=True),
+}

@@ -1,0 +1,47 @@
+"""The embedded model: weights that pip alone can bring, served on loopback by a child process.
+
+Standard library only. Nothing is imported before it is used, so that the child process and the
+command line start quickly and a platform without it can still import the package.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evennia_ai.llm.local.control import describe as describe
+    from evennia_ai.llm.local.control import ensure_running as ensure_running
+    from evennia_ai.llm.local.control import find_running as find_running
+    from evennia_ai.llm.local.control import stop as stop
+    from evennia_ai.llm.local.errors import MissingRuntimeError as MissingRuntimeError
+    from evennia_ai.llm.local.errors import StartError as StartError
+    from evennia_ai.llm.local.errors import WeightsError as WeightsError
+    from evennia_ai.llm.local.state import LocalModel as LocalModel
+    from evennia_ai.llm.local.weights import find_or_fetch as find_or_fetch
+    from evennia_ai.llm.local.weights import has_weights as has_weights
+
+_HOMES = {
+    "LocalModel": "evennia_ai.llm.local.state",
+    "MissingRuntimeError": "evennia_ai.llm.local.errors",
+    "StartError": "evennia_ai.llm.local.errors",
+    "WeightsError": "evennia_ai.llm.local.errors",
+    "describe": "evennia_ai.llm.local.control",
+    "ensure_running": "evennia_ai.llm.local.control",
+    "find_or_fetch": "evennia_ai.llm.local.weights",
+    "find_running": "evennia_ai.llm.local.control",
+    "has_weights": "evennia_ai.llm.local.weights",
+    "stop": "evennia_ai.llm.local.control",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'evennia_ai.llm.local' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

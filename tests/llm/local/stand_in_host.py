@@ -1,0 +1,78 @@
+"""Behaves as the model's host does, or as badly as it is told to: a real process and server."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import NoReturn
+
+
+def main() -> None:
+    """Serve /health until standard input closes."""
+    options = _options()
+    starts = _count(options.starts)
+    if starts <= options.die_first:
+        _die(options.exit_code)
+    if options.mute:
+        threading.Event().wait()
+    if options.stubborn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    server = ThreadingHTTPServer(("127.0.0.1", options.port), _Health)
+    server.daemon_threads = True
+    server.looks_left = options.healthy_looks  # type: ignore[attr-defined]
+    host, port = server.server_address[:2]
+    sys.stdout.write(json.dumps({"address": f"http://{host!s}:{port}"}) + "\n")
+    sys.stdout.flush()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    sys.stdin.read()
+    if options.stubborn:
+        threading.Event().wait()
+
+
+class _Health(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        """Be healthy for so many looks."""
+        self.server.looks_left -= 1  # type: ignore[attr-defined]
+        is_well = self.server.looks_left >= 0  # type: ignore[attr-defined]
+        self.send_response(200 if is_well else 503)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--starts", type=Path, help="file that counts the starts")
+    parser.add_argument("--die-first", type=int, default=-1, help="die at so many first starts")
+    parser.add_argument("--exit-code", type=int, default=1)
+    parser.add_argument("--mute", action="store_true", help="never say where it listens")
+    parser.add_argument("--stubborn", action="store_true", help="end only when killed")
+    parser.add_argument("--healthy-looks", type=int, default=1_000_000)
+    return parser.parse_args()
+
+
+def _count(starts: Path | None) -> int:
+    if starts is None:
+        return 0
+    with starts.open("a") as file:
+        file.write("x")
+    return starts.stat().st_size
+
+
+def _die(exit_code: int) -> NoReturn:
+    sys.stderr.write("the cellar is flooded\n")
+    sys.stderr.flush()
+    os._exit(exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,352 @@
+"""The supervisor keeps one model running, gives up in time, and never outlives its purpose."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evennia_ai.llm.local import control
+from evennia_ai.llm.local.errors import StartError
+from evennia_ai.llm.local.host import HOPELESS_EXIT
+from evennia_ai.llm.local.lifetime import GameWatch, LifetimeConfig, is_alive, pid_in
+from evennia_ai.llm.local.logfile import last_line, open_chapter, trim
+from evennia_ai.llm.local.state import LocalModel, Phase, log_path, state_path
+from tests.llm.local.support import Brain, Reports, eventually
+
+
+@pytest.fixture
+def game(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that runs until its input closes, and its pid file."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
+    )
+    (tmp_path / "portal.pid").write_text(f"{process.pid}\n")
+    with process:
+        yield process
+
+
+class TestStart:
+    """Starting a supervisor."""
+
+    def test_the_model_answers_where_it_says(self, brain: Brain) -> None:
+        """A started model is found, and its address is one that answers."""
+        brain.launch()
+        model = brain.wait()
+        assert model == control.find_running(brain.state_dir)
+        assert "tiny" == model.model
+        root = model.base_url.removesuffix("/v1")
+        with urllib.request.urlopen(f"{root}/health", timeout=5) as reply:
+            assert 200 == reply.status
+
+    def test_it_is_a_process_of_its_own(self, brain: Brain) -> None:
+        """It has its own session, and no stream of ours, so that it outlives who started it."""
+        brain.launch()
+        pid = brain.wait().pid
+        assert os.getsid(pid) not in (0, os.getsid(0))
+        assert os.getppid() != pid
+
+    def test_one_for_each_folder(self, brain: Brain) -> None:
+        """A second start in the same folder leaves the first in charge."""
+        brain.launch()
+        model = brain.wait()
+        brain.launch()
+        assert model == brain.wait()
+
+    def test_secrets_stay_here(self, brain: Brain) -> None:
+        """Keys in the environment are not passed on to a process that has no use for them."""
+        environ = {**os.environ, "OPENAI_API_KEY": "sk-never", "PLAIN": "yes"}
+        brain.launch(environ=environ)
+        brain.wait()
+        for pid in (brain.snapshot.pid, brain.snapshot.host_pid):
+            environment = Path(f"/proc/{pid}/environ")
+            if environment.exists():
+                assert b"sk-never" not in environment.read_bytes()
+                assert b"PLAIN=yes" in environment.read_bytes()
+
+    def test_a_folder_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
+        """The error says where the model cannot be started."""
+        (tmp_path / "file").write_text("")
+        with pytest.raises(StartError, match=r"cannot be started in .*file/state"):
+            control.launch(tmp_path / "file" / "state", "tiny", ["nothing"])
+
+    def test_a_supervisor_that_cannot_run_is_told(self, brain: Brain) -> None:
+        """When the supervisor itself fails, its last word is in the error."""
+        with pytest.raises(StartError, match=r"could not be started: .*--no-such"):
+            brain.launch(options=("--no-such", "x"))
+
+    def test_a_model_that_takes_too_long(self, brain: Brain) -> None:
+        """Waiting ends in time, and the error says where to look."""
+        brain.launch("--mute")
+        with pytest.raises(StartError, match=r"did not answer within 0 s .*model\.log"):
+            control.wait_until_ready(brain.state_dir, 0.2, Reports())
+
+
+class TestRestart:
+    """A model that dies."""
+
+    def test_a_killed_model_comes_back_where_it_was(self, brain: Brain) -> None:
+        """After a sudden death the same address answers again."""
+        brain.launch()
+        model, first = brain.wait(), brain.snapshot.host_pid
+        os.kill(first, signal.SIGKILL)
+        assert eventually(lambda: brain.snapshot.host_pid not in (0, first))
+        assert model == brain.wait()
+        assert 1 == brain.snapshot.restarts
+
+    def test_early_deaths_are_survived(self, brain: Brain, tmp_path: Path) -> None:
+        """A model that only comes up at the fourth try is brought up."""
+        brain.launch("--starts", str(tmp_path / "starts"), "--die-first", "3")
+        brain.wait()
+        assert 3 == brain.snapshot.restarts
+
+    def test_it_gives_up_and_says_why(self, brain: Brain, tmp_path: Path) -> None:
+        """After five quick deaths it is over; the reason is the model's own last word."""
+        starts = tmp_path / "starts"
+        brain.launch("--starts", str(starts), "--die-first", "99")
+        with pytest.raises(StartError, match=r"5 times in a row.*code 1: the cellar is flooded"):
+            brain.wait()
+        assert 5 == starts.stat().st_size
+        assert Phase.FAILED == brain.snapshot.phase
+        assert brain.is_over
+        assert "the cellar is flooded" in control.describe(brain.state_dir)
+
+    def test_a_failed_model_can_be_started_again(self, brain: Brain, tmp_path: Path) -> None:
+        """A failure is no verdict for ever: a new start is a new chance."""
+        brain.launch("--starts", str(tmp_path / "starts"), "--die-first", "99")
+        assert eventually(lambda: brain.is_over)
+        brain.launch()
+        assert "tiny" == brain.wait().model
+
+    def test_what_is_hopeless_is_not_tried_again(self, brain: Brain, tmp_path: Path) -> None:
+        """A model that cannot be loaded is given up at once."""
+        starts = tmp_path / "starts"
+        code = str(HOPELESS_EXIT)
+        brain.launch("--starts", str(starts), "--die-first", "99", "--exit-code", code)
+        with pytest.raises(StartError, match="failed: the cellar is flooded"):
+            brain.wait()
+        assert 1 == starts.stat().st_size
+
+    def test_a_sick_model_is_replaced(self, brain: Brain) -> None:
+        """One that lives but does not answer any more is restarted."""
+        options = ("--health-seconds", "0.02", "--max-unhealthy", "2")
+        brain.launch("--healthy-looks", "3", options=options)
+        first = brain.wait()
+        assert eventually(lambda: brain.snapshot.restarts >= 1)
+        assert first.pid == brain.snapshot.pid
+
+    def test_a_model_that_never_comes_up_is_replaced(self, brain: Brain) -> None:
+        """One that hangs while it loads is given up, with that reason."""
+        brain.launch("--mute", options=("--start-seconds", "0.2", "--max-quick-deaths", "2"))
+        with pytest.raises(StartError, match="did not answer within 0 s"):
+            brain.wait()
+
+    def test_a_command_that_does_not_exist(self, brain: Brain) -> None:
+        """A supervisor that cannot even start its model ends, and is not reported as running."""
+        control.launch(brain.state_dir, "tiny", ["/no/such/program"], options=brain.options)
+        with pytest.raises(StartError, match="no/such/program"):
+            brain.wait()
+
+
+class TestStop:
+    """Ending it."""
+
+    def test_everything_is_gone(self, brain: Brain) -> None:
+        """After a stop neither supervisor nor model is left, and nothing is found."""
+        brain.launch()
+        brain.wait()
+        snapshot = brain.snapshot
+        assert control.stop(brain.state_dir)
+        assert not is_alive(snapshot.host_pid)
+        assert eventually(lambda: not is_alive(snapshot.pid))
+        assert control.find_running(brain.state_dir) is None
+        assert Phase.STOPPED == brain.snapshot.phase
+        assert not control.stop(brain.state_dir)
+
+    def test_a_stubborn_model_is_killed(self, brain: Brain) -> None:
+        """A model that ignores both its pipe and SIGTERM is killed all the same."""
+        brain.launch("--stubborn", options=("--end-seconds", "0.2"))
+        brain.wait()
+        host_pid = brain.snapshot.host_pid
+        assert control.stop(brain.state_dir)
+        assert not is_alive(host_pid)
+
+    def test_a_killed_supervisor_takes_its_model_along(self, brain: Brain) -> None:
+        """Even kill -9 of the supervisor leaves no model behind, and nobody is told it runs."""
+        brain.launch()
+        model, host_pid = brain.wait(), brain.snapshot.host_pid
+        os.kill(model.pid, signal.SIGKILL)
+        assert eventually(lambda: not is_alive(host_pid))
+        assert control.find_running(brain.state_dir) is None
+        assert "The embedded model is not running." == control.describe(brain.state_dir)
+
+    def test_a_frozen_supervisor_is_killed(self, brain: Brain) -> None:
+        """A stop does not wait for ever for a supervisor that does not react."""
+        brain.launch()
+        model = brain.wait()
+        os.kill(model.pid, signal.SIGSTOP)
+        assert control.stop(brain.state_dir, patience_seconds=0.2)
+        assert brain.is_over
+
+    def test_it_ends_when_its_folder_goes(self, brain: Brain) -> None:
+        """Removing the folder ends the model that lives in it."""
+        brain.launch()
+        model, host_pid = brain.wait(), brain.snapshot.host_pid
+        shutil.rmtree(brain.state_dir)
+        assert eventually(lambda: not is_alive(model.pid) and not is_alive(host_pid))
+        assert not brain.state_dir.exists()
+
+
+class TestStopWith:
+    """The model of a game ends with the game."""
+
+    QUICK = ("--gone-seconds", "0.3", "--unseen-seconds", "0.6")
+
+    def test_a_game_that_dies(
+        self, brain: Brain, game: subprocess.Popen[bytes], tmp_path: Path
+    ) -> None:
+        """Some time after the game's process has ended the model has, too."""
+        brain.launch(stop_with=tmp_path / "portal.pid", options=self.QUICK)
+        brain.wait()
+        game.communicate()
+        assert eventually(lambda: brain.is_over)
+        assert "the game has been gone" in brain.snapshot.reason
+
+    def test_a_game_that_never_comes(self, brain: Brain, tmp_path: Path) -> None:
+        """A model started for a game that does not start ends by itself."""
+        brain.launch(stop_with=tmp_path / "portal.pid", options=self.QUICK)
+        assert eventually(lambda: brain.is_over)
+        assert "the game was not seen" in brain.snapshot.reason
+
+    def test_a_restart_of_the_game_is_no_reason(
+        self, game: subprocess.Popen[bytes], tmp_path: Path
+    ) -> None:
+        """A gap shorter than the limit is forgotten; one that is longer is not."""
+        pid_file = tmp_path / "portal.pid"
+        watch = GameWatch(pid_file, 0.0, LifetimeConfig(gone_seconds=30, unseen_seconds=600))
+        assert "" == watch.reason_to_end(599.0)
+        pid_file.rename(tmp_path / "away")
+        assert "" == watch.reason_to_end(620.0)
+        (tmp_path / "away").rename(pid_file)
+        assert "" == watch.reason_to_end(640.0)
+        pid_file.unlink()
+        assert "" == watch.reason_to_end(669.0)
+        assert "the game has been gone for 30 s" == watch.reason_to_end(670.0)
+
+    def test_a_game_that_is_late(self, tmp_path: Path) -> None:
+        """Before it was ever seen, the game has the longer time."""
+        config = LifetimeConfig(gone_seconds=30, unseen_seconds=600)
+        watch = GameWatch(tmp_path / "none.pid", 0.0, config)
+        assert "" == watch.reason_to_end(599.0)
+        assert "the game was not seen within 600 s" == watch.reason_to_end(600.0)
+
+    @pytest.mark.parametrize("text", ["", "x", "-1", "12 34", "9" * 30])
+    def test_a_broken_pid_file_is_no_game(self, tmp_path: Path, text: str) -> None:
+        """Whatever stands in the pid file, only a living process counts."""
+        (tmp_path / "portal.pid").write_text(text)
+        assert not is_alive(pid_in(tmp_path / "portal.pid"))
+
+    def test_a_process_that_waits_to_be_reaped_is_dead(self, game: subprocess.Popen[bytes]) -> None:
+        """A zombie does not keep the model running."""
+        assert is_alive(game.pid)
+        game.kill()
+        os.waitid(os.P_PID, game.pid, os.WEXITED | os.WNOWAIT)
+        assert not is_alive(game.pid)
+
+
+class TestFindRunning:
+    """The cheap look that the game takes before each question."""
+
+    GOOD = {
+        "phase": "ready",
+        "pid": os.getpid(),
+        "model": "tiny",
+        "base_url": "http://127.0.0.1:1/v1",
+        "host_pid": 0,
+        "started_at": 0.0,
+        "restarts": 0,
+        "reason": "",
+    }
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "{", "[]", "5", "null", "{}", '{"phase": "ready"}', "\udcff", "[" * 100_000],
+        ids=str.__len__,
+    )
+    def test_a_broken_file_is_nothing(self, tmp_path: Path, text: str) -> None:
+        """No content of the file makes it raise."""
+        state_path(tmp_path).write_text(text, errors="surrogateescape")
+        assert control.find_running(tmp_path) is None
+        assert "The embedded model has not been started." == control.describe(tmp_path)
+
+    @pytest.mark.parametrize(
+        "change", [{"phase": "?"}, {"pid": "x"}, {"pid": None}, {"restarts": []}]
+    )
+    def test_a_broken_field_is_nothing(self, tmp_path: Path, change: dict[str, object]) -> None:
+        """A file of the right shape with a wrong value is as good as none."""
+        state_path(tmp_path).write_text(json.dumps({**self.GOOD, **change}))
+        assert control.find_running(tmp_path) is None
+
+    def test_a_living_number_is_not_enough(self, tmp_path: Path) -> None:
+        """A stale file whose process number now belongs to somebody else is not believed."""
+        state_path(tmp_path).write_text(json.dumps(self.GOOD))
+        assert control.find_running(tmp_path) is None
+        assert not control.stop(tmp_path)
+
+    def test_no_folder(self, tmp_path: Path) -> None:
+        """A game that never had a model has none."""
+        assert control.find_running(tmp_path / "none") is None
+        assert not control.stop(tmp_path / "none")
+
+    def test_a_running_model_is_not_started_twice(self, brain: Brain) -> None:
+        """To ensure that it runs, when it does, is to find it."""
+        brain.launch()
+        model = brain.wait()
+        assert isinstance(model, LocalModel)
+        assert model == control.ensure_running(brain.state_dir)
+
+
+class TestLog:
+    """The log that supervisor and model share."""
+
+    def test_it_does_not_grow(self, tmp_path: Path) -> None:
+        """Only the newest lines stay, and whoever has it open goes on at the end."""
+        log = tmp_path / "model.log"
+        with log.open("ab", buffering=0) as writer:
+            writer.write(b"".join(b"line %d\n" % number for number in range(1000)))
+            trim(log, max_bytes=5_000, kept_bytes=100)
+            writer.write(b"the end\n")
+        lines = log.read_text().splitlines()
+        assert "the end" == lines[-1]
+        assert "line 999" == lines[-2]
+        assert log.stat().st_size < 120
+
+    def test_a_log_that_cannot_be_trimmed_is_left(self, tmp_path: Path) -> None:
+        """No log, no matter."""
+        trim(tmp_path / "none.log")
+        assert "it said nothing" == last_line(tmp_path / "none.log")
+
+    def test_the_last_word_is_of_this_life(self, tmp_path: Path) -> None:
+        """What an earlier run said is not taken for this one's reason."""
+        log = tmp_path / "model.log"
+        log.write_text("an old sorrow\n")
+        assert "an old sorrow" == last_line(log)
+        open_chapter(log, "today")
+        assert "it said nothing" == last_line(log)
+        with log.open("a") as file:
+            file.write("a new one\n\n")
+        assert "a new one" == last_line(log)
+
+    def test_each_start_is_in_it(self, brain: Brain) -> None:
+        """The log tells when which command was run."""
+        brain.launch()
+        brain.wait()
+        assert "stand_in_host.py" in log_path(brain.state_dir).read_text()

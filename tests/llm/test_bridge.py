@@ -1,0 +1,100 @@
+"""asyncio beside Twisted: outcomes come back as Deferreds, in the reactor's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred, gatherResults
+from twisted.internet.selectreactor import SelectReactor
+from twisted.internet.threads import blockingCallFromThread
+
+from evennia_ai.llm.bridge import as_deferred
+
+
+async def _give(value: Any) -> Any:
+    await asyncio.sleep(0)
+    return value
+
+
+async def _fail() -> None:
+    raise LookupError("not there")
+
+
+def test_a_result_comes_back(running_reactor: SelectReactor) -> None:
+    """What the coroutine returns is what the Deferred gives."""
+    assert 7 == blockingCallFromThread(running_reactor, as_deferred, _give(7), running_reactor)
+
+
+def test_an_error_comes_back(running_reactor: SelectReactor) -> None:
+    """The exception itself, not a wrapped one."""
+    with pytest.raises(LookupError, match="not there"):
+        blockingCallFromThread(running_reactor, as_deferred, _fail(), running_reactor)
+
+
+def test_it_comes_back_in_the_reactors_thread(running_reactor: SelectReactor) -> None:
+    """Callbacks may touch the game."""
+
+    def where() -> Deferred[int]:
+        return as_deferred(_give(1), running_reactor).addCallback(lambda _: threading.get_ident())
+
+    expected = blockingCallFromThread(running_reactor, threading.get_ident)
+    assert expected == blockingCallFromThread(running_reactor, where)
+
+
+def test_many_at_once_are_not_mixed_up(running_reactor: SelectReactor) -> None:
+    """Three hundred coroutines, three hundred results, each its own."""
+
+    def begin() -> Deferred[list[int]]:
+        return gatherResults([as_deferred(_give(n), running_reactor) for n in range(300)])
+
+    assert list(range(300)) == blockingCallFromThread(running_reactor, begin)
+
+
+@pytest.mark.parametrize("is_started", [True, False])
+def test_cancelling_ends_the_task(running_reactor: SelectReactor, is_started: bool) -> None:
+    """A task is ended where it waits, also one that has hardly begun."""
+    begun, ended = threading.Event(), threading.Event()
+    outcomes: list[Any] = []
+    held: list[Deferred[None]] = []
+
+    async def wait() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    def begin() -> None:
+        held.append(as_deferred(wait(), running_reactor).addBoth(outcomes.append))
+        if not is_started:
+            held[0].cancel()
+
+    blockingCallFromThread(running_reactor, begin)
+    if is_started:
+        assert begun.wait(10)
+        blockingCallFromThread(running_reactor, held[0].cancel)
+    assert ended.wait(10) or not begun.is_set()
+    assert outcomes[0].check(CancelledError)
+
+
+def test_an_outcome_after_the_end_is_dropped(running_reactor: SelectReactor) -> None:
+    """A task that finishes although it was cancelled has nowhere to land, and nobody complains."""
+    finished = threading.Event()
+
+    async def refuse_to_end() -> str:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            finished.set()
+        return "too late"
+
+    def begin_and_cancel() -> Deferred[Any]:
+        begun = as_deferred(refuse_to_end(), running_reactor)
+        running_reactor.callLater(0.05, begun.cancel)
+        return begun.addErrback(lambda failure: failure.type)
+
+    assert CancelledError is blockingCallFromThread(running_reactor, begin_and_cancel)
+    assert finished.wait(10)

@@ -1,0 +1,196 @@
+"""Is the endpoint fit? Asked of a real server that is, and of one that is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.selectreactor import SelectReactor
+from twisted.internet.threads import blockingCallFromThread
+
+from evennia_ai.llm.check import LONG_PROMPT_WORDS, Line, Report, check_endpoint
+from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.llm.pool import Pool, PoolConfig
+from tests.fakes.handle import MODEL_NAME, FakeModel
+from tests.llm.doubles import MemoryTransport, completion
+from tests.llm.web import BareServer, reply
+
+Check = Callable[..., Report]
+RING = {"kind": "answer", "calls": [{"tool": "ring_bell", "arguments": {"times": 3}}]}
+ANSWER: dict[str, Any] = {"kind": "answer"}
+CHAT = "/v1/chat/completions"
+ADVICE = "try EVENNIA_AI_TOOL_MODE=json, or another model"
+
+
+@pytest.fixture
+def check(running_reactor: SelectReactor, model: FakeModel, tmp_path: Path) -> Check:
+    """Checks an endpoint, the server's when none is named."""
+
+    def check_one(
+        base_url: str = "",
+        name: str = MODEL_NAME,
+        mode: str = "native",
+        provider: str = "custom",
+        transport: Any = None,
+        deadline_seconds: float = 0.5,
+    ) -> Report:
+        endpoint = Endpoint(provider, name, base_url or model.base_url, "sk-x", mode)
+        config = PoolConfig(tmp_path, deadline_seconds=deadline_seconds)
+        pool = Pool(config, reactor=running_reactor)
+        if transport is not None:
+            pool.set_transport(endpoint, transport)
+
+        def begin() -> Deferred[Report]:
+            return check_endpoint(endpoint, pool, reactor=running_reactor)
+
+        report: Report = blockingCallFromThread(running_reactor, begin)
+        return report
+
+    return check_one
+
+
+def _line(report: Report, name: str) -> Line:
+    return next(line for line in report.lines if line.name == name)
+
+
+@pytest.mark.parametrize("mode", ["native", "json"])
+def test_a_fit_endpoint_passes_in_four_lines(check: Check, model: FakeModel, mode: str) -> None:
+    """It answers, has the model, calls the tool and reads a long prompt."""
+    model.queue(ANSWER, RING)
+    report = check(mode=mode)
+    assert ["reachable", "model", "tool calls", "context"] == [line.name for line in report.lines]
+    assert report.ok, report
+    assert f"{MODEL_NAME} via {model.base_url}" == report.title
+    assert "answered in 0.0 s, " in _line(report, "reachable").text
+    assert f"{MODEL_NAME} is known" == _line(report, "model").text
+    assert f"work ({mode})" == _line(report, "tool calls").text
+    assert "tokens is read, in 0.0 s" in _line(report, "context").text
+    assert "sk-x" not in str(report)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "expected"),
+    [
+        ({"kind": "status", "status": 401}, "answered with HTTP 401: "),
+        ({"kind": "status", "status": 500}, "answered with HTTP 500: "),
+        ({"kind": "html"}, "the answer is not JSON but begins with '<!doctype html>"),
+        ({"kind": "empty_object"}, "the answer holds no choices (it holds: nothing)"),
+        ({"kind": "hang"}, "no whole answer within 0.5 s"),
+        ({"kind": "drip"}, "no whole answer within 0.5 s"),
+        ({"kind": "reset"}, "no connection to "),
+    ],
+)
+def test_without_an_answer_the_rest_is_left_out(
+    check: Check, model: FakeModel, behaviour: dict[str, Any], expected: str
+) -> None:
+    """One line with the cause, and nothing more is asked."""
+    model.behave(**behaviour)
+    (line,) = check().lines
+    assert ("reachable", False) == (line.name, line.ok)
+    assert expected in line.text
+    assert 1 == model.count_calls()
+
+
+def test_nobody_there_is_said_with_the_address(check: Check, model: FakeModel) -> None:
+    """The line names where it tried."""
+    model.refuse_connections()
+    (line,) = check().lines
+    assert not line.ok
+    assert f"no connection to {model.base_url}: " in line.text
+
+
+def test_a_model_it_does_not_have_is_a_no_with_those_it_has(check: Check, model: FakeModel) -> None:
+    """The owner reads which names would be right."""
+    model.queue(ANSWER, RING)
+    report = check(name="gpt-99")
+    expected = f"gpt-99 is not among its models; it has {MODEL_NAME}"
+    assert Line("model", False, expected) == _line(report, "model")
+    assert not report.ok
+
+
+def _listing(*names: str) -> bytes:
+    return reply(json.dumps({"data": [{"id": name} for name in names]}))
+
+
+@pytest.mark.parametrize(
+    ("models", "expected"),
+    [
+        (_listing("m", "n"), "m is known"),
+        (_listing("m:latest"), "m is known"),
+        (_listing(), "m (the endpoint does not list its models)"),
+        (reply("<html>"), "m (the endpoint does not list its models)"),
+        (reply("[]"), "m (the endpoint does not list its models)"),
+        (reply('{"data": 3}'), "m (the endpoint does not list its models)"),
+        (reply("{}", status="404 Not Found"), "m (the endpoint does not list its models)"),
+        (None, "m (the endpoint does not list its models)"),
+    ],
+    ids=["listed", "latest", "empty", "html", "list", "number", "404", "silent"],
+)
+def test_an_endpoint_need_not_list_its_models(
+    check: Check, models: bytes | None, expected: str
+) -> None:
+    """Not every server has a list, or a right one, and a list that never comes is not waited for."""
+    answers = {CHAT: reply(completion("hi").decode()), "/v1/models": models}
+    with BareServer.running(answers) as server:
+        assert Line("model", True, expected) == _line(check(server.base_url, "m"), "model")
+
+
+def test_usage_that_is_not_reported_is_said(check: Check) -> None:
+    """Without usage there is no speed and no size, and the owner knows why."""
+    with BareServer.running({CHAT: reply(completion("hi").decode())}) as server:
+        report = check(server.base_url, "m")
+    assert "answered in 0.0 s; it reports no token usage" == _line(report, "reachable").text
+    assert f"a prompt of {LONG_PROMPT_WORDS} words is read, in 0.0 s" == _line(report, "context").text
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "expected"),
+    [
+        ({"content": "Ding!"}, f"it answered 'Ding!' instead of a tool call; {ADVICE}"),
+        (
+            {"calls": [{"tool": "say", "arguments": {}}]},
+            f"it called say, not ring_bell; {ADVICE}",
+        ),
+        (
+            {"calls": [{"tool": "ring_bell", "arguments": "{"}]},
+            f"the arguments of ring_bell are not valid JSON; {ADVICE}",
+        ),
+    ],
+)
+def test_tool_calls_that_do_not_work_are_a_no_with_advice(
+    check: Check, model: FakeModel, behaviour: dict[str, Any], expected: str
+) -> None:
+    """The line says what it did in place of the call, and what to try."""
+    model.queue(ANSWER, {**ANSWER, **behaviour})
+    assert Line("tool calls", False, expected) == _line(check(), "tool calls")
+
+
+def test_a_prompt_that_is_cut_silently_is_a_no(check: Check) -> None:
+    """A server that reads only the end of a long prompt is found out by its own count."""
+    cut = completion("hi", usage={"prompt_tokens": 512, "completion_tokens": 1})
+    ring = completion(None, ("ring_bell", {"times": 3}))
+    report = check(transport=MemoryTransport(cut, ring, cut))
+    expected = (
+        f"only 512 tokens of a prompt of {LONG_PROMPT_WORDS} words were read; "
+        "raise the model's context size"
+    )
+    assert Line("context", False, expected) == _line(report, "context")
+
+
+def test_a_long_prompt_that_is_refused_is_a_no(check: Check, model: FakeModel) -> None:
+    """An error for the long prompt alone is shown as it came."""
+    model.queue(ANSWER, RING, {"kind": "status", "status": 400})
+    line = _line(check(), "context")
+    assert not line.ok
+    assert "answered with HTTP 400: " in line.text
+
+
+def test_the_scripted_model_passes(check: Check) -> None:
+    """A game on the scripted model is told that it is fit."""
+    report = check(name="scripted", provider="scripted")
+    assert report.ok, report
+    assert "scripted" == _line(report, "model").text

@@ -1,0 +1,98 @@
+"""Work in small portions: a burst is cut into slices, and nothing of it is lost."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+
+import pytest
+from twisted.internet.selectreactor import SelectReactor
+from twisted.internet.task import Clock
+from twisted.internet.threads import blockingCallFromThread
+from twisted.logger import globalLogPublisher
+
+from evennia_ai.llm.pacing import Pacer
+
+
+def test_a_call_runs_soon_but_not_at_once() -> None:
+    """Whoever hands work in goes on first."""
+    clock, done = Clock(), []
+    Pacer(clock).call(done.append, "a")
+    assert [] == done
+    clock.advance(0)
+    assert ["a"] == done
+
+
+def test_a_slice_ends_and_others_get_their_turn() -> None:
+    """Work of 2 ms each is cut after 5 ms: somebody else's call comes after the third, in order."""
+    clock, done = Clock(), []
+
+    def work(number: int) -> None:
+        clock.rightNow += 0.002
+        done.append(number)
+
+    pacer = Pacer(clock, slice_seconds=0.005)
+    for number in range(5):
+        pacer.call(work, number)
+    clock.callLater(0, done.append, "somebody else")
+    clock.advance(0)
+    assert [0, 1, 2, "somebody else", 3, 4] == done
+
+
+def test_a_failing_call_is_logged_and_does_not_stop_the_rest() -> None:
+    """One broken assistant does not silence the others."""
+    clock, done, logged = Clock(), [], []
+    pacer = Pacer(clock)
+
+    def fail() -> None:
+        raise RuntimeError("broken")
+
+    def collect(event: object) -> None:
+        logged.append(event)
+
+    pacer.call(fail)
+    pacer.call(done.append, "after")
+    globalLogPublisher.addObserver(collect)
+    try:
+        clock.advance(0)
+    finally:
+        globalLogPublisher.removeObserver(collect)
+    assert ["after"] == done
+    assert 1 == len(logged)
+
+
+def test_work_handed_in_while_working_is_done_too() -> None:
+    """A call may ask for another."""
+    clock, done = Clock(), []
+    pacer = Pacer(clock)
+    pacer.call(lambda: pacer.call(done.append, "second"))
+    for _ in range(3):
+        clock.advance(0)
+    assert ["second"] == done
+
+
+@pytest.mark.parametrize("slice_seconds", [0.0, 0.005])
+def test_four_threads_lose_nothing(running_reactor: SelectReactor, slice_seconds: float) -> None:
+    """Calls from four threads all run, each thread's in its own order, all in the reactor's thread."""
+    pacer = Pacer(running_reactor, slice_seconds)
+    done: list[tuple[int, int]] = []
+    places = set()
+    finished = threading.Event()
+
+    def work(item: tuple[int, int]) -> None:
+        done.append(item)
+        places.add(threading.get_ident())
+        if len(done) == 4 * 500:
+            finished.set()
+
+    def hand_in(who: int) -> None:
+        for number in range(500):
+            pacer.call_from_thread(work, (who, number))
+
+    threads = [threading.Thread(target=partial(hand_in, who)) for who in range(4)]
+    for thread in threads:
+        thread.start()
+    assert finished.wait(20)
+    for who in range(4):
+        assert list(range(500)) == [number for by, number in done if by == who]
+    assert {blockingCallFromThread(running_reactor, threading.get_ident)} == places

@@ -1,0 +1,78 @@
+"""What the assistants of a process share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from twisted.internet.task import Clock
+
+from evennia_ai.core.conversation import user_message
+from evennia_ai.errors import ModelConnectionError
+from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.llm.pool import LocalTransport, Pool, PoolConfig, breaker_name
+from evennia_ai.llm.scripted import ScriptedTransport
+from tests.llm.doubles import MemoryTransport
+
+HELLO = [user_message("hello")]
+A = Endpoint("custom", "m", "http://127.0.0.1:1/v1", "sk-a")
+SCRIPTED = Endpoint("scripted", "scripted")
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Pool:
+    """A pool with two slots."""
+    return Pool(PoolConfig(tmp_path, max_calls_in_flight=2), reactor=Clock())
+
+
+def test_one_place_has_one_transport_and_one_breaker(pool: Pool) -> None:
+    """Two models of one endpoint share its connections and fail together."""
+    other = Endpoint("custom", "n", A.base_url, A.api_key)
+    assert pool.transport(A) is pool.transport(other)
+    assert pool.client(A).circuit_breaker is pool.client(other).circuit_breaker
+    assert "llm:http://127.0.0.1:1/v1" == breaker_name(A)
+
+
+def test_another_key_is_another_transport(pool: Pool) -> None:
+    """A key is never used for somebody else's calls."""
+    other = Endpoint("custom", "m", A.base_url, "sk-b")
+    assert pool.transport(A) is not pool.transport(other)
+
+
+def test_each_kind_of_endpoint_gets_its_transport(pool: Pool) -> None:
+    """The scripted and the embedded model are asked without a network."""
+    assert isinstance(pool.transport(SCRIPTED), ScriptedTransport)
+    assert isinstance(pool.transport(Endpoint("local", "m")), LocalTransport)
+
+
+def test_the_slots_are_shared_by_all_clients(pool: Pool) -> None:
+    """Two calls are in flight for the whole game, whoever asks."""
+    transport = MemoryTransport()
+    pool.set_transport(SCRIPTED, transport)
+    asked = [pool.client(SCRIPTED).chat_completion(HELLO) for _ in range(3)]
+    assert 2 == len(transport.bodies)
+    for each in asked:
+        each.addErrback(lambda _: None).cancel()
+    assert 3 == len(transport.bodies)
+
+
+def test_a_transport_can_be_put_in_place(pool: Pool) -> None:
+    """A test, or a game with its own gateway, answers for an endpoint itself."""
+    transport = MemoryTransport()
+    pool.set_transport(A, transport)
+    assert transport is pool.transport(A)
+
+
+def test_a_key_is_in_no_name(pool: Pool) -> None:
+    """What status pages show of a breaker holds no key."""
+    pool.client(A)
+    assert "sk-a" not in str(pool.breakers.get_all_stats()) + repr(pool.config)
+
+
+def test_an_embedded_model_that_cannot_start_is_a_connection_error(tmp_path: Path) -> None:
+    """The cause is told as the model's own, so that it is retried and counted like any other."""
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder can be made here")
+    transport = LocalTransport(PoolConfig(blocked / "state"), Clock())
+    with pytest.raises(ModelConnectionError, match="the demo brain does not run: "):
+        transport._start()

@@ -1,0 +1,219 @@
+"""What goes to a model and how its answers are read, the wrong ones too."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.conversation import call_message, result_message, user_message
+from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn import Usage
+from evennia_ai.errors import ModelReplyError
+from evennia_ai.llm.replies import LONGEST_ARGUMENT, REQUESTS, parse_reply
+
+SAY = ToolSpec(
+    "say",
+    "Say it.",
+    {
+        "type": "object",
+        "properties": {"message": {"type": "string"}, "times": {"type": "integer"}},
+        "required": ["message"],
+        "additionalProperties": False,
+    },
+)
+CALL = ToolCall("call_1", "say", {"message": "hé"})
+TALK = [user_message("hello"), call_message(CALL), result_message(CALL, ToolResult(True, "said"))]
+
+
+def _body(message: Any, **more: Any) -> bytes:
+    return json.dumps({"choices": [{"message": message}], **more}).encode()
+
+
+def _calls(*raw: Any) -> bytes:
+    return _body({"content": None, "tool_calls": list(raw)})
+
+
+def _function(arguments: Any, **more: Any) -> dict[str, Any]:
+    return {"id": "c1", "function": {"name": "say", "arguments": arguments}, **more}
+
+
+# ---- requests ------------------------------------------------------------------------------------
+
+
+def test_a_native_request_offers_tools_and_keeps_the_conversation_as_it_is() -> None:
+    """Messages go unchanged; each tool is a function; the model chooses."""
+    body = REQUESTS["native"](TALK, [SAY])
+    assert TALK == body["messages"]
+    assert [SAY.as_function()] == body["tools"]
+    assert "auto" == body["tool_choice"]
+
+
+def test_a_native_request_without_tools_names_none() -> None:
+    """Providers refuse an empty list of tools, so there is none."""
+    assert {"messages": TALK} == REQUESTS["native"](TALK, [])
+
+
+def test_a_json_request_holds_the_model_to_one_of_the_tools() -> None:
+    """The schema is a choice of the tools, each with an end to its texts."""
+    body = REQUESTS["json"](TALK, [SAY])
+    (choice,) = body["response_format"]["json_schema"]["schema"]["anyOf"]
+    assert {"const": "say"} == choice["properties"]["tool"]
+    parameters = choice["properties"]["parameters"]
+    assert LONGEST_ARGUMENT == parameters["properties"]["message"]["maxLength"]
+    assert {"type": "integer"} == parameters["properties"]["times"]
+    assert "maxLength" not in SAY.parameters["properties"]["message"]
+
+
+def test_a_json_request_tells_calls_and_results_as_text() -> None:
+    """A model without tools sees the same conversation without any role it does not know."""
+    messages = REQUESTS["json"](TALK, [SAY])["messages"]
+    assert ["user", "assistant", "user"] == [message["role"] for message in messages]
+    assert {"tool": "say", "parameters": {"message": "hé"}} == json.loads(messages[1]["content"])
+    assert not any("tool_calls" in message for message in messages)
+
+
+def test_a_json_request_without_tools_asks_for_no_schema() -> None:
+    """Nothing to choose from, nothing to be held to."""
+    assert "response_format" not in REQUESTS["json"](TALK, [])
+
+
+# ---- replies -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"<!doctype html><h1>502</h1>", "the answer is not JSON but begins with '<!doctype html><h1>502</h1>'"),
+        (b"", "the answer is not JSON but begins with ''"),
+        (b"\xff\xfe\x00", "the answer is not JSON but begins with"),
+        (b"[" * 100_000, "the answer is not JSON but begins with"),
+        (b"{}", "the answer holds no choices (it holds: nothing)"),
+        (b"[]", "the answer holds no choices (it holds: list)"),
+        (b"null", "the answer holds no choices (it holds: NoneType)"),
+        (b'"hello"', "the answer holds no choices (it holds: str)"),
+        (b'{"error": 1, "code": 2}', "the answer holds no choices (it holds: code, error)"),
+        (b'{"choices": []}', "the answer holds no choices (it holds: choices)"),
+        (b'{"choices": {}}', "the answer holds no choices (it holds: choices)"),
+        (b'{"choices": ["x"]}', "the answer holds no choices (it holds: choices)"),
+        (b'{"choices": [{}]}', "the answer's first choice holds no message"),
+        (b'{"choices": [{"message": "hi"}]}', "the answer's first choice holds no message"),
+        (b'{"results": [{"text": "hi"}]}', "the answer holds no choices (it holds: results)"),
+    ],
+)
+def test_what_is_no_completion_is_said_to_be_none(body: bytes, expected: str) -> None:
+    """Whatever a server sends, the error is one of ours and says what came."""
+    with pytest.raises(ModelReplyError) as caught:
+        parse_reply(body, "native")
+    assert expected in str(caught.value)
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("hello", "hello"),
+        (None, ""),
+        (7, ""),
+        ({"text": "hello"}, ""),
+        ([], ""),
+        ([{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}], "hello"),
+        ([{"type": "image_url"}, {"text": None}, "x", {"text": "hello"}], "hello"),
+    ],
+)
+def test_text_is_read_from_every_shape_of_content(content: Any, expected: str) -> None:
+    """A string, a list of parts, or nothing."""
+    assert expected == parse_reply(_body({"content": content}), "native").content
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (_function('{"message": "hi"}'), ToolCall("c1", "say", {"message": "hi"})),
+        (_function({"message": "hi"}), ToolCall("c1", "say", {"message": "hi"})),
+        (_function(""), ToolCall("c1", "say", {})),
+        (_function(None), ToolCall("c1", "say", {})),
+        (_function('{"message": "h'), ToolCall("c1", "say", problem="the arguments of say are not valid JSON")),
+        (_function("[" * 100_000), ToolCall("c1", "say", problem="the arguments of say are not valid JSON")),
+        (_function('["hi"]'), ToolCall("c1", "say", problem="the arguments of say are not a JSON object")),
+        (_function("null"), ToolCall("c1", "say", problem="the arguments of say are not a JSON object")),
+        (_function(7), ToolCall("c1", "say", problem="the arguments of say are not a JSON object")),
+        (_function("{}", id=None), ToolCall("call_0", "say", {})),
+        (_function("{}", id=""), ToolCall("call_0", "say", {})),
+        (_function("{}", id=5), ToolCall("call_0", "say", {})),
+    ],
+)
+def test_a_call_is_read_or_says_what_is_wrong_with_it(raw: Any, expected: ToolCall) -> None:
+    """Arguments as text or as an object; a missing id is made up; the rest is a problem in words."""
+    assert (expected,) == parse_reply(_calls(raw), "native").tool_calls
+
+
+@pytest.mark.parametrize("raw", ["say", None, {}, {"function": "say"}, {"function": {"name": 3}}])
+def test_what_names_no_tool_is_no_call(raw: Any) -> None:
+    """A call without a name is left out, and the others stay."""
+    (call,) = parse_reply(_calls(raw, _function("{}")), "native").tool_calls
+    assert "say" == call.name
+
+
+def test_calls_without_ids_get_ids_of_their_own() -> None:
+    """Two calls are never given the same id."""
+    calls = parse_reply(_calls(_function("{}", id=""), _function("{}", id="")), "native").tool_calls
+    assert 2 == len({call.id for call in calls})
+
+
+@pytest.mark.parametrize("calls", [None, {}, "say", 3])
+def test_calls_that_are_no_list_are_none(calls: Any) -> None:
+    """An odd shape is no crash."""
+    reply = parse_reply(_body({"content": "hi", "tool_calls": calls}), "native")
+    assert ((), "hi") == (reply.tool_calls, reply.content)
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ('{"prompt_tokens": 7, "completion_tokens": 3}', Usage(7, 3)),
+        ('{"prompt_tokens": 7}', Usage(7, 0)),
+        ('{"prompt_tokens": -7, "completion_tokens": NaN}', Usage()),
+        ('{"prompt_tokens": Infinity, "completion_tokens": true}', Usage()),
+        ('{"prompt_tokens": "7", "completion_tokens": 3.5}', Usage()),
+        ("null", Usage()),
+        ("[7, 3]", Usage()),
+    ],
+)
+def test_usage_counts_only_whole_positive_numbers(usage: str, expected: Usage) -> None:
+    """What a server makes up can never make the count smaller, or not a number."""
+    body = b'{"choices": [{"message": {"content": "hi"}}], "usage": ' + usage.encode() + b"}"
+    assert expected == parse_reply(body, "native").usage
+
+
+def test_absent_usage_is_nothing() -> None:
+    """A server that does not count costs nothing."""
+    assert Usage() == parse_reply(_body({"content": "hi"}), "native").usage
+
+
+@pytest.mark.parametrize("key", ["parameters", "args", "arguments"])
+def test_in_json_mode_the_text_is_the_call(key: str) -> None:
+    """The JSON a model was held to becomes a call, under whichever key it put the arguments."""
+    content = json.dumps({"tool": "say", key: {"message": "hi"}})
+    (call,) = parse_reply(_body({"content": content}), "json").tool_calls
+    assert ("say", {"message": "hi"}) == (call.name, call.arguments)
+
+
+def test_in_json_mode_plain_text_stays_text() -> None:
+    """What is no call is left for the engine to make speech of."""
+    reply = parse_reply(_body({"content": "Good evening."}), "json")
+    assert ((), "Good evening.") == (reply.tool_calls, reply.content)
+
+
+def test_in_json_mode_a_native_call_is_taken_too() -> None:
+    """A server that calls natively, though asked for JSON, is understood."""
+    (call,) = parse_reply(_calls(_function('{"message": "hi"}')), "json").tool_calls
+    assert "say" == call.name
+
+
+@pytest.mark.parametrize(("given", "expected"), [("stop", "stop"), (None, ""), (3, "3")])
+def test_the_finish_reason_is_text(given: Any, expected: str) -> None:
+    """It is only ever shown to staff."""
+    body = json.dumps({"choices": [{"message": {}, "finish_reason": given}]}).encode()
+    assert expected == parse_reply(body, "native").finish_reason

@@ -1,0 +1,226 @@
+"""The real way to a model: the SDK, a socket, and a server that misbehaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.selectreactor import SelectReactor
+from twisted.internet.threads import blockingCallFromThread
+
+from evennia_ai.errors import (
+    ModelConnectionError,
+    ModelError,
+    ModelReplyError,
+    ModelStatusError,
+)
+from evennia_ai.llm.replies import parse_reply
+from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport
+from tests.fakes.handle import FakeModel
+from tests.llm.web import CHUNK, BareServer, reply
+
+KEY = "sk-abcdefghijklmnopqrstuvwxyz0123456789"
+BODY = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
+PATH = "/v1/chat/completions"
+
+Make = Callable[..., OpenAITransport]
+
+
+@pytest.fixture
+def make(running_reactor: SelectReactor, model: FakeModel) -> Iterator[Make]:
+    """Makes transports, and closes them after the test."""
+    made: list[OpenAITransport] = []
+
+    def make_one(base_url: str = "", key: str = "", headers: Any = ()) -> OpenAITransport:
+        url = base_url or model.base_url
+        made.append(OpenAITransport(url, key, dict(headers), reactor=running_reactor))
+        return made[-1]
+
+    yield make_one
+    for transport in made:
+        blockingCallFromThread(running_reactor, transport.close)
+
+
+@pytest.fixture
+def post(running_reactor: SelectReactor) -> Callable[[OpenAITransport], bytes]:
+    """Posts once and waits for what comes of it."""
+
+    def post_and_wait(transport: OpenAITransport) -> bytes:
+        answer: bytes = blockingCallFromThread(running_reactor, transport.post, BODY)
+        return answer
+
+    return post_and_wait
+
+
+def test_an_answer_comes_as_its_bytes(make: Make, post: Any, model: FakeModel) -> None:
+    """What the server sent is what the parser gets, and what we sent is what the server got."""
+    assert "I heard" not in parse_reply(post(make()), "native").content
+    (call,) = model.read_calls()
+    assert (PATH, BODY) == (call["path"], call["body"])
+
+
+def test_models_are_listed(make: Make, running_reactor: SelectReactor) -> None:
+    """The list of models is asked of the same endpoint."""
+    listed = json.loads(blockingCallFromThread(running_reactor, make().models))
+    assert ["scripted-model"] == [item["id"] for item in listed["data"]]
+
+
+@pytest.mark.parametrize(("key", "expected"), [("", False), (KEY, True)])
+def test_a_key_is_sent_only_when_there_is_one(
+    make: Make, post: Any, model: FakeModel, key: str, expected: bool
+) -> None:
+    """Without a key there is no Authorization header at all."""
+    post(make(key=key))
+    assert expected is model.read_calls()[0]["has_authorization"]
+
+
+def test_headers_of_a_provider_are_sent(make: Make, post: Any) -> None:
+    """OpenRouter's headers reach the wire."""
+    with BareServer.running({PATH: reply("{}")}) as server:
+        post(make(server.base_url, headers={"X-Title": "The Lantern Library"}))
+    assert b"x-title: the lantern library" in server.heads[0].lower()
+
+
+def test_nobody_listening_is_a_connection_error(make: Make, post: Any, model: FakeModel) -> None:
+    """The error names the address, and may pass with time."""
+    model.refuse_connections()
+    with pytest.raises(ModelConnectionError, match=f"no connection to {model.base_url}: ") as caught:
+        post(make())
+    assert caught.value.retryable
+
+
+def test_a_cut_connection_is_a_connection_error(make: Make, post: Any, model: FakeModel) -> None:
+    """A reset in the middle is the same as nobody there."""
+    model.queue({"kind": "reset"})
+    with pytest.raises(ModelConnectionError):
+        post(make())
+
+
+@pytest.mark.parametrize("kind", ["html", "empty_object", "truncated"])
+def test_a_wrong_body_is_handed_on_to_the_parser(
+    make: Make, post: Any, model: FakeModel, kind: str
+) -> None:
+    """Whatever came with status 200 becomes one of our errors there."""
+    model.queue({"kind": kind})
+    body = post(make())
+    with pytest.raises(ModelReplyError):
+        parse_reply(body, "native")
+
+
+def test_an_answer_under_a_wrong_type_is_read_all_the_same(
+    make: Make, post: Any, model: FakeModel
+) -> None:
+    """A server that calls its JSON plain text is forgiven."""
+    model.queue({"kind": "wrong_type"})
+    assert parse_reply(post(make()), "native")
+
+
+@pytest.mark.parametrize(
+    ("status", "retryable"),
+    [(400, False), (401, False), (404, False), (429, True), (500, True), (503, True)],
+)
+def test_an_error_status_is_an_error_with_its_status(
+    make: Make, post: Any, model: FakeModel, status: int, retryable: bool
+) -> None:
+    """The status, the address and the server's own words are in it; only some may pass with time."""
+    model.queue({"kind": "status", "status": status})
+    with pytest.raises(ModelStatusError, match=f"scripted error {status}") as caught:
+        post(make())
+    assert (status, retryable, None) == (
+        caught.value.status,
+        caught.value.retryable,
+        caught.value.retry_after,
+    )
+    assert str(caught.value).startswith(f"{model.base_url} answered with HTTP {status}: ")
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [("7", 7.0), ("0.5", 0.5), ("nan", None), ("inf", None), ("-1", None), ("soon", None),
+     ("Wed, 21 Oct 2026 07:28:00 GMT", None)],
+)
+def test_retry_after_is_read_as_seconds(
+    make: Make, post: Any, header: str, expected: float | None
+) -> None:
+    """Seconds are taken; what is no sensible number of seconds counts as not said."""
+    answer = reply("{}", status="429 Too Many", headers=f"Retry-After: {header}\r\n")
+    with BareServer.running({PATH: answer}) as server, pytest.raises(ModelStatusError) as caught:
+        post(make(server.base_url))
+    assert expected == caught.value.retry_after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Incorrect API key provided: {KEY}",
+        f"{'x' * 255} {KEY} after",
+        f"the key is {KEY[:9]}\u200b{KEY[9:]}",
+    ],
+    ids=["echoed", "at the cut", "with an invisible character inside"],
+)
+def test_a_key_that_the_server_echoes_is_not_in_the_error(
+    make: Make, post: Any, model: FakeModel, text: str
+) -> None:
+    """Not even a part of it, wherever the text is cut."""
+    body = json.dumps({"error": {"message": text}}, ensure_ascii=False)
+    model.queue({"kind": "status", "status": 401, "body": body})
+    with pytest.raises(ModelStatusError) as caught:
+        post(make(key=KEY))
+    assert KEY[:8] not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+def test_a_huge_announced_answer_is_refused(make: Make, post: Any, model: FakeModel) -> None:
+    """An answer of 20 MB is not even begun."""
+    model.queue({"kind": "huge", "size_bytes": 20_000_000})
+    with pytest.raises(ModelReplyError, match=f"{LARGEST_REPLY_BYTES} is the most that is read"):
+        post(make())
+
+
+def test_an_answer_without_an_end_is_cut(make: Make, post: Any) -> None:
+    """An answer that announces no length is read only so far, and its socket is closed."""
+    with BareServer.running({PATH: CHUNK}) as server:
+        with pytest.raises(ModelReplyError, match=f"{LARGEST_REPLY_BYTES} is the most that is read"):
+            post(make(server.base_url))
+        assert server.ended.wait(10)
+    assert 1600 > server.sent
+
+
+def test_cancelling_closes_the_socket(
+    make: Make, model: FakeModel, running_reactor: SelectReactor
+) -> None:
+    """The server sees its client go, while it is still thinking."""
+    model.queue({"kind": "hang"})
+    posted: list[Deferred[bytes]] = []
+    outcomes: list[Any] = []
+
+    def begin() -> None:
+        posted.append(make().post(BODY).addBoth(outcomes.append))
+
+    blockingCallFromThread(running_reactor, begin)
+    model.wait_for_calls(1)
+    blockingCallFromThread(running_reactor, posted[0].cancel)
+    (call,) = model.wait_for_calls(1, closed=1)
+    assert call["is_abandoned"]
+    assert outcomes[0].check(CancelledError)
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_does_not_stand_before_this_machine(
+    make: Make, post: Any, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Behind a company's proxy the model on this machine is still reached directly."""
+    monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv(name.lower(), "http://127.0.0.1:9")
+    assert parse_reply(post(make()), "native")
+
+
+def test_every_failure_is_one_of_ours(make: Make, post: Any) -> None:
+    """A body that cannot be sent at all does not come out as somebody else's exception."""
+    transport = make()
+    with pytest.raises(ModelError):
+        blockingCallFromThread(transport._reactor, transport.post, {"messages": object()})
