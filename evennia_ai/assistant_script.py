@@ -56,7 +56,14 @@ class AssistantScript(DefaultScript):
                 logger.log_warn(f"[assistant] {self.key}: a restart cut off {interrupted}")
         if self.obj is not None:
             self.obj.ndb.assistant_script = self
+        self._follow_tick_rate()
         self.beat_soon()
+
+    def _follow_tick_rate(self) -> None:
+        """The timer was made with some interval; the setting counts from the next beat on."""
+        task, rate = self.ndb._task, state.read(self, "tick_rate")
+        if task is not None and task.interval != rate:
+            task.interval = self.interval = rate
 
     def at_server_start(self) -> None:
         """Evennia revives only the timers it paused itself: none after a kill, none made offline."""

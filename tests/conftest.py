@@ -1,12 +1,23 @@
-"""What all tests share: how many examples a property is tried with."""
+"""What all tests share: how many examples a property is tried with, and the one database."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 # The lowest floors are tested in under a second, so that nobody hesitates to run them.
 settings.register_profile("quick", max_examples=30, deadline=None, database=None, derandomize=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None, database=None)
 settings.load_profile(os.environ.get("EVENNIA_AI_TEST_PROFILE", "quick"))
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[None]:
+    """An empty database of the game, made once; only who asks for it loads Django."""
+    from tests.evennia_setup import fresh_database
+
+    with fresh_database():
+        yield

@@ -72,7 +72,7 @@ def test_native_form() -> None:
 
 
 def test_fallback_form() -> None:
-    """Without native calls the call is told as JSON, and its result by the user with the tool's name."""
+    """Without native calls a call is told as JSON, and its result as a user's message."""
     history = [user_message("hi"), call_message(LOOK), result_message(LOOK, SEEN)]
     expected = [
         {"role": "user", "content": "hi"},

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.core.inbox import Event, Stored, push, settle
-from evennia_ai.core.perception import Heard, Source, Verdict, Outcome
+from evennia_ai.core.perception import Heard, Outcome, Source, Verdict
 from tests.core.samples import make_event
 
 

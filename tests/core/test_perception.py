@@ -203,7 +203,7 @@ def test_mentions(expected: bool, body: str) -> None:
         pytest.param(True, " Ada ", "@ada", id="a name with blanks around it"),
         pytest.param(False, "आद", "@आदि", id="a vowel sign makes a longer word"),
         pytest.param(False, "Zoe", "@Zoe\u0301", id="an accent makes another name"),
-        pytest.param(False, "آن", "@آن\u200cها", id="a joiner makes a longer word"),
+        pytest.param(False, "گل", "@گل\u200cسر", id="a joiner makes a longer word"),
         pytest.param(False, "Анна", "@Аннабель", id="a longer Cyrillic name"),
         pytest.param(False, "ada", "आदि@ada", id="a Devanagari mail address"),
         pytest.param(False, "  ", "@ ", id="a blank name"),

@@ -22,10 +22,11 @@ from evennia_ai.core.text import (
 from tests.core.samples import ANY_CHARACTER, ANY_TEXT
 
 PIECES = (
-    "<think>", "</think>", "<reasoning>", "</THINKING>", "<tool_call>", "</tool_call>", "<|im_end|>",
-    "```json\n", "```", '{"tool": "say"}', '{"tool": "s', "Ada: ", "Ada says, ", "**Ada**: ", '"', "«",
-    "»", "“", "”", "hello", ". ", "\n", "\n\n\n", "\t", "\r\n", "\u2028", "\u200b", "\x00", "\ud800", "*",
-)  # fmt: skip
+    *("<think>", "</think>", "<reasoning>", "</THINKING>", "<tool_call>", "</tool_call>"),
+    *("<|im_end|>", "```json\n", "```", '{"tool": "say"}', '{"tool": "s', '{"lamp": 1}'),
+    *("Ada: ", "Ada says, ", "**Ada**: ", '"', "«", "»", "“", "”", "*", "hello", ". "),
+    *("\n", "\n\n\n", "\t", "\r\n", "\u2028", "\u200b", "\x00", "\ud800"),
+)
 MODEL_TEXT = st.lists(st.sampled_from(PIECES) | ANY_CHARACTER, max_size=12).map("".join)
 
 
@@ -53,7 +54,7 @@ MODEL_TEXT = st.lists(st.sampled_from(PIECES) | ANY_CHARACTER, max_size=12).map(
         pytest.param("Hello.", "**ada:** Hello.", id="her name in bold"),
         pytest.param("Hello.", "**Ada**: Hello.", id="her name in bold alone"),
         pytest.param("Hello.", 'Ada says, "Hello."', id="as a game would show it"),
-        pytest.param("Hello.", 'Ada whispers: “Hello.”', id="as a whisper would be shown"),
+        pytest.param("Hello.", "Ada whispers: “Hello.”", id="as a whisper would be shown"),
         pytest.param("Hello.", 'Ada: Ada: "«Hello.»"', id="all of it twice"),
         pytest.param("Ada, at your service.", "Ada, at your service.", id="her name in speech"),
         pytest.param("Adam: Hello.", "Adam: Hello.", id="the name of another"),
@@ -65,10 +66,10 @@ MODEL_TEXT = st.lists(st.sampled_from(PIECES) | ANY_CHARACTER, max_size=12).map(
         pytest.param("one\ntwo", "one\rtwo", id="a carriage return parts lines"),
         pytest.param("one\n\ntwo", "one \r\n\r\n\r\n\r\n two", id="at most one empty line"),
         pytest.param("red", "\x1b\u202er\x00e\u200bd", id="control and invisible characters"),
-        pytest.param("می\u200cخواهم", "می\u200cخواهم", id="a joiner that Persian needs"),
+        pytest.param("گل\u200cسر", "گل\u200cسر", id="a joiner that Persian needs"),
         pytest.param("👩\u200d🚀 ❤\ufe0f", "👩\u200d🚀 ❤\ufe0f", id="joined emoji"),
     ],
-)  # fmt: skip
+)
 def test_clean_speech(said: str, text: str) -> None:
     """What is meant for others stays, what is not goes."""
     assert said == clean_speech(text, speaker="Ada")
@@ -143,7 +144,7 @@ def test_strip_control_leaves_what_can_be_seen(text: str) -> None:
         pytest.param("aa…", "aa aaaa", id="cut at a blank"),
         pytest.param("aaaa", "aaaa", id="it fits"),
     ],
-)  # fmt: skip
+)
 def test_one_line(line: str, text: str) -> None:
     """A name becomes one short line."""
     assert line == one_line(text, 5 if line == "a b c" else 4)

@@ -32,17 +32,18 @@ def ring(
     turn: Any,
     far: bool,
 ) -> str:
-    """Ring a bell,
-    so that all hear it.
+    """Ring a bell.
 
     Nobody sleeps after that.
 
     Args:
         character: who rings.
+        turn: when.
         bell: name of the bell;
             note: it must hang in a tower.
 
         times (int): how often.
+        loudness: in decibels.
         far:
             whether it is heard in the valley.
 
@@ -53,14 +54,14 @@ def ring(
 
 
 def test_spec_from_function() -> None:
-    """Name, first paragraph, annotations, defaults and Args make the spec; what is given is hidden."""
+    """Name, docstring, annotations and defaults make the spec; what the game gives is hidden."""
     properties = {
         "bell": {
             "type": "string",
             "description": "name of the bell; note: it must hang in a tower.",
         },
         "times": {"type": "integer", "description": "how often."},
-        "loudness": {"type": "number"},
+        "loudness": {"type": "number", "description": "in decibels."},
         "far": {"type": "boolean", "description": "whether it is heard in the valley."},
     }
     schema = {
@@ -69,7 +70,7 @@ def test_spec_from_function() -> None:
         "required": ["bell", "far"],
         "additionalProperties": False,
     }
-    text = "Ring a bell, so that all hear it."
+    text = "Ring a bell."
     expected = ToolSpec("ring", text, schema, ToolCategory.DANGEROUS, 5.0)
     assert expected == spec_from_function(
         ring, category=ToolCategory.DANGEROUS, timeout_seconds=5.0
@@ -165,14 +166,14 @@ SPEC = make_spec(
             id="an unknown one",
         ),
         pytest.param(
-            "ring: bell must be of type string, not NoneType", {"bell": None}, id="null for a needed"
+            "ring: bell must be of type string, not NoneType", {"bell": None}, id="needed null"
         ),
         pytest.param("ring: bell must be of type string, not int", {"bell": 3}, id="a number"),
         pytest.param(
-            "ring: times must be of type integer, not float", {"bell": "", "times": 1.5}, id="a float"
+            "ring: times must be of type integer, not float", {"bell": "", "times": 1.5}, id="float"
         ),
         pytest.param(
-            "ring: times must be of type integer, not bool", {"bell": "", "times": True}, id="a bool"
+            "ring: times must be of type integer, not bool", {"bell": "", "times": True}, id="bool"
         ),
         pytest.param(
             "ring: far must be of type boolean, not int", {"bell": "", "far": 1}, id="no bool"
@@ -183,7 +184,7 @@ SPEC = make_spec(
             id="a number in a text",
         ),
     ],
-)  # fmt: skip
+)
 def test_arguments_problem(problem: str, arguments: dict[str, Any]) -> None:
     """The first thing wrong with arguments is told in words a model can act on."""
     assert problem == arguments_problem(SPEC, arguments)

@@ -16,7 +16,7 @@ STATE_DIR = "server/.local_model"
 # Fetching 491 MB and loading it, on a slow line and a busy machine.
 MODEL_SECONDS = 600.0
 REPLY_SECONDS = 120.0
-PASSED_ON = ("EVENNIA_AI_LOCAL_MODEL",)
+PASSED_ON = ("EVENNIA_AI_LOCAL_MODEL", "EVENNIA_AI_CACHE_DIR")
 
 pytestmark = [
     pytest.mark.real_model,

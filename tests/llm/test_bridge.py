@@ -53,31 +53,43 @@ def test_many_at_once_are_not_mixed_up(running_reactor: SelectReactor) -> None:
     assert list(range(300)) == blockingCallFromThread(running_reactor, begin)
 
 
-@pytest.mark.parametrize("is_started", [True, False])
-def test_cancelling_ends_the_task(running_reactor: SelectReactor, is_started: bool) -> None:
-    """A task is ended where it waits, also one that has hardly begun."""
+async def _wait(begun: threading.Event, ended: threading.Event) -> None:
+    begun.set()
+    try:
+        await asyncio.Event().wait()
+    finally:
+        ended.set()
+
+
+def test_cancelling_ends_the_task_where_it_waits(running_reactor: SelectReactor) -> None:
+    """The coroutine's own clean-up runs."""
     begun, ended = threading.Event(), threading.Event()
     outcomes: list[Any] = []
     held: list[Deferred[None]] = []
 
-    async def wait() -> None:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
     def begin() -> None:
-        held.append(as_deferred(wait(), running_reactor).addBoth(outcomes.append))
-        if not is_started:
-            held[0].cancel()
+        task = as_deferred(_wait(begun, ended), running_reactor)
+        held.append(task.addBoth(outcomes.append))
 
     blockingCallFromThread(running_reactor, begin)
-    if is_started:
-        assert begun.wait(10)
-        blockingCallFromThread(running_reactor, held[0].cancel)
-    assert ended.wait(10) or not begun.is_set()
+    assert begun.wait(10)
+    blockingCallFromThread(running_reactor, held[0].cancel)
+    assert ended.wait(10)
     assert outcomes[0].check(CancelledError)
+
+
+def test_cancelling_at_once_lets_nothing_begin(running_reactor: SelectReactor) -> None:
+    """A task that is cancelled before its turn does nothing, or no more than it must."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def begin() -> Deferred[Any]:
+        task = as_deferred(_wait(begun, ended), running_reactor)
+        task.cancel()
+        return task.addErrback(lambda failure: failure.type)
+
+    assert CancelledError is blockingCallFromThread(running_reactor, begin)
+    blockingCallFromThread(running_reactor, as_deferred, _give(1), running_reactor)
+    assert begun.is_set() is ended.is_set()
 
 
 def test_an_outcome_after_the_end_is_dropped(running_reactor: SelectReactor) -> None:

@@ -27,6 +27,7 @@ class ManualClock:
         self.now = 1000.0
 
     def __call__(self) -> float:
+        """The time now."""
         return self.now
 
 
@@ -240,6 +241,7 @@ class BreakerModel(RuleBasedStateMachine):
 
     @initialize(failures=st.integers(1, 3), successes=st.integers(1, 3))
     def begin(self, failures: int, successes: int) -> None:
+        """Begin with thresholds of any size."""
         self.config = CircuitBreakerConfig(failures, successes, 10, 20)
         self.breaker = CircuitBreaker("llm", self.config, clock=self.clock)
 
@@ -275,12 +277,14 @@ class BreakerModel(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1, 4, 10, 25]))
     def pass_time(self, seconds: int) -> None:
+        """Let time pass."""
         self.clock.now += seconds
         if self.state == "open" and self.clock.now >= self.opened_at + 10:
             self.state = "half_open"
 
     @rule()
     def acquire(self) -> None:
+        """Ask for a permit."""
         if not self._is_admitting():
             with pytest.raises(CircuitOpenError) as rejected:
                 self.breaker.acquire()
@@ -294,6 +298,7 @@ class BreakerModel(RuleBasedStateMachine):
     @precondition(lambda self: self.permits)
     @rule(data=st.data(), outcome=st.sampled_from(["success", "failure", "excluded", "release"]))
     def settle(self, data: st.DataObject, outcome: str) -> None:
+        """Tell what came of one of the permits, in any order."""
         number = data.draw(st.integers(0, len(self.permits) - 1))
         permit, taken_in = self.permits.pop(number)
         if outcome == "success":
@@ -313,21 +318,25 @@ class BreakerModel(RuleBasedStateMachine):
 
     @rule()
     def tell_success(self) -> None:
+        """Tell of a success by hand."""
         self.breaker.record_success()
         self._succeed(None)
 
     @rule()
     def tell_failure(self) -> None:
+        """Tell of a failure by hand."""
         self.breaker.record_failure()
         self._fail()
 
     @rule()
     def reset(self) -> None:
+        """Close it by hand."""
         self.breaker.reset()
         self._close()
 
     @invariant()
     def agrees(self) -> None:
+        """Both are in the same state and admit the same."""
         assert self.state == self.breaker.state
         assert self._is_admitting() is self.breaker.is_available
         assert self._is_admitting() is (self.breaker.retry_after is None)

@@ -1,0 +1,302 @@
+"""The loop: what it does, in which order, and why it ends."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.react import Stop, StopReason
+from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn import Usage
+from evennia_ai.engine.ports import Reply
+from evennia_ai.errors import (
+    CircuitOpenError,
+    ModelConnectionError,
+    ModelReplyError,
+    ModelStatusError,
+    ModelTimeoutError,
+    StaleEpochError,
+    ToolError,
+)
+from tests.engine.doubles import HELLO, LOOK, Stage, finish, reply
+
+NOOP = ToolCall("c3", "noop", {"reason": "nothing to say"})
+DIG = ToolCall("c4", "dig", {})
+
+
+@pytest.mark.parametrize(
+    ("reason", "diary", "answers"),
+    [
+        pytest.param(
+            "terminal_tool", "ask, note whisper, run whisper", [reply(HELLO)], id="it spoke"
+        ),
+        pytest.param("dangerous_tool", "ask, note dig, run dig", [reply(DIG)], id="it dug"),
+        pytest.param("noop", "ask, run noop", [reply(NOOP)], id="it chose to do nothing"),
+        pytest.param(
+            "terminal_tool",
+            "ask, run look, ask, note whisper, run whisper",
+            [reply(LOOK), reply(HELLO)],
+            id="it looked, then spoke",
+        ),
+        pytest.param(
+            "max_iterations", "ask, run look, ask, run look", [reply(LOOK)] * 2, id="only looked"
+        ),
+        pytest.param("parse_error", "ask", [reply()], id="it gave nothing"),
+        pytest.param("llm_error", "ask", [ModelTimeoutError("no answer")], id="the model failed"),
+        pytest.param(
+            "llm_error",
+            "ask, run look, ask",
+            [reply(LOOK), ModelConnectionError("gone")],
+            id="the model failed on the way",
+        ),
+        pytest.param("llm_error", "ask", [CircuitOpenError("llm", 9)], id="the breaker was open"),
+    ],
+)
+def test_every_end(reason: str, diary: str, answers: list[Reply | Exception]) -> None:
+    """Each way to end has its reason, and nothing is done beyond what led there."""
+    stage = Stage(*answers)
+    assert reason == stage.play(max_iterations_per_tick=2).reason
+    assert diary == ", ".join(stage.diary)
+    stage.results()
+
+
+@pytest.mark.parametrize(
+    ("stop", "answer"),
+    [
+        pytest.param(
+            Stop(StopReason.LLM_ERROR, "HTTP 500"), ModelStatusError(500, "HTTP 500"), id="status"
+        ),
+        pytest.param(
+            Stop(StopReason.LLM_ERROR, "no choices"), ModelReplyError("no choices"), id="reply"
+        ),
+        pytest.param(
+            Stop(StopReason.LLM_ERROR, "breaker 'llm' is open, next try in 9 s", is_counted=False),
+            CircuitOpenError("llm", 9.0),
+            id="an open breaker is not one more error",
+        ),
+        pytest.param(
+            Stop(StopReason.PARSE_ERROR, "the model answered with neither text nor a tool call"),
+            Reply(" \n"),
+            id="silence",
+        ),
+        pytest.param(
+            Stop(
+                StopReason.PARSE_ERROR,
+                "the model answered with neither text nor a tool call (finish reason length)",
+            ),
+            Reply("", finish_reason="length"),
+            id="silence with a reason",
+        ),
+        pytest.param(
+            Stop(
+                StopReason.PARSE_ERROR,
+                "the model's text holds nothing that can be said (finish reason stop)",
+            ),
+            Reply("<think>hm</think>", finish_reason="stop"),
+            id="thoughts alone",
+        ),
+    ],
+)
+def test_staff_are_told_the_cause(stop: Stop, answer: Reply | Exception) -> None:
+    """A failure carries its true cause in words."""
+    assert stop == Stage(answer).play()
+
+
+def test_running_out_of_steps_tells_what_was_in_the_way() -> None:
+    """When the steps run out, staff are told the last thing that failed, else how many steps."""
+    looking = Stage(reply(LOOK), reply(LOOK))
+    assert "2 steps without an answer" == looking.play(max_iterations_per_tick=2).detail
+    failing = Stage(reply(LOOK), reply(HELLO))
+    failing.tools.outcomes = {"whisper": [ToolError("Tom is not here")]}
+    assert "Tom is not here" == failing.play(max_iterations_per_tick=2).detail
+
+
+def test_a_single_action_ends_after_one_step() -> None:
+    """Without multi-action the model is asked once."""
+    stage = Stage(reply(LOOK), reply(HELLO))
+    assert "max_iterations" == stage.play(multi_action_enabled=False).reason
+    assert ["ask", "run look"] == stage.diary
+
+
+def test_a_failed_answer_may_be_corrected() -> None:
+    """A tool that would end the loop but failed is shown to the model, which may try again."""
+    stage = Stage(reply(HELLO), reply(ToolCall("c5", "say", {"message": "Hello."})))
+    stage.tools.outcomes = {"whisper": [ToolError("Tom is not here")]}
+    assert "terminal_tool" == stage.play().reason
+    failed = json.dumps({"success": False, "error": "Tom is not here"})
+    assert failed == stage.model.asked[1][-1]["content"]
+    assert 2 == len(stage.results())
+
+
+@pytest.mark.parametrize(
+    ("told", "call"),
+    [
+        pytest.param(
+            "there is no tool 'fly'; there are say, whisper, look, dig, noop",
+            ToolCall("c9", "fly"),
+            id="unknown",
+        ),
+        pytest.param(
+            "the arguments of say are not valid JSON",
+            ToolCall("c9", "say", problem="the arguments of say are not valid JSON"),
+            id="bad JSON",
+        ),
+        pytest.param("whisper needs target, message", ToolCall("c9", "whisper"), id="missing"),
+        pytest.param(
+            "say: message must be of type string, not int",
+            ToolCall("c9", "say", {"message": 3}),
+            id="of the wrong type",
+        ),
+    ],
+)
+def test_a_call_that_cannot_run_is_never_run(told: str, call: ToolCall) -> None:
+    """A wrong call is neither run nor noted; the model is told what is wrong and asked again."""
+    stage = Stage(reply(call), reply(HELLO))
+    assert "terminal_tool" == stage.play().reason
+    assert ["ask", "ask", "note whisper", "run whisper"] == stage.diary
+    assert told == json.loads(stage.results()[0])["error"]
+
+
+def test_nothing_to_do_ends_it_even_if_said_wrongly() -> None:
+    """A noop with wrong arguments still means that nothing is to be done."""
+    assert "noop" == Stage(reply(ToolCall("c9", "noop", {"reason": 3}))).play().reason
+
+
+def test_several_calls_in_one_reply() -> None:
+    """Of several calls the first is run, and the model learns that the others did not happen."""
+    stage = Stage(reply(LOOK, HELLO, DIG), reply(HELLO))
+    assert "terminal_tool" == stage.play().reason
+    assert ["ask", "run look", "ask", "note whisper", "run whisper"] == stage.diary
+    assert "other calls not done: one action at a time" in stage.results()[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "source"),
+    [
+        pytest.param("whisper", {"target": "Tom", "message": "Hello."}, "whisper", id="whisper"),
+        pytest.param("say", {"message": "Hello."}, "say", id="say"),
+        pytest.param("say", {"message": "Hello."}, "pose", id="pose"),
+    ],
+)
+def test_plain_text_is_answered_the_way_it_came(
+    name: str, arguments: dict[str, str], source: str
+) -> None:
+    """Text without a call is said the way the event came, and kept as that call."""
+    stage = Stage(reply(content="<think>hm</think> Hello."), source=source)
+    assert "terminal_tool" == stage.play().reason
+    function = stage.turn.said[1]["tool_calls"][0]["function"]
+    assert (name, arguments) == (function["name"], json.loads(function["arguments"]))
+
+
+def test_plain_text_to_a_page_needs_the_tool() -> None:
+    """An answer in a way that is not on offer is refused like any unknown tool."""
+    stage = Stage(reply(content="Hello."), reply(HELLO), source="page")
+    assert "terminal_tool" == stage.play().reason
+    assert "there is no tool 'page'" in stage.results()[0]
+
+
+def test_what_will_be_noticed_is_noted_first() -> None:
+    """The note comes before the effect; when it cannot be made, there is no effect."""
+    stage = Stage(reply(HELLO))
+    stage.keeper.fault = OSError("disk full")
+    with pytest.raises(OSError, match="disk full"):
+        stage.play()
+    assert ["ask"] == stage.diary
+
+
+def test_cancelled_while_the_model_thinks() -> None:
+    """A turn that is cancelled while the model thinks does nothing with the late answer."""
+    stage = Stage(reply(HELLO))
+    stage.model.waits = True
+    running = stage.start()
+    assert "waiting" == running.send(None)
+    stage.keeper.epoch += 1
+    with pytest.raises(StaleEpochError, match="turn of epoch 7 met epoch 8"):
+        running.send(None)
+    assert ["ask"] == stage.diary
+    assert Usage() == stage.turn.usage
+
+
+def test_cancelled_while_a_tool_runs() -> None:
+    """A turn that is cancelled while a tool runs costs no further model call."""
+    stage = Stage(reply(LOOK), reply(HELLO))
+
+    def cancel() -> None:
+        stage.keeper.epoch += 1
+
+    stage.tools.on_run = cancel
+    with pytest.raises(StaleEpochError):
+        stage.play()
+    assert ["ask", "run look"] == stage.diary
+
+
+def test_cancelled_before_it_began() -> None:
+    """A turn that is void already does not ask the model at all."""
+    stage = Stage(reply(HELLO))
+    stage.keeper.epoch += 1
+    with pytest.raises(StaleEpochError):
+        stage.play()
+    assert [] == stage.diary
+
+
+def test_usage_adds_up_over_the_steps() -> None:
+    """Every model call of the turn is counted."""
+    stage = Stage(reply(LOOK, tokens=100), reply(HELLO, tokens=200))
+    stage.play()
+    assert (Usage(300, 2), 2) == (stage.turn.usage, stage.turn.iterations)
+
+
+def test_the_model_sees_history_then_this_turn() -> None:
+    """Each call shows what was before, the event, and what came of the steps so far."""
+    stage = Stage(reply(LOOK), reply(HELLO))
+    stage.play()
+    roles = [[message["role"] for message in asked] for asked in stage.model.asked]
+    assert [["user", "user"], ["user", "user", "assistant", "tool"]] == roles
+
+
+def test_an_error_of_ours_goes_through() -> None:
+    """What is broken and not expected is not taken for a failure of the model."""
+    with pytest.raises(ZeroDivisionError):
+        Stage(ZeroDivisionError("ours")).play()
+
+
+CALLS = st.sampled_from(
+    [HELLO, LOOK, NOOP, DIG, ToolCall("c8", "fly"), ToolCall("c9", "say", problem="bad JSON")]
+)
+ANSWERS = st.lists(
+    st.lists(CALLS, max_size=3).map(lambda calls: reply(*calls))
+    | st.sampled_from(["", "Hello.", '{"tool": "look"}']).map(lambda text: reply(content=text))
+    | st.sampled_from([ModelTimeoutError("late"), CircuitOpenError("llm", 1.0)]),
+    min_size=5,
+    max_size=5,
+)
+OUTCOMES = st.lists(st.sampled_from([ToolResult(True, "ok"), ToolError("no"), KeyError("bug")]))
+
+
+@given(ANSWERS, OUTCOMES, OUTCOMES, st.integers(1, 5))
+def test_every_history_can_be_sent_again(
+    answers: list[Reply | Exception],
+    whispers: list[ToolResult | BaseException],
+    looks: list[ToolResult | BaseException],
+    most: int,
+) -> None:
+    """Whatever the model and the tools do, the loop ends in time and every call has its result."""
+    stage = Stage(*answers)
+    stage.tools.outcomes = {"whisper": whispers, "look": looks}
+    stop = stage.play(max_iterations_per_tick=most)
+    stage.results()
+    assert len(stage.model.asked) == stage.turn.iterations <= most
+    for before, step in pairwise(["", *stage.diary]):
+        if step in ("run say", "run whisper", "run dig"):
+            assert step.replace("run", "note") == before
+    if stop.reason in ("terminal_tool", "dangerous_tool"):
+        assert '"success": true' in stage.results()[-1]
+
+
+def test_driving_needs_no_framework() -> None:
+    """A turn whose ports wait for nothing is done at the first push."""
+    assert StopReason.TERMINAL_TOOL is finish(Stage(reply(HELLO)).start()).reason

@@ -1,0 +1,86 @@
+"""The wrappers around a toolbox."""
+
+from __future__ import annotations
+
+import pytest
+
+from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn import Turn
+from evennia_ai.engine.toolboxes import Gated, Protected
+from evennia_ai.errors import StaleEpochError, ToolError
+from tests.core.samples import make_event
+from tests.engine.doubles import HELLO, SPECS, ListedTools, finish
+
+TURN = Turn(7, make_event())
+
+
+@pytest.mark.parametrize(
+    ("told", "call"),
+    [
+        pytest.param("bad JSON", ToolCall("c", "say", problem="bad JSON"), id="a problem"),
+        pytest.param(
+            "there is no tool 'Whisper'; there are say, whisper, look, dig, noop",
+            ToolCall("c", "Whisper"),
+            id="unknown",
+        ),
+        pytest.param("say needs message", ToolCall("c", "say"), id="wrong arguments"),
+    ],
+)
+def test_gate_refuses_in_words(told: str, call: ToolCall) -> None:
+    """What does not fit is told to the model and reaches no tool."""
+    diary: list[str] = []
+    assert ToolResult(False, told) == finish(Gated(ListedTools(diary)).run(call, TURN))
+    assert [] == diary
+
+
+def test_gate_lets_through_what_fits() -> None:
+    """A call that fits is run, and its result comes back as it is."""
+    diary: list[str] = []
+    result = finish(Gated(ListedTools(diary)).run(HELLO, TURN))
+    assert (ToolResult(True, "whisper done"), ["run whisper"]) == (result, diary)
+
+
+@pytest.mark.parametrize(
+    ("result", "reports", "outcome"),
+    [
+        pytest.param(ToolResult(True, "ok"), 0, ToolResult(True, "ok"), id="a result"),
+        pytest.param(
+            ToolResult(False, "not here"), 0, ToolError("not here"), id="a tool's refusal"
+        ),
+        pytest.param(
+            ToolResult(False, "whisper failed inside the game; do something else"),
+            1,
+            KeyError("bug"),
+            id="a defect",
+        ),
+    ],
+)
+def test_protection_makes_results_of_errors(
+    result: ToolResult, reports: int, outcome: ToolResult | BaseException
+) -> None:
+    """Whatever a tool raises becomes a result; only what nobody expected is reported."""
+    reported: list[tuple[str, BaseException]] = []
+    tools = ListedTools([], {"whisper": [outcome]})
+    protected = Protected(tools, lambda call, error: reported.append((call.name, error)))
+    assert result == finish(protected.run(HELLO, TURN))
+    assert [("whisper", outcome)] * reports == reported
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        pytest.param(StaleEpochError(7, 8), id="a cancelled turn"),
+        pytest.param(KeyboardInterrupt(), id="the process is to end"),
+    ],
+)
+def test_protection_lets_an_end_through(outcome: BaseException) -> None:
+    """A turn that is cancelled, or a process that is to end, is not kept going."""
+    tools = ListedTools([], {"whisper": [outcome]})
+    with pytest.raises(type(outcome)):
+        finish(Protected(tools, lambda call, error: None).run(HELLO, TURN))
+
+
+def test_wrappers_offer_the_tools_inside() -> None:
+    """What is on offer is not changed by what is around it."""
+    tools = ListedTools([])
+    assert SPECS == Gated(tools).specs() == Protected(tools, lambda call, error: None).specs()

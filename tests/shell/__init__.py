@@ -1,0 +1,1 @@
+"""The shell: script, character, tools and commands, with real objects in a real database."""

@@ -1,0 +1,70 @@
+"""The error tree."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from evennia_ai import errors
+from evennia_ai.errors import (
+    AssistantError,
+    CircuitOpenError,
+    ModelConnectionError,
+    ModelStatusError,
+    StaleEpochError,
+)
+
+FAMILY = {name: kind for name, kind in vars(errors).items() if inspect.isclass(kind)}
+
+
+def test_the_drawing_is_the_tree() -> None:
+    """The tree drawn in the module's docstring names every error under its parent."""
+    drawn: dict[str, str] = {}
+    branch: dict[int, str] = {}
+    for line in (errors.__doc__ or "").splitlines():
+        if found := re.match(r"^([│├└─\s]*)(\w+Error)\b", line):
+            depth = len(found[1]) // 4
+            branch[depth] = found[2]
+            drawn[found[2]] = branch.get(depth - 1, "Exception")
+    assert drawn == {name: kind.__bases__[0].__name__ for name, kind in FAMILY.items()}
+
+
+@pytest.mark.parametrize("name", sorted(FAMILY))
+def test_one_family(name: str) -> None:
+    """Every error of the package can be caught as one."""
+    assert issubclass(FAMILY[name], AssistantError)
+
+
+def test_stale_epoch_carries_both() -> None:
+    """A cancelled turn says which epoch it belonged to and which it met."""
+    error = StaleEpochError(3, 5)
+    assert (3, 5) == (error.turn_epoch, error.current_epoch)
+    assert "turn of epoch 3 met epoch 5: it was cancelled" == str(error)
+
+
+@pytest.mark.parametrize(("seconds", "given"), [(12.4, 12.4), (0.0, -1.0)], ids=str)
+def test_open_circuit_says_when(seconds: float, given: float) -> None:
+    """An open breaker names itself and the seconds until the next try, never below 0."""
+    error = CircuitOpenError("llm:openai", given)
+    assert (seconds, "llm:openai") == (error.retry_after, error.name)
+    assert f"breaker 'llm:openai' is open, next try in {seconds:.0f} s" == str(error)
+
+
+@pytest.mark.parametrize(
+    ("retryable", "status"),
+    [(False, 400), (False, 401), (False, 404), (True, 408), (True, 409), (True, 425), (True, 429),
+     (True, 500), (True, 503), (True, 529)],
+    ids=str,
+)  # fmt: skip
+def test_which_statuses_may_pass(retryable: bool, status: int) -> None:
+    """A status is tried again when the same request may succeed a little later."""
+    error = ModelStatusError(status, "text", retry_after=7.0)
+    assert (retryable, status, 7.0) == (error.retryable, error.status, error.retry_after)
+
+
+def test_a_lost_connection_may_pass() -> None:
+    """A connection that broke is worth another try, at no set time."""
+    error = ModelConnectionError("refused")
+    assert (True, None, "refused") == (error.retryable, error.retry_after, str(error))
