@@ -36,8 +36,8 @@ test-all:  ## the same on every supported Python of this machine
 core:  ## test the lowest four floors only, in about a second
 	@$(SUITE) core
 
-check:  ## everything but the tests: lint, types, floors
-	@$(SUITE) lint types floors
+check:  ## everything but the tests: lint, types, floors, tables
+	@$(SUITE) lint types floors tables
 
 format:  ## rewrite the code in the house style
 	@$(SUITE) format

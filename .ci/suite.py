@@ -3,7 +3,7 @@
 Usage: python .ci/suite.py STEP...        one Python: the one that runs this
        python .ci/suite.py everywhere     every supported Python of this machine
 
-Steps are lint, types, floors, tests, core, format, bench, and `all` for the first four.
+Steps are lint, types, floors, tables, tests, core, format, docs, bench; `all` is the first five.
 An environment is kept under .venvs/ and filled anew only when the pins have changed. Whatever a
 step leaves running is named and ended.
 """
@@ -29,13 +29,15 @@ from server.play.report import Report  # noqa: E402
 STEPS = {
     "lint": (("ruff", "check", "."), ("ruff", "format", "--check", ".")),
     "types": (("mypy",),),
-    "floors": (("importlinter.cli", "lint"),),
+    "floors": (("lint-imports",),),
+    "tables": (("python", ".ci/docs.py", "--check"),),
     "tests": (("pytest", "-n", "2", "--dist", "loadgroup"),),
     "core": (("pytest", "-q", "tests/core", "tests/resilience", "tests/engine"),),
     "format": (("ruff", "check", "--fix", "--quiet", "."), ("ruff", "format", ".")),
-    "bench": (("benchmarks.replies",),),
+    "docs": (("python", ".ci/docs.py"),),
+    "bench": (("python", "-m", "benchmarks.replies"),),
 }
-ALL = ("lint", "types", "floors", "tests")
+ALL = ("lint", "types", "floors", "tables", "tests")
 # Every process of a run carries this variable, by which it is found again.
 RUN_MARK = "EVENNIA_AI_SUITE_RUN"
 
@@ -139,16 +141,16 @@ def run_step(step: str, wish: environment.Wish) -> Tally:
     results = wish.folder.with_name(f"{wish.version}-results.xml")
     results.unlink(missing_ok=True)
     env = {**os.environ, "PATH": f"{wish.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    for module, *options in STEPS[step]:
+    for program, *options in STEPS[step]:
         if step == "tests":
             options.append(f"--junitxml={results}")
-        print(f"-- {step}: {module} {' '.join(options)}", flush=True)
-        command = [str(wish.python), "-m", module, *options]
+        print(f"-- {step}: {program} {' '.join(options)}", flush=True)
+        command = [str(wish.folder / "bin" / program), *options]
         code = subprocess.call(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL)
         if step == "tests":
             tally.add(count(results))
         if code != 0 and not tally.failed:
-            tally.broken.append(f"{step} ({module})")
+            tally.broken.append(f"{step} ({program})")
     return tally
 
 

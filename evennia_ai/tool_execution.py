@@ -12,13 +12,15 @@ from twisted.internet.defer import Deferred
 from evennia_ai import state
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.execution import ExecutionConfig
+from evennia_ai.core.inbox import Event
 from evennia_ai.core.react import Stop
 from evennia_ai.core.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine import tick
-from evennia_ai.engine.ports import Model, Ports
-from evennia_ai.engine.toolboxes import Gated, Protected
+from evennia_ai.engine.ports import Ports, Toolbox
+from evennia_ai.engine.toolboxes import Fitted, Gated, Protected
 from evennia_ai.errors import StaleEpochError
+from evennia_ai.llm.client import UnifiedLLMClient
 from evennia_ai.tools import CharacterTools
 
 
@@ -40,9 +42,14 @@ class ScriptKeeper:
         state.note_effect(self.script, turn, call)
 
 
-def toolbox(character: Any, clock: Any) -> Gated:
-    """The tools of a character, with everything around them that keeps a mistake a value."""
-    return Gated(Protected(CharacterTools(character, clock), _report))
+def toolbox(character: Any, clock: Any, fitted_to: Event | None = None) -> Gated:
+    """The tools of a character, with everything around them that keeps a mistake a value.
+
+    Args:
+        fitted_to: the event that a small model is to answer; None offers every tool.
+    """
+    tools: Toolbox = Protected(CharacterTools(character, clock), _report)
+    return Gated(Fitted(tools, fitted_to) if fitted_to is not None else tools)
 
 
 def _report(call: ToolCall, error: BaseException) -> None:
@@ -52,12 +59,14 @@ def _report(call: ToolCall, error: BaseException) -> None:
 def execute_react_loop(
     script: Any,
     turn: Turn,
-    model: Model,
+    model: UnifiedLLMClient,
     compose: Callable[[Turn], list[Message]],
     clock: Any,
 ) -> Deferred[Stop]:
     """Run one turn. Cancelling the Deferred drops the model call and starts nothing more."""
-    ports = Ports(model, toolbox(script.obj, clock), ScriptKeeper(script), compose)
+    fitted_to = None if model.supports_tools else turn.event
+    tools = toolbox(script.obj, clock, fitted_to)
+    ports = Ports(model, tools, ScriptKeeper(script), compose)
     config = ExecutionConfig.from_stored(state.read(script, "execution_config"))
     return Deferred.fromCoroutine(tick.run(turn, ports, config))
 

@@ -18,6 +18,8 @@ from django.test.utils import get_runner
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
 # Evennia reads the database while it is imported: let that not be the one of a game being played.
 settings.DATABASES["default"]["NAME"] = ":memory:"
+# Accounts of tests need no slow hash; it would take most of the time.
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 django.setup()
 
 import evennia  # noqa: E402  (it needs the lines above)

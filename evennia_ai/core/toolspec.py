@@ -188,8 +188,12 @@ def arguments_problem(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
     for name, value in arguments.items():
         if name not in properties:
             return f"{spec.name} has no argument {name}; it takes {', '.join(properties) or 'none'}"
+        if value is None and name not in spec.parameters["required"]:
+            continue
         wanted = properties[name]["type"]
-        is_left_out = value is None and name not in spec.parameters["required"]
-        if not is_left_out and not _fits(value, wanted):
+        if not _fits(value, wanted):
             return f"{spec.name}: {name} must be of type {wanted}, not {type(value).__name__}"
+        allowed = properties[name].get("enum")
+        if allowed is not None and value not in allowed:
+            return f"{spec.name}: {name} must be {' or '.join(allowed)}"
     return ""

@@ -1,10 +1,12 @@
-"""Wrappers around a toolbox, one concern each. Read from outside in: Gated(Protected(tools))."""
+"""Wrappers around a toolbox, one concern each, outside in: Gated(Fitted(Protected(tools)))."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.speech import ANSWERED_BY
 from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec, arguments_problem
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.ports import Toolbox
@@ -31,6 +33,35 @@ class Gated:
             return ToolResult(False, f"there is no tool {call.name!r}; there are {names}")
         problem = arguments_problem(specs[call.name], call.arguments)
         return ToolResult(False, problem) if problem else await self.inner.run(call, turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Offers a small model only what fits the event: one way to speak, to the one who spoke.
+
+    A model of half a billion parameters chooses among six tools by guesswork and whispers to
+    strangers. How a message is answered follows from how it came, so the choice is made here.
+    """
+
+    inner: Toolbox
+    event: Event
+
+    def specs(self) -> Sequence[ToolSpec]:
+        """The tools on offer."""
+        answer = ANSWERED_BY.get(self.event.source, "say")
+        speaking = {"say", "whisper", "page"} - {answer}
+        return [self._aimed(spec) for spec in self.inner.specs() if spec.name not in speaking]
+
+    def _aimed(self, spec: ToolSpec) -> ToolSpec:
+        if spec.name not in ANSWERED_BY:
+            return spec
+        properties = dict(spec.parameters["properties"])
+        properties["target"] = properties["target"] | {"enum": [self.event.sender_name]}
+        return replace(spec, parameters=spec.parameters | {"properties": properties})
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run the call."""
+        return await self.inner.run(call, turn)
 
 
 @dataclass(frozen=True, slots=True)

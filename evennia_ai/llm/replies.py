@@ -14,7 +14,7 @@ from evennia_ai.core.turn import Usage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import ModelReplyError
 
-LONGEST_ARGUMENT = 400
+LONGEST_ARGUMENT = 300
 
 
 def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
@@ -29,7 +29,9 @@ def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> di
 def _bounded(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A tool's schema with an end to every text: a small model may not find one by itself."""
     properties = {
-        name: {**kind, "maxLength": LONGEST_ARGUMENT} if kind["type"] == "string" else kind
+        name: {"minLength": 1, "maxLength": LONGEST_ARGUMENT, **kind}
+        if kind["type"] == "string" and "enum" not in kind
+        else kind
         for name, kind in schema["properties"].items()
     }
     return {**schema, "properties": properties}

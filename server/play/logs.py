@@ -19,13 +19,14 @@ def show(files: Sequence[Path], say: Callable[[str], None], *, follow: bool) -> 
         say: prints a line.
         follow: whether to go on.
     """
+    places = {path: size(path) for path in files}
     for path in files:
         last = last_lines(path, LINES_SHOWN)
         say(f"== {path.name}" + ("" if last else ": nothing yet"))
         for line in last:
             say(line)
     if follow:
-        _follow(files, say)
+        _follow(places, say)
 
 
 def last_lines(path: Path, count: int) -> list[str]:
@@ -55,10 +56,9 @@ def read_from(path: Path, place: int) -> str:
         return ""
 
 
-def _follow(files: Sequence[Path], say: Callable[[str], None]) -> None:
-    places = {path: size(path) for path in files}
+def _follow(places: dict[Path, int], say: Callable[[str], None]) -> None:
     while True:
-        for path in files:
+        for path in places:
             places[path] = _say_new(path, places[path], say)
         time.sleep(LOOK_EVERY_SECONDS)
 

@@ -59,6 +59,7 @@ MODEL_TEXT = st.lists(st.sampled_from(PIECES) | ANY_CHARACTER, max_size=12).map(
         pytest.param("Ada, at your service.", "Ada, at your service.", id="her name in speech"),
         pytest.param("Adam: Hello.", "Adam: Hello.", id="the name of another"),
         pytest.param('"Yes" or "no"?', '"Yes" or "no"?', id="quotes inside"),
+        pytest.param('"Yes", "no"', '"Yes", "no"', id="quotes around parts"),
         pytest.param('"', '"', id="a quote alone"),
         pytest.param('""', '""', id="empty quotes"),
         pytest.param("one two", "one \t  two", id="blanks become one"),

@@ -20,7 +20,7 @@ from evennia_ai.core.toolspec import (
 from tests.core.samples import ANY_TEXT, JSON_VALUES, make_spec
 
 if TYPE_CHECKING:
-    from somewhere import Tower
+    from pathlib import Path as Tower
 
 
 def ring(
@@ -86,14 +86,24 @@ def test_spec_as_function() -> None:
 
 def test_a_tool_may_take_nothing() -> None:
     """A function of the character alone is a tool without arguments."""
-
-    def rest(character: Any) -> str:
-        """Rest."""
-        return ""
-
-    spec = spec_from_function(rest)
+    spec = spec_from_function(_rest)
     assert ({}, []) == (spec.parameters["properties"], spec.parameters["required"])
     assert ToolCategory.SAFE_CHAIN is spec.category
+
+
+def _rest(character: Any) -> str:
+    """Rest."""
+    return ""
+
+
+def _sleep(character: Any, hours: int) -> str:
+    """Sleep."""
+    return ""
+
+
+def test_an_argument_need_not_be_described() -> None:
+    """An argument without a text in the docstring is offered by its type alone."""
+    assert {"hours": {"type": "integer"}} == spec_from_function(_sleep).parameters["properties"]
 
 
 def _undocumented(character: Any) -> None: ...
@@ -199,6 +209,30 @@ def test_several_missing_are_named_together() -> None:
 def test_a_tool_without_arguments_says_so() -> None:
     """A tool that takes nothing says that it takes none."""
     assert "rest has no argument x; it takes none" == arguments_problem(make_spec("rest"), {"x": 1})
+
+
+@pytest.mark.parametrize(
+    ("problem", "arguments"),
+    [
+        pytest.param("", {"target": "Tom"}, id="the only one"),
+        pytest.param("", {"target": "Tom", "mood": None}, id="null for one that may be left out"),
+        pytest.param("whisper: target must be Tom", {"target": "Mia"}, id="another"),
+        pytest.param(
+            "whisper: mood must be sweet or sour",
+            {"target": "Tom", "mood": "Sour"},
+            id="not spelled so",
+        ),
+        pytest.param(
+            "whisper: target must be of type string, not list", {"target": ["Tom"]}, id="a list"
+        ),
+    ],
+)
+def test_arguments_with_a_choice(problem: str, arguments: dict[str, Any]) -> None:
+    """An argument that has a choice of values takes one of them."""
+    spec = make_spec("whisper", {"target": "string", "mood": "string"}, ("target",))
+    spec.parameters["properties"]["target"]["enum"] = ["Tom"]
+    spec.parameters["properties"]["mood"]["enum"] = ["sweet", "sour"]
+    assert problem == arguments_problem(spec, arguments)
 
 
 NAMES = st.sampled_from(["bell", "times", "loudness", "far"]) | ANY_TEXT

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from evennia_ai.core.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
-from evennia_ai.engine.toolboxes import Gated, Protected
+from evennia_ai.engine.toolboxes import Fitted, Gated, Protected
 from evennia_ai.errors import StaleEpochError, ToolError
 from tests.core.samples import make_event
 from tests.engine.doubles import HELLO, SPECS, ListedTools, finish
@@ -78,6 +80,37 @@ def test_protection_lets_an_end_through(outcome: BaseException) -> None:
     tools = ListedTools([], {"whisper": [outcome]})
     with pytest.raises(type(outcome)):
         finish(Protected(tools, lambda call, error: None).run(HELLO, TURN))
+
+
+@pytest.mark.parametrize(
+    ("names", "source"),
+    [
+        pytest.param("whisper look dig noop", "whisper", id="whisper"),
+        pytest.param("say look dig noop", "say", id="say"),
+        pytest.param("say look dig noop", "pose", id="pose"),
+        pytest.param("look dig noop", "page", id="page, which is not among these tools"),
+    ],
+)
+def test_a_small_model_has_one_way_to_speak(names: str, source: str) -> None:
+    """Of the ways to speak a small model is offered the one in which the event came."""
+    fitted = Fitted(ListedTools([]), make_event(source=source))
+    assert names == " ".join(spec.name for spec in fitted.specs())
+
+
+def test_a_small_model_answers_the_one_who_spoke() -> None:
+    """A small model can speak to nobody else, and the tools themselves are not changed by it."""
+    diary: list[str] = []
+    tools = ListedTools(diary)
+    gated = Gated(Fitted(tools, make_event(sender_name="Mia")))
+    aimed = next(spec for spec in gated.specs() if spec.name == "whisper")
+    assert ["Mia"] == aimed.parameters["properties"]["target"]["enum"]
+    assert ToolResult(False, "whisper: target must be Mia") == finish(gated.run(HELLO, TURN))
+    assert finish(
+        gated.run(replace(HELLO, arguments={"target": "Mia", "message": "Hi"}), TURN)
+    ).success
+    assert ["run whisper"] == diary
+    assert SPECS == tools.specs()
+    assert "enum" not in SPECS[1].parameters["properties"]["target"]
 
 
 def test_wrappers_offer_the_tools_inside() -> None:

@@ -40,14 +40,15 @@ class FakeModel:
     def in_process(cls, *, delay_seconds: float = 0.0) -> Iterator[FakeModel]:
         """A server in a process of its own; ended on the way out."""
         command = [sys.executable, "-m", "tests.fakes.openai_server"]
-        command += ["--delay", str(delay_seconds), "--model", MODEL_NAME]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        # The pipe's end ends the server too when this process is killed.
+        command += ["--delay", str(delay_seconds), "--model", MODEL_NAME, "--until-eof"]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
         try:
             assert process.stdout is not None
             ports = json.loads(process.stdout.readline())
             yield cls(ports["port"], ports["control_port"])
         finally:
-            process.terminate()
             process.communicate(timeout=10)
 
     @classmethod

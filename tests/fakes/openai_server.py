@@ -2,7 +2,8 @@
 
     python -m tests.fakes.openai_server --port 0 [--delay 1.0] [--model NAME]
 
-prints one line of JSON, {"port": ..., "control_port": ...}, and serves until it is ended. The
+prints one line of JSON, {"port": ..., "control_port": ...}, and serves until it is ended by a
+signal, or with --until-eof by the end of its standard input. The
 model's own port has POST /v1/chat/completions, GET /v1/models and POST /api/v1/generate (the older
 text-generation-webui shape). The control port has, besides these:
 
@@ -21,6 +22,7 @@ import asyncio
 import json
 import signal
 import socket
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,7 +61,9 @@ class OpenAIServer:
         app.router.add_post("/control", self._control)
         app.router.add_get("/requests", self._show_requests)
         # Without cancellation a handler never learns that its client has gone.
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
+        self._runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0
+        )
         await self._runner.setup()
         # A bound socket that never listens keeps the port ours while connections are refused.
         self._held = _bind(port)
@@ -248,6 +252,8 @@ async def _serve(options: argparse.Namespace) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    if options.until_eof:
+        asyncio.get_running_loop().add_reader(sys.stdin, ended.set)
     await ended.wait()
     await server.stop()
 
@@ -257,6 +263,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0, help="port of the model; 0 takes a free one")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
     parser.add_argument("--model", default="scripted-model", help="the name that /v1/models lists")
+    parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
     asyncio.run(_serve(parser.parse_args()))
 
 

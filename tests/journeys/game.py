@@ -20,6 +20,7 @@ from typing import Any, Self, TypeVar
 
 from tests.journeys import processes
 from tests.journeys.clients import WAIT_SECONDS, Player, TelnetClient, WebsocketClient
+from tests.journeys.guardian import Guardian
 from tests.journeys.ports import ClaimedPorts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +77,7 @@ class Game:
         self.ports = Ports(*self._claimed.numbers)
         self.env = make_environment(self.root / "lib")
         self.settings: dict[str, Any] = {}
+        self._guardian = Guardian.watch(self.root)
         self._is_clean = False
         atexit.register(self.clean_up)
 
@@ -243,7 +245,7 @@ class Game:
         """End every process of the game, however it stands, and give its ports back."""
         if not self._is_clean:
             self._is_clean = True
-            processes.kill_processes(self.root)
+            self._guardian.dismiss()
             self._claimed.release()
             atexit.unregister(self.clean_up)
 

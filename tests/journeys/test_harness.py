@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.journeys import processes
 from tests.journeys.clients import IAC, decode_telnet, read_html
-from tests.journeys.game import Game, make_bare_folder
+from tests.journeys.game import ROOT, Game, make_bare_folder
 from tests.journeys.ports import ClaimedPorts
 
 
@@ -45,6 +49,23 @@ def test_a_game_cleans_up_after_itself(bare_game: Game) -> None:
     assert 2 <= len(processes.find_processes(bare_game.root))
     bare_game.clean_up()
     assert [] == processes.find_processes(bare_game.root)
+
+
+def test_a_game_does_not_outlive_its_test_run(tmp_path: Path) -> None:
+    """When the process that made a game is killed, what it left running is ended."""
+    script = (
+        "import os, subprocess, sys; from pathlib import Path;"
+        "from tests.journeys.guardian import Guardian;"
+        "folder = Path(sys.argv[1]); guardian = Guardian.watch(folder);"
+        "log = (folder / 'log').open('w');"
+        "left = subprocess.Popen(['tail', '-f', str(folder / 'log')], start_new_session=True);"
+        "print(left.pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", script, tmp_path], cwd=ROOT, stdout=subprocess.PIPE, check=False
+    )
+    assert -signal.SIGKILL == made.returncode
+    processes.wait_for_end(int(made.stdout), 20)
 
 
 def test_two_games_never_share_a_port() -> None:

@@ -1,14 +1,11 @@
-"""The launcher's smaller parts, each by itself: accounts, checks, reports, logs, programs."""
+"""The launcher's smaller parts, each by itself: accounts, checks, what is shown and told."""
 
 from __future__ import annotations
 
 import io
 import os
 import re
-import signal
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,11 +14,7 @@ import pytest
 from server.play import (
     brain,
     credentials,
-    environment,
-    logs,
     preflight,
-    processes,
-    pythons,
     summary,
 )
 from server.play.layout import Checkout, PlayError
@@ -125,48 +118,10 @@ class TestPreflight:
             preflight.check_platform("win32")
 
 
-class TestPythons:
-    """Which interpreters will do."""
-
-    @pytest.mark.parametrize(
-        ("version", "expected"),
-        [((3, 10), False), ((3, 11), True), ((3, 12), True), ((3, 13), True), ((3, 14), False)],
-    )
-    def test_only_the_tested_versions_are_supported(
-        self, version: tuple[int, int], expected: bool
-    ) -> None:
-        """What the suite does not run on, the launcher does not either."""
-        assert expected is pythons.is_supported((*version, 0, "final", 0))
-
-    def test_every_supported_version_has_its_evennia(self) -> None:
-        """requirements.txt pins one Evennia for each."""
-        root = Path(__file__).resolve().parents[2]
-        pinned = [environment.pinned_evennia(root, name) for name in pythons.supported_names()]
-        assert ["5.0.1", "6.1.0", "6.1.0"] == pinned
-
-    def test_what_answers_wrongly_is_not_found(self, tmp_path: Path) -> None:
-        """A shim that only says no, and a program with another version, are passed over."""
-        fakes = {"python3.11": "exit 127", "python3.12": "echo 3.9", "python3.13": "echo 3.13"}
-        for name, line in fakes.items():
-            (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
-            (tmp_path / name).chmod(0o755)
-        environ = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
-        assert {"3.13": str(tmp_path / "python3.13")} == pythons.find_all(environ)
-
-    def test_versions_under_pyenv_are_found(self, tmp_path: Path) -> None:
-        """An interpreter that no PATH leads to is found where pyenv keeps it."""
-        folder = tmp_path / "versions" / "3.12.9" / "bin"
-        folder.mkdir(parents=True)
-        (folder / "python3.12").symlink_to(sys.executable)
-        found = pythons.find_all({"PATH": "", "PYENV_ROOT": str(tmp_path)})
-        own = ".".join(map(str, sys.version_info[:2]))
-        assert ({"3.12": str(folder / "python3.12")} if own == "3.12" else {}) == found
-
-
 class TestReport:
     """What is shown while the launcher works."""
 
-    def show(self, *, is_terminal: bool, seconds: float) -> str:
+    def _show(self, *, is_terminal: bool, seconds: float) -> str:
         moments = iter([0.0, *[seconds] * 9])
         stream = io.StringIO()
         report = Report(stream, is_terminal=is_terminal, clock=lambda: next(moments))
@@ -177,17 +132,17 @@ class TestReport:
 
     def test_a_step_ends_with_its_time(self) -> None:
         """Label, dots, minutes and seconds."""
-        shown = self.show(is_terminal=False, seconds=5)
+        shown = self._show(is_terminal=False, seconds=5)
         assert "  installing 61 packages " + "." * 28 + " 00:05\n" == shown
 
     def test_a_long_step_speaks_up(self) -> None:
         """Without a terminal, a step that takes long says how far it is."""
-        shown = self.show(is_terminal=False, seconds=75)
+        shown = self._show(is_terminal=False, seconds=75)
         assert "    installing: 12 collected (01:15)\n" == shown.splitlines(keepends=True)[0]
 
     def test_a_terminal_line_is_redrawn(self) -> None:
         """On a terminal the line changes in place, and its last state stays."""
-        shown = self.show(is_terminal=True, seconds=1)
+        shown = self._show(is_terminal=True, seconds=1)
         assert "\r\x1b[K" in shown
         assert shown.endswith("\r\x1b[K  installing 61 packages " + "." * 28 + " 00:01\n")
 
@@ -197,177 +152,6 @@ class TestReport:
         with pytest.raises(PlayError), Report(stream, is_terminal=False).step("starting"):
             raise PlayError("no")
         assert stream.getvalue().endswith(" failed\n")
-
-
-class TestProcesses:
-    """Other programs."""
-
-    def test_a_program_gets_no_input(self, tmp_path: Path) -> None:
-        """It reads nothing, and what it says is kept and returned."""
-        lines: list[str] = []
-        code, said = processes.run(
-            [sys.executable, "-c", "print('in:', repr(input.__self__.open(0).read())); print(2)"],
-            cwd=tmp_path,
-            log=tmp_path / "log",
-            on_line=lines.append,
-        )
-        assert (0, "in: ''\n2\n", ["in: ''", "2"]) == (code, said, lines)
-        assert said in (tmp_path / "log").read_text()
-
-    def test_an_interrupted_wait_ends_the_program(self, tmp_path: Path) -> None:
-        """Nobody waits for a program whose launcher has gone."""
-        pids: list[int] = []
-
-        def interrupt(line: str) -> None:
-            pids.append(int(line))
-            raise KeyboardInterrupt
-
-        script = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
-        with pytest.raises(KeyboardInterrupt):
-            processes.run(
-                [sys.executable, "-c", script],
-                cwd=tmp_path,
-                log=tmp_path / "log",
-                on_line=interrupt,
-            )
-        assert not processes.is_alive(pids[0])
-
-    def test_what_does_not_end_is_killed(self) -> None:
-        """A program that ignores the request is gone after the grace all the same."""
-        script = (
-            "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-            " print('deaf', flush=True); signal.pause()"
-        )
-        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as deaf:
-            assert deaf.stdout is not None
-            assert b"deaf\n" == deaf.stdout.readline()
-            processes.end([deaf.pid], grace_seconds=0.1, reap=deaf.poll)
-            assert -signal.SIGKILL == deaf.wait()
-
-    def test_a_process_is_found_by_its_words(self) -> None:
-        """All words must be there."""
-        script = "import signal; print('up', flush=True); signal.pause()  # the-lamp"
-        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as lamp:
-            assert lamp.stdout is not None
-            lamp.stdout.readline()
-            assert lamp.pid in processes.find("the-lamp", "signal.pause")
-            assert lamp.pid not in processes.find("the-lamp", "no such word")
-            lamp.kill()
-
-    @pytest.mark.parametrize(
-        ("said", "expected"),
-        [
-            ("Traceback\n  raise ValueError\nValueError: no oil\n", "ValueError: no oil."),
-            (
-                "ERROR: No matching distribution\nnotice: new pip\n",
-                "ERROR: No matching distribution.",
-            ),
-            ("2026-11-21 04:19:54 [EE] RuntimeError: gone\n", "RuntimeError: gone."),
-            ("|Portal| 2026-11-21 04:19:54 [..] OSError: in use!\n", "OSError: in use!"),
-            ("first\nlast\n---\n", "last."),
-            ("", "it gave no reason."),
-        ],
-    )
-    def test_the_line_that_tells_most_is_blamed(self, said: str, expected: str) -> None:
-        """An error is named if there is one; else the last thing said."""
-        assert expected == processes.blame(said)
-
-
-class TestEnvironment:
-    """Virtual environments."""
-
-    @pytest.fixture
-    def wish(self, tmp_path: Path) -> environment.Wish:
-        for name in environment.DECIDES_WHAT_IS_INSTALLED:
-            (tmp_path / name).write_text(name)
-        (tmp_path / "venv" / "bin").mkdir(parents=True)
-        (tmp_path / "venv" / "bin" / "python").symlink_to(sys.executable)
-        log = tmp_path / "log"
-        wish = environment.Wish(
-            tmp_path, tmp_path / "venv", sys.executable, "3.11", ("local", "test"), log
-        )
-        stamp = f"{wish.fingerprint} local test\n"
-        (wish.folder / environment.STAMP).write_text(stamp)
-        return wish
-
-    def test_what_is_as_wished_is_left_alone(self, wish: environment.Wish) -> None:
-        """Nothing has changed: nothing is installed."""
-        assert environment.is_ready(wish)
-
-    @pytest.mark.parametrize("name", environment.DECIDES_WHAT_IS_INSTALLED)
-    def test_a_changed_wish_is_installed(self, wish: environment.Wish, name: str) -> None:
-        """Each file that decides what is installed counts."""
-        (wish.root / name).write_text("something else")
-        assert not environment.is_ready(wish)
-
-    def test_what_was_broken_off_is_begun_again(self, wish: environment.Wish) -> None:
-        """Without its stamp, an environment is not trusted."""
-        (wish.folder / environment.STAMP).unlink()
-        assert not environment.is_ready(wish)
-
-    @pytest.mark.parametrize(("extras", "expected"), [((), True), (("dev",), False)])
-    def test_more_than_wished_is_enough(
-        self, wish: environment.Wish, extras: tuple[str, ...], expected: bool
-    ) -> None:
-        """Switching to a model that needs less installs nothing; one that needs more does."""
-        fewer = environment.Wish(
-            wish.root, wish.folder, wish.interpreter, wish.version, extras, wish.log
-        )
-        assert expected is environment.is_ready(fewer)
-
-    @pytest.mark.parametrize(
-        ("said", "expected"),
-        [
-            ("OSError: [Errno 28] No space left on device", "disk is full"),
-            (
-                "Building wheel for lamp (pyproject.toml)\nerror: command 'gcc' failed: "
-                "No such file or directory: 'gcc'",
-                "lamp has no ready-made build for this machine and there is no C compiler",
-            ),
-            ("WARNING: ... Failed to establish a new connection: refused", "needs the internet"),
-            ("ERROR: No matching distribution found for lamp", "No matching distribution found"),
-        ],
-    )
-    def test_a_failed_install_is_explained(self, said: str, expected: str) -> None:
-        """What pip says in pages is told in a sentence."""
-        assert expected in environment.why_pip_failed(said)
-
-    def test_an_environment_tells_what_is_in_it(self) -> None:
-        """The suite's own has this Python and an Evennia that goes with it."""
-        version, evennia = environment.describe(Path(sys.executable))
-        assert ".".join(map(str, sys.version_info[:2])) == version
-        assert {"3.11": "5"}.get(version, "6") == evennia[0]
-
-
-class TestLogs:
-    """What portal and server wrote."""
-
-    def test_the_last_lines_are_shown(self, tmp_path: Path) -> None:
-        """As many as fit a screen, of each file; one that is not there yet is said to be empty."""
-        (tmp_path / "portal.log").write_text("".join(f"line {n}\n" for n in range(80)))
-        said: list[str] = []
-        logs.show([tmp_path / "portal.log", tmp_path / "server.log"], said.append, follow=False)
-        assert ["== portal.log", "line 30"] == said[:2]
-        assert ["line 79", "== server.log: nothing yet"] == said[-2:]
-
-    def test_following_shows_what_comes(self, tmp_path: Path) -> None:
-        """New lines are shown with the name of their log until the person has had enough."""
-        path = tmp_path / "server.log"
-        path.write_text("old\n")
-        said: list[str] = []
-
-        def say(line: str) -> None:
-            said.append(line)
-            if line == "old":
-                path.write_text("old\nnew\n")
-            if line == "server: new":
-                path.write_text("turned\n")
-            if line == "server: turned":
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            logs.show([path], say, follow=True)
-        assert "server: turned" == said[-1]
 
 
 class TestSummary:

@@ -94,9 +94,9 @@ def test_free_ports_are_claimed_as_they_are(numbers: dict[str, int]) -> None:
 @pytest.mark.parametrize("name", ports.FOR_PEOPLE)
 def test_a_taken_port_for_people_is_refused(numbers: dict[str, int], name: str) -> None:
     """Players must find the game where its owner said; the refusal names holder and variable."""
-    with socket.create_server(("127.0.0.1", numbers[name])):
-        with pytest.raises(PlayError) as refused:
-            ports.claim(ports.Openings(numbers))
+    taken = socket.create_server(("127.0.0.1", numbers[name]))
+    with taken, pytest.raises(PlayError) as refused:
+        ports.claim(ports.Openings(numbers))
     text = str(refused.value)
     assert text.startswith(f"Port {numbers[name]} (")
     assert f"(process {os.getpid()})" in text
@@ -114,9 +114,9 @@ def test_a_taken_inner_port_moves_by_itself(numbers: dict[str, int], name: str) 
 
 def test_an_inner_port_that_was_asked_for_does_not_move(numbers: dict[str, int]) -> None:
     """Who names a port means it."""
-    with socket.create_server(("127.0.0.1", numbers["AMP_PORT"])):
-        with pytest.raises(PlayError, match="AMP_PORT="):
-            ports.claim(ports.Openings(numbers), insisted=["AMP_PORT"])
+    taken = socket.create_server(("127.0.0.1", numbers["AMP_PORT"]))
+    with taken, pytest.raises(PlayError, match="AMP_PORT="):
+        ports.claim(ports.Openings(numbers), insisted=["AMP_PORT"])
 
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "no such place"])

@@ -1,0 +1,155 @@
+"""The house's plan: which room is on which floor, and how to find what breaks it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = "evennia_ai"
+ROOT = Path(__file__).resolve().parents[1]
+
+# Lowest first. A room is a module, or a package with all that is in it. Rooms that nobody has
+# furnished yet have their place already. docs/decisions/0001 tells why floor 5 has three levels.
+FLOORS: dict[str, tuple[str, ...]] = {
+    "0": ("errors",),
+    "1": ("core",),
+    "2": ("resilience",),
+    "3": ("engine",),
+    "4": ("audit", "llm", "memory", "testing"),
+    "5a": ("inbound", "prompts", "services", "state", "thinking"),
+    "5b": ("outbound",),
+    "5c": ("tools",),
+    "6": ("emergency", "interventions"),
+    "7": ("sub_agents", "tool_execution"),
+    "8": ("assistant_character", "assistant_script"),
+    "9": ("operations",),
+    "10": ("a2a", "api", "apps", "commands", "web"),
+    "11": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
+}
+LEVELS = {room: level for level, rooms in enumerate(FLOORS.values()) for room in rooms}
+PURE = ("errors", "core", "resilience", "engine")
+
+# Imports inside functions that have a reason. Everything else is at the top, where cycles show.
+LOCAL_IMPORTS = {
+    "evennia_ai.apps": ("evennia_ai.services",),  # Django's app registry is not ready before
+}
+OPTIONAL_THIRD_PARTIES = ("tiktoken", "xllamacpp")
+OUTSIDE = ("benchmarks", "server", "tests", "world")  # not installed with the package
+
+UNPLACED = "a new room is placed on a floor before it is furnished"
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import of a module.
+
+    Attributes:
+        target: dotted name of what is imported.
+        is_local: it stands inside a function.
+    """
+
+    target: str
+    is_local: bool
+    line: int
+
+
+def read_package(root: Path = ROOT) -> dict[str, str]:
+    """The source of every module of the package, by dotted name."""
+    sources = {}
+    for path in sorted((root / PACKAGE).rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        sources[name] = path.read_text(encoding="utf-8")
+    return sources
+
+
+def room_of(module: str) -> str:
+    """The room a module of the package belongs to."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else PACKAGE
+
+
+def find_imports(source: str, modules: Mapping[str, str]) -> Iterator[Import]:
+    """Every import of a source; `from package import module` counts as an import of the module."""
+    tree = ast.parse(source)
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    local = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, functions)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            names = [f"{base}.{alias.name}" for alias in node.names]
+            targets = [name if name in modules else base for name in names]
+        else:
+            continue
+        yield from (Import(target, id(node) in local, node.lineno) for target in targets)
+
+
+def _is_ours(target: str) -> bool:
+    return target.split(".")[0] == PACKAGE
+
+
+def _is_below(other: str, room: str) -> bool:
+    return other == room or LEVELS.get(other, 0) < LEVELS.get(room, 0)
+
+
+def find_unplaced(modules: Mapping[str, str]) -> list[str]:
+    """Rooms that stand on no floor."""
+    rooms = {room_of(module) for module in modules}
+    return [f"{room}: {UNPLACED}" for room in sorted(rooms - set(LEVELS))]
+
+
+def find_climbs(modules: Mapping[str, str]) -> list[str]:
+    """Imports that do not go to a strictly lower floor, but for those inside one room."""
+    found = []
+    for module, source in modules.items():
+        room = room_of(module)
+        for item in find_imports(source, modules):
+            if item.target.startswith("."):
+                found.append(f"{module}:{item.line} has a relative import; write the whole name")
+            elif _is_ours(item.target) and not _is_below(room_of(item.target), room):
+                found.append(f"{module}:{item.line} imports {item.target}, not a lower floor")
+    return found
+
+
+def find_local_imports(modules: Mapping[str, str]) -> list[str]:
+    """Imports inside functions that no table allows."""
+    return [
+        f"{module}:{item.line} imports {item.target} inside a function"
+        for module, source in modules.items()
+        for item in find_imports(source, modules)
+        if item.is_local
+        and item.target not in LOCAL_IMPORTS.get(module, ())
+        and item.target.split(".")[0] not in OPTIONAL_THIRD_PARTIES
+    ]
+
+
+def find_ways_out(modules: Mapping[str, str]) -> list[str]:
+    """Imports of what is in the repository but not in the package."""
+    return [
+        f"{module}:{item.line} imports {item.target}, which is not installed with it"
+        for module, source in modules.items()
+        for item in find_imports(source, modules)
+        if item.target.split(".")[0] in OUTSIDE
+    ]
+
+
+def find_cycles(modules: Mapping[str, str]) -> list[str]:
+    """Modules that import themselves by way of others, for the imports that one room may have."""
+    below = {
+        module: {item.target for item in find_imports(source, modules) if item.target in modules}
+        for module, source in modules.items()
+    }
+    reached = {module: set(targets) for module, targets in below.items()}
+    for _ in modules:
+        for targets in reached.values():
+            targets |= {further for target in targets for further in below[target]}
+    return [f"{module} imports itself" for module in modules if module in reached[module]]

@@ -1,0 +1,46 @@
+"""Ends a game's processes when the test run that started them is gone, however it went.
+
+    python -m tests.journeys.guardian FOLDER
+
+waits for the end of its standard input, which comes when whoever holds the other side closes it or
+dies, be it by a SIGKILL; then it kills every process whose command line names FOLDER.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Self
+
+from tests.journeys.processes import kill_processes
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Guardian:
+    """A process that outlives this one just long enough to clean up after it."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    @classmethod
+    def watch(cls, folder: Path) -> Self:
+        """Start watching; `dismiss` ends it."""
+        command = [sys.executable, "-m", "tests.journeys.guardian", str(folder)]
+        return cls(
+            subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True)
+        )
+
+    def dismiss(self, timeout_seconds: float = 20.0) -> None:
+        """Let it clean up now, and wait until it has."""
+        self._process.communicate(timeout=timeout_seconds)
+
+
+def main() -> None:
+    sys.stdin.buffer.read()
+    kill_processes(Path(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    main()

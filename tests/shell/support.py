@@ -1,0 +1,125 @@
+"""What tests of the shell share: a room with Tom, Mira and Ada, and a model that a test speaks for."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from unittest import mock
+
+import evennia
+from django.db import connection
+from django.test.utils import CaptureQueriesContext, override_settings
+from evennia.utils.test_resources import BaseEvenniaCommandTest
+from twisted.internet import reactor
+from twisted.internet.task import Clock
+
+from evennia_ai import operations, services, state
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.inbox import Event
+from evennia_ai.llm.scripted import ScriptedTransport
+from tests.llm.doubles import MemoryTransport, completion
+from tests.shell.people import Person
+
+NOT_A_COMPLETION = b"{}"
+
+
+def pump() -> None:
+    """Let everything run that is due in the reactor now."""
+    for _ in range(1000):
+        if not any(call.getTime() <= reactor.seconds() for call in reactor.getDelayedCalls()):
+            return
+        reactor.iterate(0)
+    raise AssertionError("the reactor always has something due; somebody schedules in a circle")
+
+
+def says(message: str) -> bytes:
+    """An answer that calls `say`."""
+    return completion(None, ("say", {"message": message}))
+
+
+def whispers(message: str, target: str = "Tom") -> bytes:
+    """An answer that calls `whisper`."""
+    return completion(None, ("whisper", {"target": target, "message": message}))
+
+
+@override_settings(
+    CMDSET_CHARACTER="evennia.commands.default.cmdset_character.CharacterCmdSet",
+    CMDSET_ACCOUNT="evennia.commands.default.cmdset_account.AccountCmdSet",
+    CMDSET_SESSION="evennia.commands.default.cmdset_session.SessionCmdSet",
+)
+class ShellTest(BaseEvenniaCommandTest):
+    """Ada stands in a room with Tom, a developer who is online, and Mira, who is nobody special.
+
+    Attributes:
+        model: what answers in place of a model; see `MemoryTransport`.
+        clock: Ada's, moved by hand.
+    """
+
+    character_typeclass = Person
+    environ: dict[str, str] = {"EVENNIA_AI_MODEL": "scripted"}
+
+    def setUp(self) -> None:
+        """People, Ada, and no model but ours."""
+        super().setUp()
+        self.tom, self.mira = self.char1, self.char2
+        self.tom.key, self.mira.key = "Tom", "Mira"
+        environ = mock.patch.dict(os.environ, self.environ)
+        environ.start()
+        self.addCleanup(environ.stop)
+        services.pool.cache_clear()
+        self.addCleanup(services.pool.cache_clear)
+        self.model = MemoryTransport()
+        services.pool().set_transport(services.endpoint(), self.model)
+        self.ada_script, self.ada = self.make("Ada")
+        self.clock = self.ada_script.clock = Clock()
+        pump()
+        self.forget()
+
+    def tearDown(self) -> None:
+        """Nothing of an assistant outlives its test."""
+        for script in operations.list_assistants():
+            script.delete()
+        pump()
+        super().tearDown()
+
+    def make(self, name: str, **options: Any) -> tuple[AssistantScript, Any]:
+        """Another assistant in the room: its script and its body."""
+        result = operations.create_assistant(name, **{"location": self.room1, **options})
+        assert result.ok, result.message
+        return result.data["script"], result.data["character"]
+
+    def use_scripted_model(self) -> ScriptedTransport:
+        """Let the scripted model that we ship answer."""
+        scripted = ScriptedTransport()
+        services.pool().set_transport(services.endpoint(), scripted)
+        return scripted
+
+    def forget(self) -> None:
+        """Nobody has heard anything yet."""
+        self.tom.ndb.messages = []
+        self.mira.ndb.messages = []
+
+    def type(self, person: Any, line: str) -> None:
+        """A person types a line, and everything that is due then happens."""
+        person.execute_cmd(line)
+        pump()
+
+    def ask(self, line: str, *answers: bytes | Exception, person: Any = None) -> None:
+        """Somebody (Tom) types a line to which the model has these answers."""
+        self.model.answers.extend(answers)
+        self.type(person or self.tom, line)
+
+    def waiting(self) -> list[Event]:
+        """What is stored of Ada's inbox."""
+        return [Event.from_stored(item) for item in state.read(self.ada_script, "pending_events")]
+
+    def statements(self) -> CaptureQueriesContext:
+        """Captures the SQL statements of a block."""
+        return CaptureQueriesContext(connection)
+
+    def sent_to_staff(self) -> list[str]:
+        """What Tom's account, being staff, was told beside the game."""
+        calls = evennia.SESSION_HANDLER.data_out.call_args_list
+        texts = [call.kwargs["text"] for call in calls if "text" in call.kwargs]
+        plain = [text if isinstance(text, str) else text[0] for text in texts]
+        return [text for text in plain if "[assistant]" in text]

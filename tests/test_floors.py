@@ -1,0 +1,220 @@
+"""The plan of the house is kept: floors, sizes, docstrings. The plan itself is in `floors`."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+
+import pytest
+
+from tests import floors
+
+MODULES = floors.read_package()
+MOST_MODULE_LINES = 350
+MOST_FUNCTION_LINES = 45
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+Finder = Callable[[Mapping[str, str]], list[str]]
+RULES = [
+    pytest.param(floors.find_unplaced, id="every room has a floor"),
+    pytest.param(floors.find_climbs, id="imports go down"),
+    pytest.param(floors.find_local_imports, id="imports stand at the top"),
+    pytest.param(floors.find_ways_out, id="the package stands alone"),
+    pytest.param(floors.find_cycles, id="no cycle inside a room"),
+]
+
+
+@pytest.mark.parametrize("find", RULES)
+def test_the_house_keeps_its_plan(find: Finder) -> None:
+    """Every import goes to a lower floor, at the top of its module, and within the package."""
+    assert [] == find(MODULES)
+
+
+HOUSE = {
+    "evennia_ai": "",
+    "evennia_ai.core": "",
+    "evennia_ai.core.text": "import json",
+    "evennia_ai.engine": "from evennia_ai.core import text",
+    "evennia_ai.state": "from evennia_ai.core.text import quote",
+    "evennia_ai.outbound": "from evennia_ai import state",
+}
+
+
+@pytest.mark.parametrize("find", RULES)
+def test_a_house_in_order(find: Finder) -> None:
+    """A house that keeps the plan is not complained about."""
+    assert [] == find(HOUSE)
+
+
+@pytest.mark.parametrize(
+    ("complaint", "find", "module", "source"),
+    [
+        pytest.param(
+            "attic: a new room is placed on a floor before it is furnished",
+            floors.find_unplaced, "attic", "", id="an unplaced room",
+        ),
+        pytest.param(
+            "evennia_ai.core.extra:1 imports evennia_ai.engine, not a lower floor",
+            floors.find_climbs, "core.extra", "import evennia_ai.engine", id="upward",
+        ),
+        pytest.param(
+            "evennia_ai.inbound:2 imports evennia_ai.state, not a lower floor",
+            floors.find_climbs, "inbound", "\nfrom evennia_ai import state", id="a neighbour",
+        ),
+        pytest.param(
+            "evennia_ai.inbound:1 imports evennia_ai, not a lower floor",
+            floors.find_climbs, "inbound", "from evennia_ai import tool", id="by the front door",
+        ),
+        pytest.param(
+            "evennia_ai.tools:1 has a relative import; write the whole name",
+            floors.find_climbs, "tools", "from .. import state", id="relative",
+        ),
+        pytest.param(
+            "evennia_ai.engine.extra:3 imports evennia_ai.core.text inside a function",
+            floors.find_local_imports, "engine.extra",
+            "class A:\n  async def f(self):\n    from evennia_ai.core import text",
+            id="inside a function",
+        ),
+        pytest.param(
+            "evennia_ai.apps:1 imports django inside a function",
+            floors.find_local_imports, "apps", "def f(): import django", id="not in the table",
+        ),
+        pytest.param(
+            "evennia_ai.operations:1 imports world.build, which is not installed with it",
+            floors.find_ways_out, "operations", "import world.build", id="out of the package",
+        ),
+        pytest.param(
+            "evennia_ai.core.one imports itself",
+            floors.find_cycles, "core.one", "import evennia_ai.core.one", id="a cycle",
+        ),
+    ],
+)  # fmt: skip
+def test_each_rule_bites(complaint: str, find: Finder, module: str, source: str) -> None:
+    """A house that breaks one rule is complained about, by module and line."""
+    assert [complaint] == find({**HOUSE, f"evennia_ai.{module}": source})
+
+
+def test_a_cycle_by_way_of_others_is_found() -> None:
+    """A cycle is found however long it is, and the same edges without the last are none."""
+    ring = {f"evennia_ai.core.m{n}": f"import evennia_ai.core.m{n + 1}" for n in range(6)}
+    assert [] == floors.find_cycles({**ring, "evennia_ai.core.m6": ""})
+    closed = {**ring, "evennia_ai.core.m6": "import evennia_ai.core.m0"}
+    assert [f"{name} imports itself" for name in closed] == floors.find_cycles(closed)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("def f(): import xllamacpp", id="an optional third party"),
+        pytest.param("def f(): from evennia_ai import services", id="the app registry"),
+    ],
+)
+def test_what_may_be_imported_late(source: str) -> None:
+    """An optional third party, and what the table names, may be imported inside a function."""
+    house = {"evennia_ai.apps": source, "evennia_ai.services": ""}
+    assert [] == floors.find_local_imports(house)
+
+
+def test_every_room_has_one_place() -> None:
+    """No room stands on two floors."""
+    rooms = [room for rooms in floors.FLOORS.values() for room in rooms]
+    assert sorted(set(rooms)) == sorted(rooms)
+
+
+def test_import_linter_has_the_same_plan() -> None:
+    """The floors in setup.cfg, which import-linter reads, are the floors of the table."""
+    config = configparser.ConfigParser()
+    config.read(floors.ROOT / "setup.cfg", encoding="utf-8")
+    lines = config["importlinter:contract:floors"]["layers"].split("\n")
+    layers = [{room.strip(" ()") for room in line.split("|")} for line in lines if line.strip()]
+    inside = [set(rooms) for rooms in floors.FLOORS.values() if floors.PACKAGE not in rooms]
+    assert inside == layers[::-1]
+
+
+IMPORT_ALL = """
+import importlib, json, sys
+before = {name.split(".")[0] for name in sys.modules}
+for name in json.loads(sys.argv[1]):
+    importlib.import_module(name)
+after = {name.split(".")[0] for name in sys.modules}
+foreign = after - before - set(sys.stdlib_module_names)
+print(json.dumps(sorted(foreign)))
+"""
+
+
+@pytest.mark.parametrize(
+    "rooms",
+    [
+        pytest.param(floors.PURE, id="the lowest four floors"),
+        pytest.param(("evennia_ai.llm.local", "evennia_ai.llm.endpoints"), id="the local model"),
+    ],
+)
+def test_standard_library_only(rooms: tuple[str, ...]) -> None:
+    """These rooms load nothing but the standard library and the package itself."""
+    prefixes = tuple(room if "." in room else f"{floors.PACKAGE}.{room}" for room in rooms)
+    names = [
+        name
+        for name in MODULES
+        if f"{name}.".startswith(tuple(f"{prefix}." for prefix in prefixes))
+        and not name.endswith("__main__")
+    ]
+    command = [sys.executable, "-c", IMPORT_ALL, json.dumps(names)]
+    done = subprocess.run(
+        command, cwd=floors.ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (0, "") == (done.returncode, done.stderr)
+    assert [floors.PACKAGE] == json.loads(done.stdout)
+
+
+def named_nodes(tree: ast.AST, path: str) -> Iterator[tuple[str, ast.AST]]:
+    """Classes and functions with their dotted names, but not what is inside a function."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
+            yield f"{path}.{node.name}", node
+        if not isinstance(node, FUNCTIONS):
+            name = f"{path}.{node.name}" if isinstance(node, ast.ClassDef) else path
+            yield from named_nodes(node, name)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_small_and_told(module: str) -> None:
+    """A module has at most 350 lines and a function 45, and what is public has a docstring."""
+    source = MODULES[module]
+    tree = ast.parse(source)
+    assert MOST_MODULE_LINES >= len(source.splitlines())
+    assert ast.get_docstring(tree) or not source.strip(), f"{module} has no docstring"
+    long = [
+        f"{node.name}:{node.lineno}"
+        for node in ast.walk(tree)
+        if isinstance(node, FUNCTIONS)
+        and (node.end_lineno or 0) - node.lineno >= MOST_FUNCTION_LINES
+    ]
+    assert [] == long
+    mute = [
+        name
+        for name, node in named_nodes(tree, module)
+        if isinstance(node, (ast.ClassDef, *FUNCTIONS))
+        and "._" not in name
+        and not ast.get_docstring(node)
+    ]
+    assert [] == mute
+
+
+def as_sorted(names: list[str]) -> list[str]:
+    """Names in ruff's order: constants, then classes, then the rest."""
+    return sorted(names, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_public_names_are_sorted(module: str) -> None:
+    """Where a module lists its public names, they can be found."""
+    for node in ast.parse(MODULES[module]).body:
+        if not isinstance(node, ast.Assign) or "__all__" not in map(ast.unparse, node.targets):
+            continue
+        if isinstance(node.value, (ast.List, ast.Tuple)):
+            names = list(ast.literal_eval(node.value))
+            assert as_sorted(names) == names
