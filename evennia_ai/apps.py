@@ -15,11 +15,10 @@ def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]
     from evennia_ai import services
 
     try:
-        services.endpoint()
-        services.check_numbers()
+        notice = services.check_settings()
     except ConfigurationError as error:
         return [checks.Error(str(error), id="evennia_ai.E001")]
-    return []
+    return [checks.Warning(notice, id="evennia_ai.W001")] if notice else []
 
 
 class EvenniaAIConfig(AppConfig):

@@ -34,7 +34,8 @@ class HearsForAssistant:
         if verdict.outcome is not Outcome.TRIGGER:
             return
         if not script.may_answer:
-            outbound.tell(self, from_obj, outbound.STOPPED_LINE, hops=heard.hops + 1)
+            sender = inbound.sender_of(from_obj)
+            outbound.tell(self, sender, outbound.STOPPED_LINE, hops=heard.hops + 1)
             return
         script.enqueue(self._event(heard, verdict))
 

@@ -49,15 +49,19 @@ class AssistantScript(DefaultScript):
     def at_start(self, **kwargs: Any) -> None:
         """Rebuild what lives in memory, and go on with what a restart interrupted."""
         if self.ndb.work is None or self.ndb.work.is_closing:
-            load_modules(services.tool_modules())
+            self._load_tools()
             self.ndb.work = state.rebuild(self)
-            interrupted = state.recover(self)
-            if interrupted:
-                logger.log_warn(f"[assistant] {self.key}: a restart cut off {interrupted}")
         if self.obj is not None:
             self.obj.ndb.assistant_script = self
         self._follow_tick_rate()
         self.beat_soon()
+
+    def _load_tools(self) -> None:
+        """Load the game's tools; one that is broken must not keep the game from starting."""
+        try:
+            load_modules(services.tool_modules())
+        except ConfigurationError as error:
+            logger.log_err(f"[assistant] {self.key} goes on without some tools: {error}")
 
     def _follow_tick_rate(self) -> None:
         """The timer was made with some interval; the setting counts from the next beat on."""
@@ -160,6 +164,9 @@ class AssistantScript(DefaultScript):
         work = self.ndb.work
         if work is None or may_tick(self._snapshot()) is not None:
             return
+        self._recover()
+        if not work.inbox:
+            return
         work.is_ticking = True
         turn = state.load_turn(self)
         thinking = Thinking(self._thinking_lines(), lambda line: self._show(line, turn), self.clock)
@@ -177,6 +184,12 @@ class AssistantScript(DefaultScript):
             thinking.stop()
             work.is_ticking = False
             self.beat_soon()
+
+    def _recover(self) -> None:
+        """Give up the event whose answer was cut off by a crash or a stop while it was being given."""
+        interrupted = state.recover(self)
+        if interrupted:
+            logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {interrupted}")
 
     def _think(self, turn: Turn) -> Deferred[Stop]:
         """Start the loop and remember it, so that it can be dropped."""
@@ -202,11 +215,11 @@ class AssistantScript(DefaultScript):
         state.settle(self, turn, is_answered=not stop.is_failure, consecutive_errors=errors)
         if not stop.is_failure:
             return
-        self._excuse(turn.event)
+        told = "was told" if self._excuse(turn.event) else "could not be told"
         limit = state.read(self, "max_consecutive_errors")
         outbound.alert_staff(
             f"{self.obj.key}: {stop.reason.value}, {stop.detail} ({errors} of {limit} errors in a "
-            f"row before the emergency stop). {turn.event.sender_name} was told."
+            f"row before the emergency stop). {turn.event.sender_name} {told}."
         )
         if is_error_limit_reached(errors, limit):
             self.trigger_emergency_stop(f"Maximum consecutive errors reached ({errors})")
@@ -217,9 +230,10 @@ class AssistantScript(DefaultScript):
             return 0
         return errors + 1 if stop.is_counted else errors
 
-    def _excuse(self, event: Event) -> None:
+    def _excuse(self, event: Event) -> bool:
         """Tell whoever waits for an answer, once and in character, that none will come."""
         line = state.read(self, "failure_line") or outbound.FAILURE_LINE
         found = search_object(event.sender_id) if event.sender_id else []
         for person in found[:1]:
             outbound.tell(self.obj, person, line, hops=event.hops + 1)
+        return bool(found)

@@ -12,10 +12,14 @@ from evennia.utils import logger
 from evennia_ai import outbound, state
 
 
+def _work_of(script: Any) -> Any:
+    return getattr(getattr(script, "ndb", None), "work", None)
+
+
 def trigger_emergency_stop(script: Any, reason: str) -> None:
     """Stop an assistant at once: the flag is set, what is under way is dropped, staff are told."""
     script.db.emergency_stop = True
-    if getattr(script.ndb, "work", None) is not None:
+    if _work_of(script) is not None:
         state.bump_epoch(script)
     logger.log_err(f"[assistant] emergency stop of {script}: {reason}")
     character = getattr(script, "obj", None)
@@ -37,7 +41,7 @@ def clear_emergency_stop(script: Any) -> tuple[bool, str]:
     script.db.emergency_stop = False
     script.db.consecutive_errors = 0
     script.db.is_ticking = False
-    work = getattr(script.ndb, "work", None)
+    work = _work_of(script)
     if work is not None:
         work.is_ticking = False
     logger.log_info(f"[assistant] emergency stop of {script} cleared")

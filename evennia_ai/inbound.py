@@ -42,7 +42,8 @@ def cut_speech(rendered: str, name: str) -> str:
     return rest.strip()
 
 
-def _as_sender(from_obj: Any) -> Any:
+def sender_of(from_obj: Any) -> Any:
+    """The sending object of a message, which Evennia gives as such or as the first of several."""
     sender = from_obj[0] if isinstance(from_obj, (list, tuple)) and from_obj else from_obj
     return sender if hasattr(sender, "dbref") else None
 
@@ -66,7 +67,7 @@ def read(text: Any, from_obj: Any, listener: Any) -> Heard | None:
         return None
     rendered, options = text[0], text[1]
     source = _SOURCES.get(options.get("type", ""))
-    sender = _as_sender(from_obj)
+    sender = sender_of(from_obj)
     if source is None or sender is None or not isinstance(rendered, str):
         return None
     name = sender.get_display_name(listener) if hasattr(sender, "get_display_name") else sender.key

@@ -31,12 +31,15 @@ def literal(text: str) -> str:
 
 
 def speech(text: str, kind: str, speaker: Any) -> str:
-    """What a model wrote, cleaned, shortened for its kind, and in literal form.
+    """What a model wrote, cleaned, on one line, shortened for its kind, and in literal form.
+
+    A line break would let it draw lines of its own, such as what somebody else seems to say.
 
     Raises:
         ToolError: nothing of it can be said.
     """
-    said = cut_at_sentence(clean_speech(text, speaker=speaker.key), MOST_CHARACTERS[kind])
+    words = " ".join(clean_speech(text, speaker=speaker.key).split())
+    said = cut_at_sentence(words, MOST_CHARACTERS[kind])
     if not said:
         raise ToolError("there is nothing in the message that can be said; write plain words")
     return literal(said)

@@ -34,6 +34,18 @@ def _number(name: str) -> float:
     return number
 
 
+def _whole_number(name: str) -> int:
+    """A whole number from 1 up.
+
+    Raises:
+        ConfigurationError: it is something else.
+    """
+    number = _number(name)
+    if number < 1 or number != int(number):
+        raise ConfigurationError(f"{name} is {number:g}; it must be a whole number from 1 up")
+    return int(number)
+
+
 @lru_cache(maxsize=1)
 def pacer() -> Pacer:
     """The process's queue for beats."""
@@ -49,7 +61,7 @@ def pool() -> Pool:
             state_dir=server_dir / ".local_model",
             pid_file=server_dir / "portal.pid",
             deadline_seconds=_number("EVENNIA_AI_CALL_DEADLINE_SECONDS"),
-            max_calls_in_flight=int(_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")),
+            max_calls_in_flight=_whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT"),
             app_name=settings.SERVERNAME,
         ),
         reactor=reactor,
@@ -66,15 +78,29 @@ def endpoint() -> Endpoint:
 
 
 def tool_modules() -> tuple[str, ...]:
-    """Modules with tools of the game."""
-    return tuple(getattr(settings, "EVENNIA_AI_TOOL_MODULES", ()))
-
-
-def check_numbers() -> None:
-    """Read every number once.
+    """Modules with tools of the game.
 
     Raises:
-        ConfigurationError: one of them is wrong.
+        ConfigurationError: the setting is no list of names.
+    """
+    modules = getattr(settings, "EVENNIA_AI_TOOL_MODULES", ())
+    if isinstance(modules, (list, tuple)) and all(isinstance(name, str) for name in modules):
+        return tuple(modules)
+    raise ConfigurationError(
+        f"EVENNIA_AI_TOOL_MODULES is {modules!r}; it must be a list such as ['world.tools']"
+    )
+
+
+def check_settings() -> str:
+    """Read everything once that can be wrong.
+
+    Returns:
+        What the owner should know although it is no mistake, or "".
+
+    Raises:
+        ConfigurationError: something is wrong.
     """
     _number("EVENNIA_AI_CALL_DEADLINE_SECONDS")
-    _number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")
+    _whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")
+    tool_modules()
+    return endpoint().notice

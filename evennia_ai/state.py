@@ -122,6 +122,12 @@ def note_effect(script: Any, turn: Turn, call: ToolCall) -> None:
     write(script, current_tool_call=noted)
 
 
+def forget_effect(script: Any, turn: Turn) -> None:
+    """The call that was noted did not happen: a crash from here on may take the event again."""
+    if turn.epoch == script.ndb.work.epoch and read(script, "current_tool_call"):
+        write(script, current_tool_call=None)
+
+
 def settle(script: Any, turn: Turn, *, is_answered: bool, consecutive_errors: int) -> None:
     """Close a turn: its event leaves the inbox, an answered one enters the conversation."""
     work = script.ndb.work
@@ -149,15 +155,14 @@ def _stored_usage(work: Work) -> dict[str, int]:
 
 
 def recover(script: Any) -> str:
-    """Settle what a crash interrupted in the middle of an effect: done or not, it is not done again.
+    """Settle what was interrupted in the middle of an effect: done or not, it is not done again.
 
     Returns:
         What was interrupted, in words for the log, or "".
     """
-    noted = read(script, "current_tool_call")
-    if not noted:
+    noted, work = read(script, "current_tool_call"), script.ndb.work
+    if not noted or work is None:
         return ""
-    work = script.ndb.work
     work.inbox = inbox.settle(work.inbox, noted["event"])
     write(script, pending_events=work.inbox, current_tool_call=None)
     return f"{noted['tool']} {noted['arguments']}"
@@ -166,8 +171,10 @@ def recover(script: Any) -> str:
 def reset_history(script: Any) -> None:
     """Forget the conversation and void what is under way; what waits in the inbox stays."""
     bump_epoch(script)
-    script.ndb.work.history = []
-    write(script, conversation_history=[], current_tool_call=None)
+    recover(script)
+    if script.ndb.work is not None:
+        script.ndb.work.history = []
+    write(script, conversation_history=[])
 
 
 def bump_epoch(script: Any) -> None:

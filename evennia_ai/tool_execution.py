@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from evennia_ai.core.conversation import Message
 from evennia_ai.core.execution import ExecutionConfig
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.react import Stop
-from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine import tick
 from evennia_ai.engine.ports import Ports, Toolbox
@@ -42,6 +42,25 @@ class ScriptKeeper:
         state.note_effect(self.script, turn, call)
 
 
+@dataclass(frozen=True, slots=True)
+class Withdrawing:
+    """Takes the note of an effect back when the effect failed, so that nobody's question is lost."""
+
+    inner: Toolbox
+    script: Any
+
+    def specs(self) -> Sequence[ToolSpec]:
+        """The tools on offer."""
+        return self.inner.specs()
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run one call."""
+        result = await self.inner.run(call, turn)
+        if not result.success:
+            state.forget_effect(self.script, turn)
+        return result
+
+
 def toolbox(character: Any, clock: Any, fitted_to: Event | None = None) -> Gated:
     """The tools of a character, with everything around them that keeps a mistake a value.
 
@@ -65,7 +84,7 @@ def execute_react_loop(
 ) -> Deferred[Stop]:
     """Run one turn. Cancelling the Deferred drops the model call and starts nothing more."""
     fitted_to = None if model.supports_tools else turn.event
-    tools = toolbox(script.obj, clock, fitted_to)
+    tools = Withdrawing(toolbox(script.obj, clock, fitted_to), script)
     ports = Ports(model, tools, ScriptKeeper(script), compose)
     config = ExecutionConfig.from_stored(state.read(script, "execution_config"))
     return Deferred.fromCoroutine(tick.run(turn, ports, config))

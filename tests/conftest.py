@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 # The lowest floors are tested in under a second, so that nobody hesitates to run them.
-settings.register_profile("quick", max_examples=30, deadline=None, database=None, derandomize=True)
+settings.register_profile("quick", max_examples=20, deadline=None, database=None, derandomize=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None, database=None)
 settings.load_profile(os.environ.get("EVENNIA_AI_TEST_PROFILE", "quick"))
 

@@ -40,13 +40,12 @@ class CmdAssistant(AssistantCommand):
 
     def func(self) -> None:
         """Find the word and do it."""
-        word, _, rest = self.args.strip().partition(" ")
-        word = word.casefold() or next(iter(self.switches), "")
+        word, rest = self.word_and_rest()
         act = self._words().get(word)
         if act is None:
             self.msg(f"assistant has no '{literal(word)}'. Type: help assistant")
             return
-        act(rest.strip())
+        act(rest)
 
     def _words(self) -> dict[str, Callable[[str], None]]:
         return {
@@ -105,6 +104,7 @@ class CmdAssistant(AssistantCommand):
 
     def _emergency(self, rest: str) -> None:
         word, _, name = rest.partition(" ")
+        word = word.casefold()
         if word not in ("stop", "clear"):
             self.msg("Usage: assistant emergency stop [<name>], assistant emergency clear [<name>]")
             return

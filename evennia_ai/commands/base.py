@@ -16,6 +16,12 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     help_category = "AI assistant"
 
+    def word_and_rest(self) -> tuple[str, str]:
+        """The first word, in lower case, and what follows. Switches count as the first words."""
+        line = " ".join([*self.switches, self.args.strip()])
+        word, _, rest = line.strip().partition(" ")
+        return word.casefold(), rest.strip()
+
     def show(self, result: Result) -> None:
         """Tell the caller how it went."""
         self.msg(literal(result.message))

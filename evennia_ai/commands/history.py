@@ -23,8 +23,7 @@ class CmdHistory(AssistantCommand):
 
     def func(self) -> None:
         """Find the word and do it."""
-        word, _, name = self.args.strip().partition(" ")
-        word = word or next(iter(self.switches), "")
+        word, name = self.word_and_rest()
         if word != "reset":
             self.msg("Usage: history reset [<name>]")
             return

@@ -8,6 +8,7 @@ Everything here can be sent: no text holds a lone surrogate.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,10 +27,17 @@ _HEARD_AS = {
 }
 
 
+_ADDRESS = re.compile(r"\A@\S+[\s,:]+(?=\S)")
+
+
 def event_text(event: Event) -> str:
-    """An event as one line for the model. Names and speech are data: one line, and quoted."""
+    """An event as one line for the model. Names and speech are data: one line, and quoted.
+
+    An address in front ("@ada hello") is left out: the line says already who is spoken to.
+    """
     frame = _HEARD_AS.get(event.source, "{name}: {body}")
-    return frame.format(name=one_line(event.sender_name, 60) or "Somebody", body=quote(event.body))
+    name = one_line(event.sender_name, 60) or "Somebody"
+    return frame.format(name=name, body=quote(_ADDRESS.sub("", event.body)))
 
 
 def user_message(text: str) -> Message:

@@ -44,7 +44,8 @@ def tool(
     Args:
         category: "safe_chain" reads, "terminal" speaks, "dangerous" changes the world,
             "async_required" waits for something outside.
-        timeout_seconds: for a function that returns a Deferred: it is cancelled after this.
+        timeout_seconds: for a function that returns a Deferred, or an `async def`: it is cancelled
+            after this.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,7 +73,9 @@ def load_modules(paths: Iterable[str] = ()) -> None:
     for path in (*BUILT_IN, *paths):
         try:
             importlib.import_module(path)
-        except ImportError as error:
+        except ConfigurationError:
+            raise
+        except Exception as error:
             raise ConfigurationError(
                 f"EVENNIA_AI_TOOL_MODULES names {path!r}, which cannot be imported: {error}"
             ) from error
@@ -102,9 +105,11 @@ class CharacterTools:
         self._check_rights(call.name)
         given = {"turn": turn} if registered.wants_turn else {}
         outcome = registered.function(self.character, **call.arguments, **given)
+        if inspect.iscoroutine(outcome):
+            outcome = Deferred.fromCoroutine(outcome)
         if isinstance(outcome, Deferred):
             outcome = await self._waited(outcome, registered.spec)
-        return ToolResult(True, str(outcome))
+        return ToolResult(True, "done" if outcome is None else str(outcome))
 
     def _check_rights(self, name: str) -> None:
         if self.character.is_superuser:

@@ -31,6 +31,11 @@ SEEN = ToolResult(True, "a lamp")
         pytest.param('Tom whispers to you: "hi"', {"source": "whisper"}, id="whisper"),
         pytest.param('Tom pages you: "hi"', {"source": "page"}, id="page"),
         pytest.param('Tom says to you: "hi"', {"source": "say"}, id="say"),
+        pytest.param(
+            'Tom says to you: "hi @ada"',
+            {"source": "say", "body": "@ada, hi @ada"},
+            id="an address in front is left out",
+        ),
         pytest.param('Tom does: "hi"', {"source": "pose"}, id="pose"),
         pytest.param('Tom says on a channel: "hi"', {"source": "channel"}, id="channel"),
         pytest.param('Tom: "hi"', {"source": "emit"}, id="anything else"),

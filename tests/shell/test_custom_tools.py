@@ -75,7 +75,7 @@ class TestGameTools(ShellTest):
         self.model.answers.append(whispers("None came."))
         self.clock.advance(4)
         assert {"success": False, "error": "wait_for_ship took longer than 4 s"} == self._result()
-        assert ['Ada whispers: "None came."'] == self.tom.heard_from(self.ada)
+        assert 'Ada whispers: "None came."' == self.tom.heard_from(self.ada)[-1]
 
     def test_stopping_her_while_a_tool_waits_starts_nothing_more(self) -> None:
         """The tool is cancelled, the model is not asked again, and she can be cleared at once."""
@@ -109,7 +109,7 @@ class TestGameTools(ShellTest):
             assert 1 == self.tom.seen.count("Ada yawns.")
             assert [] == self.waiting()
             self.ask("whisper Ada = good morning", whispers("Good morning."))
-            assert ['Ada whispers: "Good morning."'] == self.tom.heard_from(self.ada)
+            assert 'Ada whispers: "Good morning."' == self.tom.heard_from(self.ada)[-1]
 
 
 class TestModules(ShellTest):

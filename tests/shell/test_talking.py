@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from evennia_ai import state
-from tests.shell.support import ShellTest, says, whispers
+from evennia_ai import outbound, state
+from tests.llm.doubles import completion
+from tests.shell.support import ShellTest, pump, says, whispers
 
 
 class TestWhisper(ShellTest):
@@ -43,8 +44,6 @@ class TestWhisper(ShellTest):
         self.model.answers.append(whispers("Two it is.", "Mira"))
         self.model.answer(whispers("One it is."))
         assert ['Ada whispers: "One it is."'] == self.tom.heard_from(self.ada)
-        from tests.shell.support import pump
-
         pump()
         assert ['Ada whispers: "Two it is."'] == self.mira.heard_from(self.ada)
 
@@ -58,8 +57,6 @@ class TestWhisper(ShellTest):
 
     def test_plain_text_is_whispered_back(self) -> None:
         """A model that gives no tool call is understood to answer."""
-        from tests.llm.doubles import completion
-
         self.ask("whisper Ada = hello", completion("Good evening."))
         assert ['Ada whispers: "Good evening."'] == self.tom.heard_from(self.ada)
 
@@ -93,8 +90,6 @@ class TestSay(ShellTest):
 
     def test_an_emote_is_seen_with_her_name(self) -> None:
         """Her name stands before it once, whether the model wrote it or not."""
-        from tests.llm.doubles import completion
-
         for action in ("smiles.", "Ada smiles."):
             self.forget()
             self.ask("say @ada smile", completion(None, ("emote", {"action": action})))
@@ -102,8 +97,6 @@ class TestSay(ShellTest):
 
     def test_silence_is_an_answer(self) -> None:
         """A model that chooses to do nothing is no failure."""
-        from tests.llm.doubles import completion
-
         self.ask("say @ada hush", completion(None, ("noop", {})))
         assert ([], []) == (self.mira.heard_from(self.ada), self.waiting())
         assert 0 == state.read(self.ada_script, "consecutive_errors")
@@ -120,18 +113,12 @@ class TestTwoAssistants(ShellTest):
 
     def test_they_stop_after_max_agent_hops(self) -> None:
         """A whisper from one to the other ends by itself: hops 1 and 2 are answered, hop 3 is not."""
-        from evennia_ai import outbound
-        from tests.shell.support import pump
-
         outbound.whisper(self.ada, self.brass, "hello", hops=1)
         pump()
         assert 2 == self.scripted.calls
 
     def test_the_limit_is_a_setting(self) -> None:
         """With one hop allowed nobody answers a message that is an answer already."""
-        from evennia_ai import outbound
-        from tests.shell.support import pump
-
         state.write(self.brass_script, max_agent_hops=1)
         outbound.whisper(self.ada, self.brass, "hello", hops=1)
         pump()

@@ -1,0 +1,198 @@
+"""When the model fails: one line for the player, the true cause for staff, and errors in a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import services, state
+from evennia_ai.errors import ModelReplyError, ModelStatusError
+from tests.llm.doubles import completion
+from tests.shell.support import NOT_A_COMPLETION, ShellTest, pump, says, whispers
+
+SORRY = (
+    "Ada looks away for a moment. "
+    "\"Forgive me, my thoughts won't settle. Try me again in a minute.\""
+)
+
+
+class TestFailure(ShellTest):
+    """Tom whispers, and the model does not do its part."""
+
+    def test_the_player_gets_one_line_in_character(self) -> None:
+        """Whatever happened, Tom reads the same line once, and nobody else reads anything."""
+        for answer in (NOT_A_COMPLETION, b"<html>", ModelStatusError(401, "no"), RuntimeError("bug")):
+            with self.subTest(answer=answer):
+                self.forget()
+                state.write(self.ada_script, consecutive_errors=0)
+                self.ask("whisper Ada = hello", answer)
+                assert [SORRY] == self.tom.heard_from(self.ada)
+                assert [] == self.mira.seen
+                assert [] == self.waiting()
+
+    def test_staff_see_the_cause(self) -> None:
+        """Who failed, why, how often, and that Tom knows."""
+        self.ask("whisper Ada = hello", ModelStatusError(401, "HTTP 401: bad |rkey"))
+        (told,) = self.sent_to_staff()
+        expected = (
+            "Ada: llm_error, HTTP 401: bad ||rkey (1 of 5 errors in a row before the emergency stop). "
+            "Tom was told."
+        )
+        assert told.endswith(expected)
+
+    def test_people_who_are_no_staff_do_not(self) -> None:
+        """The cause is not for players."""
+        self.account.permissions.clear()
+        self.ask("whisper Ada = hello", NOT_A_COMPLETION)
+        assert [] == self.sent_to_staff()
+
+    def test_she_has_her_own_words_for_it(self) -> None:
+        """A failure line of the assistant's replaces the usual one."""
+        self.make("Edda", lines={"failure": "{name} coughs {0}."})
+        self.ask("whisper Edda = hello", NOT_A_COMPLETION)
+        assert "Edda coughs {0}." in self.tom.seen
+
+    def test_a_failed_question_is_not_in_the_conversation(self) -> None:
+        """The next call is made as if it had not been asked."""
+        self.ask("whisper Ada = one", NOT_A_COMPLETION)
+        self.ask("whisper Ada = two", whispers("Two."))
+        roles = [message["role"] for message in self.model.bodies[1]["messages"]]
+        assert ["system", "user"] == roles
+
+    def test_a_model_that_says_nothing_is_a_failure(self) -> None:
+        """Neither text nor a call: staff read that, with the finish reason."""
+        self.ask("whisper Ada = hello", completion("", finish_reason="length"))
+        assert [SORRY] == self.tom.heard_from(self.ada)
+        (told,) = self.sent_to_staff()
+        expected = "parse_error, the model answered with neither text nor a tool call (finish reason length)"
+        assert expected in told
+
+    def test_a_model_that_never_gets_it_right_is_a_failure(self) -> None:
+        """After five steps it ends, with the last mistake as the cause."""
+        nobody = whispers("Hello.", "Nobody")
+        self.ask("whisper Ada = hello", *[nobody] * 5)
+        assert 5 == len(self.model.bodies)
+        assert [SORRY] == self.tom.heard_from(self.ada)
+        (told,) = self.sent_to_staff()
+        assert "max_iterations, Nobody is not here; here are: " in told
+
+    def test_a_setting_that_is_wrong_is_a_failure_with_its_name(self) -> None:
+        """An assistant set up wrongly says so to staff, and nobody waits in vain."""
+        for name, value, expected in (
+            ("llm_provider", "opnai", "llm_provider is 'opnai'; it must be one of openai, "),
+            ("execution_config", {"speed": 9}, "execution_config has no key 'speed'"),
+        ):
+            with self.subTest(name=name):
+                self.forget()
+                before = state.read(self.ada_script, name)
+                state.write(self.ada_script, **{name: value})
+                self.type(self.tom, "whisper Ada = hello")
+                assert [SORRY] == self.tom.heard_from(self.ada)
+                assert expected in self.sent_to_staff()[-1]
+                state.write(self.ada_script, **{name: before})
+
+
+class TestInARow(ShellTest):
+    """Failures that follow each other."""
+
+    def _errors(self) -> Any:
+        return state.read(self.ada_script, "consecutive_errors")
+
+    def test_five_stop_her(self) -> None:
+        """The fifth failure sets the emergency stop, and the sixth question is not asked."""
+        for number in range(1, 5):
+            self.ask("whisper Ada = hello", ModelReplyError("no"))
+            assert (number, False) == (self._errors(), state.read(self.ada_script, "emergency_stop"))
+        self.ask("whisper Ada = hello", ModelReplyError("no"))
+        assert state.read(self.ada_script, "emergency_stop")
+        expected = "Ada is stopped: Maximum consecutive errors reached (5). Until: assistant emergency clear Ada"
+        assert any(text.endswith(expected) for text in self.sent_to_staff())
+        self.type(self.tom, "whisper Ada = hello")
+        assert 5 == len(self.model.bodies)
+
+    def test_the_number_is_a_setting(self) -> None:
+        """One is enough where an owner wants it so."""
+        state.write(self.ada_script, max_consecutive_errors=1)
+        self.ask("whisper Ada = hello", NOT_A_COMPLETION)
+        assert state.read(self.ada_script, "emergency_stop")
+
+    def test_an_answer_begins_the_count_anew(self) -> None:
+        """Only failures in a row count."""
+        self.ask("whisper Ada = hello", NOT_A_COMPLETION)
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        assert 0 == self._errors()
+
+    def test_what_an_open_breaker_rejects_does_not_count(self) -> None:
+        """Nobody asked the model, so nothing failed; the player is told all the same."""
+        breaker = services.pool().client(services.endpoint()).circuit_breaker
+        for _ in range(5):
+            breaker.record_failure()
+        for _ in range(6):
+            self.forget()
+            self.type(self.tom, "whisper Ada = hello")
+            assert [SORRY] == self.tom.heard_from(self.ada)
+        assert (0, []) == (self._errors(), self.model.bodies)
+        assert "breaker 'llm:scripted' is open, next try in " in self.sent_to_staff()[-1]
+
+
+class TestThinking(ShellTest):
+    """An answer takes its time."""
+
+    def _lines_at(self, *seconds: float) -> list[int]:
+        """How many lines Mira has seen after each of these seconds."""
+        counts, now = [], 0.0
+        for second in seconds:
+            self.clock.advance(second - now)
+            now = second
+            counts.append(len(self.mira.heard_from(self.ada)))
+        return counts
+
+    def test_she_is_seen_thinking_after_two_seconds_and_then_every_six(self) -> None:
+        """Everybody in the room sees it, in fiction."""
+        self.ask("whisper Ada = hello")
+        assert [0, 1, 1, 2, 2, 3] == self._lines_at(1.9, 2, 7.9, 8, 13.9, 14)
+        assert "Ada thinks for a moment." == self.tom.heard_from(self.ada)[0]
+
+    def test_it_ends_with_her_answer(self) -> None:
+        """Once she has spoken she is not seen thinking."""
+        self.ask("whisper Ada = hello")
+        self.clock.advance(2)
+        self.model.answer(whispers("Hello."))
+        pump()
+        self.clock.advance(60)
+        expected = ["Ada thinks for a moment.", 'Ada whispers: "Hello."']
+        assert expected == self.tom.heard_from(self.ada)
+        assert [] == self.clock.getDelayedCalls()
+
+    def test_it_ends_with_her_failure_and_with_her_stop(self) -> None:
+        """No line comes after the end, however it came."""
+        for end in (lambda: self.model.fail(ModelReplyError("no")),
+                    lambda: self.ada_script.trigger_emergency_stop("enough")):
+            self.ask("whisper Ada = hello")
+            end()
+            pump()
+            assert [] == self.clock.getDelayedCalls()
+
+    def test_a_quick_answer_shows_none(self) -> None:
+        """Under two seconds nobody sees anything."""
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        self.clock.advance(60)
+        assert 1 == len(self.tom.heard_from(self.ada))
+
+    def test_lines_come_in_turn_and_come_to_an_end(self) -> None:
+        """Her own lines, one after the other, ten at most."""
+        edda_script, edda = self.make("Edda", lines={"thinking": ["{name} hums.", "{name} counts."]})
+        edda_script.clock = self.clock
+        self.ask("whisper Edda = hello")
+        for _ in range(200):
+            self.clock.advance(1)
+        assert ["Edda hums.", "Edda counts."] * 5 == self.mira.heard_from(edda)
+
+    def test_thinking_starts_nobody_else(self) -> None:
+        """Another assistant in the room does not take the line for speech."""
+        self.make("Brass")
+        self.ask("say @ada hello")
+        self.clock.advance(10)
+        pump()
+        assert 1 == len(self.model.bodies)
+        self.model.answer(says("Hello."))
+        pump()
