@@ -6,6 +6,7 @@ PLAY_PYTHON = $(if $(filter undefined file,$(origin PYTHON)),$(or $(wildcard .ve
 PLAY = $(PLAY_PYTHON) -m server.play
 SUITE = $(PYTHON) .ci/suite.py
 
+MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help play stop restart status logs test test-all core check format lint types floors docs bench pins clean
 

@@ -26,8 +26,12 @@ MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "pose": 300}
 
 
 def literal(text: str) -> str:
-    """Text in a form that Evennia's markup leaves alone."""
-    return text.replace("|", "||")
+    """Text in a form that Evennia's markup leaves alone.
+
+    A doubled `|` is shown as one, but the marks of clickable links (`|lc`, `|lt`, `|lu`, `|le`) are
+    looked for after that, and would run a command with one click: an invisible blank parts them.
+    """
+    return text.replace("|l", "|\u200bl").replace("|", "||")
 
 
 def speech(text: str, kind: str, speaker: Any) -> str:

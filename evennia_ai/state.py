@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import dataclass, field
 from pickle import dumps
 from typing import Any
@@ -51,9 +52,9 @@ def read(script: Any, name: str) -> Any:
     """A setting of the assistant: as stored, else its default. Containers come as plain copies."""
     default = DEFAULTS[name]
     value = script.attributes.get(name, default=default)
-    if value is default or isinstance(value, (str, int, float, type(None))):
-        return default if value is None else value
-    return deserialize(value)
+    if value is None or value is default:
+        return copy(default)
+    return value if isinstance(value, (str, int, float)) else deserialize(value)
 
 
 def write(script: Any, **values: Any) -> None:

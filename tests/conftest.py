@@ -9,8 +9,8 @@ import pytest
 from hypothesis import settings
 
 # The lowest floors are tested in under a second, so that nobody hesitates to run them.
-settings.register_profile("quick", max_examples=20, deadline=None, database=None, derandomize=True)
-settings.register_profile("thorough", max_examples=2000, deadline=None, database=None)
+settings.register_profile("quick", max_examples=15, deadline=None, database=None, derandomize=True)
+settings.register_profile("thorough", max_examples=1500, deadline=None, database=None)
 settings.load_profile(os.environ.get("EVENNIA_AI_TEST_PROFILE", "quick"))
 
 
@@ -21,3 +21,10 @@ def database() -> Iterator[None]:
 
     with fresh_database():
         yield
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A module's tests share a worker, as they share the game or the server they talk to."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))

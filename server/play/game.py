@@ -103,7 +103,11 @@ def start(
 
 
 def stop(checkout: Checkout) -> bool:
-    """Stop portal and server, gently if they listen; return whether anything was running."""
+    """Stop portal and server, gently if they listen; return whether anything was running.
+
+    Raises:
+        PlayError: if they do not end, because they are another user's.
+    """
     before = running(checkout)
     _end_orphans(checkout)
     if set(before) == set(PARTS) and checkout.python.exists():
@@ -112,6 +116,9 @@ def stop(checkout: Checkout) -> bool:
             processes.wait_until(lambda: not running(checkout), STOP_TIMEOUT_SECONDS)
     remaining = [pid for pids in running(checkout).values() for pid in pids]
     processes.end(remaining, grace_seconds=10.0)
+    left = running(checkout)
+    if left:
+        raise PlayError(f"Process {max(left.values())[0]} of the game cannot be stopped from here.")
     _forget_stale_pidfiles(checkout)
     return bool(before)
 

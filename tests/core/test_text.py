@@ -41,7 +41,7 @@ MODEL_TEXT = st.lists(st.sampled_from(PIECES) | ANY_CHARACTER, max_size=12).map(
         pytest.param("Hello.", "he greets me</think>Hello.", id="thoughts that were begun before"),
         pytest.param("Hello.", "one</think>two</think>Hello.", id="thoughts in two steps"),
         pytest.param("", "<think>he greets me", id="thoughts cut off"),
-        pytest.param("Hello.", "<thi\u200bnk>hidden</think>Hello.", id="a tag with a hidden blank"),
+        pytest.param("Hello.", "Hello.<thi\u200bnk>hidden", id="a tag with a hidden blank"),
         pytest.param("Hello.", '<tool_call>{"name": "say"}</tool_call>Hello.', id="a call in tags"),
         pytest.param("Hello.", "Hello.<|im_end|>", id="a template's mark"),
         pytest.param("Hello.", "Hello.\n```json\n{}\n```", id="a fence"),

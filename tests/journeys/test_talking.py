@@ -50,7 +50,7 @@ def test_say_with_her_name_is_answered_aloud(enter: Enter) -> None:
     tom, mira = enter("Tom"), enter("Mira")
     tom.send("say @ada books about ships?")
     for player in (tom, mira):
-        player.expect(say_of("@ada books about ships?"))
+        player.expect(say_of("books about ships?"))
 
 
 def test_a_whisper_stays_between_two(enter: Enter) -> None:
@@ -100,7 +100,7 @@ def test_a_newcomer_is_told_how_to_talk_to_ada(enter: Enter) -> None:
     newcomer = enter("Wren")
     newcomer.expect(r"\(You can talk to Ada: whisper ada = hello, or say @ada hello\.\)")
     newcomer.ask("whisper ada = hello", whisper_of("hello"))
-    newcomer.ask("say @ada hello", say_of("@ada hello"))
+    newcomer.ask("say @ada hello", say_of("hello"))
     newcomer.ask("help talking", r"(?s)whisper.*@ada")
 
 

@@ -126,6 +126,17 @@ def test_lost_probe_is_given_up(breaker: CircuitBreaker, clock: ManualClock) -> 
     assert breaker.acquire() is not None
 
 
+def test_lost_probe_does_not_free_the_next(breaker: CircuitBreaker, clock: ManualClock) -> None:
+    """A probe that was given up and comes back late leaves the next one its place."""
+    trip(breaker)
+    clock.now += 10
+    lost = breaker.acquire()
+    clock.now += 10
+    breaker.acquire()
+    lost.release()
+    assert not breaker.is_available
+
+
 @pytest.mark.parametrize(
     "settle",
     [

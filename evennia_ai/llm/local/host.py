@@ -45,8 +45,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--context-tokens", type=int, default=4096)
     parser.add_argument("--slots", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=min(os.cpu_count() or 1, 4))
+    parser.add_argument("--prefix-cache-mib", type=int, default=256)
+    cores = _usable_cores()
+    # Writing leaves a core free: when it takes both of two cores and the machine is busy otherwise,
+    # a warm answer takes 22 s in place of 3; on an idle machine a free core costs half a second.
+    parser.add_argument("--threads", type=int, default=max(1, min(cores - 1, 4)))
+    parser.add_argument("--prompt-threads", type=int, default=min(cores, 4))
     return parser
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _claim_stdout() -> int:
@@ -68,8 +79,14 @@ def _serve(options: argparse.Namespace) -> Any:
     params.hostname = "127.0.0.1"
     params.port = options.port
     params.n_ctx = options.context_tokens
+    # One slot and a store of prefixes: two assistants in turn both stay warm (1.1 s an answer, 6 s
+    # without the store), as two slots of 4096 would keep them, but for any number of assistants.
     params.n_parallel = options.slots
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options.threads
+    params.cache_ram_mib = options.prefix_cache_mib
+    params.cpuparams.n_threads = options.threads
+    params.cpuparams_batch.n_threads = options.prompt_threads
+    # Waiting threads sleep; spinning would take time from the game.
+    params.cpuparams.poll = params.cpuparams_batch.poll = 0
     params.use_jinja = True
     params.webui = False
     params.endpoint_slots = False

@@ -1,0 +1,116 @@
+"""What it costs: nothing while nothing happens, and a pinned number of statements for an answer."""
+
+from __future__ import annotations
+
+from evennia_ai import operations, state
+from tests.shell.support import ShellTest, pump, whispers
+
+# One more is a decision, one less is a reason to lower the number.
+FIRST_REPLY_STATEMENTS = 46
+REPLY_STATEMENTS = 12
+OWN_STATEMENTS = 3
+
+
+class TestIdle(ShellTest):
+    """Nobody speaks."""
+
+    def test_an_idle_beat_costs_nothing(self) -> None:
+        """No statement and no model call, however often the timer fires."""
+        self.ada_script.at_repeat()
+        with self.assertNumQueries(0):
+            for _ in range(20):
+                self.ada_script.at_repeat()
+        pump()
+        assert [] == self.model.bodies
+
+    def test_plain_speech_costs_nothing(self) -> None:
+        """A room full of talk makes no statement in her ears."""
+        heard = ("Tom says, \"hello\"", {"type": "say"})
+        self.ada.at_msg_receive(text=heard, from_obj=self.tom)
+        with self.assertNumQueries(0):
+            for _ in range(20):
+                self.ada.at_msg_receive(text=heard, from_obj=self.tom)
+
+    def test_a_stopped_assistant_costs_nothing(self) -> None:
+        """Not even with somebody's question in the inbox."""
+        self.type(self.tom, "whisper Ada = hello")
+        operations.stop(self.ada_script, "test")
+        with self.assertNumQueries(0):
+            self.ada_script.at_repeat()
+
+
+class TestCreation(ShellTest):
+    """A new assistant."""
+
+    def test_only_what_was_given_is_stored(self) -> None:
+        """Defaults are read and not written."""
+        script, _ = self.make("Edda", persona="Copies charts.")
+        stored = {attribute.key for attribute in script.attributes.all()}
+        assert {"assistant_key", "persona"} == stored
+
+    def test_reading_a_default_stores_nothing(self) -> None:
+        """Looking at an assistant leaves it as it was."""
+        script, _ = self.make("Edda")
+        for name in state.DEFAULTS:
+            state.read(script, name)
+        operations.status(script)
+        script.at_repeat()
+        assert ["assistant_key"] == [attribute.key for attribute in script.attributes.all()]
+
+    def test_a_default_cannot_be_changed_by_accident(self) -> None:
+        """What an assistant does with its inbox is never seen in another's."""
+        self.type(self.tom, "whisper Ada = hello")
+        script, _ = self.make("Edda")
+        assert [] == state.read(script, "pending_events")
+        assert [] == state.DEFAULTS["pending_events"]
+
+
+class TestReply(ShellTest):
+    """A whisper and its answer."""
+
+    def test_the_statements_of_a_reply_are_few(self) -> None:
+        """Storing the question, noting the answer, settling: three, as measured without the command."""
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        heard = ('Tom whispers: "|nhello|n"', {"type": "whisper"})
+        self.model.answers.append(whispers("Hello."))
+        with self.statements() as ours:
+            self.ada.at_msg_receive(text=heard, from_obj=self.tom)
+            pump()
+        made = [query["sql"] for query in ours]
+        assert OWN_STATEMENTS == len(made), "\n".join(made)
+
+    def test_a_long_conversation_costs_no_more(self) -> None:
+        """The number does not grow with the history."""
+        counts = []
+        for _ in range(12):
+            self.model.answers.append(whispers("Hello."))
+            with self.statements() as taken:
+                self.type(self.tom, "whisper Ada = hello")
+            counts.append(len(taken))
+        assert 1 == len(set(counts[2:])), counts
+
+
+class TestStore(ShellTest):
+    """Our own way to write an attribute."""
+
+    def test_what_is_written_is_what_evennia_reads(self) -> None:
+        """Every kind of value comes back the same, from memory and from the database."""
+        from evennia.typeclasses.attributes import Attribute
+
+        values = (["a", {"b": (1, 2)}], {"é": None}, "text", 0, 1.5, True, None, [])
+        for value in values:
+            with self.subTest(value=value):
+                state.write(self.ada_script, usage={"old": 1})
+                state.write(self.ada_script, usage=value)
+                assert (state.DEFAULTS["usage"] if value is None else value) == state.read(
+                    self.ada_script, "usage"
+                )
+                row = self.ada_script.db_attributes.filter(db_key="usage").values_list("pk", "db_value")
+                pk, stored = row[0]
+                assert Attribute.objects.get(pk=pk) is not None
+                assert value == stored
+
+    def test_an_unknown_name_is_refused(self) -> None:
+        """A misspelt setting is not stored for ever."""
+        with self.assertRaisesMessage(KeyError, "an assistant keeps no 'pendng_events'"):
+            state.write(self.ada_script, pendng_events=[])

@@ -1,0 +1,178 @@
+"""The emergency stop, as seed and specification have it, and what it does to an answer under way."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from evennia_ai import operations, state
+from evennia_ai.emergency import clear_emergency_stop, trigger_emergency_stop
+from tests.llm.doubles import StubbornTransport
+from tests.shell.support import ShellTest, pump, services, whispers
+
+
+class TestToTheLetter(ShellTest):
+    """The two functions, on anything that looks like a script."""
+
+    def _bare(self) -> SimpleNamespace:
+        values = {"emergency_stop": False, "consecutive_errors": 5, "is_ticking": True}
+        return SimpleNamespace(db=SimpleNamespace(**values))
+
+    def test_a_bare_object_is_stopped(self) -> None:
+        """Nothing but `db` is needed."""
+        bare = self._bare()
+        trigger_emergency_stop(bare, "test")
+        assert bare.db.emergency_stop is True
+
+    def test_a_bare_object_is_cleared(self) -> None:
+        """Flag, counter and the stuck marker are put back, and a sentence says so."""
+        bare = self._bare()
+        bare.db.emergency_stop = True
+        success, message = clear_emergency_stop(bare)
+        assert success is True
+        assert message.startswith("Emergency stop cleared")
+        assert (False, 0, False) == (
+            bare.db.emergency_stop,
+            bare.db.consecutive_errors,
+            bare.db.is_ticking,
+        )
+
+    def test_what_is_not_stopped_cannot_be_cleared(self) -> None:
+        """Nothing is changed then, in the words of the seed."""
+        bare = self._bare()
+        assert (False, "Emergency stop is not active") == clear_emergency_stop(bare)
+        assert 5 == bare.db.consecutive_errors
+
+    def test_the_character_is_told(self) -> None:
+        """Whoever watches through her eyes reads the reason."""
+        told: list[str] = []
+        bare = self._bare()
+        bare.obj = SimpleNamespace(key="Ada", msg=told.append)
+        trigger_emergency_stop(bare, "too many errors")
+        assert ["Emergency stop: too many errors"] == told
+
+    def test_the_scripts_own_methods_do_the_same(self) -> None:
+        """Seed code that calls the script works."""
+        self.ada_script.trigger_emergency_stop("test")
+        assert self.ada_script.db.emergency_stop is True
+        success, _ = self.ada_script.clear_emergency_stop()
+        assert success
+        assert self.ada_script.db.emergency_stop is False
+
+    def test_it_is_asked_first(self) -> None:
+        """A stopped assistant does nothing at its beat, even when all else is set for it."""
+        self.ask("whisper Ada = hello")
+        self.ada_script.trigger_emergency_stop("test")
+        self.ada_script.at_repeat()
+        pump()
+        assert 1 == len(self.model.bodies)
+
+    def test_staff_are_told_what_clears_it(self) -> None:
+        """The line names the command."""
+        self.ada_script.trigger_emergency_stop("test")
+        (told,) = self.sent_to_staff()
+        assert told.endswith("Ada is stopped: test. Until: assistant emergency clear Ada")
+
+    def test_it_lasts_over_a_restart(self) -> None:
+        """What lives in memory is made anew, and the stop is still there."""
+        self.ada_script.trigger_emergency_stop("test")
+        self.ada_script.ndb.work = None
+        self.ada_script.at_start()
+        self.type(self.tom, "whisper Ada = hello")
+        assert [] == self.model.bodies
+        assert ["Ada does not seem to hear you."] == self.tom.heard_from(self.ada)
+
+
+class TestFence(ShellTest):
+    """The model is answering when something voids the turn."""
+
+    def setUp(self) -> None:
+        """A model whose answers cannot be called back."""
+        super().setUp()
+        self.model = StubbornTransport()
+        services.pool().set_transport(services.endpoint(), self.model)
+
+    def _ends(self) -> dict[str, object]:
+        return {
+            "emergency stop": lambda: operations.stop(self.ada_script, "test"),
+            "silenced": lambda: operations.set_enabled(self.ada_script, False),
+            "history reset": lambda: operations.reset_history(self.ada_script),
+            "paused": lambda: self.ada_script.pause(),
+            "shutdown": lambda: self.ada_script.at_server_shutdown(),
+        }
+
+    def test_a_late_answer_lands_nowhere(self) -> None:
+        """Whatever ended the turn: nothing is said, kept or counted of the answer that still comes."""
+        for name, end in self._ends().items():
+            with self.subTest(name):
+                self._set_up_again()
+                self.type(self.tom, "whisper Ada = hello")
+                end()
+                self.model.answer(whispers("Too late."))
+                assert [] == self.tom.heard_from(self.ada)
+                assert [] == state.read(self.ada_script, "conversation_history")
+                assert not state.read(self.ada_script, "usage")
+                assert not state.read(self.ada_script, "current_tool_call")
+                assert 1 == len(self.waiting())
+
+    def _set_up_again(self) -> None:
+        self.ada_script.delete()
+        self.ada.delete()
+        self.ada_script, self.ada = self.make("Ada")
+        self.model.waiting.clear()
+        pump()
+        self.forget()
+
+    def test_the_question_is_answered_after_the_clearing(self) -> None:
+        """It stayed in the inbox, and is asked again once."""
+        self.type(self.tom, "whisper Ada = hello")
+        operations.stop(self.ada_script, "test")
+        operations.clear(self.ada_script)
+        pump()
+        self.model.waiting[0].callback(whispers("Too late."))
+        self.model.waiting[1].callback(whispers("In time."))
+        pump()
+        assert ['Ada whispers: "In time."'] == self.tom.heard_from(self.ada)
+        assert [] == self.waiting()
+
+    def test_a_reset_asks_again_without_what_was_said(self) -> None:
+        """The waiting question is asked with an empty conversation before it."""
+        state.write(self.ada_script, conversation_history=[])
+        self.ada_script.ndb.work.history = [{"role": "user", "content": "old"}]
+        self.type(self.tom, "whisper Ada = hello")
+        operations.reset_history(self.ada_script)
+        pump()
+        assert [3, 2] == [len(body["messages"]) for body in self.model.bodies]
+
+    def test_she_is_not_left_ticking(self) -> None:
+        """After each end the next question finds her ready."""
+        self.type(self.tom, "whisper Ada = hello")
+        operations.stop(self.ada_script, "test")
+        assert not self.ada_script.ndb.work.is_ticking
+        operations.clear(self.ada_script)
+        pump()
+        assert 2 == len(self.model.waiting)
+
+
+class TestDropped(ShellTest):
+    """The same with a model that can be called back."""
+
+    def test_a_stop_drops_the_call_in_flight(self) -> None:
+        """The request is cancelled, so that no money is spent on it."""
+        self.type(self.tom, "whisper Ada = hello")
+        operations.stop(self.ada_script, "test")
+        assert (1, []) == (self.model.cancelled, self.model.waiting)
+
+    def test_deleting_her_drops_it_too(self) -> None:
+        """Nothing of her is left behind, and nobody trips over her."""
+        self.type(self.tom, "whisper Ada = hello")
+        self.ada.delete()
+        pump()
+        assert 1 == self.model.cancelled
+        assert [] == operations.list_assistants()
+
+    def test_deleting_her_before_her_beat_does_no_harm(self) -> None:
+        """A beat that was under way finds nobody."""
+        self.tom.execute_cmd("whisper Ada = hello")
+        self.ada.delete()
+        pump()
+        assert [] == self.model.bodies

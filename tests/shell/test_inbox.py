@@ -1,0 +1,135 @@
+"""What waits for an answer survives, is bounded, and is answered once."""
+
+from __future__ import annotations
+
+from evennia.scripts.models import ScriptDB
+
+from evennia_ai import outbound, state
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.toolspec import ToolCall
+from tests.llm.doubles import completion
+from tests.shell.support import ShellTest, pump, whispers
+
+SORRY = outbound.FAILURE_LINE.replace("{name}", "Ada")
+
+
+def _restart(script: object) -> None:
+    """What the process would do with a script when it begins: memory is empty, the database is not."""
+    script.ndb.work = None  # type: ignore[attr-defined]
+    script.at_start()  # type: ignore[attr-defined]
+
+
+class TestDurable(ShellTest):
+    """A question is stored before it is answered."""
+
+    def test_it_is_stored_when_hearing_returns(self) -> None:
+        """A process killed a moment later has it."""
+        self.tom.execute_cmd("whisper Ada = hello")
+        row = ScriptDB.objects.get(pk=self.ada_script.pk).db_attributes.get(db_key="pending_events")
+        (stored,) = row.value
+        assert ("hello", "Tom", "whisper") == (
+            stored["body"],
+            stored["sender_name"],
+            stored["source"],
+        )
+
+    def test_a_restart_takes_it_again(self) -> None:
+        """The call in flight died with the process; the question is asked anew and answered once."""
+        self.type(self.tom, "whisper Ada = hello")
+        _restart(self.ada_script)
+        self.model.answers.append(whispers("Hello again."))
+        pump()
+        assert ['Ada whispers: "Hello again."'] == self.tom.heard_from(self.ada)
+        assert [] == self.waiting()
+
+    def test_an_effect_that_was_noted_is_not_repeated(self) -> None:
+        """Killed between the noting and the settling, nobody hears it a second time."""
+        self.type(self.tom, "whisper Ada = hello")
+        turn = state.load_turn(self.ada_script)
+        call = ToolCall("c1", "whisper", {"target": "Tom", "message": "Hello."})
+        state.note_effect(self.ada_script, turn, call)
+        _restart(self.ada_script)
+        pump()
+        assert 1 == len(self.model.bodies)
+        assert ([], None) == (self.waiting(), state.read(self.ada_script, "current_tool_call"))
+
+    def test_what_waited_behind_it_is_answered(self) -> None:
+        """Only the question whose answer was cut off is given up."""
+        self.type(self.tom, "whisper Ada = one")
+        self.type(self.mira, "whisper Ada = two")
+        turn = state.load_turn(self.ada_script)
+        state.note_effect(self.ada_script, turn, ToolCall("c1", "say", {"message": "One."}))
+        _restart(self.ada_script)
+        self.model.answers.append(whispers("Two.", "Mira"))
+        pump()
+        assert ['Ada whispers: "Two."'] == self.mira.heard_from(self.ada)
+
+    def test_a_failed_effect_does_not_cost_the_answer(self) -> None:
+        """A whisper to nobody was noted, and did not happen: after a restart the question is asked."""
+        self.ask("whisper Ada = hello", whispers("Hello.", "Nobody"))
+        assert 2 == len(self.model.bodies)
+        _restart(self.ada_script)
+        self.model.answers.append(whispers("Hello."))
+        pump()
+        assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
+
+    def test_a_conversation_survives(self) -> None:
+        """After a restart she still knows what was said."""
+        self.ask("whisper Ada = one", whispers("One."))
+        _restart(self.ada_script)
+        self.ask("whisper Ada = two", whispers("Two."))
+        assert 5 == len(self.model.bodies[-1]["messages"])
+        assert 2 == state.read(self.ada_script, "usage")["calls"]
+
+    def test_a_conversation_is_bounded(self) -> None:
+        """At most `max_history` messages are kept, never a call without its result."""
+        state.write(self.ada_script, max_history=7)
+        for number in range(5):
+            self.ask(f"whisper Ada = {number}", whispers("Yes."))
+        roles = [m["role"] for m in state.read(self.ada_script, "conversation_history")]
+        assert ["user", "assistant", "tool"] * 2 == roles
+
+    def test_usage_is_counted(self) -> None:
+        """Calls and tokens add up over turns."""
+        usage = {"prompt_tokens": 10, "completion_tokens": 3}
+        answer = completion(None, ("whisper", {"target": "Tom", "message": "Hm."}), usage=usage)
+        for _ in range(2):
+            self.ask("whisper Ada = hello", answer)
+        expected = {"calls": 2, "prompt_tokens": 20, "completion_tokens": 6}
+        assert expected == state.read(self.ada_script, "usage")
+
+
+class TestFull(ShellTest):
+    """More people ask than may wait."""
+
+    def setUp(self) -> None:
+        """Two may wait."""
+        super().setUp()
+        state.write(self.ada_script, max_pending_events=2)
+
+    def test_who_must_leave_is_told(self) -> None:
+        """The oldest that nobody is answering yet makes room, and its sender reads so, once."""
+        self.type(self.tom, "whisper Ada = one")
+        self.type(self.mira, "whisper Ada = two")
+        self.type(self.tom, "whisper Ada = three")
+        assert [SORRY] == self.mira.heard_from(self.ada)
+        assert ["one", "three"] == [event.body for event in self.waiting()]
+
+    def test_the_question_under_way_stays(self) -> None:
+        """Who is being answered is not told to try again, and gets the answer."""
+        for words in ("one", "two", "three", "four"):
+            self.type(self.tom, f"whisper Ada = {words}")
+        self.model.answers.append(whispers("Four."))
+        self.model.answer(whispers("One."))
+        pump()
+        expected = [SORRY, SORRY, 'Ada whispers: "One."', 'Ada whispers: "Four."']
+        assert expected == self.tom.heard_from(self.ada)
+
+    def test_an_ambient_event_goes_first(self) -> None:
+        """What nobody waits for makes room before what somebody does."""
+        self.type(self.tom, "whisper Ada = one")
+        ambient = Event("a1", "ambient", "emit", "", "", "thunder", 0.2, 0, 0, 0.0)
+        self.ada_script.enqueue(ambient)
+        self.type(self.mira, "whisper Ada = two")
+        assert ["one", "two"] == [event.body for event in self.waiting()]
+        assert [] == self.mira.heard_from(self.ada)

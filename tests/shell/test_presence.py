@@ -1,0 +1,149 @@
+"""Who is there and who is not: assistants that may not act, and senders that are gone."""
+
+from __future__ import annotations
+
+from evennia.utils.create import create_object
+
+from evennia_ai import operations, outbound, state
+from tests.llm.doubles import completion
+from tests.shell.people import AttentivePerson
+from tests.shell.support import NOT_A_COMPLETION, ShellTest, pump, says, whispers
+
+DEAF = "Ada does not seem to hear you."
+SORRY = outbound.FAILURE_LINE.replace("{name}", "Ada")
+
+
+class TestSilent(ShellTest):
+    """Ada is kept from answering."""
+
+    def test_whoever_whispers_is_told(self) -> None:
+        """Silenced or stopped, she is seen not to hear; nothing is stored and nobody is asked."""
+        for silence in (
+            lambda: operations.set_enabled(self.ada_script, False),
+            lambda: operations.stop(self.ada_script, "test"),
+        ):
+            silence()
+            self.forget()
+            self.type(self.tom, "whisper Ada = hello")
+            self.type(self.mira, "say @ada hello")
+            assert [DEAF] == self.tom.heard_from(self.ada)
+            assert [DEAF] == self.mira.heard_from(self.ada)
+            assert ([], []) == (self.waiting(), self.model.bodies)
+
+    def test_plain_speech_is_not_answered_with_it(self) -> None:
+        """Only who meant her is told."""
+        operations.set_enabled(self.ada_script, False)
+        self.type(self.tom, "say what a quiet evening")
+        assert [] == self.tom.heard_from(self.ada)
+
+    def test_a_sender_in_a_list_is_told_too(self) -> None:
+        """Evennia may name several senders; the first is meant."""
+        operations.set_enabled(self.ada_script, False)
+        heard = ('Tom whispers: "hello"', {"type": "whisper"})
+        self.ada.at_msg_receive(text=heard, from_obj=[self.tom])
+        assert [DEAF] == self.tom.heard_from(self.ada)
+
+    def test_two_silent_assistants_do_not_echo_each_other(self) -> None:
+        """The line is no speech."""
+        brass_script, brass = self.make("Brass")
+        for script in (self.ada_script, brass_script):
+            operations.set_enabled(script, False)
+        outbound.whisper(self.ada, brass, "hello", hops=1)
+        pump()
+        assert [] == self.model.bodies
+
+    def test_interaction_can_be_switched_off_altogether(self) -> None:
+        """Rule 0: she hears nobody, and tells nobody."""
+        state.write(self.ada_script, interaction_enabled=False)
+        self.type(self.tom, "whisper Ada = hello")
+        assert ([], []) == (self.tom.heard_from(self.ada), self.waiting())
+
+    def test_what_waited_is_answered_when_she_may_again(self) -> None:
+        """Questions from before the silence are not lost."""
+        self.type(self.tom, "whisper Ada = hello")
+        operations.set_enabled(self.ada_script, False)
+        self.model.answers.append(whispers("Hello."))
+        operations.set_enabled(self.ada_script, True)
+        pump()
+        assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
+
+
+class TestGone(ShellTest):
+    """Somebody asked and is not there for the answer."""
+
+    def test_a_sender_who_left_the_room_is_not_whispered_to(self) -> None:
+        """The model is told that Tom is not here, and may say it aloud instead."""
+        self.type(self.tom, "whisper Ada = hello")
+        self.tom.location = self.room2
+        self.model.answers.append(says("He is gone."))
+        self.model.answer(whispers("Hello."))
+        pump()
+        assert "Tom is not here" in self.model.bodies[1]["messages"][-1]["content"]
+        assert ['Ada says, "He is gone."'] == self.mira.heard_from(self.ada)
+
+    def test_a_deleted_sender_is_not_said_to_be_told(self) -> None:
+        """Staff read the truth, and the next question is answered."""
+        self.type(self.mira, "whisper Ada = hello")
+        self.mira.delete()
+        self.model.answer(NOT_A_COMPLETION)
+        pump()
+        assert self.sent_to_staff()[-1].endswith("Mira could not be told.")
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
+
+    def test_an_assistant_without_a_place_cannot_be_heard(self) -> None:
+        """She fails politely, and who asked is told."""
+        self.type(self.tom, "whisper Ada = hello")
+        self.ada.location = None
+        self.clock.advance(2)
+        self.model.answers.extend([whispers("Hello.")] * 4)
+        self.model.answer(says("Hello."))
+        pump()
+        assert [SORRY] == self.tom.heard_from(self.ada)
+        assert "you are nowhere" in self.model.bodies[1]["messages"][-1]["content"]
+
+    def test_a_namesake_is_not_guessed_at(self) -> None:
+        """Two of one name: the model is told, and nobody gets what was meant for the other."""
+        other = create_object("tests.shell.people.Person", key="Tom", location=self.room1)
+        self.ask("whisper #%s = hello" % self.ada.id, whispers("Hello."), completion(None, ("noop", {})))
+        assert "there are several named Tom" in self.model.bodies[1]["messages"][-1]["content"]
+        assert [] == other.heard_from(self.ada)
+
+
+class TestBody(ShellTest):
+    """Who is in her body, and which body."""
+
+    def test_she_does_not_act_as_a_superuser(self) -> None:
+        """With a superuser in her body every tool is refused."""
+        self.type(self.tom, "whisper Ada = hello")
+        self.account2.is_superuser = True
+        self.ada.account = self.account2
+        self.model.answers.append(completion(None, ("noop", {})))
+        self.model.answer(whispers("Hello."))
+        pump()
+        told = self.model.bodies[1]["messages"][-1]["content"]
+        assert "an assistant does not act while a superuser is in its body" in told
+        assert [] == self.tom.heard_from(self.ada)
+
+    def test_any_body_may_have_her_ears(self) -> None:
+        """A typeclass of the game becomes an assistant with one mixin."""
+        script, body = self.make("Edda", typeclass=AttentivePerson)
+        self.ask("whisper Edda = hello", whispers("Hello."))
+        assert ['Edda whispers: "Hello."'] == self.tom.heard_from(body)
+        assert any("Tom whispers" in line for line in body.seen)
+
+    def test_players_cannot_take_her_or_wear_her(self) -> None:
+        """She is not picked up, and not puppeted but by staff."""
+        assert not self.ada.access(self.mira, "get")
+        assert not self.ada.access(self.account2, "puppet")
+        assert self.ada.access(self.account, "puppet")
+
+    def test_odd_messages_do_no_harm(self) -> None:
+        """Whatever the game sends her is passed on, and starts nothing."""
+        odd = (None, "", "bare", 7, [], ("one",), ("one", None), (None, {"type": "whisper"}),
+               ("x", {"type": ["whisper"]}), ("x", {"type": "say"}), ('Tom whispers: ""', {"type": "whisper"}))
+        for text in odd:
+            with self.subTest(text=text):
+                assert self.ada.at_msg_receive(text=text, from_obj=self.tom)
+                assert self.ada.at_msg_receive(text=text, from_obj=None)
+        assert ([], []) == (self.waiting(), self.model.bodies)
