@@ -85,7 +85,6 @@ def test_a_json_request_without_tools_asks_for_no_schema() -> None:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (b"[" * 100_000, f"the answer is not JSON but begins with '{'[' * 59}…'"),
         (b"<!doctype html><h1>502</h1>", "the answer is not JSON but begins with '<!doctype html><h1>502</h1>'"),
         (b"", "the answer is not JSON but begins with ''"),
         (b"\xff\xfe\x00", "the answer is not JSON but begins with"),
