@@ -142,11 +142,16 @@ class AssistantScript(DefaultScript):
         )
         return services.pool().client(self.endpoint(), generation)
 
-    def persona(self, tool_mode: str) -> Persona:
-        """Who it is, in the form the prompt needs."""
-        name = "system_prompt" if tool_mode == "json" else "system_prompt_native"
+    def persona(self, client: UnifiedLLMClient) -> Persona:
+        """Who it is, in the form that the client's model needs."""
         return Persona(
-            self.obj.key, state.read(self, "persona"), state.read(self, name), tool_mode
+            name=self.obj.key,
+            text=state.read(self, "persona"),
+            template=state.read(
+                self, "system_prompt_native" if client.supports_tools else "system_prompt"
+            ),
+            tool_mode=client.tool_mode,
+            hears_history=client.provider_name != "local",
         )
 
     def _snapshot(self) -> Snapshot:
@@ -194,7 +199,7 @@ class AssistantScript(DefaultScript):
     def _think(self, turn: Turn) -> Deferred[Stop]:
         """Start the loop and remember it, so that it can be dropped."""
         client = self.client()
-        persona = self.persona(client.tool_mode)
+        persona = self.persona(client)
         loop = execute_react_loop(self, turn, client, lambda t: compose(persona, t), self.clock)
         self.ndb.work.in_flight = loop
         return loop

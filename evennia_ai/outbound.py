@@ -18,7 +18,7 @@ from evennia_ai.inbound import marks
 
 FAILURE_LINE = (
     "{name} looks away for a moment. "
-    "\"Forgive me, my thoughts won't settle. Try me again in a minute.\""
+    '"Forgive me, my thoughts won\'t settle. Try me again in a minute."'
 )
 STOPPED_LINE = "{name} does not seem to hear you."
 THINKING_LINES = ("{name} thinks for a moment.", "{name} is still thinking.")
@@ -79,7 +79,9 @@ def whisper(character: Any, target: Any, text: str, *, hops: int) -> str:
     if not allowed:
         raise ToolError("you cannot whisper here")
     name = character.get_display_name(target)
-    target.msg(text=(f'{name} whispers: "|n{allowed}|n"', marks("whisper", hops)), from_obj=character)
+    target.msg(
+        text=(f'{name} whispers: "|n{allowed}|n"', marks("whisper", hops)), from_obj=character
+    )
     return str(allowed)
 
 

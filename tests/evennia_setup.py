@@ -1,11 +1,12 @@
 """Django and Evennia on an empty database in memory. Importing this sets them up.
 
-Only tests that use Evennia's own test classes may import it, from their folder's conftest: the lowest
-floors are tested where neither is loaded.
+Only tests that use Evennia's own test classes may import it, from their folder's conftest: the
+lowest floors are tested where neither is loaded.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +34,8 @@ def fresh_database() -> Iterator[None]:
     runner: DiscoverRunner = get_runner(settings)(verbosity=0, interactive=False)
     runner.setup_test_environment()
     databases = runner.setup_databases()
+    # Evennia's test classes collect garbage twice a test; all that is loaded by now is none.
+    gc.freeze()
     yield
     runner.teardown_databases(databases)
     runner.teardown_test_environment()

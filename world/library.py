@@ -228,16 +228,20 @@ RESIDENTS = (
             "brief: one or two short sentences. What you do not know, you say you do not know."
         ),
         facts=(
-            "You stand in the Reading Room: north is the North Gallery, down is Under the Stairs, "
-            "east is the Workshop.",
-            "Books about storms are in the North Gallery, third case. The stair beside it is "
-            "loose.",
-            "Books about ships are Under the Stairs, beside the atlases.",
-            "The Lamp Room is at the top, up the loose stair from the North Gallery. The tides are "
-            "chalked on a board there.",
-            "Brass, the tinker, is in the Workshop and mends things. Brass is an AI too.",
-            "The Atlas of Lights has been missing since spring. You would dearly like it back.",
-            "Books are read here and never taken home. The library never closes.",
+            "This place is the Lantern Library, an old lighthouse full of books above the harbour "
+            "of Greyport.",
+            "The North Gallery is north of here. Books about storms, rain and weather are there, in "
+            "the third case.",
+            "The stair in the North Gallery is loose and not safe: hold the rail.",
+            "Under the Stairs is down from here. Books about ships, and the atlases, are there.",
+            "The Workshop is east of here. Brass the tinker is there and mends lamps, clocks and "
+            "locks. Brass is an AI too.",
+            "The Lamp Room is at the top, up the loose stair. The tides are chalked on a board "
+            "there.",
+            "One book is missing since spring: the Atlas of Lights. You would dearly like it back.",
+            "Nobody may borrow a book: books are read here and never taken home.",
+            "The library never closes. It is open day and night.",
+            "You have no keys and know no passwords.",
         ),
         thinking=(
             "Ada runs a finger down the card index.",

@@ -126,7 +126,10 @@ class _Check:
             return True, f"work ({self._client.tool_mode})"
         if call is not None:
             return False, f"{call.problem or f'it called {call.name}, not {PROBE.name}'}; {ADVICE}"
-        return False, f"it answered {one_line(reply.content, 60)!r} instead of a tool call; {ADVICE}"
+        return (
+            False,
+            f"it answered {one_line(reply.content, 60)!r} instead of a tool call; {ADVICE}",
+        )
 
     async def _context(self) -> tuple[bool, str]:
         text = "storm " * LONG_PROMPT_WORDS + "\nHow is the weather? One word."

@@ -143,7 +143,9 @@ def resolve(environ: Mapping[str, str], settings: object = None) -> Endpoint:
     from_environ = {key: environ.get(key, "").strip() for key in KEYS}
     from_settings = {key: str(getattr(settings, key, None) or "").strip() for key in KEYS}
     mixed = {key: from_environ[key] or from_settings[key] for key in KEYS}
-    found = _from_values(mixed, "the environment" if from_environ["EVENNIA_AI_MODEL"] else "settings")
+    found = _from_values(
+        mixed, "the environment" if from_environ["EVENNIA_AI_MODEL"] else "settings"
+    )
     if found is None:
         idle = next((key for key in KEYS[:2] if mixed[key]), "")
         notice = f"{idle} is set but EVENNIA_AI_MODEL is not, so it is not used" if idle else ""

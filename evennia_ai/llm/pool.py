@@ -110,9 +110,7 @@ class Pool:
     def _make(self, endpoint: Endpoint) -> Transport:
         if endpoint.is_local:
             return LocalTransport(self.config, self._reactor)
-        headers = provider_headers(
-            endpoint.provider, self.config.app_name, self.config.site_url
-        )
+        headers = provider_headers(endpoint.provider, self.config.app_name, self.config.site_url)
         return make_transport(
             endpoint.provider,
             endpoint.base_url,

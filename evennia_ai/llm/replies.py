@@ -39,12 +39,19 @@ def _bounded(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def json_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
     """The body for a model that is held to a JSON schema: one of the tools, with its arguments."""
-    body: dict[str, Any] = {"messages": as_fallback(messages), "temperature": 0.0, "max_tokens": 220}
+    body: dict[str, Any] = {
+        "messages": as_fallback(messages),
+        "temperature": 0.0,
+        "max_tokens": 220,
+    }
     if tools:
         choices = [
             {
                 "type": "object",
-                "properties": {"tool": {"const": tool.name}, "parameters": _bounded(tool.parameters)},
+                "properties": {
+                    "tool": {"const": tool.name},
+                    "parameters": _bounded(tool.parameters),
+                },
                 "required": ["tool", "parameters"],
                 "additionalProperties": False,
             }
@@ -122,7 +129,9 @@ def parse_reply(body: bytes, tool_mode: str) -> Reply:
     if not isinstance(message, dict):
         raise ModelReplyError("the answer's first choice holds no message")
     raw_calls = message.get("tool_calls")
-    calls = [_call(raw, i) for i, raw in enumerate(raw_calls if isinstance(raw_calls, list) else [])]
+    calls = [
+        _call(raw, i) for i, raw in enumerate(raw_calls if isinstance(raw_calls, list) else [])
+    ]
     content = _text(message.get("content"))
     if tool_mode == "json" and not calls:
         told = call_from_json(content, f"call_{_usage(whole.get('usage')).total_tokens}")

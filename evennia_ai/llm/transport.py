@@ -117,7 +117,9 @@ class OpenAITransport:
             raise
         except Exception as error:
             cause = self._shown(_root_cause(error), 160)
-            raise ModelReplyError(f"the answer of {self.base_url} cannot be read: {cause}") from None
+            raise ModelReplyError(
+                f"the answer of {self.base_url} cannot be read: {cause}"
+            ) from None
 
     def _status_error(self, error: openai.APIStatusError) -> ModelStatusError:
         text = self._shown(error.message, 300)

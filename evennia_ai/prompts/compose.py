@@ -36,12 +36,15 @@ class Persona:
         text: who the assistant is and what it knows.
         template: the game's own system prompt with {name} and {persona}, or "" for ours.
         tool_mode: "native" or "json".
+        hears_history: whether the model is shown the conversation so far. The demo brain is not: it
+            repeats what it said before, wrong answers most of all.
     """
 
     name: str
     text: str
     template: str = ""
     tool_mode: str = "native"
+    hears_history: bool = True
 
     @property
     def system_text(self) -> str:
@@ -55,4 +58,5 @@ def compose(persona: Persona, turn: Turn) -> list[Message]:
     """System message, examples for a model that needs them, history, and what this turn added."""
     head = [{"role": "system", "content": persona.system_text}]
     examples = EXAMPLES if persona.tool_mode == "json" else []
-    return [*head, *examples, *turn.history, *turn.said]
+    history = turn.history if persona.hears_history else []
+    return [*head, *examples, *history, *turn.said]

@@ -29,8 +29,11 @@ def find_here(character: Any, name: str) -> Any:
     wanted = name.strip().lstrip("@").casefold()
     if wanted in ("here", "room", "the room"):
         return room
-    near = [thing for thing in (*room.contents, *character.contents, room)
-            if thing.access(character, "view", default=True)]
+    near = [
+        thing
+        for thing in (*room.contents, *character.contents, room)
+        if thing.access(character, "view", default=True)
+    ]
     found = [thing for thing in near if thing.key.casefold() == wanted]
     found = found or [thing for thing in near if wanted in _names(thing)]
     if len(found) == 1:

@@ -18,7 +18,9 @@ from tests.fakes.handle import FakeModel
 def running_reactor() -> Iterator[SelectReactor]:
     """A reactor that runs in a thread until the tests end."""
     reactor = SelectReactor()
-    thread = threading.Thread(target=reactor.run, kwargs={"installSignalHandlers": False}, daemon=True)
+    thread = threading.Thread(
+        target=reactor.run, kwargs={"installSignalHandlers": False}, daemon=True
+    )
     thread.start()
     yield reactor
     reactor.callFromThread(reactor.stop)

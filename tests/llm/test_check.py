@@ -133,7 +133,7 @@ def _listing(*names: str) -> bytes:
 def test_an_endpoint_need_not_list_its_models(
     check: Check, models: bytes | None, expected: str
 ) -> None:
-    """Not every server has a list, or a right one, and a list that never comes is not waited for."""
+    """Not every server has a list; one that never comes is not waited for."""
     answers = {CHAT: reply(completion("hi").decode()), "/v1/models": models}
     with BareServer.running(answers) as server:
         assert Line("model", True, expected) == _line(check(server.base_url, "m"), "model")
@@ -144,7 +144,9 @@ def test_usage_that_is_not_reported_is_said(check: Check) -> None:
     with BareServer.running({CHAT: reply(completion("hi").decode())}) as server:
         report = check(server.base_url, "m")
     assert "answered in 0.0 s; it reports no token usage" == _line(report, "reachable").text
-    assert f"a prompt of {LONG_PROMPT_WORDS} words is read, in 0.0 s" == _line(report, "context").text
+    assert (
+        f"a prompt of {LONG_PROMPT_WORDS} words is read, in 0.0 s" == _line(report, "context").text
+    )
 
 
 @pytest.mark.parametrize(

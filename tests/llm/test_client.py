@@ -1,4 +1,4 @@
-"""The client around a transport: one deadline, one cap, retries, and a breaker that is told the truth."""
+"""The client around a transport: deadline, cap, retries, and a breaker that is told the truth."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_an_answer_is_a_reply_with_its_usage() -> None:
 
 
 def test_the_body_holds_what_was_set_and_nothing_else() -> None:
-    """Unset knobs are the provider's; `extra` of the settings wins over them, that of the call over all."""
+    """Unset knobs are the provider's; `extra` wins over them, that of the call over all."""
     generation = Generation(temperature=0.5, max_tokens=50, extra={"seed": 1, "max_tokens": 60})
     bench = Bench(FINE, generation=generation)
     bench.ask(seed=2)
@@ -334,7 +334,11 @@ def test_a_provider_without_an_address_is_refused(provider: str) -> None:
 @pytest.mark.parametrize(
     ("provider", "site", "expected"),
     [
-        ("openrouter", "https://mud.example", {"X-Title": "Game", "HTTP-Referer": "https://mud.example"}),
+        (
+            "openrouter",
+            "https://mud.example",
+            {"X-Title": "Game", "HTTP-Referer": "https://mud.example"},
+        ),
         ("openrouter", "", {"X-Title": "Game"}),
         ("openai", "https://mud.example", {}),
     ],

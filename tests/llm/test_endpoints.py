@@ -87,8 +87,8 @@ def test_what_is_set_decides(
         (
             _environ("m"),
             "EVENNIA_AI_MODEL is 'm' in the environment, but neither OPENAI_BASE_URL nor "
-            "OPENAI_API_KEY says where it answers; set one of them, or EVENNIA_AI_MODEL to 'local' or "
-            "'scripted'",
+            "OPENAI_API_KEY says where it answers; set one of them, or EVENNIA_AI_MODEL to "
+            "'local' or 'scripted'",
         ),
         (
             _environ("m", "localhost:1234"),

@@ -73,7 +73,7 @@ def test_work_handed_in_while_working_is_done_too() -> None:
 
 @pytest.mark.parametrize("slice_seconds", [0.0, 0.005])
 def test_four_threads_lose_nothing(running_reactor: SelectReactor, slice_seconds: float) -> None:
-    """Calls from four threads all run, each thread's in its own order, all in the reactor's thread."""
+    """All calls run, each thread's in its own order, all in the reactor's thread."""
     pacer = Pacer(running_reactor, slice_seconds)
     done: list[tuple[int, int]] = []
     places = set()

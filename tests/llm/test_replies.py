@@ -85,7 +85,10 @@ def test_a_json_request_without_tools_asks_for_no_schema() -> None:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (b"<!doctype html><h1>502</h1>", "the answer is not JSON but begins with '<!doctype html><h1>502</h1>'"),
+        (
+            b"<!doctype html><h1>502</h1>",
+            "the answer is not JSON but begins with '<!doctype html><h1>502</h1>'",
+        ),
         (b"", "the answer is not JSON but begins with ''"),
         (b"\xff\xfe\x00", "the answer is not JSON but begins with"),
         (b"[" * 100_000, "the answer is not JSON but begins with"),
@@ -134,10 +137,22 @@ def test_text_is_read_from_every_shape_of_content(content: Any, expected: str) -
         (_function({"message": "hi"}), ToolCall("c1", "say", {"message": "hi"})),
         (_function(""), ToolCall("c1", "say", {})),
         (_function(None), ToolCall("c1", "say", {})),
-        (_function('{"message": "h'), ToolCall("c1", "say", problem="the arguments of say are not valid JSON")),
-        (_function("[" * 100_000), ToolCall("c1", "say", problem="the arguments of say are not valid JSON")),
-        (_function('["hi"]'), ToolCall("c1", "say", problem="the arguments of say are not a JSON object")),
-        (_function("null"), ToolCall("c1", "say", problem="the arguments of say are not a JSON object")),
+        (
+            _function('{"message": "h'),
+            ToolCall("c1", "say", problem="the arguments of say are not valid JSON"),
+        ),
+        (
+            _function("[" * 100_000),
+            ToolCall("c1", "say", problem="the arguments of say are not valid JSON"),
+        ),
+        (
+            _function('["hi"]'),
+            ToolCall("c1", "say", problem="the arguments of say are not a JSON object"),
+        ),
+        (
+            _function("null"),
+            ToolCall("c1", "say", problem="the arguments of say are not a JSON object"),
+        ),
         (_function(7), ToolCall("c1", "say", problem="the arguments of say are not a JSON object")),
         (_function("{}", id=None), ToolCall("call_0", "say", {})),
         (_function("{}", id=""), ToolCall("call_0", "say", {})),
@@ -145,7 +160,7 @@ def test_text_is_read_from_every_shape_of_content(content: Any, expected: str) -
     ],
 )
 def test_a_call_is_read_or_says_what_is_wrong_with_it(raw: Any, expected: ToolCall) -> None:
-    """Arguments as text or as an object; a missing id is made up; the rest is a problem in words."""
+    """Arguments as text or object; a missing id is made up; the rest is a problem in words."""
     assert (expected,) == parse_reply(_calls(raw), "native").tool_calls
 
 

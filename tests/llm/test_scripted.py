@@ -52,8 +52,12 @@ def test_it_looks_before_it_answers_what_is_there(words: str) -> None:
 
 
 def test_a_tool_that_is_not_offered_is_not_called() -> None:
-    """Offered something else, it calls that, so that a check of tool calls can be tried without a model."""
-    parameters = {"type": "object", "properties": {"times": {"type": "integer"}}, "required": ["times"]}
+    """Offered something else, it calls that: a check of tool calls works without a model."""
+    parameters = {
+        "type": "object",
+        "properties": {"times": {"type": "integer"}},
+        "required": ["times"],
+    }
     call = _ask([user_message("Ring!")], tools=(ToolSpec("ring_bell", "Ring.", parameters),))
     assert ("ring_bell", {"times": 1}) == (call.name, call.arguments)
 

@@ -87,7 +87,9 @@ def test_headers_of_a_provider_are_sent(make: Make, post: Any) -> None:
 def test_nobody_listening_is_a_connection_error(make: Make, post: Any, model: FakeModel) -> None:
     """The error names the address, and may pass with time."""
     model.refuse_connections()
-    with pytest.raises(ModelConnectionError, match=f"no connection to {model.base_url}: ") as caught:
+    with pytest.raises(
+        ModelConnectionError, match=f"no connection to {model.base_url}: "
+    ) as caught:
         post(make())
     assert caught.value.retryable
 
@@ -125,7 +127,7 @@ def test_an_answer_under_a_wrong_type_is_read_all_the_same(
 def test_an_error_status_is_an_error_with_its_status(
     make: Make, post: Any, model: FakeModel, status: int, retryable: bool
 ) -> None:
-    """The status, the address and the server's own words are in it; only some may pass with time."""
+    """Status, address and the server's own words are in it; only some may pass with time."""
     model.queue({"kind": "status", "status": status})
     with pytest.raises(ModelStatusError, match=f"scripted error {status}") as caught:
         post(make())
@@ -139,8 +141,15 @@ def test_an_error_status_is_an_error_with_its_status(
 
 @pytest.mark.parametrize(
     ("header", "expected"),
-    [("7", 7.0), ("0.5", 0.5), ("nan", None), ("inf", None), ("-1", None), ("soon", None),
-     ("Wed, 21 Oct 2026 07:28:00 GMT", None)],
+    [
+        ("7", 7.0),
+        ("0.5", 0.5),
+        ("nan", None),
+        ("inf", None),
+        ("-1", None),
+        ("soon", None),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", None),
+    ],
 )
 def test_retry_after_is_read_as_seconds(
     make: Make, post: Any, header: str, expected: float | None
@@ -184,7 +193,9 @@ def test_a_huge_announced_answer_is_refused(make: Make, post: Any, model: FakeMo
 def test_an_answer_without_an_end_is_cut(make: Make, post: Any) -> None:
     """An answer that announces no length is read only so far, and its socket is closed."""
     with BareServer.running({PATH: CHUNK}) as server:
-        with pytest.raises(ModelReplyError, match=f"{LARGEST_REPLY_BYTES} is the most that is read"):
+        with pytest.raises(
+            ModelReplyError, match=f"{LARGEST_REPLY_BYTES} is the most that is read"
+        ):
             post(make(server.base_url))
         assert server.ended.wait(10)
     assert 1600 > server.sent

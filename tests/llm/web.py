@@ -19,7 +19,11 @@ def read_request(connection: socket.socket) -> bytes:
             return received
         received += part
     head, _, body = received.partition(b"\r\n\r\n")
-    lengths = [line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")]
+    lengths = [
+        line.split(b":")[1]
+        for line in head.split(b"\r\n")
+        if line.lower().startswith(b"content-length")
+    ]
     while lengths and len(body) < int(lengths[0]):
         body += connection.recv(65536)
     return head

@@ -17,6 +17,7 @@ def tide(character: Any, harbour: str) -> str:
     """When the tide turns in a harbour.
 
     Args:
+        character: who acts.
         harbour: name of a harbour.
     """
     if harbour != "Greyport":

@@ -1,4 +1,4 @@
-"""What tests of the shell share: a room with Tom, Mira and Ada, and a model that a test speaks for."""
+"""What tests of the shell share: a room with three in it, and a model a test speaks for."""
 
 from __future__ import annotations
 

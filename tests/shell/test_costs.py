@@ -24,7 +24,7 @@ class TestIdle(ShellTest):
 
     def test_plain_speech_costs_nothing(self) -> None:
         """A room full of talk makes no statement in her ears."""
-        heard = ("Tom says, \"hello\"", {"type": "say"})
+        heard = ('Tom says, "hello"', {"type": "say"})
         self.ada.at_msg_receive(text=heard, from_obj=self.tom)
         with self.assertNumQueries(0):
             for _ in range(20):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from django.test.utils import override_settings
 
 from evennia_ai import state
@@ -33,7 +34,9 @@ class TestGameTools(ShellTest):
     def test_the_model_is_offered_them(self) -> None:
         """Name, docstring and arguments are the function's."""
         self.ask("whisper Ada = hello", whispers("Hello."))
-        offered = {tool["function"]["name"]: tool["function"] for tool in self.model.bodies[0]["tools"]}
+        offered = {
+            tool["function"]["name"]: tool["function"] for tool in self.model.bodies[0]["tools"]
+        }
         assert "When the tide turns in a harbour." == offered["tide"]["description"]
         assert ["harbour"] == offered["tide"]["parameters"]["required"]
 
@@ -95,7 +98,7 @@ class TestGameTools(ShellTest):
         assert [] == self.waiting()
 
     def test_a_tool_may_stop_its_own_assistant(self) -> None:
-        """Its effect stays, is not repeated after the clearing, and the next question is answered."""
+        """Its effect stays and is not repeated, and the next question is answered."""
         for is_held in (False, True):
             self.forget()
             asleep = completion(None, ("fall_silent", {}))
@@ -117,11 +120,9 @@ class TestModules(ShellTest):
 
     def test_a_module_that_does_not_exist_is_named(self) -> None:
         """The sentence names the setting, the module and the cause."""
-        with self.assertRaises(ConfigurationError) as caught:
+        expected = "EVENNIA_AI_TOOL_MODULES names 'world.tolls', which cannot be imported: "
+        with pytest.raises(ConfigurationError, match=expected):
             load_modules(["world.tolls"])
-        assert str(caught.exception).startswith(
-            "EVENNIA_AI_TOOL_MODULES names 'world.tolls', which cannot be imported: "
-        )
 
     def test_loading_twice_does_no_harm(self) -> None:
         """A reload finds its own tools and not a clash of names."""

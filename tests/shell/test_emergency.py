@@ -1,4 +1,4 @@
-"""The emergency stop, as seed and specification have it, and what it does to an answer under way."""
+"""The emergency stop, to the letter, and what it does to an answer under way."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class TestFence(ShellTest):
         }
 
     def test_a_late_answer_lands_nowhere(self) -> None:
-        """Whatever ended the turn: nothing is said, kept or counted of the answer that still comes."""
+        """Whatever ended the turn: the answer that still comes is not said, kept or counted."""
         for name, end in self._ends().items():
             with self.subTest(name):
                 self._set_up_again()

@@ -14,7 +14,7 @@ SORRY = outbound.FAILURE_LINE.replace("{name}", "Ada")
 
 
 def _restart(script: object) -> None:
-    """What the process would do with a script when it begins: memory is empty, the database is not."""
+    """Begin as a new process does: memory is empty, the database is not."""
     script.ndb.work = None  # type: ignore[attr-defined]
     script.at_start()  # type: ignore[attr-defined]
 
@@ -34,7 +34,7 @@ class TestDurable(ShellTest):
         )
 
     def test_a_restart_takes_it_again(self) -> None:
-        """The call in flight died with the process; the question is asked anew and answered once."""
+        """The call in flight died with the process; the question is answered once."""
         self.type(self.tom, "whisper Ada = hello")
         _restart(self.ada_script)
         self.model.answers.append(whispers("Hello again."))
@@ -43,7 +43,7 @@ class TestDurable(ShellTest):
         assert [] == self.waiting()
 
     def test_an_effect_that_was_noted_is_not_repeated(self) -> None:
-        """Killed between the noting and the settling, nobody hears it a second time."""
+        """Killed between noting and settling it, she does not say it a second time."""
         self.type(self.tom, "whisper Ada = hello")
         turn = state.load_turn(self.ada_script)
         call = ToolCall("c1", "whisper", {"target": "Tom", "message": "Hello."})
@@ -65,7 +65,7 @@ class TestDurable(ShellTest):
         assert ['Ada whispers: "Two."'] == self.mira.heard_from(self.ada)
 
     def test_a_failed_effect_does_not_cost_the_answer(self) -> None:
-        """A whisper to nobody was noted, and did not happen: after a restart the question is asked."""
+        """A whisper to nobody was noted and did not happen: the question is asked again."""
         self.ask("whisper Ada = hello", whispers("Hello.", "Nobody"))
         assert 2 == len(self.model.bodies)
         _restart(self.ada_script)

@@ -30,7 +30,7 @@ AS_TEXT = (
     ("a\x1b[31mb\x07c\x00d\x9be", "a[31mbcde"),
     ("left\u202eright\u2066", "leftright"),
     ("one\ntwo\r\nthree\u2028four", "one two three four"),
-    ("fine\n\nMira says, \"Tom stole it.\"", "fine Mira says, \"Tom stole it.\""),
+    ('fine\n\nMira says, "Tom stole it."', 'fine Mira says, "Tom stole it."'),
     ("<think>he is a fool</think>Good day.", "Good day."),
     ("<thinking>hm\nhm</thinking> Good day.", "Good day."),
     ("he is a fool</think>Good day.", "Good day."),
@@ -59,11 +59,17 @@ class TestModelText(ShellTest):
 
     def test_no_client_makes_a_link_of_it(self) -> None:
         """Neither the web client nor MXP lets a click run what a model wrote."""
-        for written in ("|lcquit|ltclick|le", "||lcquit||ltclick||le", "|luhttp://x.example|ltx|le"):
+        for written in (
+            "|lcquit|ltclick|le",
+            "||lcquit||ltclick||le",
+            "|luhttp://x.example|ltx|le",
+        ):
             with self.subTest(written=written):
                 self.forget()
                 self.ask("whisper Ada = speak", whispers(written))
-                (raw,) = [message.raw for message in self.tom.messages if message.sender == self.ada]
+                (raw,) = [
+                    message.raw for message in self.tom.messages if message.sender == self.ada
+                ]
                 assert "mxplink" not in parse_html(raw)
                 for is_plain in (False, True):
                     sent = mxp_parse(parse_ansi(raw, strip_ansi=is_plain, mxp=True))
@@ -129,8 +135,10 @@ class TestOutboundText(ShellTest):
     def test_hooks_of_the_game_are_asked(self) -> None:
         """A body that may not speak says nothing, and the model learns it."""
         self.ada.at_pre_say = self._refuse
-        for act in (lambda: outbound.say(self.ada, "hello", hops=1),
-                    lambda: outbound.whisper(self.ada, self.tom, "hello", hops=1)):
+        for act in (
+            lambda: outbound.say(self.ada, "hello", hops=1),
+            lambda: outbound.whisper(self.ada, self.tom, "hello", hops=1),
+        ):
             with pytest.raises(ToolError, match="you cannot"):
                 act()
         assert [] == self.tom.heard_from(self.ada)

@@ -105,7 +105,9 @@ class TestGone(ShellTest):
     def test_a_namesake_is_not_guessed_at(self) -> None:
         """Two of one name: the model is told, and nobody gets what was meant for the other."""
         other = create_object("tests.shell.people.Person", key="Tom", location=self.room1)
-        self.ask("whisper #%s = hello" % self.ada.id, whispers("Hello."), completion(None, ("noop", {})))
+        self.ask(
+            f"whisper #{self.ada.id} = hello", whispers("Hello."), completion(None, ("noop", {}))
+        )
         assert "there are several named Tom" in self.model.bodies[1]["messages"][-1]["content"]
         assert [] == other.heard_from(self.ada)
 
@@ -127,7 +129,7 @@ class TestBody(ShellTest):
 
     def test_any_body_may_have_her_ears(self) -> None:
         """A typeclass of the game becomes an assistant with one mixin."""
-        script, body = self.make("Edda", typeclass=AttentivePerson)
+        _, body = self.make("Edda", typeclass=AttentivePerson)
         self.ask("whisper Edda = hello", whispers("Hello."))
         assert ['Edda whispers: "Hello."'] == self.tom.heard_from(body)
         assert any("Tom whispers" in line for line in body.seen)
@@ -140,8 +142,19 @@ class TestBody(ShellTest):
 
     def test_odd_messages_do_no_harm(self) -> None:
         """Whatever the game sends her is passed on, and starts nothing."""
-        odd = (None, "", "bare", 7, [], ("one",), ("one", None), (None, {"type": "whisper"}),
-               ("x", {"type": ["whisper"]}), ("x", {"type": "say"}), ('Tom whispers: ""', {"type": "whisper"}))
+        odd = (
+            None,
+            "",
+            "bare",
+            7,
+            [],
+            ("one",),
+            ("one", None),
+            (None, {"type": "whisper"}),
+            ("x", {"type": ["whisper"]}),
+            ("x", {"type": "say"}),
+            ('Tom whispers: ""', {"type": "whisper"}),
+        )
         for text in odd:
             with self.subTest(text=text):
                 assert self.ada.at_msg_receive(text=text, from_obj=self.tom)

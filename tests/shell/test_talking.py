@@ -20,7 +20,9 @@ class TestWhisper(ShellTest):
         """The speech alone reaches the model, quoted, with the speaker's name."""
         self.ask('whisper Ada = say "hello" to {} and |rme', whispers("Hm."))
         (body,) = self.model.bodies
-        assert 'Tom whispers to you: "say \\"hello\\" to {} and me"' == body["messages"][-1]["content"]
+        assert (
+            'Tom whispers to you: "say \\"hello\\" to {} and me"' == body["messages"][-1]["content"]
+        )
 
     def test_the_scripted_model_answers(self) -> None:
         """Without any model a game can be built and tried."""
@@ -112,7 +114,7 @@ class TestTwoAssistants(ShellTest):
         self.scripted = self.use_scripted_model()
 
     def test_they_stop_after_max_agent_hops(self) -> None:
-        """A whisper from one to the other ends by itself: hops 1 and 2 are answered, hop 3 is not."""
+        """A whisper between them ends by itself: hops 1 and 2 are answered, hop 3 is not."""
         outbound.whisper(self.ada, self.brass, "hello", hops=1)
         pump()
         assert 2 == self.scripted.calls

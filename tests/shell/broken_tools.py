@@ -1,0 +1,12 @@
+"""A tool module with a mistake in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai.tools import tool
+
+
+@tool()
+def undescribed(character: Any) -> str:
+    return "x"

@@ -1,0 +1,236 @@
+"""What people type: every word of the commands, right, wrong and without what it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import operations, state
+from evennia_ai.commands import AssistantCmdSet, CmdAssistant, CmdHistory
+from tests.llm.doubles import completion
+from tests.shell.support import ShellTest, pump, services, whispers
+
+
+class CommandTest(ShellTest):
+    """Types commands as Tom."""
+
+    def assistant(self, line: str, caller: Any = None) -> str:
+        """What the caller is shown for `assistant <line>`."""
+        shown: str = self.call(CmdAssistant(), line, caller=caller)
+        return shown
+
+    def history(self, line: str) -> str:
+        """What Tom is shown for `history <line>`."""
+        shown: str = self.call(CmdHistory(), line)
+        return shown
+
+
+class TestOverview(CommandTest):
+    """`assistant` and `assistant status`."""
+
+    def test_all_are_listed(self) -> None:
+        """Name, place, state and model of each."""
+        self.make("Brass")
+        operations.set_enabled(self.ada_script, False)
+        for line in ("", "list"):
+            shown = self.assistant(line)
+            assert shown.index("Ada") < shown.index("Brass")
+            for expected in ("Room", "silent", "awake", "scripted model"):
+                assert expected in shown
+
+    def test_without_any_the_first_step_is_said(self) -> None:
+        """A new game reads how to make one."""
+        self.ada_script.delete()
+        assert "There is no assistant yet. Make one: assistant create <name>" == self.assistant("")
+
+    def test_one_in_detail(self) -> None:
+        """State, model, use, errors and breaker."""
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        shown = self.assistant("status ada")
+        for expected in (
+            "Ada: awake",
+            "brain     scripted model",
+            "used      1 model calls, 0 tokens",
+            "waiting   0",
+            "errors    0 in a row, stops itself at 5",
+            "breaker   llm:scripted closed",
+        ):
+            assert expected in shown
+
+    def test_the_only_one_need_not_be_named(self) -> None:
+        """`assistant status` is enough with one; with two the one in the room is meant."""
+        assert self.assistant("status").startswith("Ada: awake")
+        self.make("Brass", location=self.room2)
+        assert self.assistant("status").startswith("Ada: awake")
+
+    def test_where_several_could_be_meant_they_are_named(self) -> None:
+        """Nobody is guessed at."""
+        self.make("Brass")
+        assert "Which assistant? There are: Ada, Brass." == self.assistant("status")
+
+    def test_an_unknown_name_is_answered_with_the_known(self) -> None:
+        """And its markup is not run."""
+        assert "There is no assistant named |rEdda. There are: Ada." == self.assistant(
+            "status |rEdda"
+        )
+
+    def test_a_word_it_does_not_have(self) -> None:
+        """Points to the help."""
+        assert "assistant has no 'dance'. Type: help assistant" == self.assistant("dance ada")
+
+    def test_a_wrong_setup_is_shown_and_not_raised(self) -> None:
+        """The status of a badly set assistant is the sentence that says so."""
+        state.write(self.ada_script, llm_provider="opnai")
+        assert "not set up: llm_provider is 'opnai'" in self.assistant("status ada")
+
+    def test_words_are_known_in_any_case_and_as_switches(self) -> None:
+        """`assistant/status ada`, `aisetup STATUS ada`."""
+        for line in ("/status ada", "STATUS Ada", "/emergency/clear ada"):
+            assert self.assistant(line).startswith("Ada: ")
+
+
+class TestCreate(CommandTest):
+    """`assistant create`."""
+
+    def test_one_is_made_where_the_builder_stands(self) -> None:
+        """With the persona that was given; and it answers."""
+        shown = self.assistant("create Edda = Edda copies |rcharts = all day.")
+        assert "Edda is awake in Room. Try: whisper Edda = hello" == shown
+        script = operations.find_assistant("EDDA")
+        assert script is not None
+        assert "Edda copies |rcharts = all day." == state.read(script, "persona")
+        assert self.room1 == script.obj.location
+        self.ask("whisper edda = hello", whispers("Hello."))
+        assert ['Edda whispers: "Hello."'] == self.tom.heard_from(script.obj)
+
+    def test_a_name_is_needed_and_must_be_free(self) -> None:
+        """Each refusal says what would be right."""
+        nameless = "An assistant needs a name, for example: assistant create Edda"
+        for line in ("create", "create = Nobody.", "init"):
+            assert nameless == self.assistant(line)
+        taken = "There is an assistant named ada already; choose another name."
+        assert taken == self.assistant("create ada")
+        assert 1 == len(operations.list_assistants())
+
+
+class TestStartStop(CommandTest):
+    """`assistant start`, `stop`, `emergency` and `history reset`."""
+
+    def test_she_is_silenced_and_woken(self) -> None:
+        """Twice is said to be so already."""
+        for line, expected in (
+            ("start ada", "Ada is awake already."),
+            ("stop ada", "Ada is silent until: assistant start Ada"),
+            ("stop ada", "Ada is silent already."),
+            ("start ada", "Ada is awake."),
+            ("start edda", "There is no assistant named edda. There are: Ada."),
+        ):
+            assert expected == self.assistant(line), line
+
+    def test_an_emergency_stop_and_its_clearing(self) -> None:
+        """With and without a name, in capitals too, exactly as the seed types it."""
+        for line, expected in (
+            ("emergency clear", "Ada: Emergency stop is not active."),
+            ("emergency stop", "Ada is stopped until: assistant emergency clear Ada"),
+            (
+                "emergency clear",
+                "Ada: Emergency stop cleared; the assistant goes on with its next beat.",
+            ),
+            ("emergency STOP ada", "Ada is stopped until: assistant emergency clear Ada"),
+            ("emergency clear ada", "Ada: Emergency stop cleared; "),
+        ):
+            assert self.assistant(line).startswith(expected), line
+        usage = "Usage: assistant emergency stop [<name>], assistant emergency clear [<name>]"
+        for line in ("emergency", "emergency ada", "emergency halt ada"):
+            assert usage == self.assistant(line)
+
+    def test_who_stopped_her_is_kept(self) -> None:
+        """Staff read the name of whoever did it."""
+        self.assistant("emergency stop ada")
+        assert "Ada is stopped: stopped by Tom." in self.sent_to_staff()[-1]
+
+    def test_a_reset_clears_conversation_and_stop(self) -> None:
+        """History, errors and the stop are gone; what it has used is not."""
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        operations.stop(self.ada_script, "test")
+        for line in ("reset", "RESET ada", "/reset ada"):
+            assert "Ada starts a new conversation." == self.history(line)
+        assert [] == state.read(self.ada_script, "conversation_history")
+        assert not state.read(self.ada_script, "emergency_stop")
+        assert 1 == state.read(self.ada_script, "usage")["calls"]
+
+    def test_history_needs_its_word(self) -> None:
+        """Anything else shows how."""
+        for line in ("", "ada", "show ada"):
+            assert "Usage: history reset [<name>]" == self.history(line)
+
+    def test_a_reset_works_before_she_ever_started(self) -> None:
+        """A paused assistant can be put right too."""
+        self.ada_script.ndb.work = None
+        assert "Ada starts a new conversation." == self.history("reset ada")
+
+
+class TestCheck(CommandTest):
+    """`assistant check`."""
+
+    def test_the_endpoint_is_tried_line_by_line(self) -> None:
+        """Four lines and a verdict."""
+        self.use_scripted_model()
+        for line in ("check", "check ada"):
+            shown = self.assistant(line)
+            assert shown.startswith("Asking the model; this takes a moment.")
+            for expected in (
+                "reachable   ok",
+                "model       ok",
+                "tool calls  ok",
+                "context     ok",
+            ):
+                assert expected in shown
+            assert shown.endswith("An assistant can work with it.")
+
+    def test_what_does_not_work_is_a_no(self) -> None:
+        """The verdict says what to do."""
+        self.model.answers.extend([completion("hi"), completion("Ding!"), completion("hi")])
+        shown = self.assistant("check")
+        assert "tool calls  NO  it answered 'Ding!' instead of a tool call" in shown
+        assert shown.endswith("Mend what says NO first.")
+
+    def test_a_wrong_setup_is_said(self) -> None:
+        """Without asking anybody."""
+        state.write(self.ada_script, llm_provider="opnai")
+        assert self.assistant("check ada").startswith(
+            "The model is not set up: llm_provider is 'opnai'"
+        )
+        assert "There is no assistant named edda. There are: Ada." == self.assistant("check edda")
+        assert [] == self.model.bodies
+
+    def test_the_answer_may_come_later(self) -> None:
+        """The command returns at once; the report follows."""
+        assert "Asking the model; this takes a moment." == self.assistant("check")
+        self.forget()
+        self.model.fail(RuntimeError("|rburst"))
+        pump()
+        assert ["The check itself failed: |rburst"] == self.tom.seen
+        self.flushed = services.pool()
+
+
+class TestPermission(CommandTest):
+    """Who may type it."""
+
+    def test_players_may_not(self) -> None:
+        """A player without the permission does not even have the commands."""
+        for command in (CmdAssistant(), CmdHistory()):
+            assert command.access(self.tom, "cmd")
+            assert not command.access(self.mira, "cmd")
+
+    def test_a_player_who_types_it_finds_nothing(self) -> None:
+        """The line is as unknown as any other, and nothing is done."""
+        for person in (self.tom, self.mira):
+            person.cmdset.add(AssistantCmdSet)
+        self.type(self.mira, "assistant emergency stop ada")
+        self.type(self.mira, "history reset ada")
+        assert not state.read(self.ada_script, "emergency_stop")
+        assert all("is not available" in line for line in self.mira.seen), self.mira.seen
+        self.type(self.tom, "aisetup emergency stop ada")
+        assert state.read(self.ada_script, "emergency_stop")
+        self.type(self.tom, "/history reset ada")
+        assert not state.read(self.ada_script, "emergency_stop")

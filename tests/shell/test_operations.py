@@ -1,0 +1,236 @@
+"""The one door, and what the game's settings make."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.apps import apps
+from django.core import checks
+from django.test import SimpleTestCase
+from django.test.utils import override_settings
+
+from evennia_ai import operations, services, state
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.tools import load_modules
+from tests.llm.doubles import MemoryTransport, completion
+from tests.shell.support import ShellTest, pump, whispers
+
+
+class TestOperations(ShellTest):
+    """Results for programs."""
+
+    def test_a_created_assistant_is_found_and_listed(self) -> None:
+        """In any case, in order of name, with what it was given."""
+        result = operations.create_assistant(
+            "  Old   Edda ",
+            location=self.room2,
+            desc="Grey.",
+            persona="Copies charts.",
+            aliases=("edda",),
+            lines={"thinking": ["{name} hums."], "failure": "{name} coughs."},
+        )
+        script, body = result.data["script"], result.data["character"]
+        assert result.ok
+        assert "Old Edda is awake in Room2. Try: whisper Old Edda = hello" == result.message
+        assert ("Old Edda", "Grey.", self.room2) == (body.key, body.db.desc, body.location)
+        assert ["edda"] == body.aliases.all()
+        assert script == operations.find_assistant(" old edda ")
+        assert body == script.obj
+        assert ["Ada", "Old Edda"] == [each.key for each in operations.list_assistants()]
+        assert ["{name} hums."] == list(state.read(script, "thinking_lines"))
+        assert None is operations.find_assistant("")
+
+    def test_an_assistant_may_be_made_nowhere(self) -> None:
+        """And the message says what is missing."""
+        result = operations.create_assistant("Edda")
+        assert (
+            "Edda is awake, but nowhere: move her to a room. Try: whisper Edda = hello"
+            == result.message
+        )
+        assert None is operations.status(result.data["script"]).data["location"]
+
+    def test_the_status_is_the_same_for_people_and_programs(self) -> None:
+        """One word for the mood, and everything behind it."""
+        self.type(self.tom, "whisper Ada = hello")
+        result = operations.status(self.ada_script)
+        assert "Ada: thinking" == result.message
+        expected = {
+            "key": "Ada",
+            "location": "Room",
+            "enabled": True,
+            "emergency_stop": False,
+            "consecutive_errors": 0,
+            "max_consecutive_errors": 5,
+            "is_ticking": True,
+            "pending_events": 1,
+            "calls": 0,
+            "tokens": 0,
+        }
+        assert expected == {name: result.data[name] for name in expected}
+        assert "closed" == result.data["breakers"]["llm:scripted"]["state"]
+        self.model.answer(whispers("Hello."))
+        pump()
+        for act, mood in (
+            (lambda: None, "awake"),
+            (lambda: operations.set_enabled(self.ada_script, False), "silent"),
+            (lambda: operations.stop(self.ada_script, "test"), "stopped"),
+        ):
+            act()
+            assert f"Ada: {mood}" == operations.status(self.ada_script).message
+
+    def test_an_assistant_may_have_a_model_of_its_own(self) -> None:
+        """Knobs and provider of one assistant, beside the game's."""
+        edda_script, edda = self.make("Edda")
+        state.write(
+            edda_script,
+            llm_provider="ollama",
+            llm_model="big",
+            llm_temperature=0.1,
+            llm_extra_params={"seed": 7},
+        )
+        own = MemoryTransport(whispers("Hello."))
+        services.pool().set_transport(edda_script.endpoint(), own)
+        self.type(self.tom, "whisper Edda = hello")
+        assert ['Edda whispers: "Hello."'] == self.tom.heard_from(edda)
+        (body,) = own.bodies
+        assert ("big", 0.1, 7) == (body["model"], body["temperature"], body["seed"])
+        assert [] == self.model.bodies
+
+    def test_a_script_without_a_body_does_nothing(self) -> None:
+        """Its status is shown, and its beat passes."""
+        self.ada_script.obj = None
+        self.ada_script.at_repeat()
+        pump()
+        assert None is operations.status(self.ada_script).data["location"]
+
+
+class TestJsonMode(ShellTest):
+    """A model that is held to a schema."""
+
+    environ = {"EVENNIA_AI_MODEL": "scripted", "EVENNIA_AI_TOOL_MODE": "json"}
+
+    def test_a_whisper_is_answered(self) -> None:
+        """The text of the answer is the call."""
+        told = '{"tool": "whisper", "parameters": {"target": "Tom", "message": "Hello."}}'
+        self.ask("whisper Ada = hello", completion(told))
+        assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
+        assert "json_schema" == self.model.bodies[0]["response_format"]["type"]
+        assert "tools" not in self.model.bodies[0]
+
+    def test_she_can_only_answer_who_spoke(self) -> None:
+        """The schema offers one way to speak, to Tom."""
+        told = '{"tool": "whisper", "parameters": {"target": "Tom", "message": "Hello."}}'
+        self.ask("whisper Ada = hello", completion(told))
+        schema = str(self.model.bodies[0]["response_format"])
+        assert "'Tom'" in schema
+        assert "'say'" not in schema
+
+
+class TestSettings(SimpleTestCase):
+    """`evennia_ai` as a Django app: wrong settings are found by the system check."""
+
+    def _check(self, environ: dict[str, str] | None = None, **settings: Any) -> list[Any]:
+        wanted = {"EVENNIA_AI_MODEL": "scripted", **(environ or {})}
+        with mock.patch.dict(os.environ, wanted, clear=True), override_settings(**settings):
+            found = checks.run_checks()
+        return [each for each in found if (each.id or "").startswith("evennia_ai.")]
+
+    def test_right_settings_are_silent(self) -> None:
+        """Nothing is said where nothing is wrong."""
+        assert [] == self._check()
+        assert [] == self._check(EVENNIA_AI_TOOL_MODULES=["world.tools"])
+
+    def test_each_wrong_setting_is_one_error(self) -> None:
+        """Name, value, and what it must be."""
+        for environ, settings, expected in (
+            (
+                {"EVENNIA_AI_MODEL": "m"},
+                {},
+                "EVENNIA_AI_MODEL is 'm' in the environment, but neither ",
+            ),
+            (
+                {"EVENNIA_AI_TOOL_MODE": "xml"},
+                {},
+                "EVENNIA_AI_TOOL_MODE is 'xml'; it must be native or json",
+            ),
+            (
+                {"EVENNIA_AI_CALL_DEADLINE_SECONDS": "soon"},
+                {},
+                "EVENNIA_AI_CALL_DEADLINE_SECONDS is 'soon'; it must be a number above 0",
+            ),
+            *(
+                (
+                    {},
+                    {"EVENNIA_AI_CALL_DEADLINE_SECONDS": value},
+                    f"EVENNIA_AI_CALL_DEADLINE_SECONDS is {value!r}; it must be a number above 0",
+                )
+                for value in (0, -1, True, float("nan"), float("inf"), None, [])
+            ),
+            *(
+                (
+                    {},
+                    {"EVENNIA_AI_MAX_CALLS_IN_FLIGHT": value},
+                    f"EVENNIA_AI_MAX_CALLS_IN_FLIGHT is {value}; it must be a whole number from 1",
+                )
+                for value in (0.5, 2.5)
+            ),
+            (
+                {},
+                {"EVENNIA_AI_TOOL_MODULES": "world.tools"},
+                "EVENNIA_AI_TOOL_MODULES is 'world.tools'; it must be a list such as ['world",
+            ),
+        ):
+            with self.subTest(expected):
+                (found,) = self._check(environ, **settings)
+                assert isinstance(found, checks.Error)
+                assert found.msg.startswith(expected)
+
+    def test_a_key_that_is_not_used_is_a_warning(self) -> None:
+        """The owner is told, and the game starts."""
+        (found,) = self._check({"EVENNIA_AI_MODEL": "", "OPENAI_API_KEY": "sk-secret"})
+        assert isinstance(found, checks.Warning)
+        assert "OPENAI_API_KEY is set but EVENNIA_AI_MODEL is not, so it is not used" == found.msg
+        assert "sk-secret" not in str(found)
+
+    def test_the_app_has_its_name(self) -> None:
+        """As the install steps write it."""
+        assert "AI assistant" == apps.get_app_config("evennia_ai").verbose_name
+
+    def test_the_pool_is_made_from_the_settings(self) -> None:
+        """Deadline, cap and name; the environment goes first."""
+        with (
+            mock.patch.dict(os.environ, {"EVENNIA_AI_CALL_DEADLINE_SECONDS": "7.5"}),
+            override_settings(
+                EVENNIA_AI_CALL_DEADLINE_SECONDS=9,
+                EVENNIA_AI_MAX_CALLS_IN_FLIGHT=3,
+                SERVERNAME="Mud",
+            ),
+        ):
+            services.pool.cache_clear()
+            self.addCleanup(services.pool.cache_clear)
+            config = services.pool().config
+        assert (7.5, 3, "Mud") == (
+            config.deadline_seconds,
+            config.max_calls_in_flight,
+            config.app_name,
+        )
+        assert ".local_model" == config.state_dir.name
+
+
+class TestBrokenTools(ShellTest):
+    """A game whose tool module has a mistake."""
+
+    def test_it_does_not_keep_her_from_starting(self) -> None:
+        """She goes on with the tools there are."""
+        with override_settings(EVENNIA_AI_TOOL_MODULES=["tests.shell.broken_tools"]):
+            self.make("Edda")
+            self.ask("whisper Edda = hello", whispers("Hello."))
+        assert 'Edda whispers: "Hello."' in self.tom.seen
+
+    def test_the_mistake_is_named(self) -> None:
+        """The log has the module and what is wrong in it."""
+        with pytest.raises(ConfigurationError, match=r"broken_tools.*needs a docstring"):
+            load_modules(["tests.shell.broken_tools"])
