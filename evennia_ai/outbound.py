@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import evennia
+from django.conf import settings
 from evennia.utils import logger
 
 from evennia_ai.core.text import clean_speech, cut_at_sentence
@@ -30,7 +31,10 @@ def literal(text: str) -> str:
 
     A doubled `|` is shown as one, but the marks of clickable links (`|lc`, `|lt`, `|lu`, `|le`) are
     looked for after that, and would run a command with one click: an invisible blank parts them.
+    Where the game evaluates `$func()` in all that it sends, that is escaped too.
     """
+    if settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED:
+        text = text.replace("$", "\\$")
     return text.replace("|l", "|\u200bl").replace("|", "||")
 
 

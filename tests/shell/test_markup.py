@@ -6,8 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test.utils import override_settings
 from evennia.server.portal.mxp import mxp_parse
 from evennia.utils.ansi import parse_ansi
+from evennia.utils.funcparser import FuncParser
 from evennia.utils.text2html import parse_html
 
 from evennia_ai import outbound
@@ -74,6 +77,16 @@ class TestModelText(ShellTest):
                 for is_plain in (False, True):
                     sent = mxp_parse(parse_ansi(raw, strip_ansi=is_plain, mxp=True))
                     assert "HREF" not in sent
+
+    def test_functions_are_not_run_on_the_way_out(self) -> None:
+        """In a game that evaluates `$func()` in everything it sends, a model cannot call one."""
+        written = "It is $add(1, 2) and \\$add(1, 2) and $$ and $You()."
+        parser = FuncParser(settings.FUNCPARSER_OUTGOING_MESSAGES_MODULES)
+        with override_settings(FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED=True):
+            self.ask("whisper Ada = speak", whispers(written))
+        (raw,) = [message.raw for message in self.tom.messages if message.sender == self.ada]
+        assert "3" not in parser.parse(raw)
+        assert "$add(1, 2)" in parser.parse(raw)
 
     def test_emotes_show_it_as_text(self) -> None:
         """An action is no template either."""

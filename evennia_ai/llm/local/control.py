@@ -149,26 +149,31 @@ def launch(
     command += ["--state-dir", str(folder), "--name", name, *options]
     if stop_with is not None:
         command += ["--stop-with", str(stop_with.absolute())]
+    if _run_logged([*command, "--", *host_command], folder, _daemon_environ(environ)) != 0:
+        raise StartError(
+            f"The embedded model could not be started: {last_line(log_path(folder))} "
+            f"(its log: {log_path(folder)})"
+        )
+
+
+def _run_logged(command: Sequence[str], folder: Path, environ: Mapping[str, str]) -> int:
+    """Run a command to its end, in a session of its own; its words go to the folder's log."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with log_path(folder).open("ab") as log:
             done = subprocess.run(
-                [*command, "--", *host_command],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=_daemon_environ(environ),
+                env=environ,
                 start_new_session=True,
                 timeout=_LAUNCH_SECONDS,
                 check=False,
             )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StartError(f"The embedded model cannot be started in {folder}: {error}") from None
-    if done.returncode:
-        raise StartError(
-            f"The embedded model could not be started: {last_line(log_path(folder))} "
-            f"(its log: {log_path(folder)})"
-        )
+    return done.returncode
 
 
 def wait_until_ready(state_dir: Path, timeout_seconds: float, report: Report) -> LocalModel:
