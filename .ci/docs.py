@@ -2,8 +2,8 @@
 
 Usage: python .ci/docs.py [--check]
 
-A table stands between `<!-- table: NAME -->` and `<!-- /table -->`. With --check nothing is written:
-a stale table is named and the exit code is 1.
+A table stands between `<!-- table: NAME -->` and `<!-- /table -->`. With --check nothing is
+written: a stale table is named and the exit code is 1.
 """
 
 from __future__ import annotations

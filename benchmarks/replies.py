@@ -1,9 +1,10 @@
-"""Our whole path beside `evennia.contrib.rpg.llm`, in one run, against the same scripted model server.
+"""Our whole path beside `evennia.contrib.rpg.llm`, in one run, against the same server.
 
     python -m benchmarks.replies [--crowd 1000] [--warm 2000] [--rounds 3]
 
-A reply is everything from the question to the listener hearing the answer: hear, queue durably, tick,
-model call over HTTP, tool, speech, settle. The contenders take turns; the best round of each counts.
+A reply is everything from the question to the listener hearing the answer: hear, queue durably,
+tick, model call over HTTP, tool, speech, settle. The contenders take turns; the best round of each
+counts.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def main() -> None:
         for _ in range(options.rounds):
             for contender, rounds in found.items():
                 rounds.append(run_round(game, model, contender, options))
-    print(f"Python {platform.python_version()}, {options.crowd} characters, best of {options.rounds}")
+    title = f"{options.crowd} characters, best of {options.rounds}"
+    print(f"Python {platform.python_version()}, {title}")
     print(as_table(best(found["ours"]), best(found["contrib"])))
 
 

@@ -1,10 +1,10 @@
 """A crowd of characters with one listener each, in a real database, for one contender to answer.
 
     python -m benchmarks.scene build   --game DIR --crowd N
-    python -m benchmarks.scene measure --game DIR --crowd N --contender ours|contrib --model PORT,PORT
+    python -m benchmarks.scene measure --game DIR --crowd N --contender ours|contrib --model P,P
 
-`measure` runs the reactor and prints one line of JSON. Both contenders use the same rooms, listeners,
-database and model server; each is asked the way its own command asks it.
+`measure` runs the reactor and prints one line of JSON. Both contenders use the same rooms,
+listeners, database and model server; each is asked the way its own command asks it.
 """
 
 from __future__ import annotations
@@ -221,9 +221,7 @@ def main() -> None:
     from twisted.internet.defer import inlineCallbacks
 
     def begin() -> None:
-        run = inlineCallbacks(measure)(
-            arguments.contender, arguments.crowd, arguments.warm, model
-        )
+        run = inlineCallbacks(measure)(arguments.contender, arguments.crowd, arguments.warm, model)
         run.addCallback(lambda figures: print(json.dumps(figures)))
         run.addErrback(lambda failure: failure.printTraceback(sys.stderr))
         run.addBoth(lambda _: reactor.stop())

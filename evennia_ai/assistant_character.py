@@ -1,4 +1,4 @@
-"""The body of an assistant: it hears the game and passes on what may need an answer. No rules here."""
+"""The body of an assistant: it hears the game and passes on what may need an answer."""
 
 from __future__ import annotations
 

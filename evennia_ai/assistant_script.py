@@ -1,6 +1,7 @@
 """The script behind an assistant: its beat, its inbox, and the wiring of one tick.
 
-Attach it to the character it moves: `script.obj` is that character, and goes with it. No rules here.
+Attach it to the character it moves: `script.obj` is that character, and goes with it. No rules
+here.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class AssistantScript(DefaultScript):
             task.interval = self.interval = rate
 
     def at_server_start(self) -> None:
-        """Evennia revives only the timers it paused itself: none after a kill, none made offline."""
+        """Evennia revives only timers it paused itself: none after a kill, none made offline."""
         task = self.ndb._task
         if self.is_active and (task is None or not task.running):
             self._start_task(force_restart=True)
@@ -191,7 +192,7 @@ class AssistantScript(DefaultScript):
             self.beat_soon()
 
     def _recover(self) -> None:
-        """Give up the event whose answer was cut off by a crash or a stop while it was being given."""
+        """Give up the event whose answer a crash or a stop cut off while it was given."""
         interrupted = state.recover(self)
         if interrupted:
             logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {interrupted}")

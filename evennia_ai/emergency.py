@@ -26,7 +26,8 @@ def trigger_emergency_stop(script: Any, reason: str) -> None:
     if character is not None:
         character.msg(f"Emergency stop: {reason}")
         outbound.alert_staff(
-            f"{character.key} is stopped: {reason}. Until: assistant emergency clear {character.key}"
+            f"{character.key} is stopped: {reason}. "
+            f"Until: assistant emergency clear {character.key}"
         )
 
 

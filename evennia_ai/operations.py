@@ -66,7 +66,7 @@ def create_assistant(
         location: the room it stands in.
         desc: what people see when they look at it.
         persona: who it is and what it knows, for the model.
-        lines: "thinking" (a list) and "failure" (a text) in its own words; {name} stands for its name.
+        lines: "thinking" (a list) and "failure" (a text) of its own; {name} is its name.
         typeclass: its body; any typeclass with `HearsForAssistant`.
 
     Returns:
@@ -107,14 +107,13 @@ def _attach_script(
         "thinking_lines": list(lines.get("thinking", ())),
         "failure_line": lines.get("failure", ""),
     }
-    script = create_script(
+    return create_script(
         AssistantScript,
         key=name,
         obj=character,
         attributes=[(key, value) for key, value in own.items() if value],
         tags=[(tag_of(name), TAG_CATEGORY), (ANY_TAG, TAG_CATEGORY)],
     )
-    return script
 
 
 def set_enabled(script: AssistantScript, enabled: bool) -> Result:

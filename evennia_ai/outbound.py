@@ -1,4 +1,4 @@
-"""From the model's text to what players see. Model text is shown as text: it is never markup or template.
+"""From the model's text to what players see: shown as text, never as markup or template.
 
 `msg_contents` evaluates its template before the mapping is filled in, so model text travels in the
 mapping, with `|` doubled; there braces and `$func()` are plain characters.
@@ -127,7 +127,7 @@ def show(character: Any, line: str, *, hops: int) -> None:
 
 
 def alert_staff(text: str) -> None:
-    """Tell the log, and every online account with the Admin permission, the true state of things."""
+    """Tell the log, and every online account with the Admin permission, what really is."""
     logger.log_err(f"[assistant] {text}")
     told = set()
     for session in evennia.SESSION_HANDLER.get_sessions():

@@ -1,8 +1,8 @@
 """What an assistant keeps: defaults, working copies, and the only writer of `script.db`.
 
-Configuration is read, with its default from `core.settings`; a value is stored only once somebody sets it.
-The inbox and the conversation are worked on as plain copies in `script.ndb.work` and written whole at a
-checkpoint, all values of a checkpoint in one transaction.
+Configuration is read, with its default from `core.settings`; a value is stored only once somebody
+sets it. The inbox and the conversation are worked on as plain copies in `script.ndb.work` and
+written whole at a checkpoint, all values of a checkpoint in one transaction.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ def write(script: Any, **values: Any) -> None:
 def _prepare(script: Any, name: str, value: Any) -> tuple[str | None, int] | None:
     """The row to update for a value; an attribute that does not exist yet is made at once.
 
-    The attribute handler stores one value with two statements and a commit each, and copies it deeply
-    before it is pickled. Here all values of a checkpoint are one statement, and nothing is copied.
+    The attribute handler stores one value with two statements and a commit each, and copies it
+    deeply before it is pickled. Here all values of a checkpoint are one statement, and nothing is
+    copied.
     """
     if name not in DEFAULTS:
         raise KeyError(f"an assistant keeps no {name!r}")
@@ -179,7 +180,7 @@ def reset_history(script: Any) -> None:
 
 
 def bump_epoch(script: Any) -> None:
-    """Void everything under way: its Deferred is cancelled, and what still comes back is too late."""
+    """Void everything under way: it is cancelled, and what still comes back is too late."""
     work = script.ndb.work
     if work is None:
         return

@@ -44,7 +44,7 @@ class ScriptKeeper:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawing:
-    """Takes the note of an effect back when the effect failed, so that nobody's question is lost."""
+    """Takes the note of an effect back when it failed, so that nobody's question is lost."""
 
     inner: Toolbox
     script: Any

@@ -230,8 +230,8 @@ RESIDENTS = (
         facts=(
             "This place is the Lantern Library, an old lighthouse full of books above the harbour "
             "of Greyport.",
-            "The North Gallery is north of here. Books about storms, rain and weather are there, in "
-            "the third case.",
+            "The North Gallery is north of here. Books about storms, rain and weather are there, "
+            "in the third case.",
             "The stair in the North Gallery is loose and not safe: hold the rail.",
             "Under the Stairs is down from here. Books about ships, and the atlases, are there.",
             "The Workshop is east of here. Brass the tinker is there and mends lamps, clocks and "

@@ -1,1 +1,1 @@
-"""Language models: which one answers, how it is asked, and what it said. Import from the modules."""
+"""Language models: which one answers, how it is asked, and what it said."""

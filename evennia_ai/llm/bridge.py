@@ -1,7 +1,7 @@
 """asyncio beside Twisted: one event loop in a daemon thread, and Deferreds for what runs on it.
 
-Evennia runs the epoll reactor; the openai SDK wants asyncio. Cancelling the Deferred cancels the task on
-the loop, and with it the request: the socket closes.
+Evennia runs the epoll reactor; the openai SDK wants asyncio. Cancelling the Deferred cancels the
+task on the loop, and with it the request: the socket closes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Lane:
-    """The event loop and its thread. Calls to it are handed over together: waking a thread is dear."""
+    """The event loop and its thread. Calls are handed over together: waking a thread is dear."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()

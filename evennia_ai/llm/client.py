@@ -1,4 +1,4 @@
-"""One client for every provider: breaker, in-flight cap, retry and one deadline around a transport."""
+"""One client for every provider: breaker, cap, retry and one deadline around a transport."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Which model answers: decided from the environment and the game's settings, in one place.
 
-In this order: OPENAI_BASE_URL and/or OPENAI_API_KEY together with EVENNIA_AI_MODEL, from the environment
-and then from `secret_settings.py`; EVENNIA_AI_MODEL=scripted; else the embedded model. Standard library
-only, so the launcher can ask before anything is installed.
+In this order: OPENAI_BASE_URL and/or OPENAI_API_KEY together with EVENNIA_AI_MODEL, from the
+environment and then from `secret_settings.py`; EVENNIA_AI_MODEL=scripted; else the embedded model.
+Standard library only, so the launcher can ask before anything is installed.
 """
 
 from __future__ import annotations
@@ -124,8 +124,9 @@ def _from_values(values: Mapping[str, str], origin: str) -> Endpoint | None:
         return Endpoint(provider_of(base_url), model, base_url, key)
     if model:
         raise ConfigurationError(
-            f"EVENNIA_AI_MODEL is {model!r} in {origin}, but neither OPENAI_BASE_URL nor OPENAI_API_KEY "
-            "says where it answers; set one of them, or EVENNIA_AI_MODEL to 'local' or 'scripted'"
+            f"EVENNIA_AI_MODEL is {model!r} in {origin}, but neither OPENAI_BASE_URL nor "
+            "OPENAI_API_KEY says where it answers; set one of them, or EVENNIA_AI_MODEL to 'local' "
+            "or 'scripted'"
         )
     return None
 

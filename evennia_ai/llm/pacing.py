@@ -1,7 +1,7 @@
 """Work in small portions: nobody's burst may hold the reactor for long.
 
-A thousand answers may arrive within one reactor turn. Run one after the other they would freeze the game
-for a second; here they run until a slice of time is used, then the reactor breathes.
+A thousand answers may arrive within one reactor turn. Run one after the other they would freeze the
+game for a second; here they run until a slice of time is used, then the reactor breathes.
 """
 
 from __future__ import annotations

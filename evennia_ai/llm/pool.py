@@ -1,4 +1,4 @@
-"""What all assistants of a process share: one transport and breaker for each endpoint, one cap on calls."""
+"""What all assistants of a process share: transport and breaker per endpoint, a cap on calls."""
 
 from __future__ import annotations
 

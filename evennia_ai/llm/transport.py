@@ -58,7 +58,8 @@ class OpenAITransport:
     """A chat completions endpoint.
 
     The SDK's generic `post` is used, with the raw response: building its typed objects costs three
-    times what everything else does. Its own retries are off, since retry and deadline are the client's.
+    times what everything else does. Its own retries are off, since retry and deadline are the
+    client's.
 
     Args:
         reactor: where Deferreds fire.
@@ -130,7 +131,7 @@ class OpenAITransport:
         )
 
     def _shown(self, text: str, limit: int) -> str:
-        """Text for staff, without the key. It is hidden before the cut, or half of it would show."""
+        """Text for staff, without the key: hidden before the cut, or half of it would show."""
         line = one_line(text, len(text) + 1)
         return one_line(line.replace(self._key, "***") if self._key else line, limit)
 

@@ -1,4 +1,4 @@
-"""Turns shown to a small model before the conversation, so that it sees what an answer looks like."""
+"""Turns shown to a small model before the talk, so that it sees what an answer looks like."""
 
 from __future__ import annotations
 

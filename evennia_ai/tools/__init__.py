@@ -11,9 +11,10 @@
         \"\"\"
         return almanac.next_tide(harbour)
 
-Modules named in the setting EVENNIA_AI_TOOL_MODULES are imported at start; that registers their tools.
-`character` is the acting assistant; a parameter `turn` receives the turn; both are hidden from the model.
-The result is text for the model; what cannot be done raises `ToolError` with a text for the model.
+Modules named in the setting EVENNIA_AI_TOOL_MODULES are imported at start; that registers their
+tools. `character` is the acting assistant; a parameter `turn` receives the turn; both are hidden
+from the model. The result is text for the model; what cannot be done raises `ToolError` with a text
+for the model.
 """
 
 from evennia_ai.errors import ToolError
