@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -28,3 +29,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def _stay_home(event: str, arguments: tuple[object, ...]) -> None:
+    """Refuse connections that leave this machine: a test that needs the network proves little."""
+    if event != "socket.connect":
+        return
+    address = arguments[1]
+    host = address[0] if isinstance(address, tuple) else ""
+    is_home = isinstance(address, (str, bytes)) or str(host).startswith("127.") or host == "::1"
+    if not is_home and host != "localhost":
+        raise ConnectionRefusedError(f"tests talk to this machine only, not to {host}")
+
+
+sys.addaudithook(_stay_home)
