@@ -217,7 +217,7 @@ class AssistantScript(DefaultScript):
         if turn.epoch != work.epoch:
             return
         work.in_flight = None
-        errors = self._errors_after(stop)
+        errors = self._errors_after(stop, turn.event)
         state.settle(self, turn, is_answered=not stop.is_failure, consecutive_errors=errors)
         if not stop.is_failure:
             return
@@ -230,16 +230,25 @@ class AssistantScript(DefaultScript):
         if is_error_limit_reached(errors, limit):
             self.trigger_emergency_stop(f"Maximum consecutive errors reached ({errors})")
 
-    def _errors_after(self, stop: Stop) -> int:
+    def _errors_after(self, stop: Stop, event: Event) -> int:
+        """Errors in a row; one that the asker made by walking off is nobody's sign of trouble."""
         errors = int(state.read(self, "consecutive_errors"))
         if not stop.is_failure:
             return 0
-        return errors + 1 if stop.is_counted else errors
+        asker = self._find_asker(event)
+        has_left = asker is None or asker.location != self.obj.location
+        is_theirs = stop.reason is StopReason.MAX_ITERATIONS and has_left
+        return errors + 1 if stop.is_counted and not is_theirs else errors
+
+    @staticmethod
+    def _find_asker(event: Event) -> Any:
+        found = search_object(event.sender_id) if event.sender_id else []
+        return found[0] if found else None
 
     def _excuse(self, event: Event) -> bool:
         """Tell whoever waits for an answer, once and in character, that none will come."""
         line = state.read(self, "failure_line") or outbound.FAILURE_LINE
-        found = search_object(event.sender_id) if event.sender_id else []
-        for person in found[:1]:
+        person = self._find_asker(event)
+        if person is not None:
             outbound.tell(self.obj, person, line, hops=event.hops + 1)
-        return bool(found)
+        return person is not None

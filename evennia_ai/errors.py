@@ -60,10 +60,13 @@ class ModelError(AssistantError):
 
     Attributes:
         retryable: whether the same request may succeed a little later.
+        blames_service: whether it says something of the service; a request that is itself wrong
+            (too long, say) does not, and must not open the breaker for everybody.
         retry_after: seconds the service asked us to wait, or None.
     """
 
     retryable = False
+    blames_service = True
 
     def __init__(self, text: str, *, retry_after: float | None = None) -> None:
         self.retry_after = retry_after
@@ -90,6 +93,7 @@ class ModelStatusError(ModelError):
     def __init__(self, status: int, text: str, *, retry_after: float | None = None) -> None:
         self.status = status
         self.retryable = status in (408, 409, 425, 429) or status >= 500
+        self.blames_service = status not in (400, 413, 422)
         super().__init__(text, retry_after=retry_after)
 
 

@@ -56,7 +56,7 @@ def pacer() -> Pacer:
 def pool() -> Pool:
     """The process's pool."""
     server_dir = Path(settings.GAME_DIR) / "server"
-    return Pool(
+    made = Pool(
         PoolConfig(
             state_dir=server_dir / ".local_model",
             pid_file=server_dir / "portal.pid",
@@ -66,6 +66,8 @@ def pool() -> Pool:
         ),
         reactor=reactor,
     )
+    reactor.addSystemEventTrigger("before", "shutdown", made.close)
+    return made
 
 
 def endpoint() -> Endpoint:

@@ -187,13 +187,13 @@ class UnifiedLLMClient:
             posted = self._transport.post(body)
             answer: bytes = await self._within(posted, ends_at, "no whole answer")
             reply = parse_reply(answer, self.tool_mode)
+            permit.success()
         except ModelError as error:
-            permit.failure(error)
+            if error.blames_service:
+                permit.failure(error)
             raise
-        except BaseException:
+        finally:
             permit.release()
-            raise
-        permit.success()
         return reply
 
     async def _within(self, deferred: Deferred[T], ends_at: float, complaint: str) -> T:

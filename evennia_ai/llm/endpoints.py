@@ -131,6 +131,24 @@ def _from_values(values: Mapping[str, str], origin: str) -> Endpoint | None:
     return None
 
 
+def _keep_key_with_address(
+    mixed: dict[str, str], from_environ: Mapping[str, str], from_settings: Mapping[str, str]
+) -> str:
+    """Send a key only to the address it was set beside: to another it would be given away.
+
+    Returns:
+        What the owner should know of a key that is left out, or "".
+    """
+    address, key = KEYS[:2]
+    sources = (("the environment", from_environ), ("settings", from_settings))
+    origin, beside = next((pair for pair in sources if pair[1][address]), ("", mixed))
+    left_out = mixed[key] and mixed[key] != beside[key]
+    mixed[key] = beside[key]
+    if not left_out or not mixed["EVENNIA_AI_MODEL"]:
+        return ""
+    return f"{key} is not sent to the address in {origin}: set it there too if it belongs to it"
+
+
 def resolve(environ: Mapping[str, str], settings: object = None) -> Endpoint:
     """Decide which model answers.
 
@@ -144,13 +162,16 @@ def resolve(environ: Mapping[str, str], settings: object = None) -> Endpoint:
     from_environ = {key: environ.get(key, "").strip() for key in KEYS}
     from_settings = {key: str(getattr(settings, key, None) or "").strip() for key in KEYS}
     mixed = {key: from_environ[key] or from_settings[key] for key in KEYS}
+    notice = _keep_key_with_address(mixed, from_environ, from_settings)
     found = _from_values(
         mixed, "the environment" if from_environ["EVENNIA_AI_MODEL"] else "settings"
     )
     if found is None:
         idle = next((key for key in KEYS[:2] if mixed[key]), "")
-        notice = f"{idle} is set but EVENNIA_AI_MODEL is not, so it is not used" if idle else ""
-        found = Endpoint("local", LOCAL_MODEL, tool_mode="json", notice=notice)
+        if idle:
+            notice = f"{idle} is set but EVENNIA_AI_MODEL is not, so it is not used"
+        found = Endpoint("local", LOCAL_MODEL, tool_mode="json")
+    found = replace(found, notice=notice)
     return _with_tool_mode(found, mixed["EVENNIA_AI_TOOL_MODE"])
 
 

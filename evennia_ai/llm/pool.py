@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from twisted.internet import reactor as default_reactor
-from twisted.internet.defer import Deferred, DeferredSemaphore
+from twisted.internet.defer import Deferred, DeferredLock, DeferredSemaphore, gatherResults, succeed
 from twisted.internet.threads import deferToThread
 
 from evennia_ai.errors import LocalModelError, ModelConnectionError
@@ -53,6 +53,7 @@ class LocalTransport:
         self._reactor = reactor
         self._base_url = ""
         self._transport: OpenAITransport | None = None
+        self._starting: DeferredLock = DeferredLock()
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
         """Ask for one completion."""
@@ -61,12 +62,21 @@ class LocalTransport:
     async def _post(self, body: Mapping[str, Any]) -> bytes:
         running = local.find_running(self._config.state_dir)
         if running is None:
-            running = await deferToThread(self._start)
+            # One thread waits for the model, not one for each question that came meanwhile.
+            running = await self._starting.run(self._find_or_start)
         if self._transport is None or running.base_url != self._base_url:
             self._base_url = running.base_url
             self._transport = OpenAITransport(running.base_url, "", {}, reactor=self._reactor)
         answer: bytes = await self._transport.post(body)
         return answer
+
+    def close(self) -> Deferred[None]:
+        """Close the connections; the model goes on."""
+        return self._transport.close() if self._transport is not None else succeed(None)
+
+    def _find_or_start(self) -> Any:
+        running = local.find_running(self._config.state_dir)
+        return running if running is not None else deferToThread(self._start)
 
     def _start(self) -> local.LocalModel:
         try:
@@ -118,6 +128,11 @@ class Pool:
             headers,
             reactor=self._reactor,
         )
+
+    def close(self) -> Deferred[Any]:
+        """Close every connection."""
+        closing = [getattr(each, "close", None) for each in self._transports.values()]
+        return gatherResults([close() for close in closing if close is not None])
 
     def set_transport(self, endpoint: Endpoint, transport: Transport) -> None:
         """Let something else answer for an endpoint: a test's model, or a game's own gateway."""

@@ -35,6 +35,8 @@ def whisper(character: Any, target: str, message: str, *, turn: Turn) -> str:
     person = find_here(character, target)
     if person is character:
         raise ToolError("you cannot whisper to yourself; name the person you want to answer")
+    if person is character.location:
+        raise ToolError("a room has no ears; name a person")
     outbound.whisper(character, person, message, hops=turn.event.hops + 1)
     return f"whispered to {person.key}"
 

@@ -47,7 +47,10 @@ def check(running_reactor: SelectReactor, model: FakeModel, tmp_path: Path) -> C
         def begin() -> Deferred[Report]:
             return check_endpoint(endpoint, pool, reactor=running_reactor)
 
-        report: Report = blockingCallFromThread(running_reactor, begin)
+        try:
+            report: Report = blockingCallFromThread(running_reactor, begin)
+        finally:
+            blockingCallFromThread(running_reactor, pool.close)
         return report
 
     return check_one
