@@ -195,6 +195,16 @@ def test_what_will_not_pass_is_not_tried_again(error: Exception) -> None:
     assert 1 == len(bench.transport.bodies)
 
 
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_wrong_request_does_not_open_the_breaker(status: int) -> None:
+    """One assistant's too long prompt must not shut the endpoint for all."""
+    errors = [ModelStatusError(status, "too long") for _ in range(3)]
+    bench = Bench(*errors, FINE, breaker=CircuitBreakerConfig(failure_threshold=1))
+    for error in errors:
+        assert error is bench.fails()
+    assert 0 == bench.failures
+
+
 def test_a_wrong_body_is_a_failure_of_the_service() -> None:
     """A server that says {} all day opens the breaker, as one that is down does."""
     bench = Bench(b"{}", b"<html>", breaker=CircuitBreakerConfig(failure_threshold=2))

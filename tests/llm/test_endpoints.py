@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +26,7 @@ LOCAL = Endpoint("local", LOCAL_MODEL, tool_mode="json")
 SCRIPTED = Endpoint("scripted", "scripted")
 OPENAI = Endpoint("openai", "m", "https://api.openai.com/v1", KEY)
 CUSTOM = Endpoint("custom", "m", URL)
+LEFT_OUT = "OPENAI_API_KEY is not sent to the address in {}: set it there too if it belongs to it"
 
 
 def _environ(model: str = "", url: str = "", key: str = "", mode: str = "") -> dict[str, str]:
@@ -54,6 +56,22 @@ NOTHING: dict[str, str] = {}
         (_environ("m"), _environ(url=URL), CUSTOM),
         (_environ(url=URL), _environ("m"), CUSTOM),
         (_environ("m", URL), _environ("other", "http://other/v1"), CUSTOM),
+        (
+            _environ("m", key=KEY),
+            _environ(url=URL),
+            replace(CUSTOM, notice=LEFT_OUT.format("settings")),
+        ),
+        (
+            _environ("m", URL),
+            _environ(key=KEY),
+            replace(CUSTOM, notice=LEFT_OUT.format("the environment")),
+        ),
+        (
+            _environ("m", key="sk-other"),
+            _environ(url=URL, key=KEY),
+            replace(CUSTOM, api_key=KEY, notice=LEFT_OUT.format("settings")),
+        ),
+        (_environ(key=KEY), _environ("m"), OPENAI),
         (_environ("scripted"), NOTHING, SCRIPTED),
         (_environ("scripted", URL, KEY), NOTHING, SCRIPTED),
         (NOTHING, _environ("scripted"), SCRIPTED),

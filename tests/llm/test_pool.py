@@ -76,3 +76,10 @@ def test_an_embedded_model_that_cannot_start_is_a_connection_error(tmp_path: Pat
     transport = LocalTransport(PoolConfig(blocked / "state"), Clock())
     with pytest.raises(ModelConnectionError, match="the demo brain does not run: "):
         transport._start()
+
+
+def test_closing_closes_what_was_opened(pool: Pool) -> None:
+    """Transports that hold connections are closed; those that hold none are left alone."""
+    pool.transport(SCRIPTED)
+    pool.transport(Endpoint("local", "m"))
+    assert pool.close().called

@@ -81,6 +81,23 @@ class TestGone(ShellTest):
         assert "Tom is not here" in self.model.bodies[1]["messages"][-1]["content"]
         assert ['Ada says, "He is gone."'] == self.mira.heard_from(self.ada)
 
+    def test_walking_off_does_not_lock_her_up(self) -> None:
+        """Whisper and leave, five times over: the model gives up, and that is nobody's error."""
+        for _ in range(6):
+            self.tom.location = self.room1
+            self.type(self.tom, "whisper Ada = hello")
+            self.tom.location = self.room2
+            self.model.answers.extend([whispers("Hello.")] * 4)
+            self.model.answer(whispers("Hello."))
+            pump()
+        assert 0 == state.read(self.ada_script, "consecutive_errors")
+        assert not state.read(self.ada_script, "emergency_stop")
+
+    def test_a_room_is_not_whispered_to(self) -> None:
+        """The model is told to name a person."""
+        self.ask("whisper Ada = hello", whispers("Psst.", "here"), completion(None, ("noop", {})))
+        assert "a room has no ears" in self.model.bodies[1]["messages"][-1]["content"]
+
     def test_a_deleted_sender_is_not_said_to_be_told(self) -> None:
         """Staff read the truth, and the next question is answered."""
         self.type(self.mira, "whisper Ada = hello")
