@@ -21,8 +21,11 @@ HEADER = """\
 # Exact versions of everything the game, its extras and its tests need, for every Python we support.
 # Made by `make pins` from the ranges in setup.cfg; do not edit by hand.
 """
-# Runs only where it has a ready-made build; the condition is setup.cfg's.
-BOUND_TO_MACHINES = {"xllamacpp": 'platform_machine in "x86_64 aarch64 arm64 AMD64"'}
+# Run only where they have a ready-made build; the conditions are setup.cfg's.
+BOUND_TO_MACHINES = {
+    "uvloop": 'sys_platform != "win32"',
+    "xllamacpp": 'platform_machine in "x86_64 aarch64 arm64 AMD64"',
+}
 
 
 def main() -> int:

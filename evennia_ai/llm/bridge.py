@@ -18,6 +18,11 @@ from twisted.python.failure import Failure
 
 from evennia_ai.llm.pacing import Pacer
 
+try:
+    import uvloop as loops
+except ImportError:  # where it has no build, asyncio's own loop does the same work more slowly
+    import asyncio as loops  # type: ignore[no-redef]
+
 T = TypeVar("T")
 
 
@@ -25,7 +30,7 @@ class Lane:
     """The event loop and its thread. Calls are handed over together: waking a thread is dear."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop = loops.new_event_loop()
         self._waiting: deque[Callable[[], Any]] = deque()
         self._is_awake = False
         thread = threading.Thread(

@@ -1,0 +1,65 @@
+"""What the documents say is so: tables are fresh, links lead somewhere, snippets run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SNIPPETS = [
+    pytest.param(found[1], id=f"{path.stem}-{number}")
+    for path in DOCUMENTS
+    for number, found in enumerate(SNIPPET.finditer(path.read_text(encoding="utf-8")))
+]
+
+
+def test_the_tables_are_what_the_code_says() -> None:
+    """`make docs` has nothing to renew."""
+    checked = subprocess.run(
+        [sys.executable, ".ci/docs.py", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert 0 == checked.returncode, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    """A link to a file of the project names one that is there."""
+    text = path.read_text(encoding="utf-8")
+    missing = [link for link in LINK.findall(text) if not (path.parent / link).exists()]
+    assert [] == missing
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS)
+def test_snippets_are_python(snippet: str) -> None:
+    """Every block marked as Python is Python."""
+    compile(snippet, "snippet", "exec")
+
+
+def test_the_tool_of_the_documents_works() -> None:
+    """The example in docs/extending.md is registered with the schema it promises, and answers."""
+    text = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    source = next(code for code in SNIPPET.findall(text) if code.startswith("# world/tools.py"))
+    module = types.ModuleType("world_tools_of_the_documents")
+    exec(compile(source, "docs/extending.md", "exec"), module.__dict__)
+    from evennia_ai.tools import REGISTRY
+
+    try:
+        spec = REGISTRY["tide"].spec
+        assert ["harbour"] == spec.parameters["required"]
+        assert "The tide turns an hour past noon." == module.tide(None, "Greyport")
+        with pytest.raises(module.ToolError, match="no harbour Oslo; there are Greyport"):
+            module.tide(None, "Oslo")
+    finally:
+        del REGISTRY["tide"]
