@@ -6,9 +6,12 @@ import re
 import subprocess
 import sys
 import types
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from evennia_ai.tools.registry import REGISTRY, Tool
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -47,19 +50,23 @@ def test_snippets_are_python(snippet: str) -> None:
     compile(snippet, "snippet", "exec")
 
 
-def test_the_tool_of_the_documents_works() -> None:
+@pytest.fixture
+def registry() -> Iterator[dict[str, Tool]]:
+    """The registry without tools of that name from elsewhere; put back as it was."""
+    before = dict(REGISTRY)
+    REGISTRY.pop("tide", None)
+    yield REGISTRY
+    REGISTRY.clear()
+    REGISTRY.update(before)
+
+
+def test_the_tool_of_the_documents_works(registry: dict[str, Tool]) -> None:
     """The example in docs/extending.md is registered with the schema it promises, and answers."""
     text = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
     source = next(code for code in SNIPPET.findall(text) if code.startswith("# world/tools.py"))
     module = types.ModuleType("world_tools_of_the_documents")
     exec(compile(source, "docs/extending.md", "exec"), module.__dict__)
-    from evennia_ai.tools import REGISTRY
-
-    try:
-        spec = REGISTRY["tide"].spec
-        assert ["harbour"] == spec.parameters["required"]
-        assert "The tide turns an hour past noon." == module.tide(None, "Greyport")
-        with pytest.raises(module.ToolError, match="no harbour Oslo; there are Greyport"):
-            module.tide(None, "Oslo")
-    finally:
-        del REGISTRY["tide"]
+    assert ["harbour"] == registry["tide"].spec.parameters["required"]
+    assert "The tide turns an hour past noon." == module.tide(None, "Greyport")
+    with pytest.raises(module.ToolError, match="no harbour Oslo; there are Greyport"):
+        module.tide(None, "Oslo")
