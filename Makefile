@@ -8,7 +8,7 @@ SUITE = $(PYTHON) .ci/suite.py
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help play stop restart status logs test test-all core check format lint types floors docs bench pins clean
+.PHONY: help play stop restart status logs test test-all core check format lint types floors cover docs bench pins clean
 
 help:  ## list what can be made
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ types:  ## check the types
 
 floors:  ## check that every import goes to a lower floor
 	@$(SUITE) floors
+
+cover:  ## check that every branch of the lowest four floors is tested
+	@$(SUITE) cover
 
 docs:  ## renew the tables that are made from the code
 	@$(SUITE) docs

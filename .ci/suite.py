@@ -3,7 +3,7 @@
 Usage: python .ci/suite.py STEP...        one Python: the one that runs this
        python .ci/suite.py everywhere     every supported Python of this machine
 
-Steps are lint, types, floors, tables, tests, core, format, docs, bench; `all` is the first five.
+Steps are the names in STEPS; `all` stands for those in ALL.
 An environment is kept under .venvs/ and filled anew only when the pins have changed. Whatever a
 step leaves running is named and ended.
 """
@@ -26,18 +26,22 @@ from server.play import brain, environment, processes, pythons  # noqa: E402  fo
 from server.play.layout import PlayError  # noqa: E402
 from server.play.report import Report  # noqa: E402
 
+CORE = ("tests/core", "tests/resilience", "tests/engine", "tests/test_errors.py")
+COVER = tuple(f"--cov=evennia_ai.{room}" for room in ("core", "resilience", "engine", "errors"))
+
 STEPS = {
     "lint": (("ruff", "check", "."), ("ruff", "format", "--check", ".")),
     "types": (("mypy",),),
     "floors": (("lint-imports",),),
     "tables": (("python", ".ci/docs.py", "--check"),),
     "tests": (("pytest", "-n", "2", "--dist", "loadgroup"),),
-    "core": (("pytest", "-q", "tests/core", "tests/resilience", "tests/engine"),),
+    "core": (("pytest", "-q", *CORE),),
+    "cover": (("pytest", "-q", *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
     "format": (("ruff", "check", "--fix", "--quiet", "."), ("ruff", "format", ".")),
     "docs": (("python", ".ci/docs.py"),),
     "bench": (("python", "-m", "benchmarks.replies"),),
 }
-ALL = ("lint", "types", "floors", "tables", "tests")
+ALL = ("lint", "types", "floors", "tables", "cover", "tests")
 # Every process of a run carries this variable, by which it is found again.
 RUN_MARK = "EVENNIA_AI_SUITE_RUN"
 
