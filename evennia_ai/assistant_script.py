@@ -152,6 +152,7 @@ class AssistantScript(DefaultScript):
                 self, "system_prompt_native" if client.supports_tools else "system_prompt"
             ),
             tool_mode=client.tool_mode,
+            examples=tuple(state.read(self, "examples")),
             hears_history=client.provider_name != "local",
         )
 

@@ -66,7 +66,8 @@ def create_assistant(
         location: the room it stands in.
         desc: what people see when they look at it.
         persona: who it is and what it knows, for the model.
-        lines: "thinking" (a list) and "failure" (a text) of its own; {name} is its name.
+        lines: "thinking" (a list) and "failure" (a text) of its own, in which {name} is its name;
+            "examples", pairs of what is asked and how it answers, which help a small model.
         typeclass: its body; any typeclass with `HearsForAssistant`.
 
     Returns:
@@ -104,6 +105,7 @@ def _attach_script(
     own = {
         "assistant_key": name,
         "persona": persona,
+        "examples": [list(pair) for pair in lines.get("examples", ())],
         "thinking_lines": list(lines.get("thinking", ())),
         "failure_line": lines.get("failure", ""),
     }

@@ -56,6 +56,7 @@ class Resident:
         thinking: lines players see while an answer takes its time.
         failure: the line players see when no answer comes.
         aliases: other names it answers to.
+        examples: pairs of what is asked and how it answers; they help a small model most.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Resident:
     thinking: tuple[str, ...]
     failure: str
     aliases: tuple[str, ...] = ()
+    examples: tuple[tuple[str, str], ...] = ()
 
     @property
     def briefing(self) -> str:

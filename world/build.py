@@ -121,7 +121,11 @@ class _Building:
             desc=resident.looks,
             persona=resident.briefing,
             aliases=resident.aliases,
-            lines={"thinking": list(resident.thinking), "failure": resident.failure},
+            lines={
+                "thinking": list(resident.thinking),
+                "failure": resident.failure,
+                "examples": resident.examples,
+            },
         )
         if not result.ok:
             raise RuntimeError(f"{resident.name} could not be created: {result.message}")

@@ -252,6 +252,26 @@ RESIDENTS = (
             'Ada presses her fingers to her temples. "Forgive me, my thoughts will not settle. '
             'Try me again in a minute."'
         ),
+        examples=(
+            ("what are you called?", "I am Ada, keeper of the Lantern Library, and I am an AI."),
+            (
+                "what is this house?",
+                "The Lantern Library: an old lighthouse full of books above the harbour of "
+                "Greyport.",
+            ),
+            (
+                "something about the great flood",
+                "Books about storms and weather are in the North Gallery, third case.",
+            ),
+            ("may I go up?", "Mind the stair in the North Gallery, Otto: it is loose."),
+            (
+                "have you anything on boats?",
+                "Books about ships are Under the Stairs, by the atlases.",
+            ),
+            ("my clock has stopped", "Take it to Brass the tinker, in the Workshop, east of here."),
+            ("may I take this one home?", "No, Nell. Books are read here and never taken home."),
+            ("is it late?", "The library never closes, Otto. Stay as long as you like."),
+        ),
     ),
     Resident(
         name="Brass",
@@ -285,6 +305,15 @@ RESIDENTS = (
         failure=(
             'Brass goes still, and something inside whirrs and catches. "Jammed. Not your doing. '
             'Ask me again in a minute."'
+        ),
+        examples=(
+            ("what are you called?", "Brass, tinker of this house, all clockwork and an AI."),
+            (
+                "where is the keeper?",
+                "Ada is in the Reading Room, west of here. She knows every book.",
+            ),
+            ("my watch has stopped", "Leave it on the bench, Nell. I like a watch with a secret."),
+            ("is the stair safe?", "Not yet, Otto. It has been on my list for three years."),
         ),
     ),
 )

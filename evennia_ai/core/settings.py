@@ -46,6 +46,7 @@ ATTRIBUTES = {
     "enabled": Setting(True, "whether it answers at all"),
     "tick_rate": Setting(5, "seconds between beats; an event does not wait for one"),
     "persona": Setting("", "who it is and what it knows, told to the model"),
+    "examples": Setting((), "pairs of what is asked and how it answers, shown to a small model"),
     "system_prompt": Setting("", "your own prompt for tool mode `json`, with {name} and {persona}"),
     "system_prompt_native": Setting("", "the same for tool mode `native`"),
     "thinking_lines": Setting((), "lines shown while it thinks; {name} stands for its name"),

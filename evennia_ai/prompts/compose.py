@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.text import one_line
 from evennia_ai.core.turn import Turn
-from evennia_ai.prompts.examples import EXAMPLES
+from evennia_ai.prompts.examples import examples
 
 NATIVE = """You are {name}, a character in a text game. Stay in character.
 {persona}
@@ -36,6 +36,7 @@ class Persona:
         text: who the assistant is and what it knows.
         template: the game's own system prompt with {name} and {persona}, or "" for ours.
         tool_mode: "native" or "json".
+        examples: pairs of what is asked and how it answers, for a model that is shown examples.
         hears_history: whether the model is shown the conversation so far. The demo brain is not: it
             repeats what it said before, wrong answers most of all.
     """
@@ -44,6 +45,7 @@ class Persona:
     text: str
     template: str = ""
     tool_mode: str = "native"
+    examples: tuple[tuple[str, str], ...] = ()
     hears_history: bool = True
 
     @property
@@ -57,6 +59,6 @@ class Persona:
 def compose(persona: Persona, turn: Turn) -> list[Message]:
     """System message, examples for a model that needs them, history, and what this turn added."""
     head = [{"role": "system", "content": persona.system_text}]
-    examples = EXAMPLES if persona.tool_mode == "json" else []
+    shown = examples(persona.examples) if persona.tool_mode == "json" else []
     history = turn.history if persona.hears_history else []
-    return [*head, *examples, *history, *turn.said]
+    return [*head, *shown, *history, *turn.said]

@@ -1,6 +1,11 @@
-"""Turns shown to a small model before the talk, so that it sees what an answer looks like."""
+"""Turns shown to a small model before the talk, so that it sees what an answer looks like.
+
+The first few are for every assistant; what an assistant knows is shown best by examples of its own.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 from evennia_ai.core.conversation import Message, call_message, user_message
 from evennia_ai.core.text import quote
@@ -24,6 +29,14 @@ def _example(number: int, name: str, verb: str, words: str, answer: str) -> list
     return [user_message(f"{name} {verb}: {quote(words)}"), call_message(call)]
 
 
-EXAMPLES: list[Message] = [
-    message for number, turn in enumerate(_TURNS) for message in _example(number, *turn)
-]
+_ASKERS = (("Nell", "whispers to you"), ("Otto", "says to you"))
+
+
+def examples(own: Iterable[Sequence[str]] = ()) -> list[Message]:
+    """The common turns, then an assistant's own pairs of what is asked and how it answers."""
+    asked = [
+        (*_ASKERS[number % len(_ASKERS)], heard, answer)
+        for number, (heard, answer) in enumerate(own)
+    ]
+    turns = enumerate([*_TURNS, *asked])
+    return [message for number, turn in turns for message in _example(number, *turn)]
