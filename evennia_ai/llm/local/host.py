@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--prefix-cache-mib", type=int, default=256)
     cores = _usable_cores()
     # Writing leaves a core free: when it takes both of two cores and the machine is busy otherwise,
-    # a warm answer takes 22 s in place of 3; on an idle machine a free core costs half a second.
+    # a warm answer takes 22 s in place of 5; on an idle machine a free core costs half a second.
     parser.add_argument("--threads", type=int, default=max(1, min(cores - 1, 4)))
     parser.add_argument("--prompt-threads", type=int, default=min(cores, 4))
     return parser
