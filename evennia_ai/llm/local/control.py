@@ -145,7 +145,7 @@ def launch(
         StartError: none came up.
     """
     folder = state_dir.absolute()
-    command = [sys.executable, "-m", "evennia_ai.llm.local.supervisor"]
+    command = [sys.executable, "-m", "evennia_ai.llm.local.daemon"]
     command += ["--state-dir", str(folder), "--name", name, *options]
     if stop_with is not None:
         command += ["--stop-with", str(stop_with.absolute())]

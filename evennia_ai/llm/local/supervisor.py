@@ -1,26 +1,20 @@
-"""The daemon that keeps one model running for one game: start, watch, restart, give up, end.
-
-Run as `python -m evennia_ai.llm.local.supervisor --state-dir DIR --name NAME -- HOST COMMAND...`.
-It detaches itself, and the command returns once it is in charge or another supervisor is.
-"""
+"""Keeps one model running for one game: start, watch, restart, give up, end. Runs in the daemon."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import select
 import signal
-import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from evennia_ai.llm.local.child import Child
 from evennia_ai.llm.local.host import HOPELESS_EXIT
-from evennia_ai.llm.local.lifetime import GameWatch, LifetimeConfig
+from evennia_ai.llm.local.lifetime import GameWatch
 from evennia_ai.llm.local.logfile import last_line, trim
 from evennia_ai.llm.local.state import (
     Phase,
@@ -202,48 +196,3 @@ def _cause(exit_code: int | None) -> str:
     if exit_code is not None and exit_code < 0:
         return f"was ended by signal {-exit_code}"
     return f"ended with code {exit_code}"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Take charge of the folder in the background, unless another supervisor has it."""
-    options = _parser().parse_args(arguments)
-    state_dir: Path = options.state_dir
-    lock = SupervisorLock(state_dir)
-    if not lock.acquire():
-        return 0
-    in_charge, taken = os.pipe()
-    if os.fork():
-        os.close(taken)
-        return 0 if os.read(in_charge, 1) else 1
-    os.close(in_charge)
-    os.setsid()
-    os.chdir("/")
-    lock.sign()
-    given = vars(options)
-    lifetime = LifetimeConfig(**{field.name: given[field.name] for field in fields(LifetimeConfig)})
-    config = SupervisorConfig(
-        **{field.name: given[field.name] for field in fields(SupervisorConfig)}
-    )
-    watch = GameWatch(options.stop_with, time.monotonic(), lifetime) if options.stop_with else None
-    supervisor = Supervisor(state_dir, options.name, options.host, lock, watch, config)
-    supervisor.take_charge()
-    os.write(taken, b"1")
-    os.close(taken)
-    supervisor.run()
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="evennia_ai.llm.local.supervisor", description=__doc__)
-    parser.add_argument("--state-dir", type=Path, required=True)
-    parser.add_argument("--name", required=True, help="what the model is called in the API")
-    parser.add_argument("--stop-with", type=Path, help="pid file of the game to end with")
-    for field in (*fields(LifetimeConfig), *fields(SupervisorConfig)):
-        option = f"--{field.name.replace('_', '-')}"
-        parser.add_argument(option, type=type(field.default), default=field.default)
-    parser.add_argument("host", nargs="+", help="the host command, after --")
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

