@@ -1,21 +1,22 @@
 """The circuit breaker (Nygard, "Release It!"): stop asking a failing service, and probe it later.
 
-State is derived from timestamps, so reading it changes nothing and no timer is needed. By hand:
+State is derived from timestamps, so reading it changes nothing and no timer is needed. A call goes
+through the breaker in one of three ways, the last of them by hand:
 
-    permit = breaker.acquire()          # CircuitOpenError when it may not be called
-    try:
-        answer = yield service.call()
-    except Exception as error:
-        permit.failure(error)           # or permit.release() when it says nothing of the service
-        raise
-    permit.success()
+    answer = yield breaker.call(service.ask, question)     # a value, a Deferred or a coroutine
 
-A permit belongs to the generation it was taken in: a result that comes back after the breaker
-changed state in the meantime changes nothing.
+    with breaker.acquire():                                # CircuitOpenError: not to be called now
+        answer = await service.ask(question)
+
+    if breaker.is_available: ...                           # then record_success, record_failure
+
+Cancelling a call says nothing of the service, so a deadline belongs inside of it: what gives up
+there raises an error of its own, which counts. Breakers live in one thread, the reactor's.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -24,8 +25,11 @@ from enum import StrEnum
 from typing import Any
 
 from evennia_ai.errors import CircuitOpenError
+from evennia_ai.resilience.clock import Clock, seconds_left
+from evennia_ai.resilience.deferreds import error_of, is_cancellation
+from evennia_ai.resilience.permit import Permit
 
-Clock = Callable[[], float]
+LONGEST_ERROR_TEXT = 200
 
 
 class CircuitBreakerState(StrEnum):
@@ -34,6 +38,14 @@ class CircuitBreakerState(StrEnum):
     CLOSED = "closed"
     OPEN = "open"
     HALF_OPEN = "half_open"
+
+
+class CircuitBreakerMode(StrEnum):
+    """Who decides about the state: the breaker itself, or a person who took it in hand."""
+
+    AUTOMATIC = "automatic"
+    ISOLATED = "isolated"
+    METRICS_ONLY = "metrics_only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,7 @@ class CircuitBreakerConfig:
             back is given up after the same time.
         window_seconds: failures older than this do not count.
         excluded_exceptions: errors that say nothing of the service.
+        max_probes: probes that may be under way at the same time.
     """
 
     failure_threshold: int = 5
@@ -54,9 +67,10 @@ class CircuitBreakerConfig:
     timeout_seconds: float = 60.0
     window_seconds: float = 120.0
     excluded_exceptions: tuple[type[BaseException], ...] = (ValueError, KeyError)
+    max_probes: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("failure_threshold", "success_threshold"):
+        for name in ("failure_threshold", "success_threshold", "max_probes"):
             if not getattr(self, name) >= 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}")
         for name in ("timeout_seconds", "window_seconds"):
@@ -64,45 +78,31 @@ class CircuitBreakerConfig:
                 raise ValueError(f"{name} must be above 0, not {getattr(self, name)!r}")
 
 
-class Permit:
-    """The right to make one call. Its outcome is told once; later tellings change nothing."""
-
-    __slots__ = ("_breaker", "_generation", "_open", "at")
-
-    def __init__(self, breaker: CircuitBreaker, generation: int, at: float) -> None:
-        self._breaker = breaker
-        self._generation = generation
-        self._open = True
-        self.at = at
-
-    def success(self) -> None:
-        """The service answered."""
-        if self._close():
-            self._breaker._succeeded(self)
-
-    def failure(self, error: BaseException | None = None) -> None:
-        """The service failed, unless the error is of an excluded kind."""
-        if self._close():
-            self._breaker._failed(self, error)
-
-    def release(self) -> None:
-        """The call was cancelled or told nothing of the service."""
-        if self._close():
-            self._breaker._released(self)
-
-    def _close(self) -> bool:
-        was_open, self._open = self._open, False
-        return was_open and self._generation == self._breaker._generation
-
-
 class CircuitBreaker:
-    """One breaker for one service.
+    """One breaker for one service. Every call costs the same, however much went wrong before.
 
     Args:
         name: shown in errors and statistics.
         config: thresholds and times; the defaults when None.
         clock: seconds, monotonic.
     """
+
+    __slots__ = (
+        "_clock",
+        "_failure_times",
+        "_failures",
+        "_generation",
+        "_last_error",
+        "_mode",
+        "_open_until",
+        "_opened_at",
+        "_probe_successes",
+        "_probes",
+        "_rejections",
+        "_successes",
+        "config",
+        "name",
+    )
 
     def __init__(
         self,
@@ -114,131 +114,195 @@ class CircuitBreaker:
         self.name = name
         self.config = config or CircuitBreakerConfig()
         self._clock = clock
-        self._failures: deque[float] = deque(maxlen=self.config.failure_threshold)
+        # Full, it spans the last `failure_threshold` failures: the oldest of them alone decides.
+        self._failure_times: deque[float] = deque(maxlen=self.config.failure_threshold)
+        self._mode = CircuitBreakerMode.AUTOMATIC
+        # Open from one time until another; outside of them, also after a step back, half open.
         self._opened_at: float | None = None
-        self._probe: Permit | None = None
+        self._open_until = 0.0
+        self._probes: dict[Permit, float] = {}
         self._probe_successes = 0
         self._generation = 0
         self._last_error: str | None = None
-        self._totals = {"failures": 0, "successes": 0, "rejections": 0}
+        self._failures = self._successes = self._rejections = 0
+
+    @property
+    def mode(self) -> CircuitBreakerMode:
+        """Who decides about the state."""
+        return self._mode
 
     @property
     def state(self) -> CircuitBreakerState:
         """The state now; reading it changes nothing."""
         if self._opened_at is None:
             return CircuitBreakerState.CLOSED
-        if self._clock() - self._opened_at < self.config.timeout_seconds:
+        if self._opened_at <= self._clock() < self._open_until:
             return CircuitBreakerState.OPEN
         return CircuitBreakerState.HALF_OPEN
 
     @property
     def is_available(self) -> bool:
         """Whether `acquire` would give a permit now."""
-        state = self.state
-        if state is CircuitBreakerState.HALF_OPEN:
-            return not self._is_probing()
-        return state is CircuitBreakerState.CLOSED
+        return self.retry_after is None
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds until a probe may be admitted, or None when calls are admitted now."""
+        """Seconds until a call may be admitted, None when it is now, infinite when isolated."""
         if self._opened_at is None:
             return None
         now = self._clock()
-        left = self._opened_at + self.config.timeout_seconds - now
-        if left <= 0 and self._probe is not None:
-            left = self._probe.at + self.config.timeout_seconds - now
-        return left if left > 0 else None
+        if self._opened_at <= now < self._open_until:
+            return self._open_until - now
+        if len(self._probes) < self.config.max_probes:
+            return None
+        oldest = next(iter(self._probes.values()))
+        return seconds_left(oldest, self.config.timeout_seconds, now) or None
 
     def acquire(self) -> Permit:
         """Take the right to make one call.
 
         Raises:
-            CircuitOpenError: the breaker is open, or half open with its probe under way.
+            CircuitOpenError: the breaker is open, or half open with its probes under way.
         """
         if self._opened_at is None:
-            return Permit(self, self._generation, 0.0)
-        if not self.is_available:
-            self._totals["rejections"] += 1
-            raise CircuitOpenError(self.name, self.retry_after or 0.0)
-        self._probe = Permit(self, self._generation, self._clock())
-        return self._probe
+            return Permit(self, self._generation)
+        retry_after = self.retry_after
+        if retry_after is not None:
+            self._rejections += 1
+            raise CircuitOpenError(self.name, retry_after)
+        return self._admit_probe()
+
+    def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call a function under a permit; a Deferred or coroutine counts when its outcome is known.
+
+        Returns:
+            What the function returns; in place of a coroutine one that tells the breaker.
+
+        Raises:
+            CircuitOpenError: the function was not called.
+        """
+        # Where nobody else needs it a permit is not even made: counting is the whole cost.
+        permit = None if self._opened_at is None else self.acquire()
+        generation = self._generation
+        try:
+            outcome = function(*args, **kwargs)
+        except BaseException as error:
+            (permit or Permit(self, generation)).failure(error)
+            raise
+        # Deferreds can be awaited, too.
+        if hasattr(outcome, "__await__"):
+            return (permit or Permit(self, generation)).follow(outcome)
+        if permit is not None:
+            permit.success()
+        elif self._generation == generation:
+            self._successes += 1
+        return outcome
 
     def record_success(self) -> None:
         """Tell of a success by hand, without a permit."""
-        Permit(self, self._generation, self._clock()).success()
+        self._succeeded(None)
 
-    def record_failure(self, error: BaseException | None = None) -> None:
-        """Tell of a failure by hand, without a permit."""
-        Permit(self, self._generation, self._clock()).failure(error)
+    def record_failure(self, error: object = None) -> None:
+        """Tell of a failure by hand, without a permit: an exception, or Twisted's Failure."""
+        self._failed(None, error)
 
     def reset(self) -> None:
-        """Close the breaker and forget its failures; totals stay."""
+        """Close the breaker, forget its failures and let it decide itself again; totals stay."""
         self._generation += 1
-        self._failures.clear()
+        self._mode = CircuitBreakerMode.AUTOMATIC
         self._opened_at = None
-        self._probe = None
+        self._failure_times.clear()
+        self._probes.clear()
         self._probe_successes = 0
 
+    def force_open(self) -> None:
+        """Open it as if it had tripped now: it probes and recovers as usual."""
+        self.reset()
+        self._trip()
+
+    def isolate(self) -> None:
+        """Hold it open, without probes, until `reset`."""
+        self.force_open()
+        self._mode = CircuitBreakerMode.ISOLATED
+        self._opened_at, self._open_until = -math.inf, math.inf
+
+    def metrics_only(self) -> None:
+        """Count, but admit every call and never trip, until `reset`."""
+        self.reset()
+        self._mode = CircuitBreakerMode.METRICS_ONLY
+
     def get_stats(self) -> dict[str, Any]:
-        """Plain figures for status pages."""
+        """Plain figures for status pages; an isolated breaker has no time to say."""
+        retry_after = self.retry_after
         return {
             "name": self.name,
             "state": self.state.value,
             "failures_in_window": self._failures_in_window(),
             "failure_threshold": self.config.failure_threshold,
-            "total_failures": self._totals["failures"],
-            "total_successes": self._totals["successes"],
-            "total_rejections": self._totals["rejections"],
+            "total_failures": self._failures,
+            "total_successes": self._successes,
+            "total_rejections": self._rejections,
             "last_failure_error": self._last_error,
-            "retry_after": self.retry_after,
+            "retry_after": None if retry_after == math.inf else retry_after,
             "half_open_successes": self._probe_successes,
             "success_threshold": self.config.success_threshold,
         }
 
-    def _is_probing(self) -> bool:
-        probe = self._probe
-        return probe is not None and self._clock() - probe.at < self.config.timeout_seconds
-
     def _failures_in_window(self) -> int:
         oldest = self._clock() - self.config.window_seconds
-        return sum(1 for at in self._failures if at >= oldest)
+        return sum(1 for at in self._failure_times if at >= oldest)
 
-    def _succeeded(self, permit: Permit) -> None:
-        self._totals["successes"] += 1
-        if self.state is not CircuitBreakerState.HALF_OPEN:
+    def _admit_probe(self) -> Permit:
+        if len(self._probes) >= self.config.max_probes:
+            del self._probes[next(iter(self._probes))]
+        permit = Permit(self, self._generation)
+        self._probes[permit] = self._clock()
+        return permit
+
+    def _succeeded(self, permit: Permit | None) -> None:
+        self._successes += 1
+        if self._opened_at is None or self.state is not CircuitBreakerState.HALF_OPEN:
             return
-        self._end_probe(permit)
+        self._released(permit)
         self._probe_successes += 1
         if self._probe_successes >= self.config.success_threshold:
             self.reset()
 
-    def _failed(self, permit: Permit, error: BaseException | None) -> None:
-        if isinstance(error, self.config.excluded_exceptions):
+    def _failed(self, permit: Permit | None, problem: object) -> None:
+        error = error_of(problem)
+        if is_cancellation(error) or isinstance(error, self.config.excluded_exceptions):
             self._released(permit)
             return
-        self._totals["failures"] += 1
-        self._last_error = str(error) if error is not None else None
-        if self._opened_at is not None:
-            if self.state is CircuitBreakerState.HALF_OPEN:
-                self._trip()
-            return
-        self._failures.append(self._clock())
-        if self._failures_in_window() >= self.config.failure_threshold:
+        self._failures += 1
+        # The error itself would keep its traceback, and with it every frame's variables.
+        self._last_error = None if error is None else describe(error)
+        if self._opened_at is None:
+            self._count_failure()
+        elif self.state is CircuitBreakerState.HALF_OPEN:
             self._trip()
 
-    def _released(self, permit: Permit) -> None:
-        self._end_probe(permit)
+    def _count_failure(self) -> None:
+        now, times = self._clock(), self._failure_times
+        times.append(now)
+        is_over = len(times) == times.maxlen and now - times[0] <= self.config.window_seconds
+        if is_over and self._mode is not CircuitBreakerMode.METRICS_ONLY:
+            self._trip()
 
-    def _end_probe(self, permit: Permit) -> None:
-        if self._probe is permit:
-            self._probe = None
+    def _released(self, permit: Permit | None) -> None:
+        if permit is not None:
+            self._probes.pop(permit, None)
 
     def _trip(self) -> None:
         self._generation += 1
         self._opened_at = self._clock()
-        self._probe = None
+        self._open_until = self._opened_at + self.config.timeout_seconds
+        self._probes.clear()
         self._probe_successes = 0
+
+
+def describe(error: BaseException) -> str:
+    """The error's text, or its kind when it has none, short enough for a status page."""
+    return (str(error) or type(error).__name__)[:LONGEST_ERROR_TEXT]
 
 
 class CircuitBreakerRegistry:

@@ -1,9 +1,28 @@
-"""When and after how long a failed call is tried again. Waiting itself is the caller's."""
+"""When and after how long a failed call is tried again.
+
+    answer = await retry(ask, RetryConfig(), deadline_seconds=30.0, sleep=sleep,
+                         clock=reactor.seconds, random=random.random)
+
+Clock, chance and waiting are arguments: with Twisted, `sleep` is
+`lambda seconds: deferLater(reactor, seconds)`, and cancelling the Deferred of the whole ends the
+wait on the spot. `RetryPlan` is the same decision for those who loop themselves.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from evennia_ai.errors import CircuitOpenError
+from evennia_ai.resilience.clock import Clock
+from evennia_ai.resilience.deferreds import is_cancellation
+
+T = TypeVar("T")
+Chance = Callable[[], float]
 
 RETRYABLE_WORDS = ("timeout", "connection", "network", "temporary", "rate limit", "try again")
 
@@ -25,6 +44,94 @@ class RetryConfig:
     backoff_max: float = 10.0
     backoff_multiplier: float = 2.0
     jitter: bool = True
+
+    def __post_init__(self) -> None:
+        limits = {"max_attempts": 1, "backoff_base": 0, "backoff_max": 0, "backoff_multiplier": 1}
+        for name, least in limits.items():
+            if not getattr(self, name) >= least:
+                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)!r}")
+
+
+class RetryPlan:
+    """The attempts of one call: which is under way, and whether there is another.
+
+    Args:
+        config: how often and how patiently.
+        deadline_seconds: for all attempts and waits together.
+        clock: seconds, monotonic.
+        random: gives a number from 0 to 1.
+
+    Attributes:
+        attempt: number of the attempt under way, from 1.
+    """
+
+    __slots__ = ("_clock", "_config", "_ends_at", "_random", "attempt")
+
+    def __init__(
+        self, config: RetryConfig, *, deadline_seconds: float, clock: Clock, random: Chance
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._random = random
+        self._ends_at = clock() + deadline_seconds
+        self.attempt = 1
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the deadline, never negative."""
+        return max(0.0, self._ends_at - self._clock())
+
+    def wait_after(self, problem: BaseException | str) -> float | None:
+        """Seconds to wait before the next attempt, which begins with this; None for no other.
+
+        There is no other when the problem will not pass, when there were enough of them, or when
+        the wait would not end before the deadline.
+        """
+        if self.attempt >= self._config.max_attempts or not is_retryable(problem):
+            return None
+        wait = backoff_seconds(
+            self._config,
+            self.attempt,
+            random=self._random(),
+            retry_after=getattr(problem, "retry_after", None),
+        )
+        if wait >= self.seconds_left:
+            return None
+        self.attempt += 1
+        return wait
+
+
+async def retry(
+    function: Callable[[float], Awaitable[T]],
+    config: RetryConfig,
+    *,
+    deadline_seconds: float,
+    sleep: Callable[[float], Awaitable[object]],
+    clock: Clock,
+    random: Chance,
+) -> T:
+    """Call until it works, as often and as long as allowed.
+
+    Args:
+        function: called with the seconds that are left; it is to give up by then.
+        config: how often and how patiently.
+        deadline_seconds: for all attempts and waits together.
+        sleep: waits so many seconds.
+        clock: seconds, monotonic.
+        random: gives a number from 0 to 1.
+
+    Raises:
+        Exception: the last attempt's.
+    """
+    plan = RetryPlan(config, deadline_seconds=deadline_seconds, clock=clock, random=random)
+    while True:
+        try:
+            return await function(plan.seconds_left)
+        except Exception as error:
+            wait = plan.wait_after(error)
+            if wait is None:
+                raise
+        await sleep(wait)
 
 
 def backoff_seconds(
@@ -51,7 +158,41 @@ def backoff_seconds(
     return max(wait, retry_after or 0.0)
 
 
+def is_retryable(problem: BaseException | str) -> bool:
+    """Whether the same call may work a little later.
+
+    An error that knows (`retryable`) is believed; of others the kind and the text are read. A
+    cancelled call is not wanted any more, and an open breaker says when to come back by itself.
+    """
+    if isinstance(problem, str):
+        return is_retryable_text(problem)
+    if is_cancellation(problem) or isinstance(problem, CircuitOpenError):
+        return False
+    known = getattr(problem, "retryable", None)
+    if known is not None:
+        return bool(known)
+    return is_retryable_text(f"{type(problem).__name__}: {problem}")
+
+
 def is_retryable_text(text: str) -> bool:
     """Whether an error's text speaks of something that may pass."""
     text = text.casefold()
     return any(word in text for word in RETRYABLE_WORDS)
+
+
+def read_retry_after(header: str, now: datetime) -> float | None:
+    """Seconds a `Retry-After` header asks for, None when it says nothing that makes sense.
+
+    Args:
+        header: seconds, or a date of HTTP.
+        now: with its zone.
+    """
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(header)
+        except ValueError:
+            return None
+        seconds = (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import Clock, deferLater
 
-from evennia_ai.resilience.retry import RetryConfig, backoff_seconds, is_retryable_text
+from evennia_ai.errors import (
+    CircuitOpenError,
+    ModelConnectionError,
+    ModelReplyError,
+    ModelStatusError,
+    ToolError,
+)
+from evennia_ai.resilience import RetryPlan
+from evennia_ai.resilience.retry import (
+    RetryConfig,
+    backoff_seconds,
+    is_retryable,
+    is_retryable_text,
+    read_retry_after,
+    retry,
+)
 
 EXACT = RetryConfig(jitter=False)
 CONFIGS = st.builds(
@@ -74,12 +94,36 @@ def test_backoff_never_shrinks(config: RetryConfig, attempt: int, chance: float)
     assert first <= second
 
 
+def test_defaults() -> None:
+    """Four attempts, one second at first, twice as long each time, ten at most, with jitter."""
+    assert RetryConfig(4, 1.0, 10.0, 2.0, True) == RetryConfig()
+
+
+@pytest.mark.parametrize(
+    ("field", "least"),
+    [("max_attempts", 1), ("backoff_base", 0), ("backoff_max", 0), ("backoff_multiplier", 1)],
+)
+def test_config_is_checked(field: str, least: int) -> None:
+    """What cannot work is refused by name; the least that can is taken."""
+    changed = replace(RetryConfig(), **cast("dict[str, Any]", {field: least}))
+    assert least == getattr(changed, field)
+    for value in (least - 0.5, math.nan):
+        with pytest.raises(ValueError, match=f"^{field} must be at least {least}, not {value}"):
+            replace(RetryConfig(), **cast("dict[str, Any]", {field: value}))
+
+
+# ---- what may pass -------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     ("expected", "text"),
     [
         pytest.param(True, "Connection reset by peer", id="connection"),
         pytest.param(True, "Read TIMEOUT", id="timeout, in capitals"),
-        pytest.param(True, "Rate limit reached, please try again", id="rate limit"),
+        pytest.param(True, "network is unreachable", id="network"),
+        pytest.param(True, "temporary failure in name resolution", id="temporary"),
+        pytest.param(True, "Rate limit reached", id="rate limit"),
+        pytest.param(True, "busy, please try again", id="try again"),
         pytest.param(False, "invalid api key", id="a wrong key"),
         pytest.param(False, "", id="nothing"),
     ],
@@ -87,3 +131,177 @@ def test_backoff_never_shrinks(config: RetryConfig, attempt: int, chance: float)
 def test_words_of_passing_trouble(expected: bool, text: str) -> None:
     """Trouble that may pass is known by its words."""
     assert expected is is_retryable_text(text)
+    assert expected is is_retryable(text)
+    assert expected is is_retryable(ToolError(text))
+
+
+@pytest.mark.parametrize(
+    ("expected", "error"),
+    [
+        pytest.param(True, TimeoutError(), id="known by its kind"),
+        pytest.param(True, ConnectionRefusedError(111, "refused"), id="known by its kind, too"),
+        pytest.param(True, ModelConnectionError("nobody there"), id="it says so"),
+        pytest.param(True, ModelStatusError(429, "slow down"), id="too many requests"),
+        pytest.param(False, ModelStatusError(401, "connection"), id="it knows better"),
+        pytest.param(False, ModelReplyError("timeout"), id="it knows better, too"),
+        pytest.param(False, CircuitOpenError("connection", 5.0), id="an open breaker"),
+        pytest.param(False, CancelledError("timeout"), id="nobody wants it any more"),
+        pytest.param(False, ValueError("no such room"), id="a mistake"),
+    ],
+)
+def test_errors_that_may_pass(expected: bool, error: Exception) -> None:
+    """An error that knows is believed; the others are known by their kind and their words."""
+    assert expected is is_retryable(error)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "header"),
+    [
+        pytest.param(20.0, "20", id="seconds"),
+        pytest.param(0.5, "0.5", id="half a second"),
+        pytest.param(90.0, "Wed, 21 Oct 2015 07:29:30 GMT", id="a date"),
+        pytest.param(90.0, "Wed, 21 Oct 2015 07:29:30 -0000", id="a date that hides its zone"),
+        pytest.param(0.0, "Wed, 21 Oct 2015 07:00:00 GMT", id="a date that is over"),
+        pytest.param(0.0, "-5", id="less than nothing"),
+        pytest.param(None, "", id="nothing"),
+        pytest.param(None, "soon", id="a word"),
+        pytest.param(None, "nan", id="no number"),
+        pytest.param(None, "inf", id="for ever"),
+    ],
+)
+def test_retry_after_is_read(seconds: float | None, header: str) -> None:
+    """Seconds and dates are understood, the rest is as good as nothing."""
+    now = datetime(2015, 10, 21, 7, 28, tzinfo=UTC)
+    assert seconds == read_retry_after(header, now)
+
+
+# ---- one call and its attempts -------------------------------------------------------------------
+
+DOWN = ModelConnectionError("nobody there")
+BUSY = ModelStatusError(429, "slow down", retry_after=7.0)
+
+
+def test_a_plan_counts_and_waits() -> None:
+    """A plan gives the waits one by one, as long as chance says, and None when it is enough."""
+    chances = [0.0, 1.0, 0.5]
+    plan = RetryPlan(
+        RetryConfig(), deadline_seconds=60, clock=Clock().seconds, random=lambda: chances.pop(0)
+    )
+    waits = [plan.wait_after(problem) for problem in (DOWN, "timeout", DOWN, DOWN)]
+    assert ([0.5, 2.0, 3.0, None], 4) == (waits, plan.attempt)
+
+
+def test_a_plan_ends_with_what_will_not_pass() -> None:
+    """There is no second attempt at what is simply wrong, and no chance is asked for it."""
+    plan = RetryPlan(RetryConfig(), deadline_seconds=60, clock=Clock().seconds, random=list.pop)  # type: ignore[arg-type]
+    assert (None, 1) == (plan.wait_after(ValueError("wrong")), plan.attempt)
+
+
+@pytest.mark.parametrize(("wait", "deadline"), [(None, 7.0), (7.0, 7.1)])
+def test_no_wait_beyond_the_deadline(wait: float | None, deadline: float) -> None:
+    """A wait that leaves no time for another attempt is not begun."""
+    plan = RetryPlan(
+        RetryConfig(), deadline_seconds=deadline, clock=Clock().seconds, random=lambda: 1.0
+    )
+    assert wait == plan.wait_after(BUSY)
+
+
+class Bench:
+    """A call on a clock that a test moves.
+
+    Attributes:
+        told: the seconds each attempt was told that it has, the first one's first.
+        outcomes: what came of the call.
+    """
+
+    def __init__(self, *answers: Any, deadline: float = 30.0) -> None:
+        self.clock = Clock()
+        self.told: list[float] = []
+        self.outcomes: list[Any] = []
+        self._answers = list(answers)
+        self.call = Deferred.fromCoroutine(
+            retry(
+                self._attempt,
+                RetryConfig(),
+                deadline_seconds=deadline,
+                sleep=lambda seconds: deferLater(self.clock, seconds),
+                clock=self.clock.seconds,
+                random=lambda: 1.0,
+            )
+        )
+        self.call.addBoth(self.outcomes.append)
+
+    async def _attempt(self, seconds_left: float) -> Any:
+        self.told.append(seconds_left)
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return await answer if isinstance(answer, Deferred) else answer
+
+
+def test_success_at_once() -> None:
+    """What works is done once and waits for nothing."""
+    bench = Bench("hi")
+    assert (["hi"], [30.0], []) == (bench.outcomes, bench.told, bench.clock.getDelayedCalls())
+
+
+def test_success_in_the_end() -> None:
+    """Waits grow from attempt to attempt, and each attempt is told what time is left."""
+    bench = Bench(DOWN, DOWN, DOWN, "hi")
+    bench.clock.pump([0.5] * 13)
+    assert ([], [30.0, 29.0, 27.0]) == (bench.outcomes, bench.told)
+    bench.clock.advance(0.5)
+    assert (["hi"], [30.0, 29.0, 27.0, 23.0]) == (bench.outcomes, bench.told)
+
+
+def test_the_last_error_is_raised() -> None:
+    """After the last attempt its own error is raised."""
+    last = ModelConnectionError("still nobody there")
+    bench = Bench(DOWN, DOWN, DOWN, last, "never")
+    bench.clock.pump([1.0] * 30)
+    assert ([last], 4) == ([failure.value for failure in bench.outcomes], len(bench.told))
+
+
+def test_the_service_says_when() -> None:
+    """The next attempt comes when the service asked for it, not before."""
+    bench = Bench(BUSY, "hi")
+    bench.clock.advance(6.9)
+    assert [] == bench.outcomes
+    bench.clock.advance(0.1)
+    assert ["hi"] == bench.outcomes
+
+
+def test_the_deadline_covers_slow_attempts() -> None:
+    """An attempt that took most of the time leaves none for a wait; it is never less than none."""
+    slow: Deferred[str] = Deferred()
+    bench = Bench(DOWN, slow, "never", deadline=5.0)
+    bench.clock.advance(1.0)
+    bench.clock.advance(60.0)
+    slow.errback(DOWN)
+    assert ([DOWN], [5.0, 4.0]) == ([failure.value for failure in bench.outcomes], bench.told)
+
+
+def test_no_time_left_is_none() -> None:
+    """After the deadline there are no seconds left, not less than none."""
+    clock = Clock()
+    plan = RetryPlan(RetryConfig(), deadline_seconds=5, clock=clock.seconds, random=lambda: 1.0)
+    clock.advance(6)
+    assert 0.0 == plan.seconds_left
+
+
+def test_cancelling_ends_a_wait() -> None:
+    """Who cancels in the middle of a wait hears of it at once, and nothing is left on the clock."""
+    bench = Bench(DOWN, "never")
+    bench.clock.advance(0.5)
+    bench.call.cancel()
+    assert [CancelledError] == [failure.type for failure in bench.outcomes]
+    assert ([], 1) == (bench.clock.getDelayedCalls(), len(bench.told))
+
+
+def test_cancelling_ends_an_attempt() -> None:
+    """Who cancels in the middle of an attempt ends that, and there is no other."""
+    waiting: Deferred[str] = Deferred()
+    bench = Bench(waiting, "never")
+    bench.call.cancel()
+    assert [CancelledError] == [failure.type for failure in bench.outcomes]
+    assert ([], 1) == (bench.clock.getDelayedCalls(), len(bench.told))

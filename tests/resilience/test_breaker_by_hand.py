@@ -1,0 +1,74 @@
+"""What a person can do to a breaker: open it, isolate it, only count, and let it free again."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, CircuitOpenError
+from tests.resilience.manual_clock import ManualClock
+
+CONFIG = CircuitBreakerConfig(
+    failure_threshold=3, success_threshold=2, timeout_seconds=10, window_seconds=20
+)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def breaker(clock: ManualClock) -> CircuitBreaker:
+    return CircuitBreaker("llm", CONFIG, clock=clock)
+
+
+def test_forced_open_recovers_by_itself(breaker: CircuitBreaker, clock: ManualClock) -> None:
+    """Opened by hand it rejects at once, and probes and closes as if it had tripped."""
+    breaker.force_open()
+    assert ("open", 10.0, "automatic") == (breaker.state, breaker.retry_after, breaker.mode)
+    clock.now += 10
+    breaker.acquire().success()
+    breaker.acquire().success()
+    assert "closed" == breaker.state
+
+
+def test_isolated_stays_open(breaker: CircuitBreaker, clock: ManualClock) -> None:
+    """Isolated it rejects for ever, whatever the clock says, until it is reset."""
+    breaker.isolate()
+    for seconds in (0, 1e9, -2e9):
+        clock.now += seconds
+        assert ("open", math.inf) == (breaker.state, breaker.retry_after)
+        assert not breaker.is_available
+        with pytest.raises(CircuitOpenError):
+            breaker.acquire()
+    breaker.record_success()
+    assert ("isolated", None) == (breaker.mode, breaker.get_stats()["retry_after"])
+    breaker.reset()
+    assert ("closed", "automatic") == (breaker.state, breaker.mode)
+
+
+def test_metrics_only_never_trips(breaker: CircuitBreaker) -> None:
+    """It counts and admits every call, until it is reset."""
+    breaker.metrics_only()
+    for _ in range(10):
+        breaker.acquire().failure(OSError("down"))
+    stats = breaker.get_stats()
+    assert ("closed", "metrics_only", 10) == (stats["state"], breaker.mode, stats["total_failures"])
+    breaker.reset()
+    for _ in range(3):
+        breaker.record_failure(OSError("down"))
+    assert "open" == breaker.state
+
+
+@pytest.mark.parametrize("act", ["reset", "force_open", "isolate", "metrics_only"])
+def test_hand_makes_results_late(breaker: CircuitBreaker, act: str) -> None:
+    """What was begun before somebody took the breaker in hand changes nothing after it."""
+    permits = [breaker.acquire() for _ in range(3)]
+    getattr(breaker, act)()
+    before = breaker.get_stats()
+    permits[0].success()
+    permits[1].failure(OSError("late"))
+    permits[2].release()
+    assert before == breaker.get_stats()

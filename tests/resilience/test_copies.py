@@ -1,0 +1,100 @@
+"""What is frozen is kept as it is, what is plain is copied, the rest is refused."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.toolspec import ToolResult
+from evennia_ai.resilience.copies import is_frozen, own_copy
+
+
+class Colour(Enum):
+    """A value that nobody can change."""
+
+    RED = 1
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """Frozen, but only as far as what it holds is."""
+
+    inner: Any
+
+
+@dataclass
+class Loose:
+    """Anybody can change it."""
+
+    inner: Any
+
+
+class Text(str):
+    """A text that can carry anything."""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("a", 1, True, 1.5, 1j, b"a", None, Colour.RED),
+        *((1, ("a", None)), frozenset([1]), Frozen((1, 2)), ToolResult(True, "ok")),
+    ],
+    ids=str,
+)
+def test_frozen_needs_no_copy(value: Any) -> None:
+    """What cannot be changed is given away as it is."""
+    assert is_frozen(value)
+    assert value is own_copy(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1, [2, {"a": [3]}]],
+        {"a": {"b": [1]}, (1, 2): {3}},
+        ({"a": 1}, [2]),
+        {1, (2, 3)},
+        [ToolResult(True, "ok")],
+        frozenset([(1,), 2]),
+    ],
+    ids=str,
+)
+def test_plain_is_copied(value: Any) -> None:
+    """A copy is equal to the value, down to the types, in the same order."""
+    copy = own_copy(value)
+    assert (repr(value), type(value)) == (repr(copy), type(copy))
+    assert is_frozen(value) or value is not copy
+
+
+def test_copies_share_nothing() -> None:
+    """Whatever is changed in a copy, at any depth, stays there."""
+    value: Any = {"a": [1, {"b": {2}}], "c": ({"d": []},)}
+    copy = own_copy(value)
+    copy["a"][1]["b"].add(3)
+    copy["a"].append(4)
+    copy["c"][0]["d"].append(5)
+    assert {"a": [1, {"b": {2}}], "c": ({"d": []},)} == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("object", object()),
+        ("object", [1, {"a": object()}]),
+        ("Loose", (Loose(1),)),
+        ("Frozen", Frozen([1])),
+        ("Text", Text("a")),
+        ("bytearray", bytearray(b"a")),
+        ("OrderedDict", OrderedDict(a=1)),
+    ],
+    ids=str,
+)
+def test_the_rest_is_refused(kind: str, value: Any) -> None:
+    """What can be neither frozen nor copied for certain is refused by its kind."""
+    assert not is_frozen(value)
+    with pytest.raises(TypeError, match=f"^a {kind} cannot be kept; texts, numbers"):
+        own_copy(value)
