@@ -8,7 +8,7 @@ SUITE = $(PYTHON) .ci/suite.py
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help play stop restart status logs test test-all core check format lint types floors cover docs bench pins clean
+.PHONY: help play stop restart status logs test test-all core check format lint types floors cover docs bench browser pins clean
 
 help:  ## list what can be made
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ docs:  ## renew the tables that are made from the code
 
 bench:  ## measure, and compare with others
 	@$(SUITE) bench
+
+browser:  ## get what the browser tests need: Chromium and the webclient's libraries
+	@bash .ci/browser.sh
 
 pins:  ## work requirements.txt out anew, on every supported Python
 	@$(PYTHON) .ci/pins.py

@@ -1,0 +1,100 @@
+"""The browser itself: what it may load, and that it notices what the other tests say is absent."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.browser.conftest import OpenTab, demand
+from tests.browser.equipment import SERVED, Equipment
+from tests.journeys import processes
+from tests.journeys.game import ROOT
+
+PINNED = json.loads(Path(__file__).with_name("package.json").read_text("utf-8"))["dependencies"]
+# What each piece of HTML brings about when a page takes it for such, and how that is told.
+NOTICED = {
+    "<script>window.scriptRan='now'</script>": "a script ran: now",
+    "<img src=x onerror=window.scriptRan='late'>": "a script ran: late",
+    "<img src=http://evil.example/x>": "asked for http://evil.example/x",
+    "<script>alert('boo')</script>": "a dialog opened: boo",
+    "<iframe src=about:blank></iframe>": "a frame opened: about:blank",
+    "<script>throw Error('ouch')</script>": "the page's script failed: Error: ouch",
+}
+
+
+def make_page(html: str) -> str:
+    """The address of a page with this body."""
+    return f"data:text/html,{quote(html)}"
+
+
+@pytest.mark.parametrize("html", NOTICED)
+def test_what_html_can_bring_about_is_noticed(open_tab: OpenTab, html: str) -> None:
+    """Scripts, requests, dialogs, frames and errors do not pass unseen."""
+    tab = open_tab()
+    tab.open(make_page(html))
+    assert tab.wait_for_incidents()[0].startswith(NOTICED[html])
+    tab.close()
+
+
+@pytest.mark.parametrize("target", ["_self", "_blank"])
+def test_a_link_that_is_followed_is_noticed(open_tab: OpenTab, target: str) -> None:
+    """Leaving the page and opening a window do not pass unseen."""
+    tab = open_tab()
+    tab.open(make_page(f"<a href=http://evil.example/x target={target}>{'wide ' * 20}</a>"))
+    assert [] == tab.take_incidents()
+    tab.click(40, 20)
+    expected = {"_self": "asked for http://evil.example/x", "_blank": "a window opened: "}
+    assert tab.wait_for_incidents()[0].startswith(expected[target])
+    tab.close()
+
+
+def test_a_file_of_ours_is_served_only_for_its_own_address(equipment: Equipment) -> None:
+    """An address that merely looks like a library's is not answered."""
+    assert equipment.find_library("https://code.example/jquery-3.2.1.min.js") is not None
+    for url in ("https://a.example/jquery.js", "https://a.example/?/jquery-3.2.1.min.js"):
+        assert equipment.find_library(url) is None
+
+
+def test_the_libraries_are_pinned(equipment: Equipment) -> None:
+    """Each served file belongs to a package of one exact version, and that one is installed."""
+    assert {name.partition("/")[0] for name in SERVED.values()} == set(PINNED)
+    for name, version in PINNED.items():
+        installed = json.loads((equipment.libraries / name / "package.json").read_text("utf-8"))
+        assert version == installed["version"]
+
+
+@pytest.mark.parametrize("is_ci", [False, True])
+def test_a_missing_browser_is_named(equipment: Equipment, tmp_path: Path, is_ci: bool) -> None:
+    """Without browser or libraries a test is skipped, or on CI fails, and says what is missing."""
+    bare = replace(equipment, browser="", libraries=tmp_path)
+    outcome = pytest.fail.Exception if is_ci else pytest.skip.Exception
+    with pytest.raises(outcome, match=r"no chromium .* and 8 of 8 libraries .*`make browser`"):
+        demand(bare, is_ci=is_ci)
+    assert equipment is demand(equipment, is_ci=is_ci)
+
+
+def test_a_browser_does_not_outlive_its_test_run(equipment: Equipment, tmp_path: Path) -> None:
+    """When the process that started it is killed, the browser ends with all its own."""
+    script = (
+        "import os, sys; from pathlib import Path;"
+        "from tests.browser.devtools import Browser;"
+        "started = Browser.launch(sys.argv[1], Path(sys.argv[2])).__enter__();"
+        "print(started.pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", script, equipment.browser, tmp_path],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    assert -signal.SIGKILL == made.returncode
+    processes.wait_for_end(int(made.stdout), 20)
+    for pid in processes.find_processes(tmp_path):
+        processes.wait_for_end(pid, 20)
