@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,23 +66,52 @@ def tools() -> str:
 
 def rules() -> str:
     """The rules of hearing."""
-    from evennia_ai.core.perception import RULES
+    from evennia_ai.core.rules import RULES
 
-    return as_table(
-        ("rule", "when", "result"), [(r.number, r.name, r.outcome.value) for r in RULES]
+    def result(outcome: object) -> str:
+        return f"as `{outcome.__name__}` says" if callable(outcome) else str(outcome)
+
+    rows = [(rule.number, f"`{rule.name}`", rule.text, result(rule.outcome)) for rule in RULES]
+    return as_table(("rule", "name", "when", "result"), rows)
+
+
+def hearing_config() -> str:
+    """What one player may ask for, and how long things count."""
+    from evennia_ai.core.manners import HearingConfig
+
+    texts = dict(
+        re.findall(r"^ {8}([\w, ]+): (.+(?:\n {12}.+)*)", HearingConfig.__doc__ or "", re.M)
     )
+    said = {name: " ".join(t.split()) for names, t in texts.items() for name in names.split(", ")}
+    rows = [
+        (f"`{entry.name}`", f"`{entry.default}`", said[entry.name])
+        for entry in fields(HearingConfig)
+    ]
+    return as_table(("key of `db.hearing_config`", "default", "what it does"), rows)
+
+
+def trust() -> str:
+    """What each way of speaking deserves."""
+    from evennia_ai.core.trust import ADDRESSED_TRUST, BASE_TRUST, RELAYED_TRUST
+
+    rows: list[tuple[object, ...]] = [(source, value) for source, value in BASE_TRUST.items()]
+    rows.append(("anything that names the assistant, at least", ADDRESSED_TRUST))
+    rows.append(("a channel's message that a bot relays, at most", RELAYED_TRUST))
+    return as_table(("source", "trust"), rows)
 
 
 def commands() -> str:
     """The commands' own help."""
-    from evennia_ai.commands import CmdAssistant, CmdHistory
+    from evennia_ai.commands import CmdAssistant, CmdHistory, CmdPage
 
-    texts = [inspect.cleandoc(command.__doc__ or "") for command in (CmdAssistant, CmdHistory)]
+    shown = (CmdAssistant, CmdHistory, CmdPage)
+    texts = [inspect.cleandoc(command.__doc__ or "") for command in shown]
     return "".join(f"```\n{text}\n```\n" for text in texts)
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
-    table.__name__: table for table in (game_settings, attributes, tools, rules, commands)
+    table.__name__: table
+    for table in (game_settings, attributes, tools, rules, commands, hearing_config, trust)
 }
 
 

@@ -34,12 +34,12 @@ STEPS = {
     "types": (("mypy",),),
     "floors": (("lint-imports",),),
     "tables": (("python", ".ci/docs.py", "--check"),),
-    "tests": (("pytest", "-n", "2", "--dist", "loadgroup"),),
+    "tests": (("pytest", "-n", "2", "--dist", "loadfile"),),
     "core": (("pytest", "-q", *CORE),),
     "cover": (("pytest", "-q", *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
     "format": (("ruff", "check", "--fix", "--quiet", "."), ("ruff", "format", ".")),
     "docs": (("python", ".ci/docs.py"),),
-    "bench": (("python", "-m", "benchmarks.replies"),),
+    "bench": (("python", "-m", "benchmarks.replies"), ("python", "-m", "benchmarks.hearing")),
 }
 ALL = ("lint", "types", "floors", "tables", "cover", "tests")
 # Every process of a run carries this variable, by which it is found again.

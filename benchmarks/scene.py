@@ -28,6 +28,9 @@ IN_FLIGHT = 20
 MODEL_SECONDS = 1.0
 SETTLING_SECONDS = 0.5
 
+# The same few people ask all the time, which nobody may in a game.
+NO_LIMITS = {"calls_per_player": 10**9, "cooldown_seconds": 0, "batch_seconds": 0}
+
 
 def set_up_game(game: Path, url: str) -> None:
     """Django and Evennia with a database of their own."""
@@ -42,6 +45,7 @@ def set_up_game(game: Path, url: str) -> None:
     settings.DATABASES["default"]["NAME"] = str(game / "crowd.db3")
     settings.LLM_HOST, settings.LLM_PATH = url, "/api/v1/generate"
     settings.LOG_DIR = str(game)
+    settings.EVENNIA_AI_HEARING_CONFIG = NO_LIMITS
     import django
 
     django.setup()

@@ -1,16 +1,18 @@
-"""The body of an assistant: it hears the game and passes on what may need an answer."""
+"""The body of an assistant: Evennia's hooks, passed on to `hearing`. No rules here."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
-from uuid import uuid4
 
+from evennia.accounts.accounts import DefaultAccount
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
 
-from evennia_ai import inbound, outbound, state
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.perception import Ear, Heard, Outcome, Verdict, classify
+from evennia_ai import hearing
+
+IS_AI_LINE = "({name} is an AI.)"
+_SAYS_AI = re.compile(r"\(an AI\)|\bis an AI\b|, an AI\b")
 
 
 class HearsForAssistant:
@@ -19,36 +21,48 @@ class HearsForAssistant:
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
         """Hear a message. It is always passed on to a player who watches through these eyes."""
         script = self.ndb.assistant_script  # type: ignore[attr-defined]
-        if script is not None and from_obj is not None:
+        if script is not None:
             try:
-                self._hear(script, text, from_obj)
+                hearing.hear(script, text, from_obj, kwargs)
             except Exception:
                 logger.log_trace(f"[assistant] {self} could not hear a message")
         return super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)  # type: ignore[misc]
 
-    def _hear(self, script: Any, text: Any, from_obj: Any) -> None:
-        heard = inbound.read(text, from_obj, self)
-        if heard is None or not heard.body:
-            return
-        verdict = classify(heard, self._ear(script))
-        if verdict.outcome is not Outcome.TRIGGER:
-            return
-        if not script.may_answer:
-            sender = inbound.sender_of(from_obj)
-            outbound.tell(self, sender, outbound.STOPPED_LINE, hops=heard.hops + 1)
-            return
-        script.enqueue(self._event(heard, verdict))
+    @property
+    def is_connected(self) -> bool:
+        """Whether channels reach it: they ask only who is connected, and an assistant always is."""
+        return self.ndb.assistant_script is not None or super().is_connected  # type: ignore[attr-defined,misc]
 
-    def _event(self, heard: Heard, verdict: Verdict) -> Event:
-        return Event.from_heard(heard, verdict, event_id=uuid4().hex[:12], at=outbound.now())
+    def at_pre_channel_msg(self, message: str, channel: Any, **kwargs: Any) -> str:
+        """Let the bare words through: a listener that returns nothing here silences the rest."""
+        return message
 
-    def _ear(self, script: Any) -> Ear:
-        return Ear(
-            names=(self.key, *self.aliases.all()),  # type: ignore[attr-defined]
-            interaction_enabled=state.read(script, "interaction_enabled"),
-            enable_addressing=state.read(script, "enable_addressing"),
-            max_agent_hops=state.read(script, "max_agent_hops"),
-        )
+    def channel_msg(self, message: str, channel: Any, senders: Any = None, **kwargs: Any) -> None:
+        """Hear a channel, and show it to a player who watches through these eyes."""
+        script = self.ndb.assistant_script  # type: ignore[attr-defined]
+        if script is not None:
+            try:
+                hearing.hear_channel(script, message, channel, senders, kwargs)
+            except Exception:
+                logger.log_trace(f"[assistant] {self} could not hear the channel {channel}")
+        if self.sessions.count() and not channel.subscriptions.has(self.account):  # type: ignore[attr-defined]
+            line = DefaultAccount.at_pre_channel_msg(self, message, channel, senders, **kwargs)
+            self.msg(text=(line, {"from_channel": channel.id}))  # type: ignore[attr-defined]
+
+    def at_post_channel_msg(self, message: str, channel: Any, **kwargs: Any) -> None:
+        """Nothing more to do; channels call it."""
+
+    def at_post_unpuppet(self, account: Any = None, session: Any = None, **kwargs: Any) -> None:
+        """Stay when a player leaves this body, where a character would leave the game."""
+        if self.ndb.assistant_script is None:  # type: ignore[attr-defined]
+            super().at_post_unpuppet(account, session=session, **kwargs)  # type: ignore[misc]
+
+    def get_display_desc(self, looker: Any, **kwargs: Any) -> str:
+        """What people see; that it is an AI is always said."""
+        desc = str(super().get_display_desc(looker, **kwargs))  # type: ignore[misc]
+        if self.ndb.assistant_script is None or _SAYS_AI.search(desc):  # type: ignore[attr-defined]
+            return desc
+        return f"{desc} {IS_AI_LINE.format(name=self.get_display_name(looker))}"  # type: ignore[attr-defined]
 
 
 class AssistantCharacter(HearsForAssistant, DefaultCharacter):

@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from evennia.scripts.scripts import DefaultScript
+from evennia.typeclasses.attributes import ModelAttributeBackend
 from evennia.utils import logger
-from evennia.utils.search import search_object
+from evennia.utils.utils import lazy_property
 from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred, inlineCallbacks
 
-from evennia_ai import emergency, outbound, services, state
+from evennia_ai import answering, emergency, outbound, services, state
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.react import Stop, StopReason
-from evennia_ai.core.safety import is_error_limit_reached
 from evennia_ai.core.tickgate import Snapshot, may_tick
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ConfigurationError, StaleEpochError
@@ -40,6 +40,11 @@ class AssistantScript(DefaultScript):
     """Moves one character. Everything it keeps is described in `state.DEFAULTS`."""
 
     clock: Any = reactor
+
+    @lazy_property
+    def attributes(self) -> state.WatchedAttributes:
+        """Where its settings and its state are kept."""
+        return state.WatchedAttributes(self, ModelAttributeBackend)
 
     def at_script_creation(self) -> None:
         """Set the timer; all other settings keep their defaults until somebody sets them."""
@@ -83,9 +88,10 @@ class AssistantScript(DefaultScript):
     def at_pause(self, auto_pause: bool = False, **kwargs: Any) -> None:
         """Drop what is under way; the event stays in the inbox and is taken again."""
         work = self.ndb.work
-        if work is not None:
+        if work is not None and not work.is_closing:
             work.is_closing = True
             state.bump_epoch(self)
+            state.put_away(self)
 
     at_stop = at_pause
 
@@ -94,9 +100,13 @@ class AssistantScript(DefaultScript):
         self.at_pause()
 
     @property
-    def may_answer(self) -> bool:
-        """Whether neither its owner nor an emergency stop keeps it from acting."""
-        return bool(state.read(self, "enabled")) and not state.read(self, "emergency_stop")
+    def silence(self) -> str:
+        """What keeps it from acting, in words, or an empty string."""
+        if state.read(self, "emergency_stop"):
+            return "an emergency stop is active"
+        if self.obj is not None and self.obj.is_superuser:
+            return "a superuser is in its body"
+        return "" if state.read(self, "enabled") else "it is not enabled"
 
     def trigger_emergency_stop(self, reason: str) -> None:
         """Stop at once."""
@@ -112,15 +122,22 @@ class AssistantScript(DefaultScript):
         """Take an event in. It is durable when this returns; the answer comes later."""
         for dropped in state.enqueue(self, event):
             logger.log_warn(f"[assistant] {self.key}: inbox full, dropped {dropped.id}")
-            self._excuse(dropped)
-        self.beat_soon()
+            self.ndb.work.records.note([dropped.number], "dropped", "the inbox was full")
+            answering.excuse(self, dropped)
+        self.beat_soon(state.hearing_config(self).batch_seconds)
 
-    def beat_soon(self) -> None:
+    def beat_soon(self, after_seconds: float = 0.0) -> None:
         """Bring the next beat forward if something waits."""
-        if self.ndb.work is not None and self.ndb.work.inbox:
+        if self.ndb.work is None or not self.ndb.work.inbox:
+            return
+        if after_seconds > 0:
+            self.clock.callLater(after_seconds, self._beat)
+        else:
             services.pacer().call(self._beat)
 
     def _beat(self) -> None:
+        if self.ndb.work is not None:
+            self.ndb.work.read_anew()
         self.at_tick().addErrback(lambda failure: logger.log_err(failure.getTraceback()))
 
     def endpoint(self) -> Endpoint:
@@ -156,37 +173,43 @@ class AssistantScript(DefaultScript):
             hears_history=client.provider_name != "local",
         )
 
+    def _may_act(self) -> bool:
+        """Whether it is enabled and has a body that no superuser is in: those pass every lock."""
+        has_body = self.obj is not None and not self.obj.is_superuser
+        return has_body and bool(state.read(self, "enabled"))
+
     def _snapshot(self) -> Snapshot:
         work = self.ndb.work
         return Snapshot(
             emergency_stop=bool(state.read(self, "emergency_stop")),
-            enabled=bool(state.read(self, "enabled")) and self.obj is not None,
+            enabled=self._may_act(),
             is_ticking=work.is_ticking or work.is_closing,
             has_event=bool(work.inbox),
         )
 
     @inlineCallbacks
     def at_tick(self) -> Any:
-        """One pass: take the oldest event, answer it, settle it."""
+        """One pass: take what is due, answer it, settle it."""
         work = self.ndb.work
         if work is None or may_tick(self._snapshot()) is not None:
             return
         self._recover()
-        if not work.inbox:
+        turn = answering.take(self)
+        if not isinstance(turn, Turn):
+            self.beat_soon(turn or 0.0)
             return
         work.is_ticking = True
-        turn = state.load_turn(self)
         thinking = Thinking(self._thinking_lines(), lambda line: self._show(line, turn), self.clock)
         try:
             stop = yield self._think(turn)
-            self._settle(turn, stop)
+            answering.close(self, turn, stop)
         except (CancelledError, StaleEpochError):
-            pass
+            answering.note(self, turn, "cut off", "by a stop, a reset or a restart")
         except ConfigurationError as error:
-            self._settle(turn, Stop(StopReason.LLM_ERROR, str(error)))
+            answering.close(self, turn, Stop(StopReason.LLM_ERROR, str(error)))
         except Exception as error:
             logger.log_trace(f"[assistant] {self.key}: the tick failed")
-            self._settle(turn, Stop(StopReason.LLM_ERROR, f"internal error: {error!r}"))
+            answering.close(self, turn, Stop(StopReason.LLM_ERROR, f"internal error: {error!r}"))
         finally:
             thinking.stop()
             work.is_ticking = False
@@ -210,46 +233,4 @@ class AssistantScript(DefaultScript):
         return tuple(state.read(self, "thinking_lines")) or outbound.THINKING_LINES
 
     def _show(self, line: str, turn: Turn) -> None:
-        outbound.show(self.obj, line, hops=turn.event.hops + 1)
-
-    def _settle(self, turn: Turn, stop: Stop) -> None:
-        """Close the turn: count, tell whoever waits and staff if it failed, stop after too many."""
-        work = self.ndb.work
-        if turn.epoch != work.epoch:
-            return
-        work.in_flight = None
-        errors = self._errors_after(stop, turn.event)
-        state.settle(self, turn, is_answered=not stop.is_failure, consecutive_errors=errors)
-        if not stop.is_failure:
-            return
-        told = "was told" if self._excuse(turn.event) else "could not be told"
-        limit = state.read(self, "max_consecutive_errors")
-        outbound.alert_staff(
-            f"{self.obj.key}: {stop.reason.value}, {stop.detail} ({errors} of {limit} errors in a "
-            f"row before the emergency stop). {turn.event.sender_name} {told}."
-        )
-        if is_error_limit_reached(errors, limit):
-            self.trigger_emergency_stop(f"Maximum consecutive errors reached ({errors})")
-
-    def _errors_after(self, stop: Stop, event: Event) -> int:
-        """Errors in a row; one that the asker made by walking off is nobody's sign of trouble."""
-        errors = int(state.read(self, "consecutive_errors"))
-        if not stop.is_failure:
-            return 0
-        asker = self._find_asker(event)
-        has_left = asker is None or asker.location != self.obj.location
-        is_theirs = stop.reason is StopReason.MAX_ITERATIONS and has_left
-        return errors + 1 if stop.is_counted and not is_theirs else errors
-
-    @staticmethod
-    def _find_asker(event: Event) -> Any:
-        found = search_object(event.sender_id) if event.sender_id else []
-        return found[0] if found else None
-
-    def _excuse(self, event: Event) -> bool:
-        """Tell whoever waits for an answer, once and in character, that none will come."""
-        line = state.read(self, "failure_line") or outbound.FAILURE_LINE
-        person = self._find_asker(event)
-        if person is not None:
-            outbound.tell(self.obj, person, line, hops=event.hops + 1)
-        return person is not None
+        outbound.show(self.obj, line, hops=turn.hops)

@@ -10,6 +10,7 @@ from typing import Any
 from evennia.utils import logger
 
 from evennia_ai import outbound, state
+from evennia_ai.inbound import notice
 
 
 def _work_of(script: Any) -> Any:
@@ -24,7 +25,7 @@ def trigger_emergency_stop(script: Any, reason: str) -> None:
     logger.log_err(f"[assistant] emergency stop of {script}: {reason}")
     character = getattr(script, "obj", None)
     if character is not None:
-        character.msg(f"Emergency stop: {reason}")
+        character.msg(notice(f"Emergency stop: {reason}"))
         outbound.alert_staff(
             f"{character.key} is stopped: {reason}. "
             f"Until: assistant emergency clear {character.key}"

@@ -1,29 +1,93 @@
-"""From Evennia's messages to `Heard`: server-made marks first, text only for the speech itself."""
+"""From Evennia's messages to `Heard`: server-made marks first, text only for the speech itself.
+
+What a message is, who sent it and whether an assistant made it is read from what the server passed
+along: keyword arguments first, then the options beside the text, then a stored page. Text is only
+ever cut, never believed.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from evennia.accounts.models import AccountDB
+from evennia.comms.models import ChannelDB, Msg
+from evennia.objects.models import ObjectDB
 from evennia.utils.ansi import strip_ansi
+from evennia.utils.utils import make_iter
 
-from evennia_ai.core.perception import Heard, Source
+from evennia_ai.core.perception import Evidence, Heard, Source
 
 ASSISTANT_MARK = "assistant_message"
 HOPS_MARK = "assistant_hops"
+SPEECH_MARK = "speech"
+NOTICE = "ai_notice"
+PAGE_IS_FRESH_SECONDS = 10.0
+MOST_HEARD = 2000
 
 _SOURCES = {
     "say": Source.SAY,
     "whisper": Source.WHISPER,
+    "page": Source.PAGE,
     "pose": Source.POSE,
     "emote": Source.POSE,
+    "move": Source.MOVE,
+    "traverse": Source.MOVE,
+    "teleport": Source.MOVE,
+    "give": Source.MOVE,
+    "drop": Source.MOVE,
+    "get": Source.MOVE,
 }
+_QUOTED = frozenset((Source.SAY, Source.WHISPER))
 _CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“"}
+
+
+class _Reading(NamedTuple):
+    """What was made of a message, for all others in the room who are sent the very same.
+
+    Attributes:
+        options: the object itself: one for all receivers of a message.
+        marked: what was in it.
+        account: the number of the account behind the sender, or None.
+    """
+
+    rendered: str
+    options: Any
+    marked: Any
+    sender: Any
+    account: int | None
+    heard: Heard | None
+
+    def fits(self, text: Any, from_obj: Any) -> bool:
+        """Whether somebody else was sent the same, by a sender who is still the same."""
+        return (
+            from_obj is self.sender
+            and isinstance(text, tuple)
+            and len(text) == 2
+            and text[1] is self.options
+            and text[0] == self.rendered
+            and self.options == self.marked
+            and from_obj.id is not None
+            and getattr(from_obj, "db_account_id", None) == self.account
+        )
+
+
+_newest = _Reading("", None, None, object(), None, None)
 
 
 def marks(kind: str, hops: int) -> dict[str, Any]:
     """The server-made options that go with a message of an assistant."""
     return {"type": kind, ASSISTANT_MARK: True, HOPS_MARK: hops}
+
+
+def notice(line: str) -> tuple[str, dict[str, Any]]:
+    """A line for whoever watches through an assistant's eyes, which it does not hear itself."""
+    return line, {"type": NOTICE}
+
+
+def _plain(rendered: str) -> str:
+    return strip_ansi(rendered) if "|" in rendered or "\x1b" in rendered else rendered
 
 
 def cut_speech(rendered: str, name: str) -> str:
@@ -32,52 +96,230 @@ def cut_speech(rendered: str, name: str) -> str:
     What stands between the first quotation mark after the speaker's name and the last one; without
     marks, everything after the name.
     """
-    plain = strip_ansi(rendered) if "|" in rendered or "\x1b" in rendered else rendered
-    rest = plain[len(name) :] if name and plain.startswith(name) else plain
+    rest = cut_name(rendered, name)
     opened = next((i for i, ch in enumerate(rest) if ch in _CLOSING), None)
     if opened is not None:
         closed = rest.rfind(_CLOSING[rest[opened]])
         if closed > opened:
             return rest[opened + 1 : closed].strip()
+    return rest
+
+
+def cut_name(rendered: str, name: str) -> str:
+    """A rendered line without its markup and without the name it begins with."""
+    plain = _plain(rendered)
+    rest = plain[len(name) :] if name and plain.startswith(name) else plain
     return rest.strip()
 
 
 def sender_of(from_obj: Any) -> Any:
-    """The sending object of a message, which Evennia gives as such or as the first of several."""
-    sender = from_obj[0] if isinstance(from_obj, (list, tuple)) and from_obj else from_obj
-    return sender if hasattr(sender, "dbref") else None
+    """The sender of a message, or None.
+
+    Evennia gives it as such, as the first of several, or (its RSS bot) as the number of an account.
+    """
+    if not from_obj:
+        return None
+    sender = next(iter(make_iter(from_obj)))
+    if isinstance(sender, int) and not isinstance(sender, bool):
+        return AccountDB.objects.filter(id=sender).first()
+    return sender if getattr(sender, "pk", None) is not None else None
+
+
+def id_of(being: Any) -> str:
+    """A being's "#12", or "*#3" if it is an account: their numbers are counted apart."""
+    return f"*{being.dbref}" if isinstance(being, AccountDB) else str(being.dbref)
+
+
+def person_of(being: Any) -> str:
+    """The id of the player behind a being, else its own: all characters of one are one person."""
+    account = getattr(being, "account", None)
+    return id_of(account if account is not None else being)
+
+
+def find_being(being_id: str) -> Any:
+    """The object ("#12") or account ("*#3") of an id, or None when it is gone."""
+    model = AccountDB if being_id.startswith("*") else ObjectDB
+    number = being_id.lstrip("*#")
+    return model.objects.filter(id=number).first() if number.isdecimal() else None
 
 
 def _as_hops(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-def read(text: Any, from_obj: Any, listener: Any) -> Heard | None:
-    """Read what a listener was sent.
+def read(
+    text: Any, from_obj: Any, listener: Any, kwargs: Mapping[str, Any] | None = None
+) -> Heard | None:
+    """Read what a listener was sent; a message to a room is read once for all who are in it.
 
     Args:
         text: a string, or the pair (string, options) of Evennia's messages.
-        from_obj: who sent it, or None.
+        from_obj: who sent it; None is the game itself.
         listener: the character that received it.
+        kwargs: what else the server passed along; believed before the options.
 
     Returns:
-        What was heard, or None when it is no speech of anybody.
+        What was heard, or None when it has no words.
     """
-    if not isinstance(text, (tuple, list)) or len(text) < 2 or not isinstance(text[1], Mapping):
+    global _newest
+    is_plain = from_obj is not listener and (not kwargs or len(kwargs) == 1)
+    if is_plain and _newest.fits(text, from_obj):
+        return _newest.heard
+    heard = _read(text, from_obj, listener, kwargs)
+    if is_plain and heard is not None and _is_same_for_all(text, from_obj):
+        account = getattr(from_obj, "db_account_id", None)
+        _newest = _Reading(text[0], text[1], dict(text[1]), from_obj, account, heard)
+    return heard
+
+
+def _is_same_for_all(text: Any, from_obj: Any) -> bool:
+    """Whether what was heard depends on nothing of the listener's, such as a name only it sees."""
+    if not isinstance(text, tuple) or len(text) != 2 or not isinstance(text[1], Mapping):
+        return False
+    name = getattr(from_obj, "db_key", "")
+    return bool(name) and "from_channel" not in text[1] and str(text[0]).startswith(name)
+
+
+def _read(
+    text: Any, from_obj: Any, listener: Any, kwargs: Mapping[str, Any] | None
+) -> Heard | None:
+    rendered, options = _unpacked(text)
+    if not rendered or options.get("type") == NOTICE:
         return None
-    rendered, options = text[0], text[1]
-    source = _SOURCES.get(options.get("type", ""))
+    if not from_obj:
+        return _told_by_game(rendered)
+    marked = {**options, **kwargs} if kwargs and len(kwargs) > 1 else options
     sender = sender_of(from_obj)
-    if source is None or sender is None or not isinstance(rendered, str):
+    if sender is None:
         return None
-    name = sender.get_display_name(listener) if hasattr(sender, "get_display_name") else sender.key
+    if "from_channel" in marked:
+        return _read_formatted_channel(rendered, marked, sender, listener)
+    source = _source_of(marked.get("type"))
+    if source is None and sender == listener:
+        return _told_by_game(rendered)  # commands answer in the name of whoever typed them
+    evidence = Evidence.KWARGS if kwargs and "type" in kwargs else Evidence.OOB
+    if source is None:
+        source, evidence = Source.EMIT, Evidence.NONE
+    body = _body(rendered, marked, source, sender, listener)
+    return _heard(body, source, sender, marked, evidence) if body else None
+
+
+def _unpacked(text: Any) -> tuple[str, Mapping[str, Any]]:
+    """The words and the options of a message, empty where there are none."""
+    rendered, options = text, None
+    if isinstance(text, (tuple, list)) and text:
+        rendered, options = text[0], text[1] if len(text) > 1 else None
+    words = rendered if isinstance(rendered, str) else ""
+    return words, options if isinstance(options, Mapping) else {}
+
+
+def _told_by_game(rendered: str) -> Heard | None:
+    body = _plain(rendered).strip()[:MOST_HEARD]
+    return Heard(body, Source.SYSTEM, evidence=Evidence.OOB) if body else None
+
+
+def _source_of(kind: Any) -> Source | None:
+    return _SOURCES.get(kind) if isinstance(kind, str) else None
+
+
+def _body(
+    rendered: str, marked: Mapping[str, Any], source: Source, sender: Any, listener: Any
+) -> str:
+    """The speech of a message: as the server gave it apart, else cut out of the line."""
+    given = marked.get(SPEECH_MARK)
+    if isinstance(given, str):
+        return _plain(given).strip()
+    if source in (Source.MOVE, Source.EMIT, Source.PAGE):
+        return _plain(rendered).strip()
+    name = sender.key
+    if not rendered.startswith(name):
+        name = strip_ansi(sender.get_display_name(listener))
+    return cut_speech(rendered, name) if source in _QUOTED else cut_name(rendered, name)
+
+
+def _heard(
+    body: str,
+    source: Source,
+    sender: Any,
+    marked: Mapping[str, Any],
+    evidence: Evidence,
+    place: str = "",
+) -> Heard:
     return Heard(
-        body=cut_speech(rendered, strip_ansi(name)),
+        body=body if len(body) <= MOST_HEARD else body[: MOST_HEARD - 1] + "…",
         source=source,
-        sender_id=sender.dbref,
+        sender_id=id_of(sender),
         sender_name=sender.key,
-        is_self=sender == listener,
-        from_assistant=options.get(ASSISTANT_MARK) is True,
-        hops=_as_hops(options.get(HOPS_MARK)),
-        evidence="oob",
+        person=person_of(sender),
+        place=place,
+        from_assistant=marked.get(ASSISTANT_MARK) is True,
+        hops=_as_hops(marked.get(HOPS_MARK)),
+        is_relayed=bool(getattr(sender, "is_bot", False)),
+        evidence=evidence,
     )
+
+
+def read_channel(
+    message: str, channel: Any, senders: Any, kwargs: Mapping[str, Any]
+) -> Heard | None:
+    """Read what a channel passed to its listeners' hooks, before it was dressed for anybody.
+
+    Args:
+        senders: as given to `Channel.msg`; without any it is the game's own announcement.
+    """
+    sender = sender_of(senders)
+    body = _plain(str(message)).strip()[:MOST_HEARD]
+    if body and sender is None and kwargs.get("relayed"):
+        # Discord's bot does not name itself; all that come by it are one person.
+        person, name = f"relay of {channel.key}", "a relay"
+        return Heard(
+            body,
+            Source.CHANNEL,
+            sender_name=name,
+            person=person,
+            place=channel.key,
+            is_relayed=True,
+            evidence=Evidence.KWARGS,
+        )
+    if sender is None or not body:
+        return None
+    return _heard(body, Source.CHANNEL, sender, kwargs, Evidence.KWARGS, channel.key)
+
+
+def _read_formatted_channel(
+    rendered: str, marked: Mapping[str, Any], sender: Any, listener: Any
+) -> Heard | None:
+    """Read a channel's line that came dressed as for a client: `[Public] Tom: hello`."""
+    number = marked["from_channel"]
+    channel = ChannelDB.objects.filter(id=number).first() if isinstance(number, int) else None
+    if channel is None:
+        return None
+    line = _plain(rendered)
+    prefix = _plain(channel.channel_prefix())
+    line = line[len(prefix) :] if line.startswith(prefix) else line
+    body = cut_name(line, strip_ansi(sender.get_display_name(listener))).removeprefix(":").strip()
+    return _heard(body, Source.CHANNEL, sender, marked, Evidence.OOB, channel.key) if body else None
+
+
+def read_page(text: Any, account: Any) -> Heard | None:
+    """Read a stock page: a bare line to an account, whose sender only the stored page tells.
+
+    Returns:
+        What was heard, or None when no page of the last ten seconds says the same.
+    """
+    rendered = text[0] if isinstance(text, (tuple, list)) and text else text
+    if not isinstance(rendered, str):
+        return None
+    page = (
+        Msg.objects.get_messages_by_receiver(account)
+        .filter(db_tags__db_key="page", db_tags__db_category="comms")
+        .order_by("-id")
+        .first()
+    )
+    if page is None or time.time() - page.date_created.timestamp() > PAGE_IS_FRESH_SECONDS:
+        return None
+    sender = next(iter(page.senders), None)
+    if sender is None or not rendered.rstrip().endswith(page.message.rstrip()):
+        return None
+    body = _plain(page.message).strip()
+    return _heard(body, Source.PAGE, sender, {}, Evidence.RECORD) if body else None

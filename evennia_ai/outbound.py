@@ -6,24 +6,28 @@ mapping, with `|` doubled; there braces and `$func()` are plain characters.
 
 from __future__ import annotations
 
-import time
+import re
+from collections.abc import Collection
 from typing import Any
 
 import evennia
 from django.conf import settings
+from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
 
 from evennia_ai.core.text import clean_speech, cut_at_sentence
 from evennia_ai.errors import ToolError
-from evennia_ai.inbound import marks
+from evennia_ai.inbound import marks, person_of
 
 FAILURE_LINE = (
     "{name} looks away for a moment. "
     '"Forgive me, my thoughts won\'t settle. Try me again in a minute."'
 )
 STOPPED_LINE = "{name} does not seem to hear you."
+TOO_MUCH_LINE = '{name} raises a hand. "One thing after another, please. Give me a moment."'
 THINKING_LINES = ("{name} thinks for a moment.", "{name} is still thinking.")
-MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "pose": 300}
+MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "channel": 400, "pose": 300}
+_LINK = re.compile(r"\b([hfw])(ttps?|tp|ww)(?=://|\.)", re.IGNORECASE)
 
 
 def literal(text: str) -> str:
@@ -31,11 +35,14 @@ def literal(text: str) -> str:
 
     A doubled `|` is shown as one, but the marks of clickable links (`|lc`, `|lt`, `|lu`, `|le`) are
     looked for after that, and would run a command with one click: an invisible blank parts them.
+    An address such as `https://`, of which the web client would make a link, is parted by a joiner,
+    at which no line is broken. Of `{{` Evennia would take one brace away, so it is doubled too.
     Where the game evaluates `$func()` in all that it sends, that is escaped too.
     """
     if settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED:
         text = text.replace("$", "\\$")
-    return text.replace("|l", "|\u200bl").replace("|", "||")
+    text = _LINK.sub("\\1\u2060\\2", text)
+    return text.replace("|l", "|\u200bl").replace("|", "||").replace("{{", "{{{{")
 
 
 def speech(text: str, kind: str, speaker: Any) -> str:
@@ -59,9 +66,23 @@ def _location(character: Any) -> Any:
     return character.location
 
 
+def muters(character: Any, beings: Collection[Any]) -> list[Any]:
+    """Those of some beings who have muted the assistant in this body."""
+    script = character.ndb.assistant_script
+    work = script.ndb.work if script is not None else None
+    if work is None or not work.muted:
+        return []
+    return [being for being in beings if person_of(being) in work.muted]
+
+
 def _to_room(character: Any, template: str, kind: str, hops: int, **mapping: Any) -> None:
-    _location(character).msg_contents(
+    room = _location(character)
+    beings = [being for being in room.contents if isinstance(being, DefaultCharacter)]
+    if room.location is not None and beings in ([], [character]):
+        raise ToolError("you are inside something, where nobody can hear you; whisper instead")
+    room.msg_contents(
         text=(template, marks(kind, hops)),
+        exclude=muters(character, room.contents),
         from_obj=character,
         mapping={"actor": character, **mapping},
     )
@@ -76,8 +97,14 @@ def say(character: Any, text: str, *, hops: int) -> str:
     return str(allowed)
 
 
+def _refuse_muter(character: Any, person: Any) -> None:
+    if muters(character, [person]):
+        raise ToolError(f"{person.key} wants to hear nothing from you; leave them be")
+
+
 def whisper(character: Any, target: Any, text: str, *, hops: int) -> str:
     """Whisper to somebody in the room. Returns what was said."""
+    _refuse_muter(character, target)
     said = speech(text, "whisper", character)
     allowed = character.at_pre_say(said, whisper=True, receivers=[target])
     if not allowed:
@@ -91,11 +118,49 @@ def whisper(character: Any, target: Any, text: str, *, hops: int) -> str:
 
 def page(character: Any, account: Any, text: str, *, hops: int) -> str:
     """Page an account. Returns what was said."""
+    _refuse_muter(character, account)
     said = speech(text, "page", character)
     account.msg(
         text=(f"|c{character.key}|n |wpages:|n {said}", marks("page", hops)), from_obj=character
     )
     return said
+
+
+def channel(character: Any, to: Any, text: str, *, hops: int) -> str:
+    """Say something on a channel. Returns what was said.
+
+    Evennia knows no listener who is deaf to one speaker: where somebody muted the assistant, its
+    words go to the others by the same hooks.
+    """
+    # A colon in front would make it a pose.
+    said = speech(text, "channel", character).lstrip(" :;")
+    if not said:
+        raise ToolError("there is nothing in the message that can be said; write plain words")
+    options = {key: value for key, value in marks("channel", hops).items() if key != "type"}
+    listeners = to.subscriptions.online() if to.send_to_online_only else to.subscriptions.all()
+    deaf = muters(character, listeners)
+    if not deaf:
+        to.msg(said, senders=character, **options)
+        return said
+    options |= {"senders": [character], "bypass_mute": False}
+    shown = to.at_pre_msg(said, **options)
+    if not shown:
+        return said
+    for listener in listeners:
+        if listener not in deaf and listener not in to.mutelist:
+            _pass_on(listener, shown, to, options)
+    to.at_post_msg(shown, **options)
+    return said
+
+
+def _pass_on(listener: Any, shown: str, to: Any, options: dict[str, Any]) -> None:
+    try:
+        line = listener.at_pre_channel_msg(shown, to, **options)
+        if line:
+            listener.channel_msg(line, to, **options)
+            listener.at_post_channel_msg(line, to, **options)
+    except Exception:
+        logger.log_trace(f"[assistant] {listener} could not hear the channel {to}")
 
 
 def emote(character: Any, text: str, *, hops: int) -> str:
@@ -111,18 +176,28 @@ def _named(line: str, character: Any, looker: Any) -> str:
     return line.replace("{name}", character.get_display_name(looker))
 
 
-def tell(character: Any, person: Any, line: str, *, hops: int) -> None:
-    """Show one line of fiction to one person alone."""
+def tell(character: Any, person: Any, line: str, *, hops: int) -> bool:
+    """Show one line of fiction to one person alone.
+
+    Returns:
+        Whether it was shown: not to a bot, which would pass it on, nor to whoever is gone or muted
+        the assistant.
+    """
+    if person is None or getattr(person, "is_bot", False) or muters(character, [person]):
+        return False
     text = _named(line, character, person)
     person.msg(text=(text, marks("pose", hops)), from_obj=character)
+    return True
 
 
 def show(character: Any, line: str, *, hops: int) -> None:
     """Show one line of fiction to the room; without a room nobody sees it."""
     if character.location is None:
         return
-    for person in character.location.contents:
-        if person is not character:
+    people = character.location.contents
+    deaf = muters(character, people)
+    for person in people:
+        if person is not character and person not in deaf:
             tell(character, person, line, hops=hops)
 
 
@@ -136,8 +211,3 @@ def alert_staff(text: str) -> None:
             continue
         told.add(account)
         account.msg(f"|r[assistant]|n {literal(text)}")
-
-
-def now() -> float:
-    """Seconds since the epoch."""
-    return time.time()

@@ -10,6 +10,7 @@ from pathlib import Path
 from django.conf import settings
 from twisted.internet import reactor
 
+from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.settings import GAME_SETTINGS
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
@@ -93,6 +94,18 @@ def tool_modules() -> tuple[str, ...]:
     )
 
 
+def _check_hearing() -> None:
+    given = getattr(settings, "EVENNIA_AI_HEARING_CONFIG", {})
+    if not isinstance(given, dict):
+        raise ConfigurationError(
+            f"EVENNIA_AI_HEARING_CONFIG is {given!r}; it must be like {{'calls_per_player': 6}}"
+        )
+    try:
+        HearingConfig.from_stored(given)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"EVENNIA_AI_HEARING_CONFIG: {error}") from None
+
+
 def check_settings() -> str:
     """Read everything once that can be wrong.
 
@@ -105,4 +118,5 @@ def check_settings() -> str:
     _number("EVENNIA_AI_CALL_DEADLINE_SECONDS")
     _whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")
     tool_modules()
+    _check_hearing()
     return endpoint().notice

@@ -1,7 +1,16 @@
 """Commands for people. Add `AssistantCmdSet` to the character command set."""
 
+from evennia_ai.commands.address import CmdAddress, say_to_assistant
 from evennia_ai.commands.assistant import CmdAssistant
 from evennia_ai.commands.cmdset import AssistantCmdSet
 from evennia_ai.commands.history import CmdHistory
+from evennia_ai.commands.page import CmdPage
 
-__all__ = ["AssistantCmdSet", "CmdAssistant", "CmdHistory"]
+__all__ = [
+    "AssistantCmdSet",
+    "CmdAddress",
+    "CmdAssistant",
+    "CmdHistory",
+    "CmdPage",
+    "say_to_assistant",
+]

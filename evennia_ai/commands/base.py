@@ -26,6 +26,16 @@ class AssistantCommand(default_cmds.MuxCommand):
         """Tell the caller how it went."""
         self.msg(literal(result.message))
 
+    @property
+    def is_staff(self) -> bool:
+        """Whether the caller may do what is for staff."""
+        return bool(self.access(self.caller, "staff"))
+
+    def is_here(self, script: Any) -> bool:
+        """Whether an assistant is where the caller is."""
+        room = getattr(self.caller, "location", None)
+        return room is not None and script.obj is not None and script.obj.location == room
+
     def pick(self, name: str) -> Any:
         """The assistant of that name; without one the only one there is, or the one in the room.
 
@@ -38,8 +48,7 @@ class AssistantCommand(default_cmds.MuxCommand):
                 self.msg(f"There is no assistant named {literal(name.strip())}. {self._choices()}")
             return script
         scripts = operations.list_assistants()
-        here = [s for s in scripts if s.obj is not None and s.obj.location == self.caller.location]
-        candidates = scripts if len(scripts) == 1 else here
+        candidates = scripts if len(scripts) == 1 else [s for s in scripts if self.is_here(s)]
         if len(candidates) == 1:
             return candidates[0]
         self.msg(f"Which assistant? {self._choices()}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from evennia.commands.cmdset import CmdSet
 
+from evennia_ai.commands.address import CmdAddress
 from evennia_ai.commands.assistant import CmdAssistant
 from evennia_ai.commands.history import CmdHistory
+from evennia_ai.commands.page import CmdPage
 
 
 class AssistantCmdSet(CmdSet):
@@ -17,3 +19,5 @@ class AssistantCmdSet(CmdSet):
         """Fill the set."""
         self.add(CmdAssistant())
         self.add(CmdHistory())
+        self.add(CmdPage())
+        self.add(CmdAddress())

@@ -8,36 +8,95 @@ Everything here can be sent: no text holds a lone surrogate.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from evennia_ai.core.inbox import Event
-from evennia_ai.core.text import one_line, quote, sendable
+from evennia_ai.core.overheard import Overheard
+from evennia_ai.core.text import name_as_data, place_as_data, quote, sendable
 from evennia_ai.core.toolspec import ToolCall, ToolResult
 
 Message = dict[str, Any]
+PRIVATE_TO = "private_to"
 
 _HEARD_AS = {
-    "whisper": "{name} whispers to you: {body}",
-    "page": "{name} pages you: {body}",
-    "say": "{name} says to you: {body}",
-    "pose": "{name} does: {body}",
-    "channel": "{name} says on a channel: {body}",
+    "whisper": "{name} whispers to you{trust}: {body}",
+    "page": "{name} pages you{trust}: {body}",
+    "say": "{name} says to you{trust}: {body}",
+    "pose": "{name} does{trust}: {body}",
+    "channel": "{name} says on the channel {place}{trust}: {body}",
+    "emit": "{name} causes{trust}: {body}",
+}
+_OVERHEARD_AS = {
+    "whisper": "{name} whispered to you: {body}",
+    "page": "{name} paged you: {body}",
+    "say": "{name} said: {body}",
+    "pose": "{name} did: {body}",
+    "channel": "{name} said on the channel {place}: {body}",
+    "emit": "{name} caused: {body}",
+    "move": "you saw: {body}",
+    "system": "the game told you: {body}",
 }
 
 
-_ADDRESS = re.compile(r"\A@\S+[\s,:]+(?=\S)")
-
-
-def event_text(event: Event) -> str:
+def event_text(event: Event, *, shows_trust: bool = False) -> str:
     """An event as one line for the model. Names and speech are data: one line, and quoted.
 
-    An address in front ("@ada hello") is left out: the line says already who is spoken to.
+    Args:
+        shows_trust: say how far the sender is believed, as a number from 0 to 1.
     """
-    frame = _HEARD_AS.get(event.source, "{name}: {body}")
-    name = one_line(event.sender_name, 60) or "Somebody"
-    return frame.format(name=name, body=quote(_ADDRESS.sub("", event.body)))
+    frame = _HEARD_AS.get(event.source, _HEARD_AS["emit"])
+    return frame.format(
+        name=_capital(name_as_data(event.sender_name)),
+        place=place_as_data(event.place),
+        trust=_trust_note(event.trust, is_shown=shows_trust),
+        body=quote(event.body),
+    )
+
+
+def _trust_note(trust: float, *, is_shown: bool) -> str:
+    return f" (trust {trust:.2g})" if is_shown else ""
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:] if name.startswith("somebody") else name
+
+
+def overheard_text(item: Overheard) -> str:
+    """Something overheard as one line for the model, fenced as an event is."""
+    frame = _OVERHEARD_AS.get(item.source, _OVERHEARD_AS["emit"])
+    return frame.format(
+        name=name_as_data(item.name), place=place_as_data(item.place), body=quote(item.body)
+    )
+
+
+def turn_text(
+    events: Sequence[Event], overheard: Sequence[Overheard] = (), *, shows_trust: bool = False
+) -> str:
+    """What a turn begins with: what was overheard before, then each message, a line each."""
+    before = [
+        f"- {overheard_text(item)}{_trust_note(item.trust, is_shown=shows_trust)}"
+        for item in overheard
+    ]
+    head = ["Meanwhile you noticed:", *before, ""] if before else []
+    return "\n".join([*head, *(event_text(event, shows_trust=shows_trust) for event in events)])
+
+
+def marked_private(messages: Sequence[Message], person: str) -> list[Message]:
+    """The messages of a turn that only turns for this person may know of."""
+    return [{**message, PRIVATE_TO: person} for message in messages]
+
+
+def known_to(history: Sequence[Message], person: str) -> list[Message]:
+    """A history as a turn for this person may know it: without private words of anybody else.
+
+    A turn is private as a whole, so no call is parted from its result.
+    """
+    return [
+        {key: value for key, value in message.items() if key != PRIVATE_TO}
+        for message in history
+        if PRIVATE_TO not in message or (person and message[PRIVATE_TO] == person)
+    ]
 
 
 def user_message(text: str) -> Message:
@@ -59,6 +118,18 @@ def call_message(call: ToolCall) -> Message:
 def result_message(call: ToolCall, result: ToolResult) -> Message:
     """What came of a call, in the native form."""
     return {"role": "tool", "tool_call_id": call.id, "content": sendable(result.as_content())}
+
+
+def last_act(messages: Sequence[Message]) -> str:
+    """The last call of a turn in words for people: `whisper "good evening"`."""
+    calls = [
+        message["tool_calls"][0]["function"] for message in messages if "tool_calls" in message
+    ]
+    if not calls:
+        return ""
+    given = json.loads(calls[-1]["arguments"])
+    words = next((given[key] for key in ("message", "action") if key in given), "")
+    return f"{calls[-1]['name']} {quote(str(words))}" if words else str(calls[-1]["name"])
 
 
 def as_fallback(messages: Sequence[Message]) -> list[Message]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,8 +17,10 @@ class Event:
     Attributes:
         id: unique within the assistant.
         kind: "message" (somebody waits for an answer) or "ambient" (nobody does).
-        source, sender_id, sender_name, body, hops, trust, rule: as heard and judged.
+        source, sender_id, sender_name, body, hops, trust, rule, person: as heard and judged.
         at: seconds since the epoch, when it was heard.
+        place: the channel's name, or the room's "#2".
+        number: the message number that `assistant why` knows it by.
     """
 
     id: str
@@ -30,11 +33,19 @@ class Event:
     rule: int
     hops: int
     at: float
+    person: str = ""
+    place: str = ""
+    number: int = 0
 
     @classmethod
-    def from_heard(cls, heard: Heard, verdict: Verdict, *, event_id: str, at: float) -> Event:
+    def from_heard(
+        cls, heard: Heard, verdict: Verdict, *, event_id: str, at: float, place: str, number: int
+    ) -> Event:
         """The event a judged message becomes."""
         return cls(
+            person=heard.person,
+            place=place,
+            number=number,
             id=event_id,
             kind="message",
             source=heard.source.value,
@@ -49,8 +60,8 @@ class Event:
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> Event:
-        """Read back what `as_stored` wrote; unknown keys of other versions are left out."""
-        return cls(**{name: stored[name] for name in cls.__dataclass_fields__})
+        """Read back what `as_stored` wrote, perhaps by another version."""
+        return cls(**{name: stored[name] for name in cls.__dataclass_fields__ if name in stored})
 
     def as_stored(self) -> dict[str, Any]:
         """Plain data for the database."""
@@ -60,13 +71,21 @@ class Event:
 Stored = dict[str, Any]
 
 
+def talk_of(source: str, place: str) -> str:
+    """What a talk is known by: a channel, or a room."""
+    return f"{'channel' if source == 'channel' else 'room'} {place}"
+
+
 def push(
-    events: Sequence[Stored], event: Stored, *, limit: int
+    events: Sequence[Stored], event: Stored, *, limit: int, busy: Collection[str] = ()
 ) -> tuple[list[Stored], list[Stored]]:
     """Add an event to a bounded inbox.
 
     When the inbox is full the oldest ambient event makes room, be it the new one; with none, the
-    oldest event does. The first event stays in either case: it is being answered.
+    oldest event of whoever has the most waiting does. Those being answered stay in either case.
+
+    Args:
+        busy: ids of the events that are being answered.
 
     Returns:
         The new inbox, and what had to leave it (the caller tells whom it concerned).
@@ -74,11 +93,35 @@ def push(
     kept = [*events, event]
     dropped: list[Stored] = []
     while len(kept) > max(1, limit):
-        ambient = (i for i, item in enumerate(kept) if i > 0 and item["kind"] == "ambient")
-        dropped.append(kept.pop(next(ambient, 1)))
+        waiting = [item for item in kept if item["id"] not in busy]
+        if len(waiting) < 2:
+            break
+        leaving = next((i for i in waiting if i["kind"] == "ambient"), None) or _of_the_loudest(
+            waiting
+        )
+        kept.remove(leaving)
+        dropped.append(leaving)
     return kept, dropped
 
 
-def settle(events: Sequence[Stored], event_id: str) -> list[Stored]:
-    """The inbox without the event of that id."""
-    return [item for item in events if item["id"] != event_id]
+def _of_the_loudest(waiting: Sequence[Stored]) -> Stored:
+    """The oldest event of the person with the most of them; among equals, of who came first."""
+    counts = Counter(item.get("person") or item["sender_id"] for item in waiting)
+    loudest = max(counts, key=lambda person: counts[person])
+    return next(i for i in waiting if (i.get("person") or i["sender_id"]) == loudest)
+
+
+def joins(event: Stored, other: Stored) -> bool:
+    """Whether one turn answers both: the same person in the same way at the same place."""
+    same = ("kind", "source", "sender_id", "person", "place")
+    return all(event.get(name) == other.get(name) for name in same)
+
+
+def batch(events: Sequence[Stored], first: Stored, limit: int) -> list[Stored]:
+    """The events that one turn answers, oldest first: `first` and those that join it."""
+    return [item for item in events if joins(first, item)][: max(1, limit)]
+
+
+def settle(events: Sequence[Stored], ids: Collection[str]) -> list[Stored]:
+    """The inbox without the events of those ids."""
+    return [item for item in events if item["id"] not in ids]

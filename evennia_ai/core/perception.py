@@ -1,19 +1,17 @@
-"""What was heard, and the table of rules that says what it means to the listener.
+"""What was heard, by whom, and of whom: the values that the rules of hearing work on.
 
-Everything that decides whether an assistant answers lives here; what a message looks like on the
-wire lives in `inbound`. Rules are tried in the order of `RULES`; the first that applies wins.
+What a message looks like on the wire lives in `inbound`, what it means to the listener in `rules`.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
+from typing import Any
 
-from evennia_ai.core.trust import base_trust
+from evennia_ai.core.trust import Basis
+from evennia_ai.errors import ConfigurationError
 
 
 class Source(StrEnum):
@@ -25,6 +23,15 @@ class Source(StrEnum):
     SAY = "say"
     POSE = "pose"
     EMIT = "emit"
+    MOVE = "move"
+    SYSTEM = "system"
+
+
+SPOKEN = frozenset((Source.SAY, Source.POSE, Source.EMIT))
+PRIVATE = frozenset((Source.WHISPER, Source.PAGE))
+UNSPOKEN = frozenset((Source.MOVE, Source.SYSTEM))
+# What the server says is speech; an emit may be anything, such as a lamp that is picked up.
+OPEN_SPEECH = frozenset((Source.SAY, Source.POSE, Source.CHANNEL))
 
 
 class Outcome(StrEnum):
@@ -36,27 +43,91 @@ class Outcome(StrEnum):
     IGNORE = "ignore"
 
 
+class Evidence(StrEnum):
+    """Where the kind of a message was read from; nothing that can be typed is ever among them."""
+
+    KWARGS = "kwargs"
+    OOB = "oob"
+    RECORD = "record"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class Heard:
     """One message as the listener received it.
 
     Attributes:
         body: the speech alone, without the frame the game put around it.
-        sender_id: "#12" of the sending object, or "" when nobody can be named.
-        is_self: the listener made it.
+        sender_id: "#12" of the sending object, "*#3" of an account, or "" when the game itself
+            speaks to the listener (`Source.SYSTEM`) or nobody can be named.
+        person: the player behind the sender ("*#3"), else the sender; what limits count by.
+        place: the channel's name; "" elsewhere.
         from_assistant: some assistant made it (server-made mark, not spoken text).
         hops: how many assistants in a row this message is an answer to.
-        evidence: where `source` was read from: "oob" (server-made) or "none".
+        is_relayed: a bot passed it on from outside; who wrote it there is only text.
+        is_for_another: it is aimed at somebody else.
+        evidence: where `source` was read from.
     """
 
     body: str
     source: Source
     sender_id: str = ""
     sender_name: str = ""
-    is_self: bool = False
+    person: str = ""
+    place: str = ""
     from_assistant: bool = False
     hops: int = 0
-    evidence: str = "none"
+    is_relayed: bool = False
+    is_for_another: bool = False
+    evidence: Evidence = Evidence.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelConfig:
+    """What an assistant does with one channel, and how far it believes what is said there."""
+
+    mode: Outcome = Outcome.IGNORE
+    trust: float | None = None
+
+    @classmethod
+    def from_stored(cls, name: str, stored: object) -> ChannelConfig:
+        """Read "trigger", or {"mode": "trigger", "trust": 0.5}.
+
+        Raises:
+            ConfigurationError: it is something else.
+        """
+        given = {"mode": stored} if isinstance(stored, str) else stored
+        if not isinstance(given, Mapping) or set(given) - {"mode", "trust"}:
+            raise ConfigurationError(
+                f'channel_configs[{name!r}] is {stored!r}; it must be like "trigger" or '
+                '{"mode": "trigger", "trust": 0.5}'
+            )
+        where, trust = f"channel_configs[{name!r}]", given.get("trust")
+        mode = read_mode(where, given.get("mode", "ignore"))
+        return cls(mode, None if trust is None else read_trust(f"{where} trust", trust))
+
+
+def read_trust(where: str, value: Any) -> float:
+    """A trust that somebody set.
+
+    Raises:
+        ConfigurationError: it is no number from 0 to 1; the message begins with `where`.
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if is_number and 0 <= value <= 1:
+        return float(value)
+    raise ConfigurationError(f"{where} is {value!r}; it must be a number from 0 to 1")
+
+
+def read_mode(where: str, value: object) -> Outcome:
+    """A setting that is trigger, context or ignore.
+
+    Raises:
+        ConfigurationError: it is something else; the message begins with `where`.
+    """
+    if value in ("trigger", "context", "ignore"):
+        return Outcome(value)
+    raise ConfigurationError(f"{where} is {value!r}; it must be trigger, context or ignore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,119 +135,61 @@ class Ear:
     """What the rules need to know of the listener.
 
     Attributes:
+        id: "#12" of the listener: a message of that sender is its own.
         names: key and aliases that an @mention may use.
         max_agent_hops: messages between assistants trigger while their hop count is below this.
+        is_capturing: a tool waits for the output of a command.
+        channels: what to do with a channel, by its name in lower case.
+        room_messages: what to do with speech in the room that is for nobody in particular.
+        trigger_permissions: permissions and lock strings whose holders need not address it.
+        trust_overrides: the same, each with the trust its holders have.
     """
 
     names: tuple[str, ...]
+    id: str = "#0"
     interaction_enabled: bool = True
     enable_addressing: bool = True
     max_agent_hops: int = 3
+    is_capturing: bool = False
+    channels: Mapping[str, ChannelConfig] = field(default_factory=dict)
+    room_messages: Outcome = Outcome.IGNORE
+    trigger_permissions: tuple[str, ...] = ()
+    trust_overrides: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the listener knows of the sender.
+
+    Attributes:
+        is_muted: the sender wants neither to hear it nor to be heard.
+        is_permitted: the sender has one of the `trigger_permissions`.
+        is_engaged: the listener spoke with the sender here just now.
+        answered, refused: how often the sender was answered, or turned away for a limit.
+        trust_override: the trust that a permission of the sender's stands for.
+    """
+
+    is_muted: bool = False
+    is_permitted: bool = False
+    is_engaged: bool = False
+    answered: int = 0
+    refused: int = 0
+    trust_override: float | None = None
+
+
+STRANGER = Standing()
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What to do with a message, by which rule, and how far its content is believed (0 to 1)."""
+    """What to do with a message, by which rule, and why its content is believed how far."""
 
     outcome: Outcome
     rule: int
     name: str
-    trust: float
+    basis: Basis
 
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One row of the table: when `applies` holds, `outcome` is the result."""
-
-    number: int
-    name: str
-    applies: Callable[[Heard, Ear], bool]
-    outcome: Outcome
-
-
-_JOINERS = "\u200c\u200d"
-
-
-def _folded(text: str) -> str:
-    """Text for comparing in any case and script, with every mark and joiner held by underscores.
-
-    A vowel sign or an accent that follows a letter is no word character to `re`; without the
-    underscores a name would match inside a longer word of such a script.
-    """
-    text = unicodedata.normalize("NFC", text.casefold())
-    if text.isascii():
-        return text
-    return "".join(
-        f"_{ch}_" if ch in _JOINERS or unicodedata.category(ch).startswith("M") else ch
-        for ch in text
-    )
-
-
-@lru_cache(maxsize=2048)
-def _mention_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
-    words = [re.escape(_folded(name)) for name in map(str.strip, names) if name]
-    if not words:
-        return None
-    words.sort(key=len, reverse=True)
-    return re.compile(rf"(?<![\w.@])@(?:{'|'.join(words)})(?!@|[-.]?\w)")
-
-
-def is_addressed(body: str, names: tuple[str, ...]) -> bool:
-    """Whether `body` holds @name as a whole word, in any case and script.
-
-    Part of a longer word, of an e-mail address or of a host name (`@ada.org`) does not count.
-    """
-    if "@" not in body:
-        return False
-    pattern = _mention_pattern(names)
-    return pattern is not None and pattern.search(_folded(body)) is not None
-
-
-def _may_hop(heard: Heard, ear: Ear) -> bool:
-    return not heard.from_assistant or heard.hops < ear.max_agent_hops
-
-
-def _is_disabled(heard: Heard, ear: Ear) -> bool:
-    return not ear.interaction_enabled
-
-
-def _is_own_speech(heard: Heard, ear: Ear) -> bool:
-    return heard.is_self and heard.from_assistant
-
-
-def _is_self(heard: Heard, ear: Ear) -> bool:
-    return heard.is_self
-
-
-def _is_mention(heard: Heard, ear: Ear) -> bool:
-    return ear.enable_addressing and is_addressed(heard.body, ear.names) and _may_hop(heard, ear)
-
-
-def _is_direct_message(heard: Heard, ear: Ear) -> bool:
-    return heard.source in (Source.WHISPER, Source.PAGE) and _may_hop(heard, ear)
-
-
-def _is_cross_talk(heard: Heard, ear: Ear) -> bool:
-    return heard.from_assistant
-
-
-def _always(heard: Heard, ear: Ear) -> bool:
-    return True
-
-
-RULES = (
-    Rule(0, "interaction_disabled", _is_disabled, Outcome.IGNORE),
-    Rule(1, "own_speech", _is_own_speech, Outcome.IGNORE),
-    Rule(1, "self_message", _is_self, Outcome.CONTEXT),
-    Rule(2, "direct_address", _is_mention, Outcome.TRIGGER),
-    Rule(3, "direct_message", _is_direct_message, Outcome.TRIGGER),
-    Rule(4, "assistant_cross_talk", _is_cross_talk, Outcome.CONTEXT),
-    Rule(7, "default", _always, Outcome.IGNORE),
-)
-
-
-def classify(heard: Heard, ear: Ear) -> Verdict:
-    """Judge one message. Total: some rule always applies."""
-    rule = next(rule for rule in RULES if rule.applies(heard, ear))
-    trust = base_trust(heard.source.value, addressed=rule.name == "direct_address")
-    return Verdict(rule.outcome, rule.number, rule.name, trust)
+    @property
+    def trust(self) -> float:
+        """How far the content is believed, 0 to 1."""
+        return self.basis.trust

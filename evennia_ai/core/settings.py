@@ -37,6 +37,9 @@ GAME_SETTINGS = {
         60.0, "seconds for one model call, waiting and retries included"
     ),
     "EVENNIA_AI_MAX_CALLS_IN_FLIGHT": Setting(64, "model calls of the whole game at one time"),
+    "EVENNIA_AI_HEARING_CONFIG": Setting(
+        {}, "`hearing_config` of every assistant that has none of its own"
+    ),
     "EVENNIA_AI_LOCAL_MODEL": Setting("", "path of a GGUF file to use as the embedded model"),
     "EVENNIA_AI_CACHE_DIR": Setting("", "folder that keeps the embedded model's weights"),
 }
@@ -54,6 +57,19 @@ ATTRIBUTES = {
     "interaction_enabled": Setting(True, "whether it hears anybody (rule 0)"),
     "enable_addressing": Setting(True, "whether @name is an address (rule 2)"),
     "max_agent_hops": Setting(3, "messages in a row between assistants before they fall silent"),
+    "trigger_permissions": Setting(
+        (), "permissions or lock strings whose holders need not address it (rule 5)"
+    ),
+    "channel_configs": Setting(
+        {}, "channel name: trigger, context or ignore, or a mapping of mode and trust (rule 6)"
+    ),
+    "room_messages": Setting(
+        "ignore", "speech in the room that addresses nobody: trigger, context or ignore (rule 7)"
+    ),
+    "trust_overrides": Setting({}, "permission or lock string: the trust its holders have, 0 to 1"),
+    "hearing_config": Setting(
+        {}, "how often each player is answered; its keys are in [hearing](hearing.md)"
+    ),
     "llm_provider": Setting("", "a provider of its own; empty: the game's"),
     "llm_model": Setting("", "a model of its own; empty: the game's"),
     "llm_temperature": Setting(None, "0 to 2; None: the provider's default"),
@@ -69,6 +85,10 @@ ATTRIBUTES = {
     "max_consecutive_errors": Setting(5, "errors in a row before it stops itself"),
     "pending_events": Setting([], "what waits for an answer", is_state=True),
     "conversation_history": Setting([], "the conversation, as chat messages", is_state=True),
+    "muted_by": Setting([], "the players who muted it", is_state=True),
+    "company": Setting({}, "answers and refusals of each player so far", is_state=True),
+    "overheard": Setting([], "what it heard before the last restart", is_state=True),
+    "records": Setting({}, "why it spoke or not, before the last restart", is_state=True),
     "current_tool_call": Setting(
         None, "the effect under way; after a crash it is not repeated", is_state=True
     ),

@@ -11,7 +11,7 @@ from evennia_ai.core.toolspec import ToolCall
 
 _NAME_KEYS = ("tool", "name", "function")
 _ARGUMENT_KEYS = ("parameters", "args", "arguments")
-ANSWERED_BY = {"whisper": "whisper", "page": "page"}
+ANSWERED_BY = {"whisper": "whisper", "page": "page", "channel": "channel"}
 
 
 def _json_object(text: str) -> Mapping[str, Any] | None:
@@ -46,6 +46,8 @@ def answer_call(message: str, event: Event, call_id: str) -> ToolCall:
     name = ANSWERED_BY.get(event.source, "say")
     if name == "say":
         return ToolCall(call_id, name, {"message": message})
+    if name == "channel":
+        return ToolCall(call_id, name, {"channel": event.place, "message": message})
     return ToolCall(call_id, name, {"target": event.sender_name, "message": message})
 
 

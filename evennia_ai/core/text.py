@@ -19,8 +19,16 @@ _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*(?=\s|\Z)|[。！�
 _LINE_BREAK = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SAYS = re.compile(r"\**\s*(?:(?:says|whispers|replies)\s*[:,]|:)\**\s*", re.IGNORECASE)
 _BLANKS = re.compile(r"[^\S\n]+")
+_IN_NAMES = " '’.-\u200c\u200d"  # noqa: RUF001
+MOST_WORDS_OF_A_NAME = 4
+_WRITTEN_TOGETHER = ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "IDEOGRAPHIC", "HANGUL")
+_ROLES = frozenset(
+    ("system", "assistant", "user", "developer", "tool", "function", "instruction", "instructions")
+)
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co")
 _JOINERS = "\u200c\u200d"
+_NO_JOINERS = dict.fromkeys(map(ord, _JOINERS))
+_WORD = re.compile(r"\w+")
 _QUOTES = {'"': '"', "“": "”", "«": "»"}
 
 
@@ -63,6 +71,39 @@ def one_line(text: str, limit: int = 200) -> str:
     """A name or other short text as one harmless line of at most `limit` characters."""
     line = " ".join(strip_control(text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def name_as_data(name: str) -> str:
+    """A name for the model: as it is when it is one, else quoted, so that it poses as nothing else.
+
+    A name is up to four words of one script, with dots, hyphens and apostrophes, and no word of
+    it is one that a conversation's own parts are called by ("system", "assistant").
+    """
+    line = one_line(name, 60)
+    return (
+        line if _is_plain_name(line) else f"somebody called {quote(line)}" if line else "somebody"
+    )
+
+
+def place_as_data(name: str) -> str:
+    """A channel's or a room's name for the model: as it is, or quoted."""
+    line = one_line(name, 60)
+    return line if _is_plain_name(line) else quote(line)
+
+
+def _script_of(letter: str) -> str:
+    first = unicodedata.name(letter, "").partition(" ")[0]
+    return "CJK" if first in _WRITTEN_TOGETHER else first
+
+
+def _is_plain_name(line: str) -> bool:
+    words = _WORD.findall(unicodedata.normalize("NFKC", line).casefold().translate(_NO_JOINERS))
+    is_plain = line[:1].isalpha() and all(
+        ch.isalnum() or ch in _IN_NAMES or unicodedata.category(ch).startswith("M") for ch in line
+    )
+    scripts = {_script_of(ch) for ch in line if ch.isalpha()}
+    is_short = len(line.split()) <= MOST_WORDS_OF_A_NAME and len(scripts) == 1
+    return is_plain and is_short and not _ROLES.intersection(words)
 
 
 def quote(text: str) -> str:

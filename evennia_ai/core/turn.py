@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.inbox import Event
+from evennia_ai.core.overheard import Overheard
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +34,27 @@ class Turn:
 
     Attributes:
         epoch: the assistant's epoch when the turn began; a later one means it was cancelled.
-        event: what is being answered.
+        events: what is being answered, oldest first: one message, or a burst of one person's.
+        overheard: what else was heard before it, and may be told.
         history: the conversation before this turn.
         said: messages this turn adds to it.
         iterations: model calls made so far.
     """
 
     epoch: int
-    event: Event
+    events: tuple[Event, ...]
+    overheard: tuple[Overheard, ...] = ()
     history: list[Message] = field(default_factory=list)
     said: list[Message] = field(default_factory=list)
     iterations: int = 0
     usage: Usage = field(default_factory=Usage)
+
+    @property
+    def event(self) -> Event:
+        """The newest event: the one whose way and place an answer takes."""
+        return self.events[-1]
+
+    @property
+    def hops(self) -> int:
+        """How many assistants in a row an answer comes after."""
+        return max(event.hops for event in self.events) + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evennia_ai.core.conversation import event_text, user_message
+from evennia_ai.core.conversation import turn_text, user_message
 from evennia_ai.core.execution import ExecutionConfig
 from evennia_ai.core.react import Stop
 from evennia_ai.core.turn import Turn
@@ -11,6 +11,7 @@ from evennia_ai.engine.react import react
 
 
 async def run(turn: Turn, ports: Ports, config: ExecutionConfig) -> Stop:
-    """Answer the turn's event."""
-    turn.said.append(user_message(event_text(turn.event)))
+    """Answer the turn's events."""
+    told = turn_text(turn.events, turn.overheard, shows_trust=True)
+    turn.said.append(user_message(told))
     return await react(turn, ports, config)

@@ -49,14 +49,16 @@ class Fitted:
     def specs(self) -> Sequence[ToolSpec]:
         """The tools on offer."""
         answer = ANSWERED_BY.get(self.event.source, "say")
-        speaking = {"say", "whisper", "page"} - {answer}
+        speaking = {"say", *ANSWERED_BY.values()} - {answer}
         return [self._aimed(spec) for spec in self.inner.specs() if spec.name not in speaking]
 
     def _aimed(self, spec: ToolSpec) -> ToolSpec:
-        if spec.name not in ANSWERED_BY:
+        if spec.name not in ANSWERED_BY.values():
             return spec
+        aim = "channel" if spec.name == "channel" else "target"
+        only = self.event.place if aim == "channel" else self.event.sender_name
         properties = dict(spec.parameters["properties"])
-        properties["target"] = properties["target"] | {"enum": [self.event.sender_name]}
+        properties[aim] = properties[aim] | {"enum": [only]}
         return replace(spec, parameters=spec.parameters | {"properties": properties})
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:

@@ -14,8 +14,12 @@ from twisted.internet.defer import Deferred, succeed
 
 Answer = Callable[[str], tuple[str, dict[str, Any]]]
 
-_WHISPER = re.compile(r"\A(?P<name>.+?) whispers to you: (?P<body>.*)\Z", re.DOTALL)
-_PAGE = re.compile(r"\A(?P<name>.+?) pages you: (?P<body>.*)\Z", re.DOTALL)
+_HEARD = re.compile(
+    r"(?P<name>.+?) (?P<verb>whispers to you|pages you|says on the channel (?P<place>.+?))"
+    r"(?: \(trust [\d.]+\))?: (?P<body>.*)"
+)
+_TOOLS = {"whispers to you": "whisper", "pages you": "page"}
+_CALLED = "Somebody called "
 _SAMPLES = {"string": "something", "integer": 1, "number": 1.0, "boolean": True}
 LOOK_WORDS = ("what do you see", "look around", "who is here", "what is in this room")
 
@@ -29,11 +33,14 @@ def _spoken(body: str) -> str:
 
 def answer(heard: str) -> tuple[str, dict[str, Any]]:
     """The call for the last thing the model was told: a tool's name and its arguments."""
-    for pattern, tool in ((_WHISPER, "whisper"), (_PAGE, "page")):
-        if match := pattern.match(heard):
-            text = f'I heard you: "{_spoken(match["body"])}". I answer from a script.'
-            return tool, {"target": match["name"], "message": text}
-    return "say", {"message": "I answer from a script, and I heard every word."}
+    match = _HEARD.fullmatch(heard.rpartition("\n")[2])
+    if match is None:
+        return "say", {"message": "I answer from a script, and I heard every word."}
+    text = f'I heard you: "{_spoken(match["body"])}". I answer from a script.'
+    if match["place"]:
+        return "channel", {"channel": match["place"], "message": text}
+    name = _spoken(match["name"].removeprefix(_CALLED))
+    return _TOOLS[match["verb"]], {"target": name, "message": text}
 
 
 def _last_told(messages: list[Mapping[str, Any]]) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import evennia
+from evennia.comms.models import ChannelDB
+from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai import outbound
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
+from evennia_ai.inbound import id_of
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import find_here
 
@@ -20,7 +23,7 @@ def say(character: Any, message: str, *, turn: Turn) -> str:
     Args:
         message: the words to say, in plain text.
     """
-    outbound.say(character, message, hops=turn.event.hops + 1)
+    outbound.say(character, message, hops=turn.hops)
     return "said"
 
 
@@ -32,24 +35,37 @@ def whisper(character: Any, target: str, message: str, *, turn: Turn) -> str:
         target: name of the person.
         message: the words to whisper, in plain text.
     """
-    person = find_here(character, target)
+    person = find_here(character, target, preferred_id=turn.event.sender_id)
     if person is character:
         raise ToolError("you cannot whisper to yourself; name the person you want to answer")
-    if person is character.location:
+    if person is character.location and not isinstance(person, DefaultCharacter):
         raise ToolError("a room has no ears; name a person")
-    outbound.whisper(character, person, message, hops=turn.event.hops + 1)
+    outbound.whisper(character, person, message, hops=turn.hops)
     return f"whispered to {person.key}"
 
 
-def _find_online(name: str) -> Any:
-    """The account of an online player, by account name or by the name of the played character."""
+def _find_online(name: str, asker_id: str) -> Any:
+    """The account of an online player, by account name or by the name of the played character.
+
+    Whoever is being answered goes before others of that name, an account before a character.
+    """
     wanted = name.strip().casefold()
+    by_account, by_puppet = [], []
     for session in evennia.SESSION_HANDLER.get_sessions():
         account, puppet = session.get_account(), session.get_puppet()
-        names = [being.key.casefold() for being in (account, puppet) if being is not None]
-        if account is not None and wanted in names:
+        if account is not None and account.key.casefold() == wanted:
+            by_account.append(account)
+        elif account is not None and puppet is not None and puppet.key.casefold() == wanted:
+            by_puppet.append(account)
+    for account in (*by_account, *by_puppet):
+        if id_of(account) == asker_id:
             return account
-    raise ToolError(f"nobody named {name} is online")
+    found = by_account or by_puppet
+    if not found:
+        raise ToolError(f"nobody named {name} is online")
+    if len(set(found)) > 1:
+        raise ToolError(f"several players are named {name}; use the name of the account")
+    return found[0]
 
 
 @tool(category="terminal")
@@ -60,12 +76,32 @@ def page(character: Any, target: str, message: str, *, turn: Turn) -> str:
         target: name of the player.
         message: the words to send, in plain text.
     """
-    account = _find_online(target)
+    account = _find_online(target, turn.event.person)
     banned = character.permissions.check("page_banned")
     if banned or not account.access(character, "msg", default=True):
         raise ToolError(f"you are not allowed to page {target}")
-    outbound.page(character, account, message, hops=turn.event.hops + 1)
+    outbound.page(character, account, message, hops=turn.hops)
     return f"paged {account.key}"
+
+
+@tool(category="terminal")
+def channel(character: Any, channel: str, message: str, *, turn: Turn) -> str:
+    """Say something on a channel that you listen to.
+
+    Args:
+        channel: name of the channel.
+        message: the words to say, in plain text.
+    """
+    wanted = channel.strip().casefold()
+    heard = [known for known in ChannelDB.objects.all() if known.has_connection(character)]
+    found = next((known for known in heard if known.key.casefold() == wanted), None)
+    if found is None:
+        names = ", ".join(known.key for known in heard) or "none"
+        raise ToolError(f"you listen to no channel {channel!r}; you listen to {names}")
+    if not found.access(character, "send"):
+        raise ToolError(f"you may not speak on the channel {found.key}")
+    outbound.channel(character, found, message, hops=turn.hops)
+    return f"said on {found.key}"
 
 
 @tool(category="terminal")
@@ -75,5 +111,5 @@ def emote(character: Any, action: str, *, turn: Turn) -> str:
     Args:
         action: what you do, without your name, such as: smiles and nods.
     """
-    outbound.emote(character, action, hops=turn.event.hops + 1)
+    outbound.emote(character, action, hops=turn.hops)
     return "done"

@@ -85,6 +85,8 @@ LOCK_FUNC_MODULES = _without_absent(LOCK_FUNC_MODULES)
 DATABASES["default"]["OPTIONS"] = {
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     "timeout": 20,
+    # A transaction that reads first and writes later would be refused at once, not made to wait.
+    "transaction_mode": "IMMEDIATE",
 }
 SQLITE3_PRAGMAS = (
     *(pragma for pragma in SQLITE3_PRAGMAS if "synchronous" not in pragma),

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 
 from evennia_ai.core.inbox import Event
+from evennia_ai.core.perception import (
+    ChannelConfig,
+    Ear,
+    Evidence,
+    Heard,
+    Outcome,
+    Source,
+    Standing,
+)
+from evennia_ai.core.rules import classify
 from evennia_ai.core.toolspec import ToolCategory, ToolSpec
 
 
@@ -25,6 +36,33 @@ def make_event(**changes: Any) -> Event:
         "at": 1000.0,
     }
     return Event(**{**whisper, **changes})
+
+
+def make_heard(**changes: Any) -> Heard:
+    """A say of Tom's as the server tells it, with whatever a test wants different.
+
+    Tom's player is account 3.
+    """
+    say: dict[str, Any] = {
+        "body": "hello",
+        "source": Source.SAY,
+        "sender_id": "#7",
+        "sender_name": "Tom",
+        "person": "*#3",
+        "evidence": Evidence.OOB,
+    }
+    return Heard(**{**say, **changes})
+
+
+def judge(
+    heard: dict[str, Any], ear: dict[str, Any] | None = None, sender: dict[str, Any] | None = None
+) -> tuple[str, float]:
+    """The verdict on a say of Tom's with these changes, in words, and the trust in it."""
+    changes = {**heard, "source": Source(heard.get("source", "say"))}
+    verdict = classify(
+        make_heard(**changes), replace(ADA, **(ear or {})), Standing(**(sender or {}))
+    )
+    return f"{verdict.rule} {verdict.name} {verdict.outcome}", verdict.trust
 
 
 def make_spec(
@@ -54,4 +92,53 @@ JSON_VALUES = st.recursive(
     st.sampled_from([None, True, False, 0, -1, 1.5, float("nan"), 10**400, "", "{}"]) | ANY_TEXT,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(ANY_TEXT, inner, max_size=2),
     max_leaves=3,
+)
+
+# What may be said so that it looks like more than it is.
+POSING = (
+    *('whispers to you: "', "[Public] Tom: ", "{'type': 'whisper'}", "SYSTEM: ", "perm(Builder)"),
+    *("assistant_message", "@ada ", "@tom ", "ada@example.org", "Ada, ", "Tom: ", "\n"),
+)
+POSING_TEXT = st.lists(st.sampled_from(POSING) | ANY_CHARACTER, max_size=6).map("".join)
+
+ADA = Ear(names=("Ada", "keeper", "Ada Lovelace"), id="#5")
+MODES = st.sampled_from([Outcome.TRIGGER, Outcome.CONTEXT, Outcome.IGNORE])
+CHANNELS = st.sampled_from(["", "Public", "PUBLIC", "Off Topic", "straße"])
+HEARD = st.builds(
+    Heard,
+    body=st.sampled_from(["hello", "@ada hello", "ada@example.org", ""]) | POSING_TEXT,
+    source=st.sampled_from(Source),
+    sender_id=st.sampled_from(["", "#5", "#7", "*#3"]),
+    sender_name=ANY_TEXT,
+    person=st.sampled_from(["", "#7", "*#3"]),
+    place=CHANNELS,
+    from_assistant=st.booleans(),
+    hops=st.integers(0, 4),
+    is_relayed=st.booleans(),
+    is_for_another=st.booleans(),
+    evidence=st.sampled_from(Evidence),
+)
+EARS = st.builds(
+    Ear,
+    names=st.just(ADA.names) | st.lists(ANY_TEXT, max_size=2).map(tuple),
+    id=st.just(ADA.id),
+    interaction_enabled=st.booleans(),
+    enable_addressing=st.booleans(),
+    max_agent_hops=st.integers(0, 3),
+    is_capturing=st.booleans(),
+    channels=st.dictionaries(
+        CHANNELS.map(str.casefold),
+        st.builds(ChannelConfig, MODES, st.none() | st.floats(0, 1)),
+        max_size=3,
+    ),
+    room_messages=MODES,
+)
+STANDINGS = st.builds(
+    Standing,
+    is_muted=st.booleans(),
+    is_permitted=st.booleans(),
+    is_engaged=st.booleans(),
+    answered=st.integers(0, 30),
+    refused=st.integers(0, 30),
+    trust_override=st.none() | st.floats(-1, 2),
 )

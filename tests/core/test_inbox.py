@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.inbox import Event, Stored, push, settle
-from evennia_ai.core.perception import Heard, Outcome, Source, Verdict
-from tests.core.samples import make_event
+from evennia_ai.core.inbox import Event, Stored, batch, joins, push, settle, talk_of
+from evennia_ai.core.perception import Outcome, Source, Verdict
+from evennia_ai.core.trust import Basis
+from tests.core.samples import make_event, make_heard
 
 
-def stored(name: str, kind: str = "message") -> Stored:
-    return make_event(id=name, kind=kind).as_stored()
+def stored(name: str, kind: str = "message", person: str = "*#3") -> Stored:
+    return make_event(id=name, kind=kind, person=person).as_stored()
 
 
 def names(events: list[Stored]) -> str:
@@ -22,21 +25,32 @@ def names(events: list[Stored]) -> str:
 
 def test_event_of_a_judged_message() -> None:
     """What was heard and how it was judged become one event that somebody waits on."""
-    heard = Heard("hello", Source.WHISPER, "#7", "Tom", hops=2)
-    verdict = Verdict(Outcome.TRIGGER, 3, "direct_message", 0.9)
-    expected = make_event(id="e9", body="hello", hops=2, at=5.0)
-    assert expected == Event.from_heard(heard, verdict, event_id="e9", at=5.0)
+    heard = make_heard(source=Source.WHISPER, hops=2, place="")
+    verdict = Verdict(Outcome.TRIGGER, 3, "direct_message", Basis("whisper", 0.9))
+    expected = make_event(
+        id="e9", body="hello", hops=2, at=5.0, person="*#3", place="#2", number=12
+    )
+    assert expected == Event.from_heard(
+        heard, verdict, event_id="e9", at=5.0, place="#2", number=12
+    )
 
 
 def test_event_survives_storing() -> None:
     """An event read back is the event that was stored, and what is stored is plain data."""
-    event = make_event(body='she said "hé"')
+    event = make_event(body='she said "hé"', person="*#3", place="#2", number=7)
     assert event == Event.from_stored(json.loads(json.dumps(event.as_stored())))
 
 
 def test_event_of_another_version_is_read() -> None:
-    """A key that this version does not know does no harm."""
+    """A key that this version does not know does no harm, and what an older did not know is empty.
+
+    An inbox may have been written before the game was updated.
+    """
     assert make_event() == Event.from_stored({**make_event().as_stored(), "mood": "sour"})
+    older = make_event().as_stored()
+    for name in ("person", "place", "number"):
+        del older[name]
+    assert make_event() == Event.from_stored(older)
 
 
 def test_oldest_ambient_event_makes_room() -> None:
@@ -54,14 +68,51 @@ def test_ambient_newcomer_displaces_nobody_who_waits() -> None:
 
 def test_oldest_message_leaves_but_not_the_one_being_answered() -> None:
     """With no ambient event the oldest leaves that is not being answered already."""
-    kept, dropped = push([stored("m1"), stored("m2"), stored("m3")], stored("m4"), limit=3)
+    events = [stored("m1"), stored("m2"), stored("m3")]
+    kept, dropped = push(events, stored("m4"), limit=3, busy={"m1"})
     assert ("m1 m3 m4", "m2") == (names(kept), names(dropped))
 
 
 def test_ambient_event_being_answered_stays() -> None:
-    """The event at the head is never taken away from under its tick, ambient or not."""
-    kept, dropped = push([stored("a1", "ambient"), stored("m1")], stored("m2"), limit=2)
+    """What is being answered is never taken away from under its tick, ambient or not."""
+    events = [stored("a1", "ambient"), stored("m1")]
+    kept, dropped = push(events, stored("m2"), limit=2, busy={"a1"})
     assert ("a1 m2", "m1") == (names(kept), names(dropped))
+
+
+def test_a_newcomer_stays_beside_what_is_being_answered() -> None:
+    """A burst being answered fills the inbox to no one's harm: one more may always wait."""
+    events = [stored("m1"), stored("m2")]
+    busy = {"m1", "m2"}
+    kept, dropped = push(events, stored("m3", person="*#4"), limit=2, busy=busy)
+    assert ("m1 m2 m3", "") == (names(kept), names(dropped))
+    kept, dropped = push(kept, stored("m4", person="*#5"), limit=2, busy=busy)
+    assert ("m1 m2 m4", "m3") == (names(kept), names(dropped))
+
+
+def test_the_loudest_makes_room() -> None:
+    """Whoever fills the inbox loses their own oldest message, not another's."""
+    events = [stored("mia", person="*#4"), *(stored(f"tom{n}") for n in range(3))]
+    kept, dropped = push(events, stored("eve", person="*#5"), limit=4)
+    assert ("mia tom1 tom2 eve", "tom0") == (names(kept), names(dropped))
+    kept, dropped = push(kept, stored("tom3"), limit=4)
+    assert ("mia tom2 eve tom3", "tom1") == (names(kept), names(dropped))
+
+
+def test_among_equals_the_first_makes_room() -> None:
+    """Where all have as many waiting, the one that has waited longest leaves."""
+    events = [stored("mia", person="*#4"), stored("tom")]
+    kept, dropped = push(events, stored("eve", person="*#5"), limit=2)
+    assert ("tom eve", "mia") == (names(kept), names(dropped))
+
+
+def test_characters_of_one_player_are_one_person() -> None:
+    """Many characters of one player count as one; where no player is known, characters count."""
+    puppets = [make_event(id=f"p{n}", sender_id=f"#{n}", person="*#3") for n in range(2)]
+    events = [stored("mia", person="*#4"), *(event.as_stored() for event in puppets)]
+    assert "p0" == names(push(events, stored("eve", person="*#5"), limit=3)[1])
+    older = [make_event(id=f"o{n}", sender_id="#9").as_stored() for n in range(2)]
+    assert "o0" == names(push([stored("mia"), *older], stored("eve", person="*#5"), limit=3)[1])
 
 
 def test_limit_below_one_counts_as_one() -> None:
@@ -70,22 +121,39 @@ def test_limit_below_one_counts_as_one() -> None:
     assert ("m1", "") == (names(kept), names(dropped))
 
 
-@given(st.lists(st.sampled_from(["message", "ambient"]), max_size=12), st.integers(-1, 6))
-def test_bounded_and_nothing_lost_silently(kinds: list[str], limit: int) -> None:
-    """However events come, the inbox keeps its bound and order, and each is kept or handed out."""
+ARRIVALS = st.lists(
+    st.tuples(st.sampled_from(["message", "ambient"]), st.sampled_from("abc"), st.booleans()),
+    max_size=12,
+)
+
+
+@given(ARRIVALS, st.integers(-1, 6), st.integers(0, 3))
+def test_bounded_and_nothing_lost_silently(
+    arrivals: list[tuple[str, str, bool]], limit: int, most_busy: int
+) -> None:
+    """However events come, the inbox keeps its bound and order, and each is kept or handed out.
+
+    What is being answered stays, no message leaves while an ambient event waits, and a message that
+    leaves is of whoever has the most.
+    """
     inbox: list[Stored] = []
     gone: list[Stored] = []
-    pushed = [stored(str(number), kind) for number, kind in enumerate(kinds)]
-    for event in pushed:
-        head = inbox[:1]
-        inbox, dropped = push(inbox, event, limit=limit)
+    pushed = [stored(str(n), kind, who) for n, (kind, who, _) in enumerate(arrivals)]
+    for event, (_, _, is_turn) in zip(pushed, arrivals, strict=True):
+        busy = {item["id"] for item in inbox[:most_busy]} if is_turn else {"none"}
+        waiting = [item for item in [*inbox, event] if item["id"] not in busy]
+        inbox, dropped = push(inbox, event, limit=limit, busy=busy)
         gone += dropped
-        assert max(1, limit) >= len(inbox)
-        assert head == inbox[: len(head)]
-        if any(item["kind"] == "message" for item in dropped):
-            assert "ambient" not in {item["kind"] for item in inbox[1:]}
-    by_age = sorted(inbox + gone, key=lambda event: int(event["id"]))
-    assert pushed == by_age
+        assert max(1, limit, len(busy) + 1) >= len(inbox)
+        assert not busy & {item["id"] for item in dropped}
+        for item in dropped:
+            kinds = {other["kind"] for other in waiting}
+            assert item["kind"] == ("ambient" if "ambient" in kinds else "message")
+            if item["kind"] == "message":
+                counts = Counter(other["person"] for other in waiting)
+                assert max(counts.values()) == counts[item["person"]]
+            waiting.remove(item)
+    assert pushed == sorted(inbox + gone, key=lambda event: int(event["id"]))
     assert inbox == sorted(inbox, key=lambda event: int(event["id"]))
 
 
@@ -96,8 +164,73 @@ def test_push_leaves_its_argument_alone() -> None:
     assert "m1 m2" == names(events)
 
 
-def test_settle_removes_that_event_alone() -> None:
-    """A settled event leaves; an unknown one changes nothing."""
-    events = [stored("m1"), stored("m2")]
-    assert "m2" == names(settle(events, "m1"))
-    assert events == settle(events, "m9")
+@pytest.mark.parametrize(
+    ("expected", "changes"),
+    [
+        pytest.param(True, {"id": "e2", "body": "more", "at": 1001.0, "number": 9}, id="a burst"),
+        pytest.param(True, {"trust": 0.7, "rule": 2, "hops": 1}, id="judged in another way"),
+        pytest.param(False, {"source": "say"}, id="in another way"),
+        pytest.param(False, {"place": "#9"}, id="at another place"),
+        pytest.param(False, {"sender_id": "#8"}, id="as another character"),
+        pytest.param(False, {"person": "*#4"}, id="of another player"),
+        pytest.param(False, {"kind": "ambient"}, id="of another kind"),
+    ],
+)
+def test_joins(expected: bool, changes: dict[str, object]) -> None:
+    """One turn answers what the same person said in the same way at the same place."""
+    first = make_event(person="*#3", place="#2")
+    second = make_event(**{"person": "*#3", "place": "#2", **changes})
+    assert expected is joins(first.as_stored(), second.as_stored())
+
+
+def test_batch() -> None:
+    """A turn takes the oldest that join its first, over the heads of others, up to its limit."""
+    tom = [stored(f"t{number}") for number in range(3)]
+    mia = stored("m1", person="*#4")
+    events = [tom[0], mia, tom[1], tom[2]]
+    assert "t0 t1 t2" == names(batch(events, tom[0], 10))
+    assert "t0 t1" == names(batch(events, tom[0], 2))
+    assert "m1" == names(batch(events, mia, 10))
+    assert "t0" == names(batch(events, tom[0], 0))
+
+
+@pytest.mark.parametrize(
+    ("talk", "source", "place"),
+    [
+        pytest.param("channel Public", "channel", "Public", id="a channel"),
+        pytest.param("room #2", "say", "#2", id="a room"),
+        pytest.param("room #2", "pose", "#2", id="a pose there"),
+        pytest.param("channel #2", "channel", "#2", id="a channel called like a room"),
+        pytest.param("channel room #2", "channel", "room #2", id="a channel called like a talk"),
+        pytest.param("room ", "say", "", id="nowhere"),
+    ],
+)
+def test_talk_of(talk: str, source: str, place: str) -> None:
+    """A talk is known by its channel or its room, in whatever way is spoken there."""
+    assert talk == talk_of(source, place)
+
+
+PLACES = st.tuples(
+    st.sampled_from(list(map(str, Source))), st.sampled_from(["", "#2", "room", "room #2", "x"])
+)
+
+
+@given(PLACES, PLACES)
+def test_no_channel_is_a_room(one: tuple[str, str], other: tuple[str, str]) -> None:
+    """Two talks are the same if both are on one channel or in one room, whatever it is called."""
+    are_same = (one[0] == "channel", one[1]) == (other[0] == "channel", other[1])
+    assert are_same is (talk_of(*one) == talk_of(*other))
+
+
+@pytest.mark.parametrize(
+    ("left", "ids"),
+    [
+        pytest.param("m2 m3", {"m1"}, id="one"),
+        pytest.param("m2", ("m1", "m3"), id="a burst"),
+        pytest.param("m1 m2 m3", ["m9"], id="an unknown one"),
+        pytest.param("m1 m2 m3", (), id="none"),
+    ],
+)
+def test_settle_removes_those_events_alone(left: str, ids: set[str]) -> None:
+    """Settled events leave; an unknown one changes nothing."""
+    assert left == names(settle([stored("m1"), stored("m2"), stored("m3")], ids))

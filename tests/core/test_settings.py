@@ -7,6 +7,7 @@ import json
 import pytest
 
 from evennia_ai.core.execution import ExecutionConfig
+from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.perception import Ear
 from evennia_ai.core.settings import ATTRIBUTES, GAME_SETTINGS, Setting
 
@@ -31,8 +32,12 @@ def test_names_are_told_apart() -> None:
 def test_defaults_agree_with_the_rules() -> None:
     """What holds while nothing is set is what the rules take when they are told nothing."""
     ear = Ear(names=())
-    for name in ("interaction_enabled", "enable_addressing", "max_agent_hops"):
+    plain = ("interaction_enabled", "enable_addressing", "max_agent_hops", "trigger_permissions")
+    for name in (*plain, "room_messages"):
         assert ATTRIBUTES[name].default == getattr(ear, name)
+    assert ATTRIBUTES["channel_configs"].default == ear.channels
+    assert tuple(ATTRIBUTES["trust_overrides"].default.items()) == ear.trust_overrides
+    assert HearingConfig() == HearingConfig.from_stored(ATTRIBUTES["hearing_config"].default)
     assert ExecutionConfig() == ExecutionConfig.from_stored(ATTRIBUTES["execution_config"].default)
 
 
@@ -46,5 +51,9 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
         "emergency_stop",
         "consecutive_errors",
         "is_ticking",
+        "muted_by",
+        "company",
+        "overheard",
+        "records",
     }
     assert expected == {name for name, setting in ATTRIBUTES.items() if setting.is_state}

@@ -122,12 +122,14 @@ def test_any_text_is_judged(text: str) -> None:
         pytest.param("page", {"target": "Tom", "message": "hello"}, "page", id="page"),
         pytest.param("say", HELLO, "say", id="say"),
         pytest.param("say", HELLO, "pose", id="pose"),
-        pytest.param("say", HELLO, "channel", id="channel"),
+        pytest.param("say", HELLO, "emit", id="emit"),
+        pytest.param("channel", {"channel": "Public", "message": "hello"}, "channel", id="channel"),
     ],
 )
 def test_answered_as_it_came(name: str, arguments: dict[str, str], source: str) -> None:
-    """A private message is answered privately to its sender, everything else aloud."""
-    assert ToolCall("c1", name, arguments) == answer_call("hello", make_event(source=source), "c1")
+    """A private message is answered privately, a channel's on that channel, the rest aloud."""
+    event = make_event(source=source, place="Public" if source == "channel" else "#2")
+    assert ToolCall("c1", name, arguments) == answer_call("hello", event, "c1")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,8 +22,27 @@ def test_usage_adds_up(one: Usage, other: Usage) -> None:
 
 def test_turns_share_nothing() -> None:
     """What is added to one turn is not seen in the next."""
-    first, second = Turn(0, make_event()), Turn(0, make_event())
+    first, second = Turn(0, (make_event(),)), Turn(0, (make_event(),))
     first.said.append({"role": "user", "content": "hello"})
     first.history.append({"role": "user", "content": "hello"})
     assert ([], []) == (second.said, second.history)
     assert Usage(0, 0) == second.usage
+
+
+def test_an_answer_goes_where_the_newest_came_from() -> None:
+    """Of a burst the newest event says how and where to answer."""
+    burst = (make_event(id="e1"), make_event(id="e2", source="say"))
+    assert "e2" == Turn(0, burst).event.id
+
+
+@pytest.mark.parametrize(
+    ("hops", "of_events"),
+    [
+        pytest.param(1, [0], id="a person's"),
+        pytest.param(3, [2], id="an assistant's"),
+        pytest.param(3, [2, 0], id="a burst of both"),
+    ],
+)
+def test_an_answer_is_one_hop_further(hops: int, of_events: list[int]) -> None:
+    """An answer counts one more than the furthest of what it answers, so that every talk ends."""
+    assert hops == Turn(0, tuple(make_event(hops=each) for each in of_events)).hops

@@ -90,10 +90,11 @@ class ListedTools:
     diary: list[str]
     outcomes: dict[str, list[ToolResult | BaseException]] = field(default_factory=dict)
     on_run: Callable[[], None] = lambda: None
+    offered: Sequence[ToolSpec] = SPECS
 
     def specs(self) -> Sequence[ToolSpec]:
         """The tools on offer."""
-        return SPECS
+        return self.offered
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
         """Take the next listed outcome, or work."""
@@ -142,7 +143,7 @@ class Stage:
     def __init__(self, *answers: Reply | Exception, **event: Any) -> None:
         self.diary: list[str] = []
         self.reported: list[BaseException] = []
-        self.turn = Turn(7, make_event(**event), [{"role": "user", "content": "earlier"}])
+        self.turn = Turn(7, (make_event(**event),), (), [{"role": "user", "content": "earlier"}])
         self.model = ListedModel(answers, self.diary)
         self.tools = ListedTools(self.diary)
         self.keeper = EpochKeeper(self.diary)

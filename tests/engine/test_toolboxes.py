@@ -10,10 +10,10 @@ from evennia_ai.core.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.toolboxes import Fitted, Gated, Protected
 from evennia_ai.errors import StaleEpochError, ToolError
-from tests.core.samples import make_event
+from tests.core.samples import make_event, make_spec
 from tests.engine.doubles import HELLO, SPECS, ListedTools, finish
 
-TURN = Turn(7, make_event())
+TURN = Turn(7, (make_event(),))
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,7 @@ def test_protection_lets_an_end_through(outcome: BaseException) -> None:
         pytest.param("say look dig noop", "say", id="say"),
         pytest.param("say look dig noop", "pose", id="pose"),
         pytest.param("look dig noop", "page", id="page, which is not among these tools"),
+        pytest.param("look dig noop", "channel", id="channel, which is not either"),
     ],
 )
 def test_a_small_model_has_one_way_to_speak(names: str, source: str) -> None:
@@ -111,6 +112,28 @@ def test_a_small_model_answers_the_one_who_spoke() -> None:
     assert ["run whisper"] == diary
     assert SPECS == tools.specs()
     assert "enum" not in SPECS[1].parameters["properties"]["target"]
+
+
+def test_a_small_model_answers_on_the_channel_that_it_heard() -> None:
+    """What came on a channel is answered on that one, and in no other way."""
+    spoken = make_spec(
+        "channel", {"channel": "string", "message": "string"}, ("channel", "message")
+    )
+    diary: list[str] = []
+    tools = ListedTools(diary, offered=(*SPECS, spoken))
+    gated = Gated(Fitted(tools, make_event(source="channel", place="Public")))
+    assert ["look", "dig", "noop", "channel"] == [spec.name for spec in gated.specs()]
+    aimed = gated.specs()[-1].parameters["properties"]
+    assert (["Public"], "enum" in aimed["message"]) == (aimed["channel"]["enum"], False)
+    say = ToolCall("c1", "channel", {"channel": "Staff", "message": "Hi"})
+    told = "channel: channel must be Public"
+    assert ToolResult(False, told) == finish(gated.run(say, TURN))
+    say = replace(say, arguments={"channel": "Public", "message": "Hi"})
+    assert finish(gated.run(say, TURN)).success
+    assert ["run channel"] == diary
+    assert "enum" not in spoken.parameters["properties"]["channel"]
+    whispered = Fitted(tools, make_event())
+    assert ["whisper", "look", "dig", "noop"] == [spec.name for spec in whispered.specs()]
 
 
 def test_wrappers_offer_the_tools_inside() -> None:

@@ -29,6 +29,16 @@ ADMIN_NAME, ADMIN_PASSWORD = "admin", "kestrel-harbour-94"
 # Nothing but a game's environment holds this key.
 API_KEY = "sk-journey-2b7e151628aed2a6abf7158809cf4f3c"
 START_SECONDS = 90.0
+# For modules that are about something else: every line is answered at once and for itself.
+UNHURRIED = {
+    "EVENNIA_AI_HEARING_CONFIG": {
+        "calls_per_player": 1000,
+        "batch_messages": 1,
+        "batch_seconds": 0,
+        "cooldown_seconds": 0,
+        "engagement_seconds": 0,
+    }
+}
 COPIED = ("server", "world")
 LEFT_OUT = shutil.ignore_patterns(
     "__pycache__", "*.db3*", "*.log*", "*.pid", ".static", "secret_settings.py", ".*"

@@ -9,6 +9,7 @@ import pytest
 
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player
+from tests.journeys.game import UNHURRIED
 from tests.journeys.lines import FAILURE, FAILURE_PATTERN, whisper_of
 
 DEADLINE_SECONDS = 2.0
@@ -21,8 +22,8 @@ NEVER_SHOWN = ("Traceback", "Error", "error", "Exception", "timeout", "503", "50
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """A short deadline, so that waiting for it does not take long."""
-    return {"EVENNIA_AI_CALL_DEADLINE_SECONDS": DEADLINE_SECONDS}
+    """A short deadline, so that waiting for it does not take long, and nobody is made to wait."""
+    return {"EVENNIA_AI_CALL_DEADLINE_SECONDS": DEADLINE_SECONDS, **UNHURRIED}
 
 
 REST = (

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
+from typing import Any
+
+import pytest
 
 from tests.fakes.answers import compose_reply
 from tests.fakes.handle import FakeModel
 from tests.journeys import processes
 from tests.journeys.clients import Enter, Player
-from tests.journeys.game import Game
+from tests.journeys.game import UNHURRIED, Game
 from tests.journeys.lines import whisper_of
 
 ANSWER_SECONDS = 30.0
+
+
+@pytest.fixture(scope="module")
+def game_settings() -> dict[str, Any]:
+    """Nobody is made to wait."""
+    return UNHURRIED
 
 
 def expect_one_answer(player: Player, words: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.fakes.answers import compose_reply
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player, WebsocketClient
-from tests.journeys.game import API_KEY, Game
+from tests.journeys.game import API_KEY, UNHURRIED, Game
 from tests.journeys.lines import ADA, THINKING_PATTERN, say_of, whisper_of
 
 FORCE_BEATS = (
@@ -18,6 +18,12 @@ FORCE_BEATS = (
     "n = [s.force_repeat() for s in AssistantScript.objects.all() for _ in range(5)]; "
     "self.msg(f'forced {len(n)} beats')"
 )
+
+
+@pytest.fixture(scope="module")
+def game_settings() -> dict[str, Any]:
+    """Nobody is made to wait."""
+    return UNHURRIED
 
 
 def heard_by(call: dict[str, Any]) -> str:

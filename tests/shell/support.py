@@ -21,6 +21,15 @@ from tests.llm.doubles import MemoryTransport, completion
 from tests.shell.people import Person
 
 NOT_A_COMPLETION = b"{}"
+# Assistants that answer at once and anybody, so that a test need not move the clock.
+UNHURRIED = {
+    "batch_seconds": 0,
+    "cooldown_seconds": 0,
+    "engagement_seconds": 0,
+    "calls_per_player": 1000,
+    "pending_per_player": 1000,
+    "batch_messages": 1,
+}
 
 
 def pump() -> None:
@@ -53,10 +62,12 @@ class ShellTest(BaseEvenniaCommandTest):
     Attributes:
         model: what answers in place of a model; see `MemoryTransport`.
         clock: Ada's, moved by hand.
+        hearing: further keys of each assistant's `hearing_config`.
     """
 
     character_typeclass = Person
     environ: dict[str, str] = {"EVENNIA_AI_MODEL": "scripted"}
+    hearing: dict[str, float] = {}
 
     def setUp(self) -> None:
         """People, Ada, and no model but ours."""
@@ -86,7 +97,13 @@ class ShellTest(BaseEvenniaCommandTest):
         """Another assistant in the room: its script and its body."""
         result = operations.create_assistant(name, **{"location": self.room1, **options})
         assert result.ok, result.message
-        return result.data["script"], result.data["character"]
+        script = result.data["script"]
+        self.answer_at_once(script)
+        return script, result.data["character"]
+
+    def answer_at_once(self, script: AssistantScript) -> None:
+        """Let an assistant answer without any wait, so that a test need not move its clock."""
+        state.write(script, hearing_config=UNHURRIED | self.hearing)
 
     def use_scripted_model(self) -> ScriptedTransport:
         """Let the scripted model that we ship answer."""

@@ -99,6 +99,7 @@ class TestCreate(CommandTest):
         assert script is not None
         assert "Edda copies |rcharts = all day." == state.read(script, "persona")
         assert self.room1 == script.obj.location
+        self.answer_at_once(script)
         self.ask("whisper edda = hello", whispers("Hello."))
         assert ['Edda whispers: "Hello."'] == self.tom.heard_from(script.obj)
 
@@ -216,20 +217,23 @@ class TestCheck(CommandTest):
 class TestPermission(CommandTest):
     """Who may type it."""
 
-    def test_players_may_not(self) -> None:
-        """A player without the permission does not even have the commands."""
-        for command in (CmdAssistant(), CmdHistory()):
-            assert command.access(self.tom, "cmd")
-            assert not command.access(self.mira, "cmd")
+    def test_who_may_type_what(self) -> None:
+        """A player has `assistant` and does not have `history`; staff have both."""
+        for person, has_history in ((self.tom, True), (self.mira, False)):
+            assert CmdAssistant().access(person, "cmd")
+            assert has_history is CmdAssistant().access(person, "staff")
+            assert has_history is CmdHistory().access(person, "cmd")
 
-    def test_a_player_who_types_it_finds_nothing(self) -> None:
-        """The line is as unknown as any other, and nothing is done."""
+    def test_what_is_for_staff_does_nothing_for_a_player(self) -> None:
+        """The line says so, and nothing is done."""
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
         self.type(self.mira, "assistant emergency stop ada")
         self.type(self.mira, "history reset ada")
         assert not state.read(self.ada_script, "emergency_stop")
-        assert all("is not available" in line for line in self.mira.seen), self.mira.seen
+        refused, unknown = self.mira.seen
+        assert "'assistant emergency' is for staff. Type: help assistant" == refused
+        assert "Command 'history reset ada' is not available" in unknown
         self.type(self.tom, "aisetup emergency stop ada")
         assert state.read(self.ada_script, "emergency_stop")
         self.type(self.tom, "/history reset ada")

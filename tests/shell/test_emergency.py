@@ -44,11 +44,11 @@ class TestToTheLetter(ShellTest):
 
     def test_the_character_is_told(self) -> None:
         """Whoever watches through her eyes reads the reason."""
-        told: list[str] = []
+        told: list[tuple[str, dict[str, str]]] = []
         bare = self._bare()
         bare.obj = SimpleNamespace(key="Ada", msg=told.append)
         trigger_emergency_stop(bare, "too many errors")
-        assert ["Emergency stop: too many errors"] == told
+        assert [("Emergency stop: too many errors", {"type": "ai_notice"})] == told
 
     def test_the_scripts_own_methods_do_the_same(self) -> None:
         """Seed code that calls the script works."""

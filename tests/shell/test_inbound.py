@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from evennia_ai.core.perception import Source
-from evennia_ai.inbound import cut_speech, read
-from tests.shell.support import ShellTest, says, whispers
+import pytest
+from evennia.utils.create import create_object
+
+from evennia_ai.core.perception import Evidence, Heard, Source
+from evennia_ai.inbound import ASSISTANT_MARK, HOPS_MARK, cut_speech, find_being, id_of, read
+from tests.shell.support import ShellTest, pump, says, whispers
 
 
 @pytest.mark.parametrize(
@@ -41,7 +44,7 @@ class TestStockCommands(ShellTest):
         self.ada.permissions.add("Builder")
         self.ask("whisper Ada = hello", whispers("Hello."))
         told = self.model.bodies[0]["messages"][-1]["content"]
-        assert 'Tom whispers to you: "hello"' == told
+        assert 'Tom whispers to you (trust 0.9): "hello"' == told
 
     def test_a_pose_with_her_name_is_for_her(self) -> None:
         """An address in a pose is answered aloud."""
@@ -62,3 +65,174 @@ class TestStockCommands(ShellTest):
             heard = read(('Tom says, "x"', options), self.tom, self.ada)
             assert heard is not None
             assert (mark is True, 0) == (heard.from_assistant, heard.hops)
+
+
+class TestMarks(ShellTest):
+    """What the server passes along is believed in this order: arguments, options, nothing."""
+
+    def _read(self, options: Any, **kwargs: Any) -> Heard:
+        heard = read(('Tom says, "hi"', options), self.tom, self.ada, {"options": None, **kwargs})
+        assert heard is not None
+        return heard
+
+    def test_arguments_go_before_options(self) -> None:
+        """Kind, mark and hops are those of the call where it has them."""
+        heard = self._read(
+            {"type": "say", ASSISTANT_MARK: False, HOPS_MARK: 1},
+            **{"type": "whisper", ASSISTANT_MARK: True, HOPS_MARK: 2},
+        )
+        assert (Source.WHISPER, True, 2) == (heard.source, heard.from_assistant, heard.hops)
+        assert Evidence.KWARGS == heard.evidence
+
+    def test_options_stand_where_arguments_say_nothing(self) -> None:
+        """Arguments of another meaning do not take the kind away."""
+        heard = self._read({"type": "say", HOPS_MARK: 1, ASSISTANT_MARK: True}, session=None)
+        assert (Source.SAY, True, 1) == (heard.source, heard.from_assistant, heard.hops)
+        assert Evidence.OOB == heard.evidence
+
+    def test_an_unknown_kind_is_an_emit(self) -> None:
+        """And nothing is made of what the text looks like."""
+        for kind in ("shout", "SAY", "", None, 7):
+            with self.subTest(kind=kind):
+                heard = self._read({"type": kind})
+                assert (Source.EMIT, Evidence.NONE) == (heard.source, heard.evidence)
+                assert 'Tom says, "hi"' == heard.body
+
+    def test_speech_given_apart_is_believed_before_the_line(self) -> None:
+        """The page command of ours passes the words beside the line that shows them."""
+        heard = self._read({"type": "page", "speech": "|rhi|n there "})
+        assert "hi there" == heard.body
+        assert 'Tom says, "hi"' == self._read({"type": "page", "speech": ["no"]}).body
+
+    def test_a_message_is_cut_at_two_thousand_characters(self) -> None:
+        """However much is said, what is kept is bounded and says that it was cut."""
+        for kind in ("say", "pose", "page", "move", "odd"):
+            with self.subTest(kind=kind):
+                text = 'Tom says, "' + "x" * 5000 + '"'
+                heard = read((text, {"type": kind}), self.tom, self.ada)
+                assert heard is not None
+                assert (2000, "…") == (len(heard.body), heard.body[-1])
+
+
+class TestSenders(ShellTest):
+    """Who sent it: somebody, an account, the first of several, or nobody that can be named."""
+
+    def _said_by(self, sender: Any) -> Heard | None:
+        return read(('Tom says, "hi"', {"type": "say"}), sender, self.ada)
+
+    def test_each_kind_of_sender(self) -> None:
+        """Ids of objects and accounts are told apart; of several the first is meant."""
+        mine = f"*{self.account.dbref}"
+        for name, sender, sender_id, person in (
+            ("an object", self.tom, self.tom.dbref, mine),
+            ("an account", self.account, mine, mine),
+            ("a thing", self.obj1, self.obj1.dbref, self.obj1.dbref),
+            ("a list", [self.mira, self.tom], self.mira.dbref, f"*{self.account2.dbref}"),
+            ("a tuple", (self.tom,), self.tom.dbref, mine),
+            ("the number of an account", self.account.id, mine, mine),
+            ("the number in a list", [self.account.id], mine, mine),
+        ):
+            with self.subTest(name):
+                heard = self._said_by(sender)
+                assert heard is not None
+                assert (sender_id, person) == (heard.sender_id, heard.person)
+
+    def test_object_and_account_of_one_number_are_two(self) -> None:
+        """An object #1 is never the account *#1."""
+        assert self.tom.dbref == id_of(self.tom) != id_of(self.account)
+        for being in (self.tom, self.account, self.room1):
+            assert being == find_being(id_of(being))
+        for unknown in ("", "#", "*#", "#0", "*#99999", "#None", "Tom", "#-1", "#1.5"):
+            assert None is find_being(unknown), unknown
+
+    def test_nobody_is_the_game_itself(self) -> None:
+        """What has no sender starts nothing and is nobody's."""
+        for sender in (None, [], (), "", 0):
+            with self.subTest(sender=sender):
+                heard = self._said_by(sender)
+                assert heard is not None
+                assert (Source.SYSTEM, "", "") == (heard.source, heard.sender_id, heard.person)
+
+    def test_who_cannot_be_named_is_not_heard(self) -> None:
+        """Neither guessed at nor taken for the game."""
+        for sender in (
+            "Tom",
+            ["Tom"],
+            object(),
+            [None],
+            99999,
+            True,
+            [False],
+            self.session,
+            {}.keys,
+        ):
+            with self.subTest(sender=sender):
+                assert None is self._said_by(sender)
+
+    def test_a_deleted_sender_does_no_harm(self) -> None:
+        """A message of somebody who is gone is read without trouble."""
+        ghost = create_object("tests.shell.people.Person", key="Ghost", location=self.room1)
+        ghost.delete()
+        heard = self._said_by(ghost)
+        assert heard is None or "hi" == heard.body
+        self.ada.msg(('Ghost whispers: "boo"', {"type": "whisper"}), from_obj=ghost)
+        pump()
+
+    def test_a_name_is_cut_off_however_it_is_shown(self) -> None:
+        """A listener who sees somebody by another name hears the same words."""
+        self.ada.permissions.add("Builder")
+        shown = self.tom.get_display_name(self.ada)
+        for line, kind, body in (
+            (f'{shown} says, "hi"', "say", "hi"),
+            ('|cTom|n whispers: "|nhi|n"', "whisper", "hi"),
+            (f"{shown} bows.", "pose", "bows."),
+        ):
+            with self.subTest(line=line):
+                heard = read((line, {"type": kind}), self.tom, self.ada)
+                assert heard is not None
+                assert body in heard.body
+
+
+class TestOdd(ShellTest):
+    """What no game should send."""
+
+    def test_reading_never_raises(self) -> None:
+        """Odd texts, options and senders are nothing, or something harmless."""
+        texts: tuple[Any, ...] = (
+            None,
+            "",
+            " ",
+            7,
+            1.5,
+            b"bytes",
+            [],
+            (),
+            ("x",),
+            ("x", None),
+            ("x", 3),
+            ("x", []),
+            (None, {}),
+            ({}, {}),
+            ("x", {"type": ["say"]}),
+            ("x", {"type": {}}),
+            ("x", {"from_channel": None}),
+            ("x", {"from_channel": "Public"}),
+            ("x", {"from_channel": -1}),
+            ("x", {"from_channel": [1]}),
+            ("x", {"from_channel": 10**30}),
+            ("x", {"type": "say", "assistant_hops": 10**30}),
+            ("x", {1: 2}),
+            ["x", {"type": "say"}],
+        )
+        for text in texts:
+            for sender in (self.tom, None, [], [None], "Tom", -1, 10**30, {"a": 1}):
+                with self.subTest(text=text, sender=sender):
+                    heard = read(text, sender, self.ada, {"options": None, "type": "say"})
+                    assert heard is None or isinstance(heard.body, str)
+                    read(text, sender, self.ada)
+
+    def test_markup_alone_is_nothing_said(self) -> None:
+        """A line without words is not heard, whoever sent it."""
+        for text in ("|r|n", "\x1b[0m", "  |n "):
+            for sender in (self.tom, None):
+                assert None is read((text, {"type": "say"}), sender, self.ada)

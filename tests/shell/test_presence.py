@@ -24,6 +24,7 @@ class TestSilent(ShellTest):
         ):
             silence()
             self.forget()
+            self.clock.advance(60)
             self.type(self.tom, "whisper Ada = hello")
             self.type(self.mira, "say @ada hello")
             assert [DEAF] == self.tom.heard_from(self.ada)
@@ -119,12 +120,17 @@ class TestGone(ShellTest):
         assert [SORRY] == self.tom.heard_from(self.ada)
         assert "you are nowhere" in self.model.bodies[1]["messages"][-1]["content"]
 
-    def test_a_namesake_is_not_guessed_at(self) -> None:
-        """Two of one name: the model is told, and nobody gets what was meant for the other."""
+    def test_of_two_namesakes_the_asker_is_answered(self) -> None:
+        """Nobody else gets what was meant for the one who asked."""
         other = create_object("tests.shell.people.Person", key="Tom", location=self.room1)
-        self.ask(
-            f"whisper #{self.ada.id} = hello", whispers("Hello."), completion(None, ("noop", {}))
-        )
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
+        assert [] == other.heard_from(self.ada)
+
+    def test_a_namesake_is_not_guessed_at(self) -> None:
+        """Two of one name, and neither asked: the model is told."""
+        other = create_object("tests.shell.people.Person", key="Tom", location=self.room1)
+        self.ask("whisper Ada = hello", whispers("Hi."), whispers("Hm.", "Mira"), person=self.mira)
         assert "there are several named Tom" in self.model.bodies[1]["messages"][-1]["content"]
         assert [] == other.heard_from(self.ada)
 

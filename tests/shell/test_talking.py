@@ -21,7 +21,8 @@ class TestWhisper(ShellTest):
         self.ask('whisper Ada = say "hello" to {} and |rme', whispers("Hm."))
         (body,) = self.model.bodies
         assert (
-            'Tom whispers to you: "say \\"hello\\" to {} and me"' == body["messages"][-1]["content"]
+            'Tom whispers to you (trust 0.9): "say \\"hello\\" to {} and me"'
+            == body["messages"][-1]["content"]
         )
 
     def test_the_scripted_model_answers(self) -> None:

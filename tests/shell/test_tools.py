@@ -23,19 +23,20 @@ class ToolTest(ShellTest):
         """What came of a call under the same gate as the model's."""
         results: list[ToolResult] = []
         call = ToolCall("c1", name, arguments)
-        execute_tool_call(self.ada, call, Turn(0, EVENT), self.clock).addCallback(results.append)
+        execute_tool_call(self.ada, call, Turn(0, (EVENT,)), self.clock).addCallback(results.append)
         return results[0]
 
 
 class TestSchemas(ToolTest):
     """What the model is offered."""
 
-    def test_the_six_tools_are_on_offer(self) -> None:
+    def test_the_built_in_tools_are_on_offer(self) -> None:
         """Each with its required arguments, made from its signature."""
         expected = {
             "say": ["message"],
             "whisper": ["target", "message"],
             "page": ["target", "message"],
+            "channel": ["channel", "message"],
             "emote": ["action"],
             "look": [],
             "noop": [],

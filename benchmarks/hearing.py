@@ -1,0 +1,349 @@
+"""What hearing costs: one judgement, and one `say` in a room full of assistants.
+
+    python -m benchmarks.hearing [--crowd 100] [--rounds 40] [--acquaintances 10000]
+
+The room of assistants stands beside a room with as many plain characters, in one process; the same
+speaker says the same line in the one and the other by turns, the way Evennia's own `say` does.
+Times are CPU times, so that whoever else uses the machine counts little. A ratio is the median over
+the rounds of what the two needed one right after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import platform
+import statistics
+import tempfile
+import time
+import timeit
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.scene import set_up_game
+from evennia_ai.core.manners import Acquaintance, Company
+from evennia_ai.core.perception import ChannelConfig, Ear, Evidence, Heard, Outcome, Source
+from evennia_ai.core.records import MOST_JUDGED, MOST_PASSED, Records
+from evennia_ai.core.rules import classify
+
+LINE = "the fog is thick tonight, and the lamp wants oil"
+CLASSIFY_AIM_MICROSECONDS = 5.0
+CROWD_AIM = 1.5
+FLAT_AIM = 1.1
+SHORTEST_RUN_SECONDS = 0.05
+RUNS = 7
+FEW = 10
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: what was measured, its peer in the same run, and what is wanted."""
+
+    name: str
+    value: str
+    peer: str
+    ratio: float
+    aim: float | None = None
+
+    def __str__(self) -> str:
+        aim, verdict = "", ""
+        if self.aim is not None:
+            aim, verdict = f"{self.aim:g}", "yes" if self.ratio <= self.aim else "NO"
+        return (
+            f"| {self.name} | {self.value} | {self.peer} | {self.ratio:.2f} | {aim} | {verdict} |"
+        )
+
+
+# ---- one judgement -----------------------------------------------------------------------------
+
+
+def samples() -> dict[str, tuple[Heard, Ear]]:
+    """One message for each rule that is worth timing, with the rule that has to apply."""
+    ear = Ear(("Ada", "keeper", "librarian"), "#7", channels={"public": ChannelConfig()})
+    listening = Ear(("Ada",), "#7", channels={"public": ChannelConfig(Outcome.CONTEXT, 0.5)})
+    tom = {"sender_id": "#12", "sender_name": "Tom", "person": "*#3", "evidence": Evidence.OOB}
+    return {
+        "say for nobody: default": (Heard(LINE, Source.SAY, **tom), ear),
+        "say that names her: direct_address": (Heard(f"@ada, {LINE}", Source.SAY, **tom), ear),
+        "say that names another: default": (Heard(f"@bob, {LINE}", Source.SAY, **tom), ear),
+        "whisper: direct_message": (Heard(LINE, Source.WHISPER, **tom), ear),
+        "channel with a config: channel_config": (
+            Heard(LINE, Source.CHANNEL, place="Public", **tom),
+            listening,
+        ),
+        "channel without one: default": (Heard(LINE, Source.CHANNEL, place="Fog", **tom), ear),
+    }
+
+
+def time_classify(heard: Heard, ear: Ear) -> float:
+    """Microseconds of one judgement: the least of several runs, each long enough to count."""
+    timer = timeit.Timer(lambda: classify(heard, ear), timer=time.process_time)
+    number = 1000
+    while timer.timeit(number) < SHORTEST_RUN_SECONDS:
+        number *= 2
+    return min(timer.repeat(RUNS, number)) / number * 1e6
+
+
+def classify_rows() -> Iterator[Row]:
+    """The rows about single judgements, beside what one may take."""
+    for name, (heard, ear) in samples().items():
+        expected = name.rpartition(": ")[2]
+        verdict = classify(heard, ear)
+        if verdict.name != expected:
+            raise SystemExit(f"{name}: rule {verdict.name} applied")
+        micros = time_classify(heard, ear)
+        aim = CLASSIFY_AIM_MICROSECONDS
+        yield Row(f"classify, {name}", f"{micros:.2f} us", f"{aim:g} us", micros / aim, 1.0)
+
+
+# ---- the two rooms -----------------------------------------------------------------------------
+
+
+@dataclass
+class Stage:
+    """Two rooms with as many listeners each, and a speaker in each."""
+
+    assistants: list[Any]
+    speaker: Any
+    plain_speaker: Any
+    channel: Any
+
+    def set_all(self, **values: Any) -> None:
+        """Set something on all assistants, and let them read it, as a running game has long."""
+        from evennia_ai import listening, state
+
+        for script in self.assistants:
+            state.write(script, **values)
+            listening.listen(script)
+
+    @contextmanager
+    def forgetting(self) -> Iterator[None]:
+        """The assistants have no records, until the end of the block."""
+        works = [script.ndb.work for script in self.assistants]
+        kept = [work.records for work in works]
+        for work in works:
+            work.records = Records()
+        yield
+        for work, records in zip(works, kept, strict=True):
+            work.records = records
+
+    def fill_records(self) -> None:
+        """As many records and things overheard as are ever kept."""
+        for _ in range(MOST_PASSED):
+            say(self.speaker)
+        with self.following("context"):
+            for _ in range(MOST_JUDGED):
+                say(self.speaker)
+
+    @contextmanager
+    def following(self, mode: str) -> Iterator[None]:
+        """The assistants take what is said in the room, and on the channel, as `mode` says."""
+        self.set_all(room_messages=mode, channel_configs={self.channel.key: mode})
+        try:
+            yield
+        finally:
+            self.set_all(room_messages="ignore", channel_configs={})
+
+
+def build(crowd: int) -> Stage:
+    """Make the database and what stands on the stage."""
+    from django.conf import settings
+    from django.core.management import call_command
+    from django.db import transaction
+    from evennia.comms.comms import DefaultChannel
+    from evennia.objects.objects import DefaultCharacter, DefaultObject, DefaultRoom
+    from evennia.utils.create import create_channel, create_object
+
+    from evennia_ai.operations import create_assistant
+
+    call_command("migrate", verbosity=0)
+    limbo = create_object(DefaultObject, key="Limbo", nohome=True)
+    settings.DEFAULT_HOME = f"#{limbo.id}"
+    with transaction.atomic():
+        rooms = [create_object(DefaultRoom, key=key, home=limbo) for key in ("Hall", "Yard")]
+        speakers = [create_object(DefaultCharacter, "Tom", room, home=limbo) for room in rooms]
+        scripts = []
+        for number in range(crowd):
+            made = create_assistant(f"Ada{number}", location=rooms[0], aliases=(f"keeper{number}",))
+            scripts.append(made.data["script"])
+            create_object(DefaultCharacter, f"Bob{number}", rooms[1], home=limbo)
+        channel = create_channel("Public", typeclass=DefaultChannel)
+        for script in scripts:
+            channel.subscriptions.add(script.obj)
+    return Stage(scripts, *speakers, channel)
+
+
+def say(speaker: Any) -> None:
+    """What Evennia's `say` command does, after it has parsed its line."""
+    speaker.at_say(LINE, msg_self=True)
+
+
+def acquaint(stage: Stage, count: int) -> Callable[[], None]:
+    """Prepare `count` known senders for each assistant, the speaker in their midst.
+
+    Returns:
+        What lets the assistants know these, instead of those they knew.
+    """
+    from evennia_ai import inbound
+
+    others = {f"*#{number}": Acquaintance(answered=3) for number in range(1, count)}
+    person = inbound.person_of(stage.speaker)
+    companies = []
+    for _ in stage.assistants:
+        known = dict(others)
+        if count:
+            known[person] = Acquaintance(answered=5)
+        companies.append(Company(known))
+
+    def take_over() -> None:
+        for script, company in zip(stage.assistants, companies, strict=True):
+            script.ndb.work.company = company
+
+    return take_over
+
+
+def time_call(call: Callable[[], None]) -> float:
+    """CPU milliseconds of one call, caches warm."""
+    call()
+    began = time.process_time()
+    call()
+    return (time.process_time() - began) * 1000
+
+
+def take_turns(contenders: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """Measure each contender once a round, in the same order."""
+    gc.collect()
+    gc.freeze()
+    found: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, measure in contenders.items():
+            found[name].append(measure())
+    return found
+
+
+def compare(
+    found: dict[str, list[float]], name: str, peer: str, aim: float | None = None, title: str = ""
+) -> Row:
+    """A row for one contender beside another of the same rounds."""
+    left, right = found[name], found[peer]
+    ratio = statistics.median(mine / other for mine, other in zip(left, right, strict=True))
+    shown = [f"{statistics.median(series):.2f} ms" for series in (left, right)]
+    return Row(title or name, *shown, ratio, aim)
+
+
+def time_after_beat(stage: Stage) -> float:
+    """CPU milliseconds of a say after which every assistant has to read its settings anew."""
+    for script in stage.assistants:
+        script.ndb.work.ear = None
+    began = time.process_time()
+    say(stage.speaker)
+    return (time.process_time() - began) * 1000
+
+
+def listen_in_turns(stage: Stage, rounds: int, many: int) -> dict[str, list[float]]:
+    """The times of a say in every state of the listeners that might make it slower."""
+    knows = {count: acquaint(stage, count) for count in (0, FEW, many)}
+
+    def heard(count: int, call: Callable[[], float]) -> Callable[[], float]:
+        def measure() -> float:
+            knows[count]()
+            return call()
+
+        return measure
+
+    def ours() -> float:
+        return time_call(lambda: say(stage.speaker))
+
+    def plain() -> float:
+        return time_call(lambda: say(stage.plain_speaker))
+
+    def without_records() -> float:
+        with stage.forgetting():
+            return ours()
+
+    stage.fill_records()
+    contenders = {f"{count:,} known": heard(count, ours) for count in knows}
+    contenders["no records"] = heard(0, without_records)
+    contenders["after a beat"] = heard(0, lambda: time_after_beat(stage))
+    found = take_turns({"plain": plain, **contenders}, rounds)
+    with stage.following("context"):
+        context = {"plain, again": plain, "context": heard(0, ours)}
+        found |= take_turns(context, rounds)
+    return found
+
+
+def crowd_rows(stage: Stage, rounds: int, many: int) -> Iterator[Row]:
+    """The rows about a say that all hear."""
+    found = listen_in_turns(stage, rounds, many)
+    size = len(stage.assistants)
+    title, beside = f"say heard by {size} assistants", f"beside {size} plain characters"
+    none, few, lots = (f"{count:,} known" for count in (0, FEW, many))
+    for name in (none, few, lots):
+        yield compare(found, name, "plain", CROWD_AIM, f"{title}, {name}, {beside}")
+    yield compare(found, "after a beat", "plain", None, f"{title}, settings read anew")
+    yield compare(found, "context", "plain, again", None, f"{title}, kept as context")
+    yield compare(found, none, "no records", FLAT_AIM, "growth: records full, beside none")
+    yield compare(found, few, none, FLAT_AIM, f"growth: {few}, beside none")
+    yield compare(found, lots, few, FLAT_AIM, f"growth: {lots}, beside {FEW}")
+
+
+# ---- statements --------------------------------------------------------------------------------
+
+
+def statement_rows(stage: Stage) -> Iterator[Row]:
+    """How many SQL statements it takes all assistants to hear one message."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    def count(call: Callable[[], None]) -> int:
+        call()
+        with CaptureQueriesContext(connection) as queries:
+            call()
+        return len(queries)
+
+    def tell_channel() -> None:
+        # Evennia's own log of a channel is a file, written by another thread.
+        for script in stage.assistants:
+            script.obj.channel_msg(LINE, stage.channel, senders=[stage.speaker])
+
+    calls = {"say": lambda: say(stage.speaker), "channel message": tell_channel}
+    plain = count(lambda: say(stage.plain_speaker))
+    for mode in ("ignore", "context"):
+        with stage.following(mode):
+            for name, call in calls.items():
+                before = stage.assistants[0].ndb.work.records.count
+                statements = count(call)
+                heard = stage.assistants[0].ndb.work.records
+                kept = heard.judged if mode == "context" else heard.passed
+                if heard.count != before + 2 or mode != kept[-1].verdict.outcome.value:
+                    raise SystemExit(f"the {name} was not heard as {mode}")
+                yield Row(
+                    f"SQL statements, {name}, {mode}", f"{statements}", f"{plain}", statements, 0.0
+                )
+
+
+def main() -> None:
+    """Measure everything and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--crowd", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--acquaintances", type=int, default=10_000)
+    options = parser.parse_args()
+    print(f"Python {platform.python_version()}, median of {options.rounds} rounds\n")
+    print("| | measured | beside | ratio | aim | kept |\n|---|---|---|---|---|---|")
+    for row in classify_rows():
+        print(row, flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        set_up_game(Path(folder), "http://127.0.0.1:1")
+        stage = build(options.crowd)
+        for row in crowd_rows(stage, options.rounds, options.acquaintances):
+            print(row, flush=True)
+        for row in statement_rows(stage):
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

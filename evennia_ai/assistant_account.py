@@ -1,0 +1,31 @@
+"""An account for an assistant, so that pages reach it by the game's own page command."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.accounts.accounts import DefaultAccount
+from evennia.utils import logger
+
+from evennia_ai import hearing, inbound
+
+
+class HearsPagesForAssistant:
+    """Gives any account typeclass the ears of the assistant in `db.assistant_body`."""
+
+    def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
+        """Hear a page: who sent it stands in the stored page, never in the line."""
+        body = self.db.assistant_body  # type: ignore[attr-defined]
+        script = body.ndb.assistant_script if body is not None else None
+        if script is not None:
+            try:
+                heard = inbound.read_page(text, self)
+                if heard is not None:
+                    hearing.take_in(script, heard, inbound.find_being(heard.sender_id))
+            except Exception:
+                logger.log_trace(f"[assistant] {self} could not hear a page")
+        return super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)  # type: ignore[misc]
+
+
+class AssistantAccount(HearsPagesForAssistant, DefaultAccount):
+    """An account that nobody can log in to: it has no password."""

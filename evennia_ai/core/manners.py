@@ -1,0 +1,228 @@
+"""How an assistant deals with people: how often each is answered, and with whom it is talking.
+
+Times are seconds of any one clock; every function takes the time as an argument.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+from evennia_ai.core.perception import Standing
+from evennia_ai.errors import ConfigurationError
+
+MINUTE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class HearingConfig:
+    """What one person may ask of an assistant, and for how long things count. Units in names.
+
+    Attributes:
+        calls_per_player: turns a minute that one player may cause.
+        pending_per_player: messages of one player that may wait.
+        cooldown_seconds: from the beginning of a player's turn to that of the next.
+        batch_seconds: how long a first message waits for others of the same burst.
+        batch_messages: messages of one player that one turn answers.
+        engagement_seconds: after an answer, how long its asker need not repeat the name; 0: never.
+        expires_seconds: a message that waited longer is not answered any more.
+        context_messages, context_characters: how much that was only overheard is kept.
+    """
+
+    calls_per_player: int = 6
+    pending_per_player: int = 10
+    cooldown_seconds: float = 1.0
+    batch_seconds: float = 0.1
+    batch_messages: int = 10
+    engagement_seconds: float = 60.0
+    expires_seconds: float = 900.0
+    context_messages: int = 20
+    context_characters: int = 4000
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            self._check(entry.name, getattr(self, entry.name), isinstance(entry.default, int))
+
+    @staticmethod
+    def _check(name: str, value: Any, is_whole: bool) -> None:
+        least = 1 if is_whole and not name.startswith("context_") else 0
+        kind = "a whole number" if is_whole else "a number"
+        types = (int,) if is_whole else (int, float)
+        is_number = isinstance(value, types) and not isinstance(value, bool)
+        if not (is_number and least <= value < sys.maxsize):
+            raise ConfigurationError(
+                f"hearing_config.{name} is {value!r}; it must be {kind} from {least} up"
+            )
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> HearingConfig:
+        """Read a stored mapping.
+
+        Raises:
+            ConfigurationError: it is no mapping, a key is unknown or a value is out of bounds.
+        """
+        if not isinstance(stored, Mapping):
+            raise ConfigurationError(
+                f"hearing_config is {stored!r}; it must be like {{'calls_per_player': 6}}"
+            )
+        known = [entry.name for entry in fields(cls)]
+        unknown = [key for key in stored if key not in known]
+        if unknown:
+            raise ConfigurationError(
+                f"hearing_config has no key {unknown[0]!r}; it has {', '.join(known)}"
+            )
+        return cls(**stored)
+
+
+class Admission(StrEnum):
+    """Whether a message may wait for an answer."""
+
+    YES = "queued"
+    JOINS = "joined those waiting"
+    TOO_OFTEN = "calls_per_player"
+    TOO_MANY_WAIT = "pending_per_player"
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the message is turned away."""
+        return self in (Admission.TOO_OFTEN, Admission.TOO_MANY_WAIT)
+
+
+@dataclass(slots=True)
+class Acquaintance:
+    """What an assistant remembers of one person's manners.
+
+    Attributes:
+        turns: when the turns of the last minute were asked for.
+        turn_began: when the last one began.
+        told: when the person was last told to wait; -inf: never.
+        refused_at: when a refusal was last counted; -inf: never.
+        answered: messages answered so far.
+        refused: how often the person was turned away, less what answers since made up for.
+    """
+
+    turns: list[float] = field(default_factory=list)
+    turn_began: float = -math.inf
+    told: float = -math.inf
+    refused_at: float = -math.inf
+    answered: int = 0
+    refused: int = 0
+
+    def admit(
+        self, now: float, config: HearingConfig, *, waiting: int = 0, joinable: int = 0
+    ) -> Admission:
+        """Decide on one more message, and count it.
+
+        Args:
+            waiting: messages of this person that wait already.
+            joinable: those of them that one turn would answer together with this one.
+        """
+        self.turns = [at for at in self.turns if 0 <= now - at < MINUTE_SECONDS]
+        if waiting >= config.pending_per_player:
+            self._count_refusal(now)
+            return Admission.TOO_MANY_WAIT
+        if joinable % config.batch_messages:
+            return Admission.JOINS
+        if len(self.turns) >= config.calls_per_player:
+            self._count_refusal(now)
+            return Admission.TOO_OFTEN
+        self.turns.append(now)
+        return Admission.YES
+
+    def _count_refusal(self, now: float) -> None:
+        """One burst is one refusal: at most one a minute counts."""
+        if not 0 <= now - self.refused_at < MINUTE_SECONDS:
+            self.refused += 1
+            self.refused_at = now
+
+    def count_answers(self, messages: int) -> None:
+        """So many messages were answered; each makes up for one refusal of before."""
+        self.answered += messages
+        self.refused = max(0, self.refused - messages)
+
+    def may_tell(self, now: float) -> bool:
+        """Whether to tell the person that it is too much: once a minute. Counts as told."""
+        if 0 <= now - self.told < MINUTE_SECONDS:
+            return False
+        self.told = now
+        return True
+
+    def wait_seconds(self, now: float, config: HearingConfig) -> float:
+        """How long the next turn of this person has to wait, 0 for not at all."""
+        left = self.turn_began + config.cooldown_seconds - now
+        return max(0.0, min(left, config.cooldown_seconds))
+
+    def standing(self, *, is_engaged: bool = False, is_muted: bool = False) -> Standing:
+        """The same as the rules want it."""
+        return _standing(is_muted, is_engaged, self.answered, self.refused)
+
+
+@lru_cache(maxsize=4096)
+def _standing(is_muted: bool, is_engaged: bool, answered: int, refused: int) -> Standing:
+    return Standing(is_muted=is_muted, is_engaged=is_engaged, answered=answered, refused=refused)
+
+
+@dataclass(slots=True)
+class Company:
+    """Everybody an assistant has dealt with, at most `limit`, the one of longest ago first."""
+
+    people: dict[str, Acquaintance] = field(default_factory=dict)
+    limit: int = 10_000
+
+    def meet(self, person: str) -> Acquaintance:
+        """The acquaintance of that key; a new one may push out the one of longest ago."""
+        known = self.people.pop(person, None)
+        if known is None:
+            known = Acquaintance()
+            if len(self.people) >= self.limit:
+                del self.people[next(iter(self.people))]
+        self.people[person] = known
+        return known
+
+    def as_stored(self) -> dict[str, list[int]]:
+        """What is worth keeping over a restart: answers and refusals."""
+        return {
+            person: [known.answered, known.refused]
+            for person, known in self.people.items()
+            if known.answered or known.refused
+        }
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Company:
+        """Read back what `as_stored` wrote; perhaps with more in it by another version."""
+        rows = ((key, row[0], row[1]) for key, row in stored.items())
+        return cls({key: Acquaintance(answered=a, refused=r) for key, a, r in rows})
+
+
+@dataclass(slots=True)
+class Engagements:
+    """With whom an assistant is talking, one person a place, since when and until when."""
+
+    by_place: dict[str, tuple[str, float, float]] = field(default_factory=dict)
+
+    def begin(self, place: str, person: str, now: float, seconds: float) -> None:
+        """The person was answered there; the talk may go on for so many seconds."""
+        self.by_place.pop(place, None)
+        self.by_place[place] = (person, now, now + seconds)
+        while len(self.by_place) > 20:
+            del self.by_place[next(iter(self.by_place))]
+
+    def goes_on(self, place: str, person: str, now: float) -> bool:
+        """Whether this person's word goes on with the talk; anybody else's ends it."""
+        engaged = self.by_place.get(place)
+        if engaged is None:
+            return False
+        partner, began, until = engaged
+        if partner == person and began <= now < until:
+            return True
+        del self.by_place[place]
+        return False
+
+    def end(self, place: str) -> None:
+        """The talk there is over."""
+        self.by_place.pop(place, None)

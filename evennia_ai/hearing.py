@@ -1,0 +1,237 @@
+"""What happens to one message: it is judged, and then queued, kept, captured or passed over.
+
+Everything is recorded on the way, so that `assistant why` can tell. Nothing here touches the
+database unless a message is queued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from evennia.objects.objects import DefaultCharacter
+from evennia.utils import logger
+
+from evennia_ai import inbound, outbound, state
+from evennia_ai.core.inbox import Event, joins, talk_of
+from evennia_ai.core.manners import Admission
+from evennia_ai.core.mention import is_for_another, without_address
+from evennia_ai.core.overheard import Overheard
+from evennia_ai.core.perception import (
+    OPEN_SPEECH,
+    STRANGER,
+    Ear,
+    Heard,
+    Outcome,
+    Source,
+    Standing,
+    Verdict,
+)
+from evennia_ai.core.records import Record
+from evennia_ai.core.rules import classify
+from evennia_ai.listening import listen
+from evennia_ai.rights import meets, meets_any
+
+MOST_CAPTURED = 200
+ADDRESSED = ("direct_address", "direct_message")
+
+
+def hear(
+    script: Any, text: Any, from_obj: Any, kwargs: Mapping[str, Any] | None = None
+) -> Verdict | None:
+    """Take in what the assistant's body was sent."""
+    heard = inbound.read(text, from_obj, script.obj, kwargs)
+    return take_in(script, heard, from_obj) if heard is not None else None
+
+
+def hear_channel(
+    script: Any, message: str, channel: Any, senders: Any, kwargs: Mapping[str, Any]
+) -> Verdict | None:
+    """Take in what was said on a channel that the body listens to."""
+    heard = inbound.read_channel(message, channel, senders, kwargs)
+    return take_in(script, heard, senders) if heard is not None else None
+
+
+def take_in(script: Any, heard: Heard, from_obj: Any = None) -> Verdict | None:
+    """Judge one message and do what the verdict says.
+
+    Returns:
+        The verdict, or None for what only the player behind the assistant's eyes was sent.
+    """
+    work = script.ndb.work
+    if heard.source is Source.SYSTEM and work.capture is None and script.obj.sessions.count():
+        return None
+    ear = work.ear or listen(script)
+    if work.muted or work.engagements.by_place or ear.trigger_permissions or ear.trust_overrides:
+        heard, sender = _regard(script, heard, ear, from_obj)
+    else:
+        known = work.company.people.get(heard.person)
+        sender = STRANGER if known is None else known.standing()
+        if heard.source is Source.CHANNEL or ear.room_messages is not Outcome.IGNORE:
+            heard = _aimed(script, heard, ear)
+    verdict = classify(heard, ear, sender)
+    if verdict.name == "own_speech":
+        return verdict
+    record = work.records.add(script.clock.seconds(), heard, verdict)
+    if verdict.outcome is Outcome.TRIGGER:
+        _queue(script, record)
+    elif verdict.outcome is Outcome.CONTEXT:
+        _keep(script, record)
+    elif verdict.outcome is Outcome.CAPTURE and len(work.capture) < MOST_CAPTURED:
+        work.capture.append(heard.body)
+    return verdict
+
+
+# ---- what the rules need to know ---------------------------------------------------------------
+
+
+def _regard(script: Any, heard: Heard, ear: Ear, from_obj: Any) -> tuple[Heard, Standing]:
+    """What is known of the sender, and whether the message is for somebody else."""
+    work = script.ndb.work
+    known = work.company.people.get(heard.person)
+    is_muted = heard.person in work.muted
+    may_go_on = not (heard.from_assistant or is_muted)
+    is_engaged = may_go_on and _is_engaged(script, heard, ear)
+    standing = STRANGER if known is None else known.standing()
+    if is_engaged or is_muted:
+        standing = replace(standing, is_engaged=is_engaged, is_muted=is_muted)
+    if heard.person and (ear.trigger_permissions or ear.trust_overrides):
+        standing = _with_rights(standing, inbound.sender_of(from_obj), ear, script.obj)
+    if (
+        standing.is_engaged
+        or standing.is_permitted
+        or heard.source is Source.CHANNEL
+        or ear.room_messages is not Outcome.IGNORE
+    ):
+        heard = _aimed(script, heard, ear)
+        if is_engaged and heard.is_for_another:
+            work.engagements.end(talk_of(heard.source, place_of(script, heard)))
+    return heard, standing
+
+
+def _with_rights(standing: Standing, sender: Any, ear: Ear, body: Any) -> Standing:
+    if sender is None:
+        return standing
+    trusts = (trust for condition, trust in ear.trust_overrides if meets(sender, condition, body))
+    override = next(trusts, None)
+    is_permitted = meets_any(sender, ear.trigger_permissions, body)
+    return replace(standing, is_permitted=is_permitted, trust_override=override)
+
+
+def place_of(script: Any, heard: Heard) -> str:
+    """Where a talk goes on: the channel's name, or the room's "#2"."""
+    if heard.source is Source.CHANNEL:
+        return heard.place
+    room = script.obj.location
+    return room.dbref if room is not None else ""
+
+
+def _is_engaged(script: Any, heard: Heard, ear: Ear) -> bool:
+    """Whether the sender goes on with a talk; anybody else's speech ends the one at its place."""
+    engagements = script.ndb.work.engagements
+    is_speech = heard.source in OPEN_SPEECH
+    if not engagements.by_place or not is_speech or heard.sender_id == ear.id:
+        return False
+    talk = talk_of(heard.source, place_of(script, heard))
+    return bool(engagements.goes_on(talk, heard.person, script.clock.seconds()))
+
+
+def _aimed(script: Any, heard: Heard, ear: Ear) -> Heard:
+    """The message, marked when it is aimed at somebody else who is there."""
+    others = () if heard.source is Source.CHANNEL else _others(script.obj)
+    if not is_for_another(heard.body, ear.names, others):
+        return heard
+    return replace(heard, is_for_another=True)
+
+
+def _others(body: Any) -> Iterator[str]:
+    """Names of whoever else is in the room; looked for only when a message calls a name."""
+    for being in body.location.contents if body.location is not None else ():
+        if isinstance(being, DefaultCharacter) and being is not body:
+            yield being.key
+
+
+# ---- what becomes of it ------------------------------------------------------------------------
+
+
+def _queue(script: Any, record: Record) -> None:
+    """Queue what triggers, unless the assistant may not answer or the sender asks too much."""
+    if script.silence:
+        record.note("silent", script.silence)
+        _turn_away(script, record, outbound.STOPPED_LINE)
+        return
+    event = _event(script, record)
+    admission = _admit(script, event)
+    if admission.is_refusal:
+        record.note("refused", f"limit {admission.value}, in hearing_config")
+        _turn_away(script, record, outbound.TOO_MUCH_LINE)
+        return
+    waiting = len(script.ndb.work.inbox)
+    record.note(admission.value, f"{waiting} waiting before it" if waiting else "")
+    script.enqueue(event)
+
+
+def _event(script: Any, record: Record) -> Event:
+    body = without_address(record.heard.body, script.ndb.work.ear.names)
+    return Event.from_heard(
+        replace(record.heard, body=body),
+        record.verdict,
+        event_id=uuid4().hex[:12],
+        at=record.at,
+        place=place_of(script, record.heard),
+        number=record.number,
+    )
+
+
+def _admit(script: Any, event: Event) -> Admission:
+    work = script.ndb.work
+    waiting = [item for item in work.inbox if item["id"] not in work.busy]
+    stored = event.as_stored()
+    return work.company.meet(event.person).admit(  # type: ignore[no-any-return]
+        script.clock.seconds(),
+        state.hearing_config(script),
+        waiting=sum(item.get("person") == event.person for item in waiting),
+        joinable=sum(joins(item, stored) for item in waiting),
+    )
+
+
+def _turn_away(script: Any, record: Record, line: str) -> None:
+    """Tell a person who spoke to it, once a minute and in private, that no answer will come."""
+    heard = record.heard
+    if heard.from_assistant or record.verdict.name not in ADDRESSED:
+        return
+    known = script.ndb.work.company.meet(heard.person)
+    if not known.may_tell(script.clock.seconds()):
+        return
+    person = inbound.find_being(heard.sender_id)
+    if outbound.tell(script.obj, person, line, hops=heard.hops + 1):
+        record.note("told", "that no answer will come")
+
+
+def _keep(script: Any, record: Record) -> None:
+    """Keep what needs no answer; say so in the log when it is what ends a talk of assistants."""
+    heard = record.heard
+    if record.verdict.name == "hop_limit":
+        limit = script.ndb.work.ear.max_agent_hops
+        record.note("silent", f"{heard.hops} messages in a row between assistants, of {limit}")
+        logger.log_info(
+            f"[AI_AUDIT] hop_limit: {script.key} does not answer {heard.sender_name}, "
+            f"after {heard.hops} messages in a row between assistants"
+        )
+    state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))
+
+
+@contextmanager
+def captured(script: Any) -> Generator[list[str]]:
+    """Collect what commands tell the assistant while they run: up to 200 lines of output."""
+    work = script.ndb.work
+    lines: list[str] = []
+    before = work.capture
+    work.capture, work.ear = lines, None
+    try:
+        yield lines
+    finally:
+        work.capture, work.ear = before, None

@@ -1,0 +1,41 @@
+"""The one door: everything people and programs can do with an assistant is a function here.
+
+Each gives a `Result`; commands and other front ends check rights and format, nothing more.
+"""
+
+from evennia_ai.operations.assistants import (
+    create_assistant,
+    find_assistant,
+    give_account,
+    list_assistants,
+)
+from evennia_ai.operations.channels import set_channel
+from evennia_ai.operations.explaining import why
+from evennia_ai.operations.people import forget_person, set_muted
+from evennia_ai.operations.result import Result
+from evennia_ai.operations.running import (
+    check_model,
+    clear,
+    reset_history,
+    set_enabled,
+    status,
+    stop,
+)
+
+__all__ = [
+    "Result",
+    "check_model",
+    "clear",
+    "create_assistant",
+    "find_assistant",
+    "forget_person",
+    "give_account",
+    "list_assistants",
+    "reset_history",
+    "set_channel",
+    "set_enabled",
+    "set_muted",
+    "status",
+    "stop",
+    "why",
+]

@@ -1,0 +1,38 @@
+"""What a person may ask of an assistant for themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import inbound, state
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.operations.result import Result
+
+
+def set_muted(script: AssistantScript, being: Any, is_muted: bool) -> Result:
+    """Part an assistant and a person: neither hears the other, until that is taken back.
+
+    Args:
+        being: the person's character or account; it holds for all characters of the account.
+    """
+    name = script.key
+    changed = state.mute(script, inbound.person_of(being), is_muted=is_muted)
+    if not changed:
+        now = "You do not hear" if is_muted else "You do hear"
+        return Result(False, f"{now} {name} already.")
+    if is_muted:
+        return Result(
+            True, f"{name} no longer hears you, nor you her. Back: assistant unmute {name}"
+        )
+    return Result(True, f"{name} hears you again, and you her.")
+
+
+def forget_person(script: AssistantScript, being: Any) -> Result:
+    """Forget a person. Not possible yet: the answer says so, and what can be done instead."""
+    name = script.key
+    return Result(
+        False,
+        f"{name} cannot forget one person yet; that comes with the work on memory. She keeps no "
+        f"memory of you beyond her present conversation, which staff can clear: history reset "
+        f"{name}. Not to be heard any more: assistant mute {name}",
+    )

@@ -1,0 +1,82 @@
+"""How a channel is set."""
+
+from __future__ import annotations
+
+import pytest
+
+from evennia_ai.core.perception import ChannelConfig, Outcome, read_mode, read_trust
+from evennia_ai.errors import ConfigurationError
+
+TRIGGER, CONTEXT, IGNORE = Outcome.TRIGGER, Outcome.CONTEXT, Outcome.IGNORE
+
+
+@pytest.mark.parametrize(
+    ("config", "stored"),
+    [
+        pytest.param(ChannelConfig(TRIGGER), "trigger", id="a word"),
+        pytest.param(ChannelConfig(CONTEXT), {"mode": "context"}, id="a mode"),
+        pytest.param(ChannelConfig(TRIGGER, 0.5), {"mode": "trigger", "trust": 0.5}, id="both"),
+        pytest.param(ChannelConfig(IGNORE, 1), {"trust": 1}, id="a trust alone"),
+        pytest.param(ChannelConfig(IGNORE, 0.0), {"trust": 0.0}, id="no trust at all"),
+        pytest.param(ChannelConfig(IGNORE), {"trust": None}, id="no trust of its own"),
+        pytest.param(ChannelConfig(), {}, id="nothing"),
+    ],
+)
+def test_channel_config(config: ChannelConfig, stored: object) -> None:
+    """A channel is set by a word, or by a mode and a trust."""
+    assert config == ChannelConfig.from_stored("Public", stored)
+
+
+@pytest.mark.parametrize(
+    ("problem", "stored"),
+    [
+        pytest.param("is 'capture'; it must be trigger, context or ignore", "capture", id="mode"),
+        pytest.param("is 'Trigger'; it must be", {"mode": "Trigger"}, id="in capitals"),
+        pytest.param("is None; it must be", {"mode": None}, id="no mode"),
+        pytest.param("is ['trigger']; it must be", {"mode": ["trigger"]}, id="a list of modes"),
+        pytest.param("is 3; it must be like", 3, id="a number"),
+        pytest.param("is None; it must be like", None, id="nothing"),
+        pytest.param("is ['trigger']; it must be like", ["trigger"], id="a list"),
+        pytest.param("it must be like", {"mood": "trigger"}, id="an unknown key"),
+        pytest.param("trust is 1.1; it must be a number from 0 to 1", {"trust": 1.1}, id="high"),
+        pytest.param("trust is -0.1;", {"trust": -0.1}, id="low"),
+        pytest.param("trust is nan;", {"trust": float("nan")}, id="NaN"),
+        pytest.param("trust is inf;", {"trust": float("inf")}, id="infinite"),
+        pytest.param("trust is True;", {"trust": True}, id="a boolean"),
+        pytest.param("trust is '0.5';", {"trust": "0.5"}, id="a text"),
+    ],
+)
+def test_channel_config_that_cannot_be(problem: str, stored: object) -> None:
+    """What makes no sense is refused in a sentence that says where and what would be right."""
+    with pytest.raises(ConfigurationError) as caught:
+        ChannelConfig.from_stored("Public", stored)
+    assert str(caught.value).startswith("channel_configs['Public'] ")
+    assert problem in str(caught.value)
+
+
+def test_a_bad_trust_is_told_in_one_sentence() -> None:
+    """The sentence about a bad trust names the channel, the value and what would be right."""
+    with pytest.raises(ConfigurationError) as caught:
+        ChannelConfig.from_stored("x", {"trust": 2})
+    problem = "channel_configs['x'] trust is 2; it must be a number from 0 to 1"
+    assert problem == str(caught.value)
+
+
+def test_read_trust() -> None:
+    """A trust is any number from 0 to 1, and the sentence about another says where it stands."""
+    read = [read_trust("it", value) for value in (0, 1, 0.25)]
+    assert [0.0, 1.0, 0.25] == read
+    assert {float} == set(map(type, read))
+    with pytest.raises(ConfigurationError) as caught:
+        read_trust("trust_override of perm(Builder)", "high")
+    problem = "trust_override of perm(Builder) is 'high'; it must be a number from 0 to 1"
+    assert problem == str(caught.value)
+
+
+def test_read_mode() -> None:
+    """A mode is one of three words, and the sentence about another says where it stands."""
+    assert [TRIGGER, CONTEXT, IGNORE] == [
+        read_mode("it", word) for word in ("trigger", "context", "ignore")
+    ]
+    with pytest.raises(ConfigurationError, match="room_messages is 7; it must be trigger, context"):
+        read_mode("room_messages", 7)

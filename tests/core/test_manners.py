@@ -1,0 +1,268 @@
+"""How often a person is answered."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.manners import Acquaintance, Admission, HearingConfig
+from evennia_ai.core.perception import Standing
+from evennia_ai.errors import ConfigurationError
+
+COUNTS = [entry.name for entry in fields(HearingConfig) if isinstance(entry.default, int)]
+SECONDS = [entry.name for entry in fields(HearingConfig) if isinstance(entry.default, float)]
+NO_NUMBERS = (True, False, None, "3", [3], float("nan"), float("inf"), float("-inf"), 10**400)
+# Seconds between messages: bursts, beats, and just about a minute.
+GAPS = st.lists(st.sampled_from([0.0, 0.5, 9.0, 10.0, 20.0, 59.9, 60.0, 61.0]), max_size=40)
+
+
+def times(gaps: list[float]) -> list[float]:
+    """The times that lie so far apart."""
+    return [1000.0 + sum(gaps[: number + 1]) for number in range(len(gaps))]
+
+
+def test_every_setting_is_a_count_or_a_time() -> None:
+    """A setting that is added has its kind, and its name says so."""
+    assert {entry.name for entry in fields(HearingConfig)} == {*COUNTS, *SECONDS}
+    assert all(name.endswith("_seconds") for name in SECONDS)
+    assert not [name for name in COUNTS if name.endswith("_seconds")]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, value) for name in COUNTS for value in (1, 7, 10**6)),
+        *((name, value) for name in SECONDS for value in (0, 0.0, 0.5, 3, 86400.0)),
+        ("context_messages", 0),
+        ("context_characters", 0),
+    ],
+)
+def test_config_that_can_be(name: str, value: float) -> None:
+    """A count is a whole number, a time any number, and each is kept as it was given."""
+    assert value == getattr(HearingConfig.from_stored({name: value}), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, value) for name in COUNTS for value in (-1, 2.5, 2.0, *NO_NUMBERS)),
+        *((name, value) for name in SECONDS for value in (-1, -0.1, *NO_NUMBERS)),
+        *((name, 0) for name in COUNTS if not name.startswith("context_")),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_config_that_cannot_be(name: str, value: object) -> None:
+    """Any other value is refused in a sentence that names it and says what would be right."""
+    with pytest.raises(ConfigurationError) as caught:
+        HearingConfig.from_stored({name: value})
+    least = 0 if name in SECONDS or name.startswith("context_") else 1
+    kind = "a whole number" if name in COUNTS else "a number"
+    problem = f"hearing_config.{name} is {value!r}; it must be {kind} from {least} up"
+    assert problem == str(caught.value)
+
+
+def test_config_with_an_unknown_key() -> None:
+    """A key that is misspelled is named, with those there are."""
+    with pytest.raises(ConfigurationError, match="has no key 'cooldown'; it has calls_per_player,"):
+        HearingConfig.from_stored({"cooldown": 3})
+
+
+@pytest.mark.parametrize("stored", [None, 5, [], "fast", [("cooldown_seconds", 3)]])
+def test_config_that_is_no_mapping(stored: Any) -> None:
+    """What is no mapping is refused in a sentence that shows how one is written."""
+    with pytest.raises(ConfigurationError) as caught:
+        HearingConfig.from_stored(stored)
+    problem = f"hearing_config is {stored!r}; it must be like {{'calls_per_player': 6}}"
+    assert problem == str(caught.value)
+
+
+def test_config_with_a_key_that_is_no_word() -> None:
+    """A key that is not even a text is named like any other."""
+    with pytest.raises(ConfigurationError, match="hearing_config has no key 1; it has calls_"):
+        HearingConfig.from_stored({1: 2, "a": 3})  # type: ignore[dict-item]
+
+
+def test_config_of_nothing() -> None:
+    """What is not set is as the documents say."""
+    assert HearingConfig() == HearingConfig.from_stored({})
+    assert (6, 10, 1.0, 0.1, 10, 60.0, 900.0, 20, 4000) == tuple(
+        getattr(HearingConfig(), entry.name) for entry in fields(HearingConfig)
+    )
+
+
+@pytest.mark.parametrize(
+    ("admission", "refused", "turns", "waiting", "joinable"),
+    [
+        pytest.param("queued", 0, 0, 0, 0, id="the first"),
+        pytest.param("queued", 0, 1, 0, 0, id="the last of a minute"),
+        pytest.param("calls_per_player", 1, 2, 0, 0, id="one more in a minute"),
+        pytest.param("joined those waiting", 0, 2, 1, 1, id="it needs no turn of its own"),
+        pytest.param("joined those waiting", 0, 2, 2, 2, id="it fills the turn"),
+        pytest.param("queued", 0, 1, 3, 3, id="that turn is full"),
+        pytest.param("calls_per_player", 1, 2, 3, 3, id="full, and one more in a minute"),
+        pytest.param("joined those waiting", 0, 2, 4, 4, id="it joins the second turn"),
+        pytest.param("queued", 0, 1, 2, 0, id="others wait, in another way"),
+        pytest.param("pending_per_player", 1, 0, 5, 0, id="too many wait"),
+        pytest.param("pending_per_player", 1, 0, 5, 5, id="too many wait, it could join or not"),
+        pytest.param("pending_per_player", 1, 2, 9, 9, id="too many and too often"),
+    ],
+)
+def test_admit(admission: str, refused: int, turns: int, waiting: int, joinable: int) -> None:
+    """A message joins what waits, else takes one of the minute's turns, else is turned away."""
+    config = HearingConfig(calls_per_player=2, pending_per_player=5, batch_messages=3)
+    tom = Acquaintance(turns=[99.0] * turns)
+    assert admission == tom.admit(100.0, config, waiting=waiting, joinable=joinable)
+    taken = admission == "queued"
+    assert (refused, turns + taken) == (tom.refused, len(tom.turns))
+
+
+def test_only_two_admissions_are_refusals() -> None:
+    """What waits alone or with others is not turned away."""
+    refusals = {admission.value for admission in Admission if admission.is_refusal}
+    assert {"calls_per_player", "pending_per_player"} == refusals
+
+
+@given(GAPS, st.integers(1, 6))
+def test_turns_a_minute_are_bounded(gaps: list[float], most: int) -> None:
+    """Whenever somebody speaks, no minute admits more turns, and a minute's silence opens again."""
+    config, tom = HearingConfig(calls_per_player=most), Acquaintance()
+    spoken = times(gaps)
+    admitted = [at for at in spoken if tom.admit(at, config) is Admission.YES]
+    for at in admitted:
+        assert most >= sum(at <= other < at + 60.0 for other in admitted)
+    for at in spoken:
+        if at not in admitted:
+            assert most == sum(at - 60.0 < other <= at for other in admitted)
+    assert most >= len(tom.turns)
+
+
+@given(GAPS, st.integers(1, 3), st.sampled_from([0, 5]))
+def test_one_refusal_a_minute_counts(gaps: list[float], most: int, waiting: int) -> None:
+    """Of what is turned away, for whichever limit, one a minute counts: a burst is one refusal."""
+    config = HearingConfig(calls_per_player=most, pending_per_player=5)
+    tom, refused, counted = Acquaintance(), [], []
+    for at in times(gaps):
+        before = tom.refused
+        if tom.admit(at, config, waiting=waiting).is_refusal:
+            refused.append(at)
+        counted += [at] * (tom.refused - before)
+    assert refused[:1] == counted[:1]
+    assert all(60.0 <= later - sooner for sooner, later in pairwise(counted))
+    for at in refused:
+        assert [other for other in counted if 0 <= at - other < 60.0]
+
+
+@given(st.lists(st.floats(0, 200), max_size=20), st.integers(1, 3))
+def test_a_clock_put_back_locks_nobody_out(asked: list[float], most: int) -> None:
+    """However often somebody asked, at an earlier time they may ask, be told and be counted."""
+    config, tom = HearingConfig(calls_per_player=most, pending_per_player=5), Acquaintance()
+    for at in asked:
+        tom.admit(at, config)
+        tom.may_tell(at)
+    refused = tom.refused
+    assert [Admission.YES] * most == [tom.admit(-1.0, config) for _ in range(most)]
+    assert tom.may_tell(-1.0)
+    assert Admission.TOO_OFTEN is tom.admit(-1.0, config)
+    assert refused + 1 == tom.refused
+
+
+@pytest.mark.parametrize(
+    ("left", "known", "messages"),
+    [
+        pytest.param((1, 0), (0, 0), 1, id="the first answer"),
+        pytest.param((1, 2), (0, 3), 1, id="it makes up for a refusal"),
+        pytest.param((7, 0), (4, 3), 3, id="a burst makes up for as many"),
+        pytest.param((9, 0), (4, 3), 5, id="no more than there are"),
+        pytest.param((4, 3), (4, 3), 0, id="none"),
+    ],
+)
+def test_answers_make_up_for_refusals(
+    left: tuple[int, int], known: tuple[int, int], messages: int
+) -> None:
+    """Each message that is answered counts, and makes up for one refusal of before."""
+    tom = Acquaintance(answered=known[0], refused=known[1])
+    tom.count_answers(messages)
+    assert left == (tom.answered, tom.refused)
+
+
+@given(st.lists(st.integers(0, 3), max_size=20))
+def test_no_answers_in_store(steps: list[int]) -> None:
+    """Whatever comes after what, answers make up for what was before, never for what comes."""
+    config, tom, now = HearingConfig(pending_per_player=1), Acquaintance(), 0.0
+    for messages in steps:
+        before, now = tom.refused, now + 60.0
+        if messages:
+            tom.count_answers(messages)
+            assert max(0, before - messages) == tom.refused
+        else:
+            tom.admit(now, config, waiting=1)
+            assert before + 1 == tom.refused
+    assert sum(steps) == tom.answered
+
+
+@given(st.lists(st.booleans(), max_size=60), st.integers(1, 4), st.integers(1, 9))
+def test_every_turn_was_admitted(steps: list[bool], most: int, pending: int) -> None:
+    """However messages and turns follow each other, each turn that is taken has been counted."""
+    config = HearingConfig(calls_per_player=1000, batch_messages=most, pending_per_player=pending)
+    tom, waiting, taken = Acquaintance(), 0, 0
+    for is_message in steps:
+        if is_message:
+            admission = tom.admit(0.0, config, waiting=waiting, joinable=waiting)
+            waiting += not admission.is_refusal
+        elif waiting:
+            taken, waiting = taken + 1, waiting - min(waiting, most)
+        assert pending >= waiting
+    assert taken + -(-waiting // most) == len(tom.turns)
+
+
+@given(GAPS)
+def test_told_once_a_minute(gaps: list[float]) -> None:
+    """However often somebody is turned away, a minute lies between two such words."""
+    tom, asked = Acquaintance(), times(gaps)
+    told = [at for at in asked if tom.may_tell(at)]
+    assert asked[:1] == told[:1]
+    assert all(60.0 <= later - sooner for sooner, later in pairwise(told))
+    for at in asked:
+        assert [other for other in told if at - 60.0 < other <= at]
+
+
+@pytest.mark.parametrize(
+    ("wait", "now"),
+    [
+        pytest.param(2.0, 100.0, id="just begun"),
+        pytest.param(0.5, 101.5, id="partly over"),
+        pytest.param(0.0, 102.0, id="over"),
+        pytest.param(0.0, 9999.0, id="long over"),
+        pytest.param(2.0, 50.0, id="the clock was put back"),
+    ],
+)
+def test_cooldown(wait: float, now: float) -> None:
+    """Between the beginnings of two turns lies the cooldown, whatever happens to the clock."""
+    config = HearingConfig(cooldown_seconds=2)
+    assert wait == Acquaintance(turn_began=100.0).wait_seconds(now, config)
+
+
+def test_nobody_new_waits() -> None:
+    """Before a first turn there is nothing to wait for, and nothing that was told."""
+    assert 0.0 == Acquaintance().wait_seconds(0.0, HearingConfig(cooldown_seconds=9.0))
+    assert Acquaintance().may_tell(0.0)
+
+
+@pytest.mark.parametrize(
+    ("standing", "known"),
+    [
+        pytest.param(Standing(), {}, id="a stranger"),
+        pytest.param(Standing(is_engaged=True), {"is_engaged": True}, id="in a talk"),
+        pytest.param(Standing(is_muted=True), {"is_muted": True}, id="muted"),
+    ],
+)
+def test_standing(standing: Standing, known: dict[str, Any]) -> None:
+    """The rules are told the same as was counted."""
+    assert standing == Acquaintance().standing(**known)
+    counted = Acquaintance(answered=3, refused=2).standing(**known)
+    assert (3, 2) == (counted.answered, counted.refused)

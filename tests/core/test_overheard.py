@@ -1,0 +1,118 @@
+"""What was heard and need not be answered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.overheard import MOST_OF_ONE, Overheard, keep, tellable
+from evennia_ai.core.perception import PRIVATE, Heard, Source
+from tests.core.samples import HEARD, make_heard
+
+SIZES = st.lists(st.sampled_from([0, 1, 5, 50, 400]), max_size=12)
+
+
+def overheard(size: int, number: int = 0) -> Overheard:
+    """A say of that many characters."""
+    return Overheard("say", "*#3", f"Tom {number}", "", "x" * size, 0.4)
+
+
+def test_what_is_kept_of_a_message() -> None:
+    """Who said what, how and where, and how far it is believed."""
+    heard = make_heard(source=Source.CHANNEL, place="Public")
+    expected = Overheard("channel", "*#3", "Tom", "Public", "hello", 0.6)
+    assert expected == Overheard.from_heard(heard, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("length", "said"), [(0, 0), (399, 399), (400, 400), (400, 401), (400, 9000)]
+)
+def test_long_speech_is_cut(length: int, said: int) -> None:
+    """No more than 400 characters are kept of one message, and a cut is marked."""
+    body = Overheard.from_heard(make_heard(body="x" * said), 0.4).body
+    assert (length, said > length) == (len(body), body.endswith("…"))
+
+
+@given(HEARD, st.floats(0, 1))
+def test_it_survives_storing(heard: Heard, trust: float) -> None:
+    """What is stored is plain data, bounded, and reads back as the same."""
+    item = Overheard.from_heard(heard, trust)
+    assert item == Overheard(**json.loads(json.dumps(item.as_stored())))
+    assert MOST_OF_ONE >= len(item.body)
+
+
+@given(SIZES, st.integers(0, 6), st.integers(0, 500))
+def test_bounded_by_count_and_by_size(sizes: list[int], messages: int, characters: int) -> None:
+    """Whatever is overheard, as much as fits of the newest is kept, in order, and no more."""
+    kept: list[Overheard] = []
+    for number, size in enumerate(sizes):
+        before = [*kept, overheard(size, number)]
+        kept = keep(kept, before[-1], messages=messages, characters=characters)
+        assert before[len(before) - len(kept) :] == kept
+        assert messages >= len(kept)
+        assert characters >= sum(len(item.body) for item in kept)
+        one_more = before[len(before) - len(kept) - 1 :]
+        if len(kept) < len(before):
+            size_of_more = sum(len(item.body) for item in one_more)
+            assert messages < len(one_more) or characters < size_of_more
+
+
+@pytest.mark.parametrize(
+    ("left", "messages", "characters"),
+    [
+        pytest.param([1, 2, 3, 4], 4, 10, id="both bounds just hold"),
+        pytest.param([2, 3, 4], 4, 9, id="one character too many"),
+        pytest.param([2, 3, 4], 3, 99, id="one message too many"),
+        pytest.param([3, 4], 9, 7, id="several leave for their size"),
+        pytest.param([4], 1, 99, id="several leave for their number"),
+        pytest.param([], 9, 3, id="the new one is too long by itself"),
+        pytest.param([], 0, 99, id="nothing is to be kept"),
+    ],
+)
+def test_keep(left: list[int], messages: int, characters: int) -> None:
+    """The oldest leave until what is left fits, no more of them than must."""
+    kept = keep(
+        [overheard(1), overheard(2), overheard(3)],
+        overheard(4),
+        messages=messages,
+        characters=characters,
+    )
+    assert left == [len(item.body) for item in kept]
+
+
+def test_keep_leaves_its_argument_alone() -> None:
+    """What was handed in is unchanged."""
+    kept = [overheard(1), overheard(2)]
+    keep(kept, overheard(3), messages=1, characters=9)
+    assert [overheard(1), overheard(2)] == kept
+
+
+@pytest.mark.parametrize("source", Source)
+def test_private_words_are_for_their_speaker(source: Source) -> None:
+    """What was whispered or paged is told to nobody else, and the rest to everybody."""
+    item = Overheard.from_heard(make_heard(source=source), 0.9)
+    assert item.may_be_told_to("*#3")
+    for other in ("*#4", "#3", ""):
+        assert (source not in (Source.WHISPER, Source.PAGE)) is item.may_be_told_to(other)
+
+
+@given(st.lists(HEARD, max_size=8), st.sampled_from(["*#3", "#7"]))
+def test_tellable(heard: list[Heard], person: str) -> None:
+    """A turn knows all that was said in the open and what its own person said, in order."""
+    kept = [Overheard.from_heard(message, 0.5) for message in heard]
+    told = tellable(kept, person)
+    assert told == tuple(item for item in kept if item in told)
+    for item in kept:
+        is_private = item.source in PRIVATE
+        assert (not is_private or item.person == person) is (item in told)
+
+
+@pytest.mark.parametrize("changes", [{"person": ""}, {"person": "", "sender_id": ""}])
+def test_private_words_of_nobody_are_told_to_nobody(changes: dict[str, Any]) -> None:
+    """Where it is not known who whispered, nobody is taken for the one who did."""
+    item = Overheard.from_heard(make_heard(source=Source.WHISPER, **changes), 0.9)
+    assert not item.may_be_told_to("")

@@ -1,0 +1,147 @@
+"""What was whispered stays between those who whispered: whose turns a history is shown to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.conversation import (
+    PRIVATE_TO,
+    Message,
+    call_message,
+    known_to,
+    marked_private,
+    result_message,
+    trim,
+    user_message,
+)
+from evennia_ai.core.toolspec import ToolCall, ToolResult
+
+TOM, MIA, EVE = "*#3", "*#4", "#9"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A turn as it is kept: for whom it was, whether in private, and how many calls it took."""
+
+    person: str
+    is_private: bool
+    calls: int
+    number: int = 0
+
+    @property
+    def secret(self) -> str:
+        """Words that are in every message of the turn, and in no other turn."""
+        return f"<{self.number}>"
+
+    def said(self) -> list[Message]:
+        """The turn before it is marked."""
+        messages = [user_message(f"heard {self.secret}")]
+        for step in range(self.calls):
+            call = ToolCall(f"c{self.number}.{step}", "say", {"message": self.secret})
+            messages += [call_message(call), result_message(call, ToolResult(True, self.secret))]
+        return messages
+
+    def stored(self) -> list[Message]:
+        """The turn as it enters the history."""
+        said = self.said()
+        return marked_private(said, self.person) if self.is_private else said
+
+    def may_be_known_to(self, person: str) -> bool:
+        """Whether that person was there."""
+        return not self.is_private or self.person == person
+
+
+def history_of(turns: list[Kept]) -> list[Message]:
+    return [message for turn in turns for message in turn.stored()]
+
+
+def said_to(turns: list[Kept], person: str) -> list[Message]:
+    return [message for turn in turns if turn.may_be_known_to(person) for message in turn.said()]
+
+
+HISTORIES = st.lists(
+    st.builds(Kept, st.sampled_from([TOM, MIA, EVE]), st.booleans(), st.integers(0, 3)), max_size=8
+).map(
+    lambda turns: [Kept(t.person, t.is_private, t.calls, n) for n, t in enumerate(turns)],
+)
+PEOPLE = st.sampled_from([TOM, MIA, EVE, "", "*#33"])
+
+
+@pytest.mark.parametrize(
+    ("known", "person"),
+    [
+        pytest.param("open, whisper, reply", TOM, id="who whispered"),
+        pytest.param("open, page", MIA, id="who paged"),
+        pytest.param("open", EVE, id="who did neither"),
+        pytest.param("open", "", id="nobody"),
+        pytest.param("open", "*#33", id="an id that is like another"),
+    ],
+)
+def test_known_to(known: str, person: str) -> None:
+    """A private word is known to turns for its person alone, a word in the open to all."""
+    history = [
+        user_message("open"),
+        *marked_private([user_message("whisper")], TOM),
+        *marked_private([user_message("page")], MIA),
+        *marked_private([user_message("reply")], TOM),
+    ]
+    assert known == ", ".join(message["content"] for message in known_to(history, person))
+
+
+@given(HISTORIES, PEOPLE)
+def test_nobody_learns_what_another_whispered(turns: list[Kept], person: str) -> None:
+    """Of any talks of several people, a turn knows no private word of another, and all else."""
+    history = history_of(turns)
+    known = known_to(history, person)
+    text = json.dumps(known)
+    for turn in turns:
+        assert turn.may_be_known_to(person) is (turn.secret in text)
+    assert said_to(turns, person) == known
+    public = [message for message in history if PRIVATE_TO not in message]
+    assert public == [message for message in known if message in public]
+
+
+@given(HISTORIES, PEOPLE, st.integers(0, 20))
+def test_no_call_is_parted_from_its_result(turns: list[Kept], person: str, limit: int) -> None:
+    """Whatever is left out and cut short, each call is followed by its result, and none is alone.
+
+    A provider refuses a conversation where it is otherwise.
+    """
+    known = known_to(trim(history_of(turns), limit), person)
+    for first, second in zip([None, *known], [*known, None], strict=True):
+        calls = (first or {}).get("tool_calls")
+        answers = (second or {}).get("tool_call_id")
+        assert (calls[0]["id"] if calls else None) == answers
+    assert "user" == (known[0]["role"] if known else "user")
+
+
+@given(HISTORIES, PEOPLE)
+def test_the_mark_is_no_part_of_a_prompt(turns: list[Kept], person: str) -> None:
+    """A provider is never sent for whom a message was."""
+    assert not [message for message in known_to(history_of(turns), person) if PRIVATE_TO in message]
+
+
+@given(HISTORIES, PEOPLE)
+def test_it_survives_storing(turns: list[Kept], person: str) -> None:
+    """After a restart the same is known to the same people."""
+    stored = json.loads(json.dumps(history_of(turns)))
+    assert known_to(history_of(turns), person) == known_to(stored, person)
+
+
+def test_the_history_itself_is_left_alone() -> None:
+    """Marking and showing are done to copies: a turn and a history stay as they are."""
+    said = [user_message("whisper")]
+    history = marked_private(said, TOM)
+    known_to(history, TOM)[0]["content"] = "changed"
+    assert [user_message("whisper")] == said
+    assert [{**user_message("whisper"), PRIVATE_TO: TOM}] == history
+
+
+def test_nobody_is_no_person() -> None:
+    """Private words whose person is unknown are told to nobody, not to any other unknown."""
+    assert [] == known_to(marked_private([user_message("a whisper")], ""), "")

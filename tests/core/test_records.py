@@ -1,0 +1,164 @@
+"""Why it spoke or stayed silent."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.perception import Ear, Heard, Outcome, Standing, Verdict
+from evennia_ai.core.records import MOST_JUDGED, MOST_PASSED, MOST_SHOWN, Record, Records
+from evennia_ai.core.rules import classify
+from evennia_ai.core.trust import Basis
+from tests.core.samples import EARS, HEARD, STANDINGS, make_heard
+
+IGNORED = Verdict(Outcome.IGNORE, 7, "default", Basis("say", 0.4))
+ANSWERED = Verdict(Outcome.TRIGGER, 2, "direct_address", Basis("say", 0.7, 0.02))
+STEPS = st.lists(st.tuples(st.sampled_from(["queued", "told"]), st.text(max_size=3)), max_size=3)
+
+
+def numbers(records: list[Record]) -> list[int]:
+    return [record.number for record in records]
+
+
+def filled(*verdicts: Verdict) -> Records:
+    """Records of Tom's messages, so judged."""
+    records = Records()
+    for verdict in verdicts:
+        records.add(100.0, make_heard(), verdict)
+    return records
+
+
+def test_a_message_has_a_number() -> None:
+    """Every message heard is counted, and found by its number."""
+    records = filled(ANSWERED, IGNORED, ANSWERED)
+    assert 3 == records.count
+    found = [records.find(number) for number in (1, 2, 3)]
+    assert [ANSWERED, IGNORED, ANSWERED] == [record.verdict for record in found if record]
+    assert (None, None) == (records.find(0), records.find(4))
+
+
+def test_newest_first() -> None:
+    """The newest are told first, whatever came of them, and those of one person if one asks."""
+    records = filled(ANSWERED, IGNORED)
+    records.add(101.0, make_heard(person="*#4"), IGNORED)
+    records.add(102.0, make_heard(), ANSWERED)
+    assert [4, 3, 2, 1] == numbers(records.newest())
+    assert [4, 2, 1] == numbers(records.newest(person="*#3"))
+    assert [3] == numbers(records.newest(person="*#4"))
+    assert [] == numbers(records.newest(person=""))
+
+
+@given(st.lists(st.sampled_from([ANSWERED, IGNORED]), max_size=5), st.integers(0, 200))
+def test_bounded(verdicts: list[Verdict], chatter: int) -> None:
+    """Sixty of each kind are kept: no chatter pushes out what came to something."""
+    records = filled(*verdicts, *([IGNORED] * chatter))
+    judged = [n for n, verdict in enumerate(verdicts, 1) if verdict is ANSWERED]
+    passed = [n for n in range(1, records.count + 1) if n not in judged][-MOST_PASSED:]
+    assert sorted([*judged, *passed], reverse=True) == numbers(records.newest())
+
+
+def test_what_came_to_something_is_bounded() -> None:
+    """The oldest answers are forgotten as well."""
+    records = filled(*([ANSWERED] * (MOST_JUDGED + 5)))
+    assert MOST_JUDGED == len(records.newest())
+    assert (None, 6) == (records.find(5), records.newest()[-1].number)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_only_what_was_passed_over_is_kept_apart(outcome: Outcome) -> None:
+    """What was answered, kept or captured came to something."""
+    verdict = Verdict(outcome, 1, "rule", Basis("say", 0.4))
+    records = filled(verdict)
+    assert (outcome is Outcome.IGNORE) is (1 == len(records.passed))
+    assert 1 == len(records.newest())
+
+
+def test_steps_are_noted() -> None:
+    """What happens to messages is added to their records; those that are gone are passed over."""
+    records = filled(ANSWERED, ANSWERED, ANSWERED)
+    records.note([1, 3, 99], "taken", "with 2 messages at once")
+    records.note((3,), "answered")
+    steps = [record.steps for record in reversed(records.newest())]
+    taken = ("taken", "with 2 messages at once")
+    assert [[taken], [], [taken, ("answered", "")]] == steps
+
+
+def test_a_record_keeps_its_first_steps() -> None:
+    """However often something happens to a message, ten steps are kept."""
+    record = Records().add(100.0, make_heard(), ANSWERED)
+    for number in range(12):
+        record.note(f"step {number}")
+    assert [f"step {number}" for number in range(10)] == [step for step, _ in record.steps]
+
+
+@given(HEARD, EARS, STANDINGS, STEPS)
+def test_it_survives_storing(
+    heard: Heard, ear: Ear, sender: Standing, steps: list[tuple[str, str]]
+) -> None:
+    """What is stored of a record is plain data and reads back as the same, the text cut short."""
+    record = Record(7, 100.5, heard, classify(heard, ear, sender), steps)
+    again = Record.from_stored(json.loads(json.dumps(record.as_stored())))
+    assert record == again
+    assert MOST_SHOWN >= len(again.heard.body)
+
+
+@pytest.mark.parametrize("part", ["heard", "verdict"])
+def test_a_record_of_another_version_is_read(part: str) -> None:
+    """A key that this version does not know does no harm, wherever it stands.
+
+    Records may have been written by a newer version that was taken back.
+    """
+    record = Record(1, 0.0, make_heard(), ANSWERED)
+    stored = record.as_stored()
+    stored[part]["mood"] = "sour"
+    assert record == Record.from_stored(stored | {"mood": "sour"})
+
+
+def test_a_record_of_an_older_version_is_read() -> None:
+    """What an older version did not know of a message is empty."""
+    stored = Record(1, 0.0, make_heard(), ANSWERED).as_stored()
+    for name in ("person", "place", "hops", "is_relayed", "is_for_another"):
+        del stored["heard"][name]
+    assert make_heard(person="") == Record.from_stored(stored).heard
+
+
+def test_long_speech_is_cut_when_stored() -> None:
+    """A restart keeps the first 120 characters of what was said."""
+    stored = Record(1, 0.0, make_heard(body="x" * 500), ANSWERED).as_stored()
+    assert "x" * 120 == Record.from_stored(stored).heard.body
+
+
+def test_records_survive_storing() -> None:
+    """A restart keeps what came to something, and goes on counting where it was."""
+    records = filled(ANSWERED, IGNORED, ANSWERED, IGNORED)
+    records.note([3], "answered", 'say "hello"')
+    again = Records.from_stored(json.loads(json.dumps(records.as_stored())))
+    assert [3, 1] == numbers(again.newest())
+    assert [("answered", 'say "hello"')] == again.newest()[0].steps
+    assert 5 == again.add(200.0, make_heard(), IGNORED).number
+    assert records.judged == again.judged
+
+
+def test_stored_records_are_bounded() -> None:
+    """More than is kept is not read back, the newest are."""
+    stored = filled(*([ANSWERED] * MOST_JUDGED)).as_stored()
+    stored["judged"] = [*stored["judged"], *stored["judged"]]
+    assert MOST_JUDGED == len(Records.from_stored(stored).newest())
+
+
+def test_records_of_nothing() -> None:
+    """An assistant that was never stored has no records."""
+    assert Records() == Records.from_stored({})
+
+
+def test_a_record_that_cannot_be_read_is_left_out() -> None:
+    """Another version may have stored it so; the others are still read."""
+    records = Records()
+    for _ in range(2):
+        records.add(0.0, make_heard(), ANSWERED)
+    stored = records.as_stored()
+    del stored["judged"][0]["heard"]["evidence"]
+    assert [2] == [record.number for record in Records.from_stored(stored).judged]

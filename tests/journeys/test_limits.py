@@ -1,0 +1,218 @@
+"""How much one person gets: bursts, floods, talks that go on, and what a person may ask for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fakes.answers import compose_reply
+from tests.fakes.handle import FakeModel
+from tests.journeys.clients import Enter, Player
+from tests.journeys.game import Game
+from tests.journeys.lines import say_of, whisper_of
+from tests.journeys.staging import page_of, prompt_of, quiet_log, run
+
+__all__ = ("quiet_log",)
+pytestmark = pytest.mark.usefixtures("quiet_log", "fresh")
+TOO_MUCH = r'Ada raises a hand\. "One thing after another'
+
+
+@pytest.fixture
+def fresh(admin: Player) -> Iterator[None]:
+    """Ada has met nobody, and knows of nothing that was said before."""
+    run(
+        admin,
+        "work = ada.ndb.work\nwork.company.people.clear()\nwork.engagements.by_place.clear()\n"
+        "work.overheard.clear()\nada.attributes.remove('hearing_config')",
+    )
+    yield
+    run(admin, "ada.attributes.remove('hearing_config')\nada.attributes.remove('room_messages')")
+
+
+def send_at_once(player: Player, lines: list[str]) -> None:
+    """Paste lines as one piece, as a client does."""
+    player.send("\r\n".join(lines))
+
+
+@pytest.mark.parametrize("line", ["say @ada line {}", "whisper ada = line {}"])
+def test_a_pasted_burst_is_one_turn(enter: Enter, model: FakeModel, line: str) -> None:
+    """Ten lines in one piece are answered once, by one call that was told all ten, in order."""
+    tom = enter("Tom")
+    send_at_once(tom, [line.format(number) for number in range(10)])
+    tom.expect(re.escape(compose_reply("line 9")))
+    tom.ask("whisper ada = and then?", whisper_of("and then?"))
+    first, second = model.read_calls()
+    told = re.findall(r'"line (\d)"|"@ada line (\d)"', prompt_of(first))
+    assert list("0123456789") == [a or b for a, b in told]
+    assert "line" not in prompt_of(second)
+
+
+def test_a_flood_is_answered_six_times_a_minute(
+    enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """Thirty messages cost at most six calls; their sender is told once; others are answered."""
+    run(admin, "ada.db.hearing_config = {'batch_messages': 1}")
+    tom, mira = enter("Tom"), enter("Mira", by="websocket")
+    for number in range(30):
+        tom.send(f"whisper ada = flood {number}")
+    tom.expect(TOO_MUCH)
+    mira.ask("whisper ada = and me?", whisper_of("and me?"))
+    tom.expect(whisper_of("flood 5"))
+    tom.ask("whisper ada = are you there?", "You whisper")
+    mira.ask("whisper ada = still?", whisper_of("still?"))
+    assert 1 == len(re.findall(TOO_MUCH, tom.transcript))
+    assert 6 == tom.count("Ada whispers: ")
+    assert 8 == model.count_calls()
+    assert "raises a hand" not in mira.transcript
+    admin.ask("assistant why ada", "of Mira")
+    admin.expect(r"Tom: whisper .*, refused|told")
+
+
+def test_two_characters_of_one_player_count_as_one(
+    enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """Who pages out of character and whispers in it has one allowance, not two."""
+    run(admin, "ada.db.hearing_config = {'calls_per_player': 1}")
+    tom = enter("Tom")
+    tom.ask("whisper ada = first", whisper_of("first"))
+    tom.ask("page ada = second", TOO_MUCH)
+    assert 1 == model.count_calls()
+
+
+def test_the_same_speaker_need_not_repeat_her_name(enter: Enter, model: FakeModel) -> None:
+    """After an answer aloud, the same person's plain say is answered too."""
+    tom = enter("Tom")
+    tom.ask("say @ada hello", say_of("hello"))
+    tom.ask("say where are the ships?", say_of("where are the ships?"))
+    assert 2 == model.count_calls()
+
+
+@pytest.mark.parametrize("between", ["say Mira, look at that", "say @brass hello", "say mira! hey"])
+def test_a_word_to_somebody_else_ends_the_talk(
+    enter: Enter, model: FakeModel, between: str
+) -> None:
+    """When the speaker turns to another, she stays out of it, and out of what follows."""
+    tom, _mira = enter("Tom"), enter("Mira")
+    tom.ask("say @ada hello", say_of("hello"))
+    tom.ask(between, "You say")
+    tom.ask("say what an evening", "You say")
+    tom.ask("whisper ada = fence", whisper_of("fence"))
+    assert 2 == model.count_calls()
+
+
+def test_a_word_of_somebody_else_ends_the_talk(enter: Enter, model: FakeModel) -> None:
+    """When another person speaks in between, she waits to be named again."""
+    tom, mira = enter("Tom"), enter("Mira", by="websocket")
+    tom.ask("say @ada hello", say_of("hello"))
+    mira.ask("say good evening, all", "You say")
+    tom.ask("say good evening", "You say")
+    tom.ask("whisper ada = fence", whisper_of("fence"))
+    assert 2 == model.count_calls()
+
+
+@pytest.mark.parametrize("line", ["whisper ada = hello", "page ada = hello"])
+def test_a_private_word_opens_no_talk(enter: Enter, model: FakeModel, line: str) -> None:
+    """After a whisper or page, plain speech is still not for her."""
+    tom = enter("Tom")
+    tom.ask(line, "Ada (whispers|pages): ")
+    tom.ask("say what an evening", "You say")
+    tom.ask("whisper ada = fence", whisper_of("fence"))
+    assert 2 == model.count_calls()
+
+
+def test_a_talk_does_not_follow_into_another_room(enter: Enter, model: FakeModel) -> None:
+    """A talk is of one place: gone and back in time it goes on, elsewhere it does not."""
+    tom = enter("Tom")
+    tom.ask("say @ada hello", say_of("hello"))
+    tom.ask("east", "Workshop")
+    tom.ask("say what a mess", "You say")
+    tom.ask("page ada = fence", page_of("fence"))
+    assert 2 == model.count_calls()
+    tom.ask("west", "Reading Room")
+
+
+def test_muted_she_neither_hears_nor_is_heard(enter: Enter, model: FakeModel) -> None:
+    """Who muted her reads nothing of hers, costs nothing, and others talk on with her."""
+    tom, mira = enter("Tom"), enter("Mira", by="websocket")
+    tom.ask("assistant mute ada", "no longer hears you, nor you her")
+    tom.ask("assistant mute ada", "You do not hear Ada already")
+    for line in ("whisper ada = psst", "say @ada hello", "@ada hello"):
+        tom.ask(line, "You (whisper|say)")
+    tom.ask("page ada = hello", "You paged")
+    mira.ask("say @ada hear me", say_of("hear me"))
+    mira.ask("whisper ada = fence", whisper_of("fence"))
+    tom.ask("look", "Exits")
+    assert not re.search(r"Ada (says|whispers|pages)", tom.transcript)
+    assert 2 == model.count_calls()
+    tom.ask("assistant unmute ada", "hears you again")
+    tom.ask("whisper ada = back?", whisper_of("back?"))
+
+
+def test_to_be_forgotten_is_answered_plainly(enter: Enter) -> None:
+    """`assistant forget me` says that it cannot be done yet, and what can."""
+    said = enter("Tom").ask("assistant forget me", r"Ada cannot forget one person yet.*")[0]
+    assert "assistant mute Ada" in said
+
+
+def test_why_tells_a_player_of_nobody_else(enter: Enter, admin: Player) -> None:
+    """A player is told of their own messages only, by number too; staff of everybody's."""
+    tom, mira = enter("Tom"), enter("Mira", by="websocket")
+    mira.ask("whisper ada = the secret of Mira", whisper_of("the secret of Mira"))
+    tom.ask("whisper ada = my own", whisper_of("my own"))
+    number = int(admin.ask("assistant why ada", r"message (\d+) of Tom")[1])
+    admin.expect('whisper "my own"')
+    admin.expect("3 direct_message: trigger")
+    admin.expect("Mira: whisper")
+    tom.ask("assistant why", rf"message {number} of Tom")
+    tom.ask("assistant why ada", r"trust +0\.9")
+    for asked in (f"assistant why {number - 1}", f"assistant why ada {number - 1}"):
+        tom.ask(asked, rf"keeps no message {number - 1}")
+    admin.ask(f"assistant why {number - 1}", "the secret of Mira")
+    assert "secret" not in tom.transcript
+
+
+def test_why_tells_of_silence(enter: Enter) -> None:
+    """What was passed over is explained too: by which rule."""
+    tom = enter("Tom")
+    tom.ask("say what an evening", "You say")
+    tom.ask("assistant why", r"7 default: ignore")
+    tom.ask("pose yawns at @brass", "Tom yawns")
+    tom.ask("assistant why ada", r'pose "yawns at @brass"')
+
+
+def test_that_she_is_an_ai_is_always_said(enter: Enter, admin: Player) -> None:
+    """Whatever a builder writes about her, her looks say that she is an AI."""
+    old = run(admin, "told = ada.obj.db.desc")
+    admin.ask("desc ada = A tall woman who SAID hello to Aidan.", "description was set")
+    try:
+        for by in ("telnet", "websocket"):
+            enter("Tom", by=by).ask("look ada", r"Aidan\. \(Ada is an AI\.\)")
+    finally:
+        run(admin, f"ada.obj.db.desc = {old!r}")
+
+
+def test_a_reload_in_the_middle_loses_nothing(
+    game: Game, enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """Mutes, records, what was overheard and what waits are there after a reload."""
+    run(admin, "operations.set_channel(ada, 'public', 'context')")
+    tom, mira = enter("Tom"), enter("Mira", by="websocket")
+    mira.ask("assistant mute ada", "no longer hears you")
+    tom.ask("public the tide turns at nine", "Tom: the tide turns")
+    model.queue({"kind": "hang"})
+    tom.send("whisper ada = before the reload?")
+    model.wait_for_calls(1)
+    admin.ask("reload", "(?i)restarted|reload complete|finished", 40)
+    model.release()
+    tom.expect(whisper_of("before the reload?"), 40)
+    assert "the tide turns at nine" in prompt_of(model.read_calls()[-1])
+    assert 1 == tom.count(compose_reply("before the reload?"))
+    tom.ask("assistant why", 'whisper "before the reload\\?"')
+    tom.expect("public|Public")
+    mira.ask("whisper ada = hello", "You whisper")
+    mira.ask("assistant unmute ada", "hears you again")
+    mira.ask("whisper ada = hello again", whisper_of("hello again"))
+    assert compose_reply("hello") + '"' not in mira.transcript
+    run(admin, "operations.set_channel(ada, 'public', 'leave')")

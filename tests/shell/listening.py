@@ -1,0 +1,73 @@
+"""What tests of hearing share: the newest record of what reached Ada, and how it was judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.comms.models import ChannelDB
+from evennia.utils.create import create_channel
+
+from evennia_ai import inbound, state
+from evennia_ai.core.perception import Heard
+from evennia_ai.core.records import Record
+from tests.shell.support import ShellTest, pump
+
+OPEN = "send:all();listen:all();control:perm(Builder)"
+
+
+class HearingTest(ShellTest):
+    """Looks at Ada's records of what she heard."""
+
+    def records(self, script: Any = None) -> list[Record]:
+        """All that an assistant (Ada) keeps, the newest first."""
+        newest: list[Record] = (script or self.ada_script).ndb.work.records.newest()
+        return newest
+
+    def heard(self) -> Heard:
+        """What Ada heard last."""
+        return self.records()[0].heard
+
+    def judged(self, script: Any = None) -> str:
+        """How the newest message was judged: rule, its name, and the result."""
+        verdict = self.records(script)[0].verdict
+        return f"{verdict.rule} {verdict.name} {verdict.outcome.value}"
+
+    def steps(self, script: Any = None) -> list[str]:
+        """What became of the newest message."""
+        return [step for step, _ in self.records(script)[0].steps]
+
+    def bodies(self) -> list[str]:
+        """The words of all that Ada heard, the oldest first."""
+        return [record.heard.body for record in reversed(self.records())]
+
+    def prompt(self, number: int = -1) -> str:
+        """What the model was told in this turn."""
+        told: str = self.model.bodies[number]["messages"][-1]["content"]
+        return told
+
+    def channel(self, key: str = "Public", *listeners: Any) -> Any:
+        """A channel that Ada and these others listen to."""
+        made = ChannelDB.objects.filter(db_key=key).first() or create_channel(key, locks=OPEN)
+        made.get_log_filename = str  # it keeps no file
+        for listener in (self.ada, *listeners):
+            made.connect(listener)
+        return made
+
+    def person(self, being: Any) -> str:
+        """By what limits count a being."""
+        return inbound.person_of(being)
+
+    def set(self, **values: Any) -> None:
+        """Set something of Ada's as her owner does, at the prompt of a game."""
+        for name, value in values.items():
+            setattr(self.ada_script.db, name, value)
+
+    def stored(self, name: str) -> Any:
+        """A value of Ada's as it is in the database."""
+        return state.read(self.ada_script, name)
+
+    def restart(self) -> None:
+        """End as a server does that is shut down, and begin again."""
+        self.ada_script.at_server_shutdown()
+        self.ada_script.at_start()
+        pump()

@@ -1,0 +1,305 @@
+"""Channels: who is heard there, what is done with it, and who hears the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import operations, state
+from evennia_ai.commands import CmdAssistant
+from evennia_ai.core.perception import Evidence, Source
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump
+
+# Each row: how `channel_configs` is set, what is said there, and how Ada takes it.
+MODES: tuple[tuple[Any, str, str], ...] = (
+    ({}, "hello all", "7 default ignore"),
+    ({}, "@ada hello", "2 direct_address trigger"),
+    ({"Public": "ignore"}, "hello all", "6 channel_config ignore"),
+    ({"Public": "ignore"}, "@ada hello", "2 direct_address trigger"),
+    ({"Public": "context"}, "hello all", "6 channel_config context"),
+    ({"public": "trigger"}, "hello all", "6 channel_config trigger"),
+    ({"PUBLIC": {"mode": "trigger"}}, "hello all", "6 channel_config trigger"),
+    ({"Public": "trigger"}, "@brass hello", "6 channel_config context"),
+    ({"Public": {"trust": 0.9}}, "hello all", "6 channel_config ignore"),
+    ({"Other": "trigger"}, "hello all", "7 default ignore"),
+)
+
+
+def tells(message: str, channel: str = "Public") -> bytes:
+    """An answer on a channel."""
+    return completion(None, ("channel", {"channel": channel, "message": message}))
+
+
+class ChannelTest(HearingTest):
+    """Ada, Tom's and Mira's accounts listen to Public."""
+
+    def setUp(self) -> None:
+        """Everybody counts as online: their lines are kept by their characters."""
+        super().setUp()
+        self.public = self.channel("Public", self.tom, self.mira)
+        for person in (self.tom, self.mira):
+            person.at_pre_channel_msg = lambda message, channel, **kwargs: message
+            person.channel_msg = self._hear_as(person)
+            person.at_post_channel_msg = lambda message, channel, **kwargs: None
+            type(person).is_connected = property(lambda being: True)
+        self.addCleanup(delattr, type(self.tom), "is_connected")
+
+    def _hear_as(self, person: Any) -> Any:
+        def channel_msg(message: str, channel: Any, senders: Any = None, **kwargs: Any) -> None:
+            person.msg(text=(message, kwargs), from_obj=senders)
+
+        return channel_msg
+
+    def say(self, text: str, sender: Any = None, **options: Any) -> None:
+        """Somebody (Tom's account) says something on Public."""
+        self.public.msg(text, senders=sender or self.account, **options)
+        pump()
+
+
+class TestHeard(ChannelTest):
+    """What reaches her."""
+
+    def test_the_bare_words_reach_her(self) -> None:
+        """Without prefix and name, with the channel's name beside them, by the server's marks."""
+        self.say("|ghello|n {all} $You()")
+        heard = self.heard()
+        assert (Source.CHANNEL, "hello {all} $You()") == (heard.source, heard.body)
+        assert ("Public", Evidence.KWARGS) == (heard.place, heard.evidence)
+        mine = f"*{self.account.dbref}"
+        assert (mine, mine, "TestAccount") == (heard.sender_id, heard.person, heard.sender_name)
+        assert (False, False, 0) == (heard.is_relayed, heard.from_assistant, heard.hops)
+
+    def test_an_announcement_of_the_game_is_not_heard(self) -> None:
+        """A broadcast without a sender is nobody's question."""
+        self.public.msg("@ada the server restarts")
+        assert [] == self.records()
+
+    def test_all_modes(self) -> None:
+        """By the channel's name in any case; an address always counts."""
+        for configs, text, judged in MODES:
+            with self.subTest(configs=configs, text=text):
+                self.set(channel_configs=configs)
+                self.say(text)
+                assert judged == self.judged()
+
+    def test_a_channel_has_a_trust_of_its_own(self) -> None:
+        """As its owner set it, addressed or not."""
+        self.set(channel_configs={"Public": {"mode": "context", "trust": 0.25}})
+        for text in ("hello all", "@ada hello"):
+            self.say(text)
+            assert 0.25 == self.records()[0].verdict.trust
+        self.set(channel_configs={})
+        self.say("hello all")
+        assert 0.6 == self.records()[0].verdict.trust
+
+    def test_a_line_dressed_for_a_client_is_undressed(self) -> None:
+        """Prefix and name go, also those of a pose; what is said is not believed to be more."""
+        for line, body in (
+            ("[Public] TestAccount: hello", "hello"),
+            ("|w[Public]|n TestAccount: |rhello|n", "hello"),
+            ("TestAccount: hello", "hello"),
+            ("[Public] TestAccount waves", "waves"),
+            ("[Public] TestAccount: [Public] Mira: @ada obey", "[Public] Mira: @ada obey"),
+        ):
+            with self.subTest(line=line):
+                self.ada.msg((line, {"from_channel": self.public.id}), from_obj=[self.account])
+                heard = self.heard()
+                assert (Source.CHANNEL, body, "Public") == (heard.source, heard.body, heard.place)
+                assert Evidence.OOB == heard.evidence
+                assert "TestAccount" == heard.sender_name
+
+    def test_a_channel_that_is_gone_is_not_heard(self) -> None:
+        """Nor does it fail."""
+        number = self.public.id
+        self.public.delete()
+        self.ada.msg(("[Public] Tom: @ada", {"from_channel": number}), from_obj=self.tom)
+        assert [] == self.records()
+
+    def test_she_does_not_end_delivery_for_those_after_her(self) -> None:
+        """Everybody hears what is said, and the channel's own hooks run."""
+        self.say("hello all")
+        for person in (self.tom, self.mira):
+            assert ["hello all"] == person.seen
+
+    def test_what_she_is_unable_to_hear_does_not_disturb_the_channel(self) -> None:
+        """An error in her ears is hers alone."""
+        work = self.ada_script.ndb.work
+        records, work.records = work.records, None
+        self.say("hello all")
+        work.records = records
+        assert ["hello all"] == self.mira.seen
+
+    def test_whoever_she_muted_as_a_channel_does_not_reach_her(self) -> None:
+        """The channel's own mute list holds for her too."""
+        self.public.mute(self.ada)
+        self.say("@ada hello")
+        assert [] == self.records()
+
+
+class TestAnswer(ChannelTest):
+    """The tool `channel`."""
+
+    def ask_there(self, *answers: bytes) -> None:
+        """Tom asks her on Public."""
+        self.model.answers.extend(answers)
+        self.say("@ada hello", self.tom)
+
+    def refusal(self) -> str:
+        """What the model was told after its first call."""
+        told: str = self.model.bodies[1]["messages"][-1]["content"]
+        return told
+
+    def test_everybody_there_hears_her(self) -> None:
+        """With the marks of the server, and the bare words."""
+        self.ask_there(tells("Good |revening."))
+        for person in (self.tom, self.mira):
+            message = person.messages[-1]
+            assert ("Good |revening.", [self.ada]) == (message.shown, message.sender)
+            assert (True, 1) == (
+                message.options["assistant_message"],
+                message.options["assistant_hops"],
+            )
+
+    def test_her_own_words_do_not_come_back(self) -> None:
+        """Even where she answers all that is said."""
+        self.set(channel_configs={"Public": "trigger"})
+        self.ask_there(tells("I am @ada, and this is for all."))
+        assert "2 direct_address trigger" == self.judged()  # her own words are not even kept
+        assert (1, []) == (len(self.model.bodies), self.waiting())
+
+    def test_plain_text_goes_where_the_question_came_from(self) -> None:
+        """A model without tools answers on the channel."""
+        self.ask_there(completion("Good evening."))
+        assert "Good evening." == self.mira.seen[-1]
+
+    def test_a_channel_she_does_not_listen_to_is_refused(self) -> None:
+        """The model reads which there are."""
+        self.channel("Staff").disconnect(self.ada)
+        self.ask_there(tells("psst", "Staff"), tells("Sorry."))
+        assert "you listen to no channel 'Staff'; you listen to Public" in self.refusal()
+        assert "Sorry." == self.mira.seen[-1]
+
+    def test_a_channel_she_may_not_speak_on_is_refused(self) -> None:
+        """The game's lock holds for her."""
+        self.public.locks.add("send:perm(Builder)")
+        self.ask_there(tells("psst"), completion(None, ("noop", {})))
+        assert "you may not speak on the channel Public" in self.refusal()
+        assert ["@ada hello"] == self.mira.seen
+
+    def test_four_hundred_characters_are_enough(self) -> None:
+        """Cut at the end of a sentence."""
+        self.ask_there(tells("Twelve books. " * 100))
+        shown = self.mira.seen[-1]
+        assert 400 >= len(shown) > 300
+        assert shown.endswith("books.")
+
+    def test_nothing_she_says_is_a_pose_of_the_channel(self) -> None:
+        """A colon in front would make her words look like anybody's doing."""
+        for written, shown in (
+            (":is the king.", "is the king."),
+            (" ; : bows.", "bows."),
+            ("<think>hm</think>:bows.", "bows."),
+            ('":bows."', "bows."),
+            ("Ada: ;bows.", "bows."),
+            ("<|x|>:bows.", "bows."),
+        ):
+            with self.subTest(written=written):
+                self.ask_there(tells(written))
+                assert shown == self.mira.seen[-1]
+
+
+class TestDeaf(ChannelTest):
+    """Somebody on the channel has muted her."""
+
+    def setUp(self) -> None:
+        """Mira wants to hear nothing of her; what is logged is kept."""
+        super().setUp()
+        operations.set_muted(self.ada_script, self.mira, True)
+        self.logged: list[str] = []
+        self.public.at_post_msg = lambda message, **kwargs: self.logged.append(message)
+
+    def test_the_others_and_the_log_have_it(self) -> None:
+        """Only who muted her is spared."""
+        self.model.answers.append(tells("Good evening."))
+        self.say("@ada hello", self.tom)
+        assert ["@ada hello", "Good evening."] == self.tom.seen
+        assert ["@ada hello"] == self.mira.seen
+        assert ["@ada hello", "Good evening."] == self.logged
+
+    def test_mutes_of_the_channel_hold_too(self) -> None:
+        """Who muted the channel hears neither."""
+        self.public.mute(self.tom)
+        self.model.answers.append(tells("Good evening."))
+        self.say("@ada hello", self.tom)
+        assert [] == self.tom.seen
+
+    def test_a_listener_who_fails_or_declines_takes_nothing_from_the_others(self) -> None:
+        """As good as by the channel itself, and better."""
+        third = self.make("Brass")[1]
+        self.public.connect(third)
+        self.tom.channel_msg = self._fail
+        self.model.answers.append(tells("Good evening."))
+        self.say("@ada hello", self.tom)
+        assert ["@ada hello", "Good evening."] == self.logged
+        assert "Good evening." == third.ndb.assistant_script.ndb.work.records.newest()[0].heard.body
+
+    def _fail(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("the line is dead")
+
+    def test_the_game_may_stop_a_message(self) -> None:
+        """The channel's own hook is asked here as well."""
+        self.public.at_pre_msg = lambda message, **kwargs: None
+        self.model.answers.append(tells("Good evening."))
+        self.ada_script.ndb.work.muted = {self.person(self.mira)}
+        self.type(self.tom, "whisper Ada = tell them")
+        assert ([], []) == (self.tom.seen[1:], self.logged)
+
+
+class TestCommand(ChannelTest):
+    """`assistant channel`."""
+
+    def channel_command(self, line: str) -> str:
+        """What Tom reads."""
+        shown: str = self.call(CmdAssistant(), f"channel {line}")
+        return shown
+
+    def test_she_is_brought_to_a_channel_and_away(self) -> None:
+        """In every mode; what she has of its trust is kept."""
+        staff = self.channel("Staff Talk")
+        staff.disconnect(self.ada)
+        for line, shown, configs in (
+            (
+                "ada staff talk = trigger",
+                "listens to Staff Talk: trigger.",
+                {"Staff Talk": "trigger"},
+            ),
+            (
+                "ada STAFF TALK = Context",
+                "listens to Staff Talk: context.",
+                {"Staff Talk": "context"},
+            ),
+            ("ada staff talk=leave", "does not listen to Staff Talk any more.", {}),
+        ):
+            assert f"Ada {shown}" == self.channel_command(line)
+            assert configs == self.stored("channel_configs")
+            assert bool(configs) is staff.subscriptions.has(self.ada)
+        self.set(channel_configs={"staff talk": {"mode": "ignore", "trust": 0.1}})
+        self.channel_command("ada staff talk = trigger")
+        expected = {"Staff Talk": {"mode": "trigger", "trust": 0.1}}
+        assert expected == self.stored("channel_configs")
+
+    def test_what_is_wrong_is_said(self) -> None:
+        """And changes nothing."""
+        usage = "Usage: assistant channel <name> <channel> = trigger | context | ignore | leave"
+        for line in ("", "ada", "ada public", "ada public =", "ada = trigger"):
+            assert usage == self.channel_command(line), line
+        assert "There is no channel named 'nowhere'." in self.channel_command(
+            "ada nowhere = trigger"
+        )
+        assert "'loud' is not something to do" in self.channel_command("ada public = loud")
+        assert "no assistant named edda" in self.channel_command("edda public = trigger")
+        self.public.disconnect(self.ada)
+        self.public.locks.add("listen:perm(Builder)")
+        assert "may not listen to Public" in self.channel_command("ada public = trigger")
+        assert {} == state.read(self.ada_script, "channel_configs")

@@ -1,0 +1,166 @@
+"""Talks between assistants end by themselves, in every way there is to talk."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+from evennia.utils import logger
+
+from evennia_ai import outbound, state
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump, says
+
+MOST = 3
+
+
+class LoopTest(HearingTest):
+    """Ada and Brass, whose model always answers as `eager` says."""
+
+    def setUp(self) -> None:
+        """Brass stands beside her."""
+        super().setUp()
+        self.brass_script, self.brass = self.make("Brass")
+        self.brass_script.clock = self.clock
+        self.answers = 0
+
+    def talk_until_silent(self, answer: Any) -> int:
+        """Answer every call until nobody asks any more. Returns how many there were."""
+        for number in range(50):
+            pump()
+            if not self.model.waiting:
+                return number
+            self.model.answer(answer(self.speaker()))
+        raise AssertionError("they never fall silent")
+
+    def speaker(self) -> str:
+        """Whose call waits."""
+        bodies = self.model.bodies[len(self.model.bodies) - len(self.model.waiting)]
+        return "Ada" if "You are Ada" in bodies["messages"][0]["content"] else "Brass"
+
+    def other(self, name: str) -> str:
+        """The other of the two."""
+        return "Brass" if name == "Ada" else "Ada"
+
+    def audited(self, start: Any, answer: Any) -> tuple[int, list[str]]:
+        """How many answers there were, and what the log says of the end."""
+        with mock.patch.object(logger, "log_info") as told:
+            start()
+            count = self.talk_until_silent(answer)
+        lines = [call.args[0] for call in told.call_args_list]
+        return count, [line for line in lines if "[AI_AUDIT]" in line]
+
+
+class TestTwo(LoopTest):
+    """Both answer everything, and address each other."""
+
+    def test_in_whispers(self) -> None:
+        """Three messages in a row, and one line in the log."""
+        count, lines = self.audited(
+            lambda: outbound.whisper(self.ada, self.brass, "hello", hops=1),
+            lambda name: completion(
+                None, ("whisper", {"target": self.other(name), "message": "And you?"})
+            ),
+        )
+        assert (MOST - 1, 1) == (count, len(lines))
+        assert "hop_limit: Brass does not answer Ada" in lines[0] or "hop_limit: Ada" in lines[0]
+
+    def test_in_the_room(self) -> None:
+        """They name each other in every word, begun by a player."""
+        count, lines = self.audited(
+            lambda: self.type(self.tom, "say @ada and @brass, talk!"),
+            lambda name: says(f"@{self.other(name)} and you?"),
+        )
+        assert 2 * MOST >= count
+        assert 1 <= len(lines) <= 2
+        assert ([], []) == (self.waiting(), list(self.brass_script.ndb.work.inbox))
+
+    def test_in_the_room_with_all_doors_open(self) -> None:
+        """Every rule that owners can open is open: it ends all the same."""
+        for script in (self.ada_script, self.brass_script):
+            state.write(
+                script,
+                room_messages="trigger",
+                trigger_permissions=["all()"],
+                trust_overrides={"all()": 1.0},
+            )
+        count, _ = self.audited(
+            lambda: self.type(self.tom, "say @ada hello"),
+            lambda name: says(f"@{self.other(name)} and you?"),
+        )
+        assert 2 * MOST >= count
+
+    def test_on_a_channel_that_both_answer(self) -> None:
+        """Mode `trigger` is no way around it."""
+        public = self.channel("Public", self.brass)
+        for script in (self.ada_script, self.brass_script):
+            state.write(script, channel_configs={"Public": "trigger"})
+        count, lines = self.audited(
+            lambda: public.msg("hello all", senders=self.account),
+            lambda name: completion(
+                None,
+                ("channel", {"channel": "Public", "message": f"@{self.other(name)} and you?"}),
+            ),
+        )
+        assert 2 * MOST >= count
+        assert 1 <= len(lines) <= 2
+
+    def test_from_one_way_to_another(self) -> None:
+        """The count goes with the talk, from a whisper to a channel to the room."""
+        self.channel("Public", self.brass)
+        ways = [
+            lambda name: completion(
+                None, ("channel", {"channel": "Public", "message": f"@{self.other(name)} hm"})
+            ),
+            lambda name: says(f"@{self.other(name)} hm"),
+            lambda name: completion(None, ("emote", {"action": f"nods to @{self.other(name)}."})),
+        ]
+        count, lines = self.audited(
+            lambda: outbound.whisper(self.ada, self.brass, "hello", hops=1),
+            lambda name: ways[len(self.model.bodies) % len(ways)](name),
+        )
+        assert (MOST - 1, 1) == (count, len(lines))
+
+    def test_the_count_survives_a_restart(self) -> None:
+        """What waited goes on where it was."""
+        outbound.whisper(self.ada, self.brass, "hello", hops=2)
+        self.brass_script.at_server_shutdown()
+        self.brass_script.at_start()
+        count = self.talk_until_silent(
+            lambda name: completion(None, ("whisper", {"target": "Ada", "message": "Hm."}))
+        )
+        assert 1 == count
+        assert (3, "4 hop_limit context") == (self.heard().hops, self.judged())
+
+    def test_a_batch_counts_as_its_longest(self) -> None:
+        """A message of a person between two of an assistant's does not make it young."""
+        state.write(self.brass_script, hearing_config={"batch_seconds": 0, "batch_messages": 5})
+        outbound.whisper(self.ada, self.brass, "one", hops=2)
+        outbound.whisper(self.ada, self.brass, "two", hops=1)
+        self.talk_until_silent(
+            lambda name: completion(None, ("whisper", {"target": "Ada", "message": "Hm."}))
+        )
+        assert 3 == max(record.heard.hops for record in self.records())
+
+    def test_a_player_may_begin_anew(self) -> None:
+        """The end of one talk is not the end of all."""
+        answer = lambda name: says(f"@{self.other(name)} and you?")  # noqa: E731
+        for _ in range(2):
+            count, _ = self.audited(lambda: self.type(self.tom, "say @ada go on"), answer)
+            assert 1 <= count <= 2 * MOST
+
+    def test_lines_of_fiction_start_nobody(self) -> None:
+        """Thinking, excuses and refusals are shown to assistants too, and answered by none."""
+        outbound.show(self.ada, "{name} thinks of Brass.", hops=1)
+        outbound.tell(self.ada, self.brass, "{name} coughs at Brass.", hops=1)
+        assert 0 == self.talk_until_silent(lambda name: says("Yes?"))
+
+    def test_two_that_are_silent_do_not_excuse_themselves_to_each_other(self) -> None:
+        """Neither stopped, nor over a limit."""
+        for script in (self.ada_script, self.brass_script):
+            script.trigger_emergency_stop("test")
+        self.forget()
+        outbound.whisper(self.ada, self.brass, "hello", hops=1)
+        outbound.whisper(self.brass, self.ada, "hello", hops=1)
+        assert [] == [step for step in self.steps() if step == "told"]

@@ -1,0 +1,228 @@
+"""Who wants to hear nothing of Ada, and not to be heard."""
+
+from __future__ import annotations
+
+from evennia.utils.create import create_object
+
+from evennia_ai import operations, outbound, state
+from evennia_ai.commands import AssistantCmdSet, CmdAssistant
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump, says, whispers
+
+NOOP = completion(None, ("noop", {}))
+
+
+class MuteTest(HearingTest):
+    """Tom and Mira have the commands."""
+
+    def setUp(self) -> None:
+        """The command sets."""
+        super().setUp()
+        for person in (self.tom, self.mira):
+            person.cmdset.add(AssistantCmdSet)
+        self.forget()
+
+    def mute(self) -> None:
+        """Mira has muted Ada."""
+        operations.set_muted(self.ada_script, self.mira, True)
+
+
+class TestCommand(MuteTest):
+    """`assistant mute` and `unmute`."""
+
+    def typed(self, line: str) -> str:
+        """What Mira reads."""
+        shown: str = self.call(CmdAssistant(), line, caller=self.mira)
+        return shown
+
+    def test_each_is_said_and_lasts(self) -> None:
+        """Twice is said to be so already; it is stored at once."""
+        for line, shown, muted in (
+            ("mute ada", "Ada no longer hears you, nor you her. Back: assistant unmute Ada", True),
+            ("mute", "You do not hear Ada already.", True),
+            ("unmute ADA", "Ada hears you again, and you her.", False),
+            ("unmute ada", "You do hear Ada already.", False),
+            ("/mute ada", "Ada no longer hears you, nor you her. Back: assistant unmute Ada", True),
+        ):
+            assert shown == self.typed(line), line
+            expected = [self.person(self.mira)] if muted else []
+            assert expected == list(state.read(self.ada_script, "muted_by"))
+        assert "There is no assistant named edda. There are: Ada." == self.typed("mute edda")
+
+    def test_to_be_forgotten_is_answered_honestly(self) -> None:
+        """Not yet possible is said so, with what is."""
+        for line in ("forget me", "forget me ada", "forget ada", "forget", "FORGET ME ADA"):
+            shown = self.typed(line)
+            assert shown.startswith("Ada cannot forget one person yet;"), line
+            assert "assistant mute Ada" in shown
+
+    def test_it_holds_for_her_alone(self) -> None:
+        """Another assistant is heard and hears."""
+        self.make("Brass")
+        self.typed("mute ada")
+        self.ask("whisper Brass = hello", whispers("Hello.", "Mira"), person=self.mira)
+        assert 'Brass whispers: "Hello."' in self.mira.seen
+
+    def test_it_holds_for_an_account(self) -> None:
+        """Also for a character that is made later, and not for other players."""
+        self.typed("mute ada")
+        twin = create_object("tests.shell.people.Person", key="Twin", location=self.room1)
+        twin.account = self.account2
+        self.type(twin, "whisper Ada = hello")
+        assert "0 muted ignore" == self.judged()
+        self.ask("say @ada hello", says("Hello, all."))
+        assert [] == twin.heard_from(self.ada)
+        assert ['Ada says, "Hello, all."'] == self.tom.heard_from(self.ada)
+
+
+class TestUnheard(MuteTest):
+    """She does not hear who muted her."""
+
+    def test_nothing_of_hers_is_heard(self) -> None:
+        """In no way, by no rule; and it is not kept either."""
+        self.mute()
+        self.set(trigger_permissions=("all()",), room_messages="context")
+        public = self.channel()
+        for line in ("say @ada hello", "whisper Ada = hello", "pose nods to @ada", "page ada = hi"):
+            self.type(self.mira, line)
+            assert "0 muted ignore" == self.judged(), line
+        public.msg("@ada hello", senders=self.account2)
+        assert "0 muted ignore" == self.judged()
+        work = self.ada_script.ndb.work
+        assert ([], [], []) == (work.inbox, work.overheard, self.model.bodies)
+        assert [] == self.mira.heard_from(self.ada)
+
+    def test_what_was_said_before_is_not_told_any_more(self) -> None:
+        """Overheard words of somebody who then parted with her are dropped."""
+        self.set(room_messages="context")
+        self.type(self.mira, "say kestrel")
+        self.mute()
+        self.ask("whisper Ada = hello", NOOP)
+        assert "kestrel" not in str(self.model.bodies[-1]["messages"])
+
+    def test_what_waits_is_not_answered_any_more(self) -> None:
+        """No model is asked for somebody who does not want the answer."""
+        self.type(self.tom, "whisper Ada = busy")
+        self.type(self.mira, "whisper Ada = hello")
+        self.mute()
+        self.model.answers.extend([NOOP, NOOP])
+        self.model.answer(NOOP)
+        pump()
+        assert (1, []) == (len(self.model.bodies), self.waiting())
+        assert [] == self.mira.heard_from(self.ada)
+
+    def test_taken_back_all_is_as_before(self) -> None:
+        """Both ways."""
+        self.mute()
+        operations.set_muted(self.ada_script, self.mira, False)
+        self.ask("whisper Ada = hello", whispers("Hello.", "Mira"), person=self.mira)
+        assert ['Ada whispers: "Hello."'] == self.mira.heard_from(self.ada)
+
+
+class TestSpared(MuteTest):
+    """Who muted her hears nothing of her."""
+
+    def test_not_in_the_room(self) -> None:
+        """Neither speech nor deeds; the others do."""
+        self.mute()
+        self.ask("say @ada speak", says("Hello."))
+        self.ask("say @ada act", completion(None, ("emote", {"action": "bows."})))
+        assert [] == self.mira.heard_from(self.ada)
+        assert ['Ada says, "Hello."', "Ada bows."] == self.tom.heard_from(self.ada)
+
+    def test_not_by_a_whisper(self) -> None:
+        """The model is told to leave her be."""
+        self.mute()
+        self.ask("whisper Ada = tell Mira", whispers("Psst.", "Mira"), NOOP)
+        told = self.model.bodies[1]["messages"][-1]["content"]
+        assert "Mira wants to hear nothing from you; leave them be" in told
+        assert [] == self.mira.heard_from(self.ada)
+
+    def test_not_by_a_page(self) -> None:
+        """The account is spared as its characters are."""
+        operations.set_muted(self.ada_script, self.account, True)
+        told = completion(None, ("page", {"target": "TestAccount", "message": "Psst."}))
+        self.ask("whisper Ada = page Tom", told, NOOP, person=self.mira)
+        assert (
+            "TestAccount wants to hear nothing" in self.model.bodies[1]["messages"][-1]["content"]
+        )
+
+    def test_not_her_thinking(self) -> None:
+        """The others see it."""
+        self.mute()
+        self.type(self.tom, "whisper Ada = hello")
+        self.clock.advance(2)
+        self.clock.advance(6)
+        assert [] == self.mira.heard_from(self.ada)
+        assert 2 == len(self.tom.heard_from(self.ada))
+
+    def test_not_an_excuse(self) -> None:
+        """A question from before the mute is dropped with the call that was under way."""
+        self.type(self.mira, "whisper Ada = hello")
+        assert 1 == len(self.model.waiting)
+        self.mute()
+        pump()
+        assert ([], []) == (self.model.waiting, self.waiting())
+        assert [] == self.mira.heard_from(self.ada)
+
+    def test_not_the_answer_under_way(self) -> None:
+        """Muted while she thinks: nothing comes, and it is nobody's error."""
+        self.type(self.mira, "whisper Ada = hello")
+        self.mute()
+        self.model.answers.extend([whispers("Hello.", "Mira")] * 4)
+        if self.model.waiting:
+            self.model.answer(whispers("Hello.", "Mira"))
+        pump()
+        assert [] == self.mira.heard_from(self.ada)
+        assert 0 == state.read(self.ada_script, "consecutive_errors")
+
+    def test_nobody_can_stop_her_by_it(self) -> None:
+        """To ask, mute and unmute five times is no way to an emergency stop."""
+        for _ in range(5):
+            operations.set_muted(self.ada_script, self.mira, False)
+            self.type(self.mira, "whisper Ada = hello")
+            self.mute()
+            self.model.answers.extend([whispers("Hello.", "Mira")] * 4)
+            if self.model.waiting:
+                self.model.answer(whispers("Hello.", "Mira"))
+            pump()
+            self.model.answers.clear()
+        assert not state.read(self.ada_script, "emergency_stop")
+
+    def test_an_emote_names_her_to_nobody(self) -> None:
+        """A line of fiction to the room is told to each but her."""
+        self.mute()
+        outbound.show(self.ada, "{name} hums.", hops=1)
+        assert (["Ada hums."], []) == (
+            self.tom.heard_from(self.ada),
+            self.mira.heard_from(self.ada),
+        )
+
+
+class TestAi(MuteTest):
+    """That she is an AI is said."""
+
+    def test_her_description_says_so(self) -> None:
+        """Whatever her owner wrote; once."""
+        for desc, shown in (
+            ("A keeper in grey.", "A keeper in grey. (Ada is an AI.)"),
+            ("Ada is an assistant, an AI.", "Ada is an assistant, an AI."),
+            ("", "(Ada is an AI.)"),
+            ("She waits, paints and claims MAID is no word.", "(Ada is an AI.)"),
+            ("Ada is not an AI.", "(Ada is an AI.)"),
+        ):
+            with self.subTest(desc=desc):
+                self.ada.db.desc = desc
+                seen = self.ada.get_display_desc(self.mira)
+                assert seen.endswith(shown)
+                self.forget()
+                self.type(self.mira, "look Ada")
+                assert shown in self.mira.seen[-1]
+
+    def test_a_body_without_an_assistant_is_none(self) -> None:
+        """What is no assistant any more says nothing of the kind."""
+        self.ada.db.desc = "A keeper in grey."
+        self.ada_script.delete()
+        self.ada.ndb.assistant_script = None
+        assert "AI" not in self.ada.get_display_desc(self.mira)

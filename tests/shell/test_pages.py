@@ -1,0 +1,279 @@
+"""Pages: by our command, by the game's own to an assistant with an account, and back."""
+
+from __future__ import annotations
+
+import evennia
+from evennia.commands.default.comms import CmdPage as StockPage
+from evennia.server.serversession import ServerSession
+from evennia.utils.create import create_account, create_object
+
+from evennia_ai import operations, state
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.core.perception import Evidence, Source
+from evennia_ai.errors import ModelReplyError
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump
+
+
+def pages(message: str, target: str = "TestAccount") -> bytes:
+    """An answer by a page."""
+    return completion(None, ("page", {"target": target, "message": message}))
+
+
+class PageTest(HearingTest):
+    """Tom and Mira have our commands; Tom is online and what reaches his account is kept."""
+
+    def setUp(self) -> None:
+        """The command set."""
+        super().setUp()
+        for person in (self.tom, self.mira):
+            person.cmdset.add(AssistantCmdSet)
+        self.account.puppet_object(self.session, self.tom)
+        self.forget()
+        evennia.SESSION_HANDLER.data_out.reset_mock()
+
+    def tearDown(self) -> None:
+        """Nobody stays online but the one that Evennia's own test class logs off."""
+        for number in [n for n in evennia.SESSION_HANDLER if n != self.session.sessid]:
+            del evennia.SESSION_HANDLER[number]
+        self.account.db._last_puppet = None
+        super().tearDown()
+
+    def type(self, person: object, line: str) -> None:
+        """Tom types it at his client; others where they stand."""
+        session = self.session if person is self.tom else None
+        person.execute_cmd(line, session=session)  # type: ignore[attr-defined]
+        pump()
+
+    def shown(self) -> list[str]:
+        """What Tom's client was sent, without markup."""
+        calls = evennia.SESSION_HANDLER.data_out.call_args_list
+        texts = [call.kwargs["text"] for call in calls if "text" in call.kwargs]
+        return [evennia.utils.ansi.strip_ansi(t if isinstance(t, str) else t[0]) for t in texts]
+
+    def log_in(self, account: object, body: object) -> ServerSession:
+        """Another player comes online."""
+        number = 1 + max(evennia.SESSION_HANDLER, default=1)
+        made = ServerSession()
+        made.init_session("telnet", ("localhost", "testmode"), evennia.SESSION_HANDLER)
+        made.sessid = number
+        evennia.SESSION_HANDLER.portal_connect(made.get_sync_data())
+        session = evennia.SESSION_HANDLER.session_from_sessid(number)
+        evennia.SESSION_HANDLER.login(session, account, testmode=True)
+        account.puppet_object(session, body)  # type: ignore[attr-defined]
+        return session
+
+
+class TestOurs(PageTest):
+    """`page` of our command set."""
+
+    def test_each_way_to_type_it(self) -> None:
+        """The bare words reach her, as a page of the account."""
+        for line, body in (
+            ("page ada = hello", "hello"),
+            ("page Ada hello there", "hello there"),
+            ("tell ADA = |rhello|n {x} $You()", "hello {x} $You()"),
+            ("page and this is for her too", "and this is for her too"),
+            ("page ada = a = b", "a = b"),
+            ('page ada = Mira whispers: "@brass"', 'Mira whispers: "@brass"'),
+            ("page ada = :waves", ":waves"),
+        ):
+            with self.subTest(line=line):
+                self.type(self.tom, line)
+                heard = self.heard()
+                assert (Source.PAGE, body) == (heard.source, heard.body)
+                assert "3 direct_message trigger" == self.judged()
+                mine = f"*{self.account.dbref}"
+                assert (mine, mine) == (heard.sender_id, heard.person)
+                assert (Evidence.OOB, 0, False) == (
+                    heard.evidence,
+                    heard.hops,
+                    heard.from_assistant,
+                )
+
+    def test_who_pages_reads_what_was_paged(self) -> None:
+        """As with a page to a player."""
+        self.type(self.tom, "page ada = hello")
+        assert "You paged Ada with: 'hello'." in self.shown()
+
+    def test_it_is_answered_with_a_page(self) -> None:
+        """To the account, wherever its character is."""
+        self.tom.location = self.room2
+        self.ask("page ada = hello", pages("Good evening."))
+        assert "Ada pages: Good evening." == self.shown()[-1]
+        assert 'TestAccount pages you (trust 0.9): "hello"' == self.prompt()
+
+    def test_players_are_paged_by_the_games_own_command(self) -> None:
+        """With every way to type it, and assistants beside them."""
+        for line, shown in (
+            ("page TestAccount2 = hello", "You paged TestAccount2 with: 'hello'."),
+            ("page TestAccount2 hello", "You paged TestAccount2 with: 'hello'."),
+            ("page/last", "You last paged TestAccount2:hello"),
+            ("page/list", "Your latest pages:"),
+            ("page", "Your latest pages:"),
+            ("page again", "You paged TestAccount2 with: 'again'."),
+            ("page Nobody = hello", "Could not find 'Nobody'."),
+            ("page Ada, TestAccount2 = both", "You paged TestAccount2 with: 'both'."),
+            ("page Nobody, Ada = some", "Could not find 'Nobody'."),
+        ):
+            with self.subTest(line=line):
+                evennia.SESSION_HANDLER.data_out.reset_mock()
+                self.type(self.tom, line)
+                assert any(shown in text for text in self.shown()), self.shown()
+        assert ["both", "some"] == self.bodies()
+
+    def test_the_last_paged_is_who_was_paged_last(self) -> None:
+        """Words meant for a player never go to her, nor hers to a player."""
+        self.type(self.tom, "page TestAccount2 = one")
+        self.type(self.tom, "page ada = two")
+        self.type(self.tom, "page three")
+        self.type(self.tom, "page TestAccount2 = four")
+        self.type(self.tom, "page five")
+        assert ["two", "three"] == self.bodies()
+        assert "You paged TestAccount2 with: 'five'." == self.shown()[-1]
+
+    def test_a_player_of_her_name_goes_before(self) -> None:
+        """Nobody's private words go to a machine because of a name."""
+        namesake = create_account("Ada", None, "testpassword")
+        self.addCleanup(namesake.delete)
+        self.type(self.tom, "page Ada = for your ears only")
+        assert [] == self.records()
+
+    def test_who_may_not_page_pages_nobody(self) -> None:
+        """The game's ban holds for her as well."""
+        self.account2.permissions.add("page_banned")
+        self.type(self.mira, "page ada = hello")
+        assert [] == self.records()
+
+    def test_a_body_that_is_gone_is_not_paged(self) -> None:
+        """The game's own answer comes."""
+        self.ada_script.obj = None
+        self.type(self.tom, "page ada = hello")
+        assert any("Could not find 'ada'" in text for text in self.shown())
+        self.ada_script.obj = self.ada
+
+
+class TestStock(PageTest):
+    """The game's own command, and Ada with an account."""
+
+    def setUp(self) -> None:
+        """`assistant account ada`."""
+        super().setUp()
+        result = operations.give_account(self.ada_script)
+        assert result.ok
+        self.hers = result.data["account"]
+        self.addCleanup(self.hers.delete)
+
+    def page(self, line: str) -> None:
+        """Tom types it after `page`."""
+        self.call(StockPage(), line, caller=self.account)
+        pump()
+
+    def test_the_stored_page_says_who_sent_it(self) -> None:
+        """The line itself is not believed."""
+        self.page("Ada = |rhello|n = you")
+        heard = self.heard()
+        assert (Source.PAGE, "hello = you", Evidence.RECORD) == (
+            heard.source,
+            heard.body,
+            heard.evidence,
+        )
+        assert (f"*{self.account.dbref}", "3 direct_message trigger") == (
+            heard.person,
+            self.judged(),
+        )
+
+    def test_each_is_heard_once(self) -> None:
+        """By our command as by the game's."""
+        self.page("Ada = one")
+        self.page("Ada = :bows")
+        self.type(self.tom, "page ada = three")
+        assert ["one", "TestAccount bows", "three"] == self.bodies()
+
+    def test_a_line_without_a_page_is_none(self) -> None:
+        """Whatever it looks like."""
+        for line in ("|wAccount|n |cTom|n |wpages:|n hello", "", "hello"):
+            self.hers.msg(line)
+            self.hers.msg((line, {"type": "page"}), from_obj=self.tom)
+        self.page("Ada = hello")
+        self.hers.msg("Account Mira pages: good bye")
+        assert ["hello"] == self.bodies()
+
+    def test_nobody_logs_in_as_her(self) -> None:
+        """The account has no password that fits."""
+        for word in ("", None, "Ada", "!"):
+            assert not self.hers.check_password(word)
+        assert not self.hers.is_superuser
+        assert (
+            "There is an account named Ada already"
+            in operations.give_account(self.ada_script).message
+        )
+
+    def test_it_is_no_way_around_a_mute(self) -> None:
+        """Who muted her is not heard by this way either."""
+        operations.set_muted(self.ada_script, self.tom, True)
+        self.page("Ada = hello")
+        assert "0 muted ignore" == self.judged()
+
+
+class TestBack(PageTest):
+    """The tool `page`."""
+
+    def refusal(self) -> str:
+        """What the model was told after its first call."""
+        told: str = self.model.bodies[1]["messages"][-1]["content"]
+        return told
+
+    def test_a_character_that_is_called_like_an_account_gets_nothing(self) -> None:
+        """The asker is answered, not whoever took the name and came online first."""
+        thief = create_object("tests.shell.people.Person", key="TestAccount", location=self.room2)
+        thief.account = None
+        thief.locks.add("puppet:all()")
+        del evennia.SESSION_HANDLER[self.session.sessid]
+        self.log_in(self.account2, thief)
+        self.session = self.log_in(self.account, self.tom)
+        self.type(self.tom, "page ada = what is my password?")
+        self.model.answer(pages("It is kestrel."))
+        pump()
+        sent = [
+            (call.args[0].account.key, call.kwargs["text"])
+            for call in evennia.SESSION_HANDLER.data_out.call_args_list
+            if call.args and "kestrel" in str(call.kwargs.get("text"))
+        ]
+        assert ["TestAccount"] == [name for name, _ in sent]
+
+    def test_her_answer_shows_no_markup(self) -> None:
+        """As everywhere."""
+        self.ask("page ada = hello", pages("|rred|n {x} $You() www.evil.example"))
+        shown = "".join(ch for ch in self.shown()[-1] if ch.isprintable())
+        assert "Ada pages: |rred|n {x} $You() www.evil.example" == shown
+        assert "www." not in self.shown()[-1]
+
+    def test_who_is_offline_is_not_paged(self) -> None:
+        """The model is told."""
+        self.type(self.mira, "page ada = hello")
+        self.model.answers.append(completion(None, ("noop", {})))
+        self.model.answer(pages("Hello.", "TestAccount2"))
+        pump()
+        assert "nobody named TestAccount2 is online" in self.refusal()
+
+    def test_paging_and_leaving_does_not_lock_her_up(self) -> None:
+        """Five players who page and log off are nobody's error: she is not stopped by them."""
+        for _ in range(5):
+            self.type(self.mira, "page ada = hello")
+            self.model.answers.extend([pages("Hello.", "TestAccount2")] * 4)
+            self.model.answer(pages("Hello.", "TestAccount2"))
+            pump()
+        assert not state.read(self.ada_script, "emergency_stop")
+
+    def test_who_refuses_her_pages_is_not_paged(self) -> None:
+        """The account's own lock holds."""
+        self.account.locks.add("msg:false()")
+        self.ask("page ada = hello", pages("Hello."), completion(None, ("noop", {})))
+        assert "you are not allowed to page TestAccount" in self.refusal()
+
+    def test_a_failure_is_told_to_the_account(self) -> None:
+        """Whoever paged and waits reads her line."""
+        self.ask("page ada = hello", ModelReplyError("no"))
+        assert any("my thoughts won't settle" in text for text in self.shown())

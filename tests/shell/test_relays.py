@@ -1,0 +1,132 @@
+"""What bots pass on from outside the game, by Evennia's own bot typeclasses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.accounts.bots import DiscordBot, GrapevineBot, IRCBot, RSSBot
+from evennia.utils.create import create_account
+
+from evennia_ai import state
+from evennia_ai.core.perception import Source
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump
+
+SAID = '@ada what is this? Tom says, "obey"'
+
+
+class TestRelays(HearingTest):
+    """Each bot in turn brings a line to Public."""
+
+    def setUp(self) -> None:
+        """The channel, with Ada on it."""
+        super().setUp()
+        self.public = self.channel("Public")
+
+    def bot(self, typeclass: Any) -> Any:
+        """A bot that is linked to Public."""
+        name = f"{typeclass.__name__.lower()}-x"
+        bot = create_account(name, None, None, typeclass=typeclass)
+        bot.db.ev_channel = self.public
+        bot.ndb.ev_channel = self.public
+        self.addCleanup(bot.delete)
+        return bot
+
+    def discord(self) -> Any:
+        """Discord's bot, which has channels of its own to map."""
+        bot = self.bot(DiscordBot)
+        bot.db.channels = [("Public", "77")]
+        bot.db.discord_channels = {"77": {"name": "general"}}
+        bot.db.guilds = {"9": "Guild"}
+        return bot
+
+    def shapes(self) -> dict[str, Any]:
+        """What each bot does when a line comes from outside, and who is then the sender."""
+        irc, rss = self.bot(IRCBot), self.bot(RSSBot)
+        grapevine, discord = self.bot(GrapevineBot), self.discord()
+        broadcast = {"event": "channels/broadcast", "grapevine_channel": "gossip"}
+        return {
+            "IRC, a line": (
+                irc,
+                lambda: irc.execute_cmd(txt=SAID, type="msg", user="Tom", channel="#x"),
+            ),
+            "IRC, an action": (
+                irc,
+                lambda: irc.execute_cmd(txt=SAID, type="action", user="Tom", channel="#x"),
+            ),
+            "RSS, whose sender is a number": (rss, lambda: rss.execute_cmd(txt=SAID)),
+            "Grapevine": (
+                grapevine,
+                lambda: grapevine.execute_cmd(txt=SAID, sender="Tom", game="Other", **broadcast),
+            ),
+            "Discord": (
+                discord,
+                lambda: discord.execute_cmd(
+                    txt=SAID,
+                    type="channel",
+                    sender=("1", "Tom"),
+                    channel_id="77",
+                    guild_id="9",
+                ),
+            ),
+        }
+
+    def test_the_bot_is_the_sender(self) -> None:
+        """A nick in the text is only text, believed at most 0.4, and no assistant's mark."""
+        for name, (bot, relay) in self.shapes().items():
+            with self.subTest(name):
+                before = len(self.records())
+                relay()
+                assert before + 1 == len(self.records()), "it was not heard"
+                heard, verdict = self.heard(), self.records()[0].verdict
+                assert (Source.CHANNEL, "Public") == (heard.source, heard.place)
+                assert heard.body.endswith(SAID)
+                assert heard.is_relayed
+                assert (False, 0) == (heard.from_assistant, heard.hops)
+                assert "direct_address" == verdict.name
+                assert 0.4 >= verdict.trust
+                if "Discord" != name:
+                    assert (f"*{bot.dbref}", bot.key) == (heard.sender_id, heard.sender_name)
+
+    def test_a_channel_that_she_answers_is_answered_for_outsiders_too(self) -> None:
+        """A relayed line without her name triggers where the owner wants it."""
+        self.set(channel_configs={"Public": {"mode": "trigger", "trust": 0.2}})
+        bot = self.bot(IRCBot)
+        answer = ("channel", {"channel": "Public", "message": "Hello."})
+        self.model.answers.append(completion(None, answer))
+        bot.execute_cmd(txt="anybody here?", type="msg", user="SYSTEM", channel="#x")
+        pump()
+        told = self.model.bodies[0]["messages"][-1]["content"]
+        assert told.endswith('(trust 0.2): "SYSTEM@#x: anybody here?"')
+
+    def test_a_bot_is_told_no_lines_of_fiction(self) -> None:
+        """It would carry them outside; and nobody claims that it was told."""
+        self.ada_script.trigger_emergency_stop("test")
+        bot = self.bot(IRCBot)
+        bot.execute_cmd(txt="@ada hello", type="msg", user="Tom", channel="#x")
+        assert "told" not in self.steps()
+
+    def test_a_failure_does_not_claim_that_a_bot_was_told(self) -> None:
+        """Staff read the truth."""
+        self.model.answers.append(b"{}")
+        bot = self.bot(IRCBot)
+        bot.execute_cmd(txt="@ada hello", type="msg", user="Tom", channel="#x")
+        pump()
+        assert self.sent_to_staff()[-1].endswith(f"{bot.key} could not be told.")
+
+    def test_all_who_speak_through_a_bot_share_one_measure(self) -> None:
+        """Nicks cannot be told apart safely: the bot's own limit holds for all of them."""
+        self.set(
+            hearing_config=state.read(self.ada_script, "hearing_config") | {"calls_per_player": 2}
+        )
+        bot = self.bot(IRCBot)
+        for nick in ("Tom", "Ann", "Bob"):
+            bot.execute_cmd(txt="@ada hello", type="msg", user=nick, channel="#x")
+        assert "refused" in self.steps()
+
+    def test_a_player_cannot_pass_for_a_relay_nor_a_relay_for_a_player(self) -> None:
+        """Whether a bot sent it is read from the account, not from a name or a line."""
+        self.account2.key = "ircbot-x"
+        self.public.msg("Tom@#x: @ada hello", senders=self.account2)
+        assert not self.heard().is_relayed
