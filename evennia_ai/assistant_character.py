@@ -12,7 +12,7 @@ from evennia.utils import logger
 from evennia_ai import hearing
 
 IS_AI_LINE = "({name} is an AI.)"
-_SAYS_AI = re.compile(r"\(an AI\)|\bis an AI\b|, an AI\b")
+_SAYS_AI = re.compile(r"\(an AI\)|\bis an AI\b|[,.] an AI\b", re.IGNORECASE)
 
 
 class HearsForAssistant:

@@ -122,7 +122,9 @@ def sort(value: Any) -> Any:
     return [sort(item) for item in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("value", [object(), [object()], {"a": lambda: 1}], ids=str)
+@pytest.mark.parametrize(
+    "value", [object(), [object()], {"a": lambda: 1}], ids=["an object", "in a list", "a function"]
+)
 def test_what_has_no_certain_text_is_refused(value: object) -> None:
     """A value that nothing tells from another for certain has no key, and the error says whose."""
     with pytest.raises(

@@ -91,7 +91,7 @@ def test_copies_share_nothing() -> None:
         ("bytearray", bytearray(b"a")),
         ("OrderedDict", OrderedDict(a=1)),
     ],
-    ids=str,
+    ids=["bare", "deep inside", "loose", "frozen", "text", "bytes", "ordered"],
 )
 def test_the_rest_is_refused(kind: str, value: Any) -> None:
     """What can be neither frozen nor copied for certain is refused by its kind."""
