@@ -80,7 +80,9 @@ def test_ttl_ends_exactly(cache: ToolResultCache, clock: ManualClock) -> None:
     clock.now += 4.999
     assert 1 == cache.get("a")
     clock.now += 0.001
-    assert (None, 0) == (cache.get("a"), cache.get_stats()["total_entries"])
+    assert cache.get("a") is None
+    stats = cache.get_stats()
+    assert (0, 1, 1) == (stats["total_entries"], stats["hits"], stats["misses"])
 
 
 def test_without_ttl_the_scope_decides(cache: ToolResultCache, clock: ManualClock) -> None:
@@ -103,6 +105,7 @@ def test_pruning(cache: ToolResultCache, clock: ManualClock) -> None:
     cache.set("a", 1, ttl=5)
     cache.set("b", 2, "session", ttl=9)
     cache.set("c", 3)
+    assert 0 == cache.prune_expired()
     clock.now += 5
     assert (1, 0) == (cache.prune_expired(), cache.prune_expired())
     stats = cache.get_stats()
