@@ -79,9 +79,9 @@ def hearing_config() -> str:
     """What one player may ask for, and how long things count."""
     from evennia_ai.core.manners import HearingConfig
 
-    texts = dict(
-        re.findall(r"^ {8}([\w, ]+): (.+(?:\n {12}.+)*)", HearingConfig.__doc__ or "", re.M)
-    )
+    # Python 3.13 takes a docstring's indentation away, the others keep it.
+    text = inspect.cleandoc(HearingConfig.__doc__ or "")
+    texts = dict(re.findall(r"^ {4}([\w, ]+): (.+(?:\n {8}.+)*)", text, re.MULTILINE))
     said = {name: " ".join(t.split()) for names, t in texts.items() for name in names.split(", ")}
     rows = [
         (f"`{entry.name}`", f"`{entry.default}`", said[entry.name])
