@@ -122,7 +122,7 @@ class Stage:
     @contextmanager
     def forgetting(self) -> Iterator[None]:
         """The assistants have no records, until the end of the block."""
-        works = [script.ndb.work for script in self.assistants]
+        works = [script.work for script in self.assistants]
         kept = [work.records for work in works]
         for work in works:
             work.records = Records()
@@ -200,7 +200,7 @@ def acquaint(stage: Stage, count: int) -> Callable[[], None]:
 
     def take_over() -> None:
         for script, company in zip(stage.assistants, companies, strict=True):
-            script.ndb.work.company = company
+            script.work.company = company
 
     return take_over
 
@@ -237,7 +237,7 @@ def compare(
 def time_after_beat(stage: Stage) -> float:
     """CPU milliseconds of a say after which every assistant has to read its settings anew."""
     for script in stage.assistants:
-        script.ndb.work.ear = None
+        script.work.ear = None
     began = time.process_time()
     say(stage.speaker)
     return (time.process_time() - began) * 1000
@@ -314,9 +314,9 @@ def statement_rows(stage: Stage) -> Iterator[Row]:
     for mode in ("ignore", "context"):
         with stage.following(mode):
             for name, call in calls.items():
-                before = stage.assistants[0].ndb.work.records.count
+                before = stage.assistants[0].work.records.count
                 statements = count(call)
-                heard = stage.assistants[0].ndb.work.records
+                heard = stage.assistants[0].work.records
                 kept = heard.judged if mode == "context" else heard.passed
                 if heard.count != before + 2 or mode != kept[-1].verdict.outcome.value:
                     raise SystemExit(f"the {name} was not heard as {mode}")

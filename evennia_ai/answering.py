@@ -22,7 +22,7 @@ def take(script: Any) -> Turn | float | None:
     Returns:
         The turn; or the seconds until one is due; or None when nothing waits.
     """
-    work, now, config = script.ndb.work, script.clock.seconds(), state.hearing_config(script)
+    work, now, config = script.work, script.clock.seconds(), state.hearing_config(script)
     _expire(script, now - config.expires_seconds)
     waits = []
     for stored in work.inbox:
@@ -40,24 +40,24 @@ def take(script: Any) -> Turn | float | None:
 
 def _expire(script: Any, oldest: float) -> None:
     """Give up what waited too long, as after a day on which the game was down."""
-    stale = [item for item in script.ndb.work.inbox if item["at"] < oldest]
+    stale = [item for item in script.work.inbox if item["at"] < oldest]
     if not stale:
         return
     state.discard(script, stale)
     for event in map(Event.from_stored, stale):
         logger.log_warn(f"[assistant] {script.key}: a message of {event.sender_name} expired")
         told = excuse(script, event)
-        script.ndb.work.records.note([event.number], "expired", _whether(told))
+        script.work.records.note([event.number], "expired", _whether(told))
 
 
 def note(script: Any, turn: Turn, step: str, detail: str = "") -> None:
     """Add a step to the records of a turn's messages."""
-    script.ndb.work.records.note([event.number for event in turn.events], step, detail)
+    script.work.records.note([event.number for event in turn.events], step, detail)
 
 
 def close(script: Any, turn: Turn, stop: Stop) -> None:
     """Close a turn: count, tell whoever waits and staff if it failed, stop after too many."""
-    work = script.ndb.work
+    work = script.work
     if turn.epoch != work.epoch:
         return
     work.in_flight = None
@@ -79,7 +79,7 @@ def _engage(script: Any, turn: Turn, stop: Stop) -> None:
     is_open = event.source == Source.CHANNEL or event.source in SPOKEN
     if is_open and event.hops == 0 and stop.reason is StopReason.TERMINAL_TOOL:
         now, seconds = script.clock.seconds(), config.engagement_seconds
-        script.ndb.work.engagements.begin(
+        script.work.engagements.begin(
             talk_of(event.source, event.place), event.person, now, seconds
         )
 
@@ -105,7 +105,7 @@ def _errors_after(script: Any, stop: Stop, event: Event) -> int:
     errors = int(state.read(script, "consecutive_errors"))
     if not stop.is_failure:
         return 0
-    is_gone = event.person in script.ndb.work.muted or _has_left(script.obj, event)
+    is_gone = event.person in script.work.muted or _has_left(script.obj, event)
     is_theirs = stop.reason is StopReason.MAX_ITERATIONS and is_gone
     return errors + 1 if stop.is_counted and not is_theirs else errors
 

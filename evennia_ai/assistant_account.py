@@ -16,7 +16,7 @@ class HearsPagesForAssistant:
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
         """Hear a page: who sent it stands in the stored page, never in the line."""
         body = self.db.assistant_body  # type: ignore[attr-defined]
-        script = body.ndb.assistant_script if body is not None else None
+        script = getattr(body, "assistant_script", None)
         if script is not None:
             try:
                 heard = inbound.read_page(text, self)

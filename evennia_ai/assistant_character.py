@@ -18,12 +18,17 @@ _SAYS_AI = re.compile(r"\(an AI\)|\bis an AI\b|[,.] an AI\b", re.IGNORECASE)
 class HearsForAssistant:
     """Gives any object typeclass the ears of an assistant; put it before the typeclass."""
 
+    assistant_script: Any = None
+
+    def at_idmapper_flush(self) -> bool:
+        """Whether Evennia may drop it from memory: never while an assistant is in it."""
+        return bool(super().at_idmapper_flush()) and self.assistant_script is None  # type: ignore[misc]
+
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
         """Hear a message. It is always passed on to a player who watches through these eyes."""
-        script = self.ndb.assistant_script  # type: ignore[attr-defined]
-        if script is not None:
+        if self.assistant_script is not None:
             try:
-                hearing.hear(script, text, from_obj, kwargs)
+                hearing.hear(self, text, from_obj, kwargs)
             except Exception:
                 logger.log_trace(f"[assistant] {self} could not hear a message")
         return super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)  # type: ignore[misc]
@@ -31,7 +36,7 @@ class HearsForAssistant:
     @property
     def is_connected(self) -> bool:
         """Whether channels reach it: they ask only who is connected, and an assistant always is."""
-        return self.ndb.assistant_script is not None or super().is_connected  # type: ignore[attr-defined,misc]
+        return self.assistant_script is not None or super().is_connected  # type: ignore[attr-defined,misc]
 
     def at_pre_channel_msg(self, message: str, channel: Any, **kwargs: Any) -> str:
         """Let the bare words through: a listener that returns nothing here silences the rest."""
@@ -39,7 +44,7 @@ class HearsForAssistant:
 
     def channel_msg(self, message: str, channel: Any, senders: Any = None, **kwargs: Any) -> None:
         """Hear a channel, and show it to a player who watches through these eyes."""
-        script = self.ndb.assistant_script  # type: ignore[attr-defined]
+        script = self.assistant_script
         if script is not None:
             try:
                 hearing.hear_channel(script, message, channel, senders, kwargs)
@@ -54,13 +59,13 @@ class HearsForAssistant:
 
     def at_post_unpuppet(self, account: Any = None, session: Any = None, **kwargs: Any) -> None:
         """Stay when a player leaves this body, where a character would leave the game."""
-        if self.ndb.assistant_script is None:  # type: ignore[attr-defined]
+        if self.assistant_script is None:
             super().at_post_unpuppet(account, session=session, **kwargs)  # type: ignore[misc]
 
     def get_display_desc(self, looker: Any, **kwargs: Any) -> str:
         """What people see; that it is an AI is always said."""
         desc = str(super().get_display_desc(looker, **kwargs))  # type: ignore[misc]
-        if self.ndb.assistant_script is None or _SAYS_AI.search(desc):  # type: ignore[attr-defined]
+        if self.assistant_script is None or _SAYS_AI.search(desc):  # type: ignore[attr-defined]
             return desc
         return f"{desc} {IS_AI_LINE.format(name=self.get_display_name(looker))}"  # type: ignore[attr-defined]
 

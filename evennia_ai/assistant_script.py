@@ -40,11 +40,16 @@ class AssistantScript(DefaultScript):
     """Moves one character. Everything it keeps is described in `state.DEFAULTS`."""
 
     clock: Any = reactor
+    work: state.Work | None = None
 
     @lazy_property
     def attributes(self) -> state.WatchedAttributes:
         """Where its settings and its state are kept."""
         return state.WatchedAttributes(self, ModelAttributeBackend)
+
+    def at_idmapper_flush(self) -> bool:
+        """Whether Evennia may drop it from memory: never while something lives there."""
+        return bool(super().at_idmapper_flush()) and self.work is None
 
     def at_script_creation(self) -> None:
         """Set the timer; all other settings keep their defaults until somebody sets them."""
@@ -54,11 +59,11 @@ class AssistantScript(DefaultScript):
 
     def at_start(self, **kwargs: Any) -> None:
         """Rebuild what lives in memory, and go on with what a restart interrupted."""
-        if self.ndb.work is None or self.ndb.work.is_closing:
+        if self.work is None or self.work.is_closing:
             self._load_tools()
-            self.ndb.work = state.rebuild(self)
+            self.work = state.rebuild(self)
         if self.obj is not None:
-            self.obj.ndb.assistant_script = self
+            self.obj.assistant_script = self
         self._follow_tick_rate()
         self.beat_soon()
 
@@ -87,7 +92,7 @@ class AssistantScript(DefaultScript):
 
     def at_pause(self, auto_pause: bool = False, **kwargs: Any) -> None:
         """Drop what is under way; the event stays in the inbox and is taken again."""
-        work = self.ndb.work
+        work = self.work
         if work is not None and not work.is_closing:
             work.is_closing = True
             state.bump_epoch(self)
@@ -122,13 +127,13 @@ class AssistantScript(DefaultScript):
         """Take an event in. It is durable when this returns; the answer comes later."""
         for dropped in state.enqueue(self, event):
             logger.log_warn(f"[assistant] {self.key}: inbox full, dropped {dropped.id}")
-            self.ndb.work.records.note([dropped.number], "dropped", "the inbox was full")
+            self.work.records.note([dropped.number], "dropped", "the inbox was full")
             answering.excuse(self, dropped)
         self.beat_soon(state.hearing_config(self).batch_seconds)
 
     def beat_soon(self, after_seconds: float = 0.0) -> None:
         """Bring the next beat forward if something waits."""
-        if self.ndb.work is None or not self.ndb.work.inbox:
+        if self.work is None or not self.work.inbox:
             return
         if after_seconds > 0:
             self.clock.callLater(after_seconds, self._beat)
@@ -136,8 +141,8 @@ class AssistantScript(DefaultScript):
             services.pacer().call(self._beat)
 
     def _beat(self) -> None:
-        if self.ndb.work is not None:
-            self.ndb.work.read_anew()
+        if self.work is not None:
+            self.work.read_anew()
         self.at_tick().addErrback(lambda failure: logger.log_err(failure.getTraceback()))
 
     def endpoint(self) -> Endpoint:
@@ -179,7 +184,7 @@ class AssistantScript(DefaultScript):
         return has_body and bool(state.read(self, "enabled"))
 
     def _snapshot(self) -> Snapshot:
-        work = self.ndb.work
+        work = self.work
         return Snapshot(
             emergency_stop=bool(state.read(self, "emergency_stop")),
             enabled=self._may_act(),
@@ -190,7 +195,7 @@ class AssistantScript(DefaultScript):
     @inlineCallbacks
     def at_tick(self) -> Any:
         """One pass: take what is due, answer it, settle it."""
-        work = self.ndb.work
+        work = self.work
         if work is None or may_tick(self._snapshot()) is not None:
             return
         self._recover()
@@ -226,7 +231,7 @@ class AssistantScript(DefaultScript):
         client = self.client()
         persona = self.persona(client)
         loop = execute_react_loop(self, turn, client, lambda t: compose(persona, t), self.clock)
-        self.ndb.work.in_flight = loop
+        self.work.in_flight = loop
         return loop
 
     def _thinking_lines(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from evennia_ai.inbound import notice
 
 
 def _work_of(script: Any) -> Any:
-    return getattr(getattr(script, "ndb", None), "work", None)
+    return getattr(script, "work", None)
 
 
 def trigger_emergency_stop(script: Any, reason: str) -> None:

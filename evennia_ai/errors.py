@@ -15,6 +15,8 @@ AssistantError
 
 from __future__ import annotations
 
+import math
+
 
 class AssistantError(Exception):
     """Base of all errors of this package."""
@@ -38,13 +40,19 @@ class CircuitOpenError(AssistantError):
 
     Attributes:
         name: the breaker's name.
-        retry_after: seconds until it may admit a probe, never negative.
+        retry_after: seconds until it may admit a probe, never negative; infinite when it is held
+            open by hand.
     """
 
     def __init__(self, name: str, retry_after: float) -> None:
         self.name = name
-        self.retry_after = max(0.0, retry_after)
-        super().__init__(f"breaker '{name}' is open, next try in {self.retry_after:.0f} s")
+        self.retry_after = retry_after if retry_after > 0.0 else 0.0
+
+    # Most rejections are never read, and writing the text costs more than all the rest.
+    def __str__(self) -> str:
+        if self.retry_after == math.inf:
+            return f"breaker '{self.name}' is held open by hand, until somebody resets it"
+        return f"breaker '{self.name}' is open, next try in {self.retry_after:.0f} s"
 
 
 class ToolError(AssistantError):

@@ -21,12 +21,15 @@ from evennia_ai.core.manners import Admission
 from evennia_ai.core.mention import is_for_another, without_address
 from evennia_ai.core.overheard import Overheard
 from evennia_ai.core.perception import (
+    CHANNEL,
+    CONTEXT,
+    IGNORE,
     OPEN_SPEECH,
     STRANGER,
+    SYSTEM,
+    TRIGGER,
     Ear,
     Heard,
-    Outcome,
-    Source,
     Standing,
     Verdict,
 )
@@ -40,11 +43,11 @@ ADDRESSED = ("direct_address", "direct_message")
 
 
 def hear(
-    script: Any, text: Any, from_obj: Any, kwargs: Mapping[str, Any] | None = None
+    body: Any, text: Any, from_obj: Any, kwargs: Mapping[str, Any] | None = None
 ) -> Verdict | None:
-    """Take in what the assistant's body was sent."""
-    heard = inbound.read(text, from_obj, script.obj, kwargs)
-    return take_in(script, heard, from_obj) if heard is not None else None
+    """Take in what an assistant's body was sent."""
+    heard = inbound.read(text, from_obj, body, kwargs)
+    return take_in(body.assistant_script, heard, from_obj) if heard is not None else None
 
 
 def hear_channel(
@@ -61,27 +64,23 @@ def take_in(script: Any, heard: Heard, from_obj: Any = None) -> Verdict | None:
     Returns:
         The verdict, or None for what only the player behind the assistant's eyes was sent.
     """
-    work = script.ndb.work
-    if heard.source is Source.SYSTEM and work.capture is None and script.obj.sessions.count():
+    work = script.work
+    if heard.source is SYSTEM and work.capture is None and script.obj.sessions.count():
         return None
     ear = work.ear or listen(script)
-    if work.muted or work.engagements.by_place or ear.trigger_permissions or ear.trust_overrides:
+    if work.muted or work.engagements.by_place or ear.judges_rights:
         heard, sender = _regard(script, heard, ear, from_obj)
     else:
         known = work.company.people.get(heard.person)
         sender = STRANGER if known is None else known.standing()
-        if heard.source is Source.CHANNEL or ear.room_messages is not Outcome.IGNORE:
+        if heard.source is CHANNEL or ear.room_messages is not IGNORE:
             heard = _aimed(script, heard, ear)
     verdict = classify(heard, ear, sender)
     if verdict.name == "own_speech":
         return verdict
     record = work.records.add(script.clock.seconds(), heard, verdict)
-    if verdict.outcome is Outcome.TRIGGER:
-        _queue(script, record)
-    elif verdict.outcome is Outcome.CONTEXT:
-        _keep(script, record)
-    elif verdict.outcome is Outcome.CAPTURE and len(work.capture) < MOST_CAPTURED:
-        work.capture.append(heard.body)
+    if verdict.outcome is not IGNORE:
+        _act(script, record)
     return verdict
 
 
@@ -90,7 +89,7 @@ def take_in(script: Any, heard: Heard, from_obj: Any = None) -> Verdict | None:
 
 def _regard(script: Any, heard: Heard, ear: Ear, from_obj: Any) -> tuple[Heard, Standing]:
     """What is known of the sender, and whether the message is for somebody else."""
-    work = script.ndb.work
+    work = script.work
     known = work.company.people.get(heard.person)
     is_muted = heard.person in work.muted
     may_go_on = not (heard.from_assistant or is_muted)
@@ -98,13 +97,13 @@ def _regard(script: Any, heard: Heard, ear: Ear, from_obj: Any) -> tuple[Heard, 
     standing = STRANGER if known is None else known.standing()
     if is_engaged or is_muted:
         standing = replace(standing, is_engaged=is_engaged, is_muted=is_muted)
-    if heard.person and (ear.trigger_permissions or ear.trust_overrides):
+    if heard.person and ear.judges_rights:
         standing = _with_rights(standing, inbound.sender_of(from_obj), ear, script.obj)
     if (
         standing.is_engaged
         or standing.is_permitted
-        or heard.source is Source.CHANNEL
-        or ear.room_messages is not Outcome.IGNORE
+        or heard.source is CHANNEL
+        or ear.room_messages is not IGNORE
     ):
         heard = _aimed(script, heard, ear)
         if is_engaged and heard.is_for_another:
@@ -123,7 +122,7 @@ def _with_rights(standing: Standing, sender: Any, ear: Ear, body: Any) -> Standi
 
 def place_of(script: Any, heard: Heard) -> str:
     """Where a talk goes on: the channel's name, or the room's "#2"."""
-    if heard.source is Source.CHANNEL:
+    if heard.source is CHANNEL:
         return heard.place
     room = script.obj.location
     return room.dbref if room is not None else ""
@@ -131,7 +130,7 @@ def place_of(script: Any, heard: Heard) -> str:
 
 def _is_engaged(script: Any, heard: Heard, ear: Ear) -> bool:
     """Whether the sender goes on with a talk; anybody else's speech ends the one at its place."""
-    engagements = script.ndb.work.engagements
+    engagements = script.work.engagements
     is_speech = heard.source in OPEN_SPEECH
     if not engagements.by_place or not is_speech or heard.sender_id == ear.id:
         return False
@@ -141,7 +140,7 @@ def _is_engaged(script: Any, heard: Heard, ear: Ear) -> bool:
 
 def _aimed(script: Any, heard: Heard, ear: Ear) -> Heard:
     """The message, marked when it is aimed at somebody else who is there."""
-    others = () if heard.source is Source.CHANNEL else _others(script.obj)
+    others = () if heard.source is CHANNEL else _others(script.obj)
     if not is_for_another(heard.body, ear.names, others):
         return heard
     return replace(heard, is_for_another=True)
@@ -157,6 +156,16 @@ def _others(body: Any) -> Iterator[str]:
 # ---- what becomes of it ------------------------------------------------------------------------
 
 
+def _act(script: Any, record: Record) -> None:
+    outcome, capture = record.verdict.outcome, script.work.capture
+    if outcome is TRIGGER:
+        _queue(script, record)
+    elif outcome is CONTEXT:
+        _keep(script, record)
+    elif len(capture) < MOST_CAPTURED:
+        capture.append(record.heard.body)
+
+
 def _queue(script: Any, record: Record) -> None:
     """Queue what triggers, unless the assistant may not answer or the sender asks too much."""
     if script.silence:
@@ -169,13 +178,13 @@ def _queue(script: Any, record: Record) -> None:
         record.note("refused", f"limit {admission.value}, in hearing_config")
         _turn_away(script, record, outbound.TOO_MUCH_LINE)
         return
-    waiting = len(script.ndb.work.inbox)
+    waiting = len(script.work.inbox)
     record.note(admission.value, f"{waiting} waiting before it" if waiting else "")
     script.enqueue(event)
 
 
 def _event(script: Any, record: Record) -> Event:
-    body = without_address(record.heard.body, script.ndb.work.ear.names)
+    body = without_address(record.heard.body, script.work.ear.names)
     return Event.from_heard(
         replace(record.heard, body=body),
         record.verdict,
@@ -187,7 +196,7 @@ def _event(script: Any, record: Record) -> Event:
 
 
 def _admit(script: Any, event: Event) -> Admission:
-    work = script.ndb.work
+    work = script.work
     waiting = [item for item in work.inbox if item["id"] not in work.busy]
     stored = event.as_stored()
     return work.company.meet(event.person).admit(  # type: ignore[no-any-return]
@@ -203,7 +212,7 @@ def _turn_away(script: Any, record: Record, line: str) -> None:
     heard = record.heard
     if heard.from_assistant or record.verdict.name not in ADDRESSED:
         return
-    known = script.ndb.work.company.meet(heard.person)
+    known = script.work.company.meet(heard.person)
     if not known.may_tell(script.clock.seconds()):
         return
     person = inbound.find_being(heard.sender_id)
@@ -215,7 +224,7 @@ def _keep(script: Any, record: Record) -> None:
     """Keep what needs no answer; say so in the log when it is what ends a talk of assistants."""
     heard = record.heard
     if record.verdict.name == "hop_limit":
-        limit = script.ndb.work.ear.max_agent_hops
+        limit = script.work.ear.max_agent_hops
         record.note("silent", f"{heard.hops} messages in a row between assistants, of {limit}")
         logger.log_info(
             f"[AI_AUDIT] hop_limit: {script.key} does not answer {heard.sender_name}, "
@@ -227,7 +236,7 @@ def _keep(script: Any, record: Record) -> None:
 @contextmanager
 def captured(script: Any) -> Generator[list[str]]:
     """Collect what commands tell the assistant while they run: up to 200 lines of output."""
-    work = script.ndb.work
+    work = script.work
     lines: list[str] = []
     before = work.capture
     work.capture, work.ear = lines, None

@@ -59,19 +59,6 @@ class _Reading(NamedTuple):
     account: int | None
     heard: Heard | None
 
-    def fits(self, text: Any, from_obj: Any) -> bool:
-        """Whether somebody else was sent the same, by a sender who is still the same."""
-        return (
-            from_obj is self.sender
-            and isinstance(text, tuple)
-            and len(text) == 2
-            and text[1] is self.options
-            and text[0] == self.rendered
-            and self.options == self.marked
-            and from_obj.id is not None
-            and getattr(from_obj, "db_account_id", None) == self.account
-        )
-
 
 _newest = _Reading("", None, None, object(), None, None)
 
@@ -162,9 +149,20 @@ def read(
         What was heard, or None when it has no words.
     """
     global _newest
+    rendered, options, marked, sender, account, heard = _newest
     is_plain = from_obj is not listener and (not kwargs or len(kwargs) == 1)
-    if is_plain and _newest.fits(text, from_obj):
-        return _newest.heard
+    if (
+        from_obj is sender
+        and is_plain
+        and isinstance(text, tuple)
+        and len(text) == 2
+        and text[1] is options
+        and text[0] == rendered
+        and options == marked
+        and sender.id is not None
+        and getattr(sender, "db_account_id", None) == account
+    ):
+        return heard
     heard = _read(text, from_obj, listener, kwargs)
     if is_plain and heard is not None and _is_same_for_all(text, from_obj):
         account = getattr(from_obj, "db_account_id", None)

@@ -20,7 +20,7 @@ def listen(script: Any) -> Ear:
 
     A setting that cannot be read counts as not set; what is wrong with it is logged once.
     """
-    work, body = script.ndb.work, script.obj
+    work, body = script.work, script.obj
     problems: list[str] = []
     stored_mode = state.read(script, "room_messages")
     work.ear = Ear(

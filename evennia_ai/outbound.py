@@ -68,8 +68,8 @@ def _location(character: Any) -> Any:
 
 def muters(character: Any, beings: Collection[Any]) -> list[Any]:
     """Those of some beings who have muted the assistant in this body."""
-    script = character.ndb.assistant_script
-    work = script.ndb.work if script is not None else None
+    script = getattr(character, "assistant_script", None)
+    work = script.work if script is not None else None
     if work is None or not work.muted:
         return []
     return [being for being in beings if person_of(being) in work.muted]

@@ -1,7 +1,7 @@
 """What an assistant keeps: defaults, working copies, and the only writer of `script.db`.
 
 Configuration is read, with its default from `core.settings`; a value is stored only once somebody
-sets it. The inbox and the conversation are worked on as plain copies in `script.ndb.work` and
+sets it. The inbox and the conversation are worked on as plain copies in `script.work` and
 written whole at a checkpoint, all values of a checkpoint in one transaction.
 """
 
@@ -99,7 +99,7 @@ class WatchedAttributes(AttributeHandler):  # type: ignore[misc]
         self._listen_anew()
 
     def _listen_anew(self) -> None:
-        if (work := self.obj.ndb.work) is not None:
+        if (work := self.obj.work) is not None:
             work.read_anew()
 
 
@@ -114,7 +114,7 @@ def read(script: Any, name: str) -> Any:
 
 def write(script: Any, **values: Any) -> None:
     """Store values, all or none of them; one alone needs no transaction around it."""
-    if (work := script.ndb.work) is not None:
+    if (work := script.work) is not None:
         work.read_anew()
     with transaction.atomic() if len(values) > 1 else nullcontext():
         changed = [row for name, value in values.items() if (row := _prepare(script, name, value))]
@@ -162,7 +162,7 @@ def rebuild(script: Any) -> Work:
 
 def put_away(script: Any) -> None:
     """Store what is worth keeping over a restart but not a write for each message."""
-    work = script.ndb.work
+    work = script.work
     now = {
         "company": work.company.as_stored(),
         "overheard": [item.as_stored() for item in work.overheard],
@@ -178,7 +178,7 @@ def hearing_config(script: Any) -> HearingConfig:
 
     What is set and makes no sense counts as not set: no assistant is silent for a slip.
     """
-    work = script.ndb.work
+    work = script.work
     if work.manners is None:
         game = getattr(settings, "EVENNIA_AI_HEARING_CONFIG", {})
         try:
@@ -191,7 +191,7 @@ def hearing_config(script: Any) -> HearingConfig:
 
 def mute(script: Any, person: str, *, is_muted: bool) -> bool:
     """Let a person neither hear nor be heard, or again both. Returns whether that changed."""
-    work = script.ndb.work
+    work = script.work
     if (person in work.muted) is is_muted:
         return False
     work.muted ^= {person}
@@ -203,7 +203,7 @@ def mute(script: Any, person: str, *, is_muted: bool) -> bool:
 
 def _drop_words_of(script: Any, person: str) -> None:
     """What a person said and nobody answered yet is gone, also while the model works on it."""
-    work = script.ndb.work
+    work = script.work
     work.overheard = [item for item in work.overheard if item.person != person]
     theirs = [item for item in work.inbox if item.get("person") == person]
     if work.busy.intersection(item["id"] for item in theirs):
@@ -214,7 +214,7 @@ def _drop_words_of(script: Any, person: str) -> None:
 
 def overhear(script: Any, item: Overheard) -> None:
     """Keep something that needs no answer, in memory only."""
-    work, config = script.ndb.work, hearing_config(script)
+    work, config = script.work, hearing_config(script)
     work.overheard = keep(
         work.overheard,
         item,
@@ -229,7 +229,7 @@ def enqueue(script: Any, event: Event) -> list[Event]:
     Returns:
         The events that had to make room.
     """
-    work = script.ndb.work
+    work = script.work
     limit = read(script, "max_pending_events")
     work.inbox, dropped = inbox.push(work.inbox, event.as_stored(), limit=limit, busy=work.busy)
     write(script, pending_events=work.inbox)
@@ -238,14 +238,14 @@ def enqueue(script: Any, event: Event) -> list[Event]:
 
 def discard(script: Any, events: Sequence[inbox.Stored]) -> None:
     """Take events out of the inbox that nobody answers."""
-    work = script.ndb.work
+    work = script.work
     work.inbox = inbox.settle(work.inbox, {item["id"] for item in events})
     write(script, pending_events=work.inbox)
 
 
 def load_turn(script: Any, first: inbox.Stored, limit: int) -> Turn:
     """A tray for an event and those that join it; they stay in the inbox until it is settled."""
-    work = script.ndb.work
+    work = script.work
     events = tuple(Event.from_stored(item) for item in inbox.batch(work.inbox, first, limit))
     work.busy = frozenset(event.id for event in events)
     overheard = tellable(work.overheard, events[-1].person)
@@ -262,13 +262,13 @@ def note_effect(script: Any, turn: Turn, call: ToolCall) -> None:
 
 def forget_effect(script: Any, turn: Turn) -> None:
     """The call that was noted did not happen: a crash from here on may take the event again."""
-    if turn.epoch == script.ndb.work.epoch and read(script, "current_tool_call"):
+    if turn.epoch == script.work.epoch and read(script, "current_tool_call"):
         write(script, current_tool_call=None)
 
 
 def settle(script: Any, turn: Turn, *, is_answered: bool, consecutive_errors: int) -> None:
     """Close a turn: its events leave the inbox, answered ones enter the conversation."""
-    work = script.ndb.work
+    work = script.work
     work.inbox = inbox.settle(work.inbox, {event.id for event in turn.events})
     work.busy = frozenset()
     work.usage = work.usage + turn.usage
@@ -305,7 +305,7 @@ def recover(script: Any) -> str:
     Returns:
         What was interrupted, in words for the log, or "".
     """
-    noted, work = read(script, "current_tool_call"), script.ndb.work
+    noted, work = read(script, "current_tool_call"), script.work
     if not noted or work is None:
         return ""
     work.inbox = inbox.settle(work.inbox, noted.get("events", ()))
@@ -317,14 +317,14 @@ def reset_history(script: Any) -> None:
     """Forget the conversation and void what is under way; what waits in the inbox stays."""
     bump_epoch(script)
     recover(script)
-    if script.ndb.work is not None:
-        script.ndb.work.history = []
+    if script.work is not None:
+        script.work.history = []
     write(script, conversation_history=[])
 
 
 def bump_epoch(script: Any) -> None:
     """Void everything under way: it is cancelled, and what still comes back is too late."""
-    work = script.ndb.work
+    work = script.work
     if work is None:
         return
     work.epoch += 1

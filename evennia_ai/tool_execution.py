@@ -32,7 +32,7 @@ class ScriptKeeper:
 
     def fence(self, turn: Turn) -> None:
         """Raise StaleEpochError when the turn was cancelled in the meantime."""
-        epoch = self.script.ndb.work.epoch
+        epoch = self.script.work.epoch
         if turn.epoch != epoch:
             raise StaleEpochError(turn.epoch, epoch)
 

@@ -48,7 +48,7 @@ def say_to_assistant(caller: Any, line: str, session: Any = None) -> bool:
     room, words = getattr(caller, "location", None), line.strip()
     if room is None or not words.startswith("@"):
         return False
-    bodies = [being for being in room.contents if being.ndb.assistant_script is not None]
+    bodies = [being for being in room.contents if getattr(being, "assistant_script", None)]
     if not any(begins_with_address(words, (body.key, *body.aliases.all())) for body in bodies):
         return False
     caller.execute_cmd(f"say {words}", session=session)

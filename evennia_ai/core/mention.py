@@ -28,6 +28,11 @@ def _folded(text: str) -> str:
 
 
 @lru_cache(maxsize=2048)
+def _folded_name(name: str) -> str:
+    return _folded(name)
+
+
+@lru_cache(maxsize=2048)
 def _mention_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
     words = [re.escape(_folded(name)) for name in map(str.strip, names) if name]
     if not words:
@@ -73,4 +78,7 @@ def is_for_another(body: str, names: tuple[str, ...], others: Iterable[str] = ()
     if _ANY_MENTION.search(body) and not is_addressed(body, names):
         return True
     called = _VOCATIVE.match(body)
-    return called is not None and _folded(called[1].strip()) in {_folded(name) for name in others}
+    if called is None:
+        return False
+    wanted = _folded(called[1].strip())
+    return any(_folded_name(name) == wanted for name in others)

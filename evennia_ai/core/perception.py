@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from evennia_ai.core.trust import Basis
 from evennia_ai.errors import ConfigurationError
@@ -41,6 +41,11 @@ class Outcome(StrEnum):
     CONTEXT = "context"
     CAPTURE = "capture"
     IGNORE = "ignore"
+
+
+# Looking a member up in its enum costs as much as a rule; these are asked of each message.
+CHANNEL, SYSTEM = Source.CHANNEL, Source.SYSTEM
+CONTEXT, IGNORE, TRIGGER = Outcome.CONTEXT, Outcome.IGNORE, Outcome.TRIGGER
 
 
 class Evidence(StrEnum):
@@ -130,6 +135,15 @@ def read_mode(where: str, value: object) -> Outcome:
     raise ConfigurationError(f"{where} is {value!r}; it must be trigger, context or ignore")
 
 
+class Switches(NamedTuple):
+    """Which rules can apply at all to a listener, as it is set; `Rule.needs` names one of these."""
+
+    is_disabled: bool
+    is_capturing: bool
+    has_channels: bool
+    heeds_room: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Ear:
     """What the rules need to know of the listener.
@@ -155,6 +169,19 @@ class Ear:
     room_messages: Outcome = Outcome.IGNORE
     trigger_permissions: tuple[str, ...] = ()
     trust_overrides: tuple[tuple[str, float], ...] = ()
+    switches: Switches = field(init=False, repr=False, compare=False)
+    judges_rights: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        switches = Switches(
+            not self.interaction_enabled,
+            self.is_capturing,
+            bool(self.channels),
+            self.room_messages is not IGNORE,
+        )
+        object.__setattr__(self, "switches", switches)
+        judges_rights = bool(self.trigger_permissions or self.trust_overrides)
+        object.__setattr__(self, "judges_rights", judges_rights)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from evennia_ai.core.perception import Evidence, Heard, Outcome, Source, Verdict
+from evennia_ai.core.perception import IGNORE, Evidence, Heard, Outcome, Source, Verdict
 from evennia_ai.core.trust import Basis
 
 MOST_PASSED, MOST_JUDGED = 60, 60
@@ -38,12 +38,12 @@ class Record:
     at: float
     heard: Heard
     verdict: Verdict
-    steps: list[tuple[str, str]] = field(default_factory=list)
+    steps: tuple[tuple[str, str], ...] = ()
 
     def note(self, step: str, detail: str = "") -> None:
         """Add a step; a record keeps its first ten."""
         if len(self.steps) < 10:
-            self.steps.append((step, detail))
+            self.steps += ((step, detail),)
 
     def as_stored(self) -> dict[str, Any]:
         """Plain data for the database."""
@@ -64,7 +64,7 @@ class Record:
         verdict = _known_fields(Verdict, stored["verdict"])
         heard |= {"source": Source(heard["source"]), "evidence": Evidence(heard["evidence"])}
         verdict |= {"outcome": Outcome(verdict["outcome"]), "basis": Basis(**verdict["basis"])}
-        steps = [(step, detail) for step, detail in stored["steps"]]
+        steps = tuple((step, detail) for step, detail in stored["steps"])
         return cls(stored["number"], stored["at"], Heard(**heard), Verdict(**verdict), steps)
 
 
@@ -80,7 +80,7 @@ class Records:
         """Begin the record of one message."""
         self.count += 1
         record = Record(self.count, at, heard, verdict)
-        kept = self.passed if verdict.outcome is Outcome.IGNORE else self.judged
+        kept = self.passed if verdict.outcome is IGNORE else self.judged
         kept.append(record)
         return record
 

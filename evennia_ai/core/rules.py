@@ -13,10 +13,15 @@ from functools import lru_cache
 
 from evennia_ai.core.mention import is_addressed
 from evennia_ai.core.perception import (
+    CHANNEL,
+    CONTEXT,
+    IGNORE,
     OPEN_SPEECH,
     PRIVATE,
     SPOKEN,
     STRANGER,
+    SYSTEM,
+    TRIGGER,
     UNSPOKEN,
     Ear,
     Evidence,
@@ -24,6 +29,7 @@ from evennia_ai.core.perception import (
     Outcome,
     Source,
     Standing,
+    Switches,
     Verdict,
 )
 from evennia_ai.core.trust import weigh
@@ -34,12 +40,23 @@ Setting = Callable[[Heard, Ear], Outcome]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One row of the table: when `applies` holds, `outcome` is the result, fixed or as set."""
+    """One row of the table: when `applies` holds, `outcome` is the result, fixed or as set.
+
+    The rest only spares asking in vain; a rule that leaves it out is asked of every message.
+
+    Attributes:
+        sources: the only kinds of message it can apply to.
+        needs: which of the `Switches` has to be on, or "".
+        is_about_assistants: it can apply only to what an assistant made.
+    """
 
     number: int
     name: str
     applies: Applies
     outcome: Outcome | Setting
+    sources: frozenset[Source] = frozenset(Source)
+    needs: str = ""
+    is_about_assistants: bool = False
 
     @property
     def text(self) -> str:
@@ -63,7 +80,7 @@ def _is_muted(heard: Heard, ear: Ear, sender: Standing) -> bool:
 
 def _is_self(heard: Heard, ear: Ear, sender: Standing) -> bool:
     """It did this itself, or the game tells it something."""
-    return heard.sender_id == ear.id or heard.source is Source.SYSTEM
+    return heard.sender_id == ear.id or heard.source is SYSTEM
 
 
 def _is_own_speech(heard: Heard, ear: Ear, sender: Standing) -> bool:
@@ -118,13 +135,13 @@ def _is_permitted(heard: Heard, ear: Ear, sender: Standing) -> bool:
 
 def _is_configured_channel(heard: Heard, ear: Ear, sender: Standing) -> bool:
     """A channel that is in `channel_configs`."""
-    return heard.source is Source.CHANNEL and heard.place.casefold() in ear.channels
+    return heard.source is CHANNEL and heard.place.casefold() in ear.channels
 
 
 def _is_room_message(heard: Heard, ear: Ear, sender: Standing) -> bool:
     """Speech in the room, or somebody comes or goes; off unless `room_messages` is set."""
     in_room = heard.source in SPOKEN or heard.source is Source.MOVE
-    return in_room and ear.room_messages is not Outcome.IGNORE
+    return in_room and ear.room_messages is not IGNORE
 
 
 def _always(heard: Heard, ear: Ear, sender: Standing) -> bool:
@@ -134,7 +151,7 @@ def _always(heard: Heard, ear: Ear, sender: Standing) -> bool:
 
 def _unless_for_another(mode: Outcome, heard: Heard) -> Outcome:
     may_trigger = heard.source in OPEN_SPEECH and not heard.is_for_another
-    return Outcome.CONTEXT if mode is Outcome.TRIGGER and not may_trigger else mode
+    return CONTEXT if mode is TRIGGER and not may_trigger else mode
 
 
 def channel_configs(heard: Heard, ear: Ear) -> Outcome:
@@ -148,40 +165,55 @@ def room_messages(heard: Heard, ear: Ear) -> Outcome:
 
 
 RULES = (
-    Rule(0, "interaction_disabled", _is_disabled, Outcome.IGNORE),
-    Rule(0, "muted", _is_muted, Outcome.IGNORE),
-    Rule(1, "own_speech", _is_own_speech, Outcome.IGNORE),
-    Rule(1, "command_output", _is_captured, Outcome.CAPTURE),
-    Rule(1, "self_message", _is_self, Outcome.CONTEXT),
-    Rule(2, "direct_address", _is_mention, Outcome.TRIGGER),
-    Rule(2, "continued_address", _is_continued, Outcome.TRIGGER),
-    Rule(3, "direct_message", _is_direct_message, Outcome.TRIGGER),
-    Rule(4, "hop_limit", _is_last_hop, Outcome.CONTEXT),
-    Rule(4, "assistant_cross_talk", _is_cross_talk, Outcome.CONTEXT),
-    Rule(5, "trigger_permission", _is_permitted, Outcome.TRIGGER),
-    Rule(6, "channel_config", _is_configured_channel, channel_configs),
-    Rule(7, "room_message", _is_room_message, room_messages),
-    Rule(7, "default", _always, Outcome.IGNORE),
+    Rule(0, "interaction_disabled", _is_disabled, IGNORE, needs="is_disabled"),
+    Rule(0, "muted", _is_muted, IGNORE),
+    Rule(1, "own_speech", _is_own_speech, IGNORE, is_about_assistants=True),
+    Rule(1, "command_output", _is_captured, Outcome.CAPTURE, needs="is_capturing"),
+    Rule(1, "self_message", _is_self, CONTEXT),
+    Rule(2, "direct_address", _is_mention, TRIGGER),
+    Rule(2, "continued_address", _is_continued, TRIGGER, OPEN_SPEECH),
+    Rule(3, "direct_message", _is_direct_message, TRIGGER, PRIVATE),
+    Rule(4, "hop_limit", _is_last_hop, CONTEXT, is_about_assistants=True),
+    Rule(4, "assistant_cross_talk", _is_cross_talk, CONTEXT, is_about_assistants=True),
+    Rule(5, "trigger_permission", _is_permitted, TRIGGER, OPEN_SPEECH),
+    Rule(6, "channel_config", _is_configured_channel, channel_configs, needs="has_channels"),
+    Rule(7, "room_message", _is_room_message, room_messages, needs="heeds_room"),
+    Rule(7, "default", _always, IGNORE),
 )
+
+
+@lru_cache(maxsize=512)
+def _askable(switches: Switches, source: Source, from_assistant: bool) -> tuple[Rule, ...]:
+    """The rules, in their order, that can apply to such a message and such a listener."""
+    return tuple(
+        rule
+        for rule in RULES
+        if source in rule.sources
+        and (from_assistant or not rule.is_about_assistants)
+        and (not rule.needs or getattr(switches, rule.needs))
+    )
 
 
 def classify(heard: Heard, ear: Ear, sender: Standing = STRANGER) -> Verdict:
     """Judge one message. Total: some rule always applies."""
-    for rule in RULES:  # pragma: no branch - the last one always applies
+    askable = _askable(ear.switches, heard.source, heard.from_assistant)
+    for rule in askable:  # pragma: no branch - the last one always applies
         if rule.applies(heard, ear, sender):
             break
     outcome = rule.outcome if isinstance(rule.outcome, Outcome) else rule.outcome(heard, ear)
-    is_channel = heard.source is Source.CHANNEL
+    is_channel = heard.source is CHANNEL
     config = ear.channels.get(heard.place.casefold()) if is_channel else None
-    is_addressed = rule.name == "direct_address" and heard.evidence is not Evidence.NONE
+    is_named = rule.name == "direct_address" and heard.evidence is not Evidence.NONE
     return _verdict(
         rule,
         outcome,
         heard.source,
-        is_addressed,
+        is_named,
         heard.is_relayed,
         config.trust if config else None,
-        sender,
+        sender.answered,
+        sender.refused,
+        sender.trust_override,
     )
 
 
@@ -190,19 +222,21 @@ def _verdict(
     rule: Rule,
     outcome: Outcome,
     source: Source,
-    is_addressed: bool,
+    is_named: bool,
     is_relayed: bool,
     own_trust: float | None,
-    sender: Standing,
+    answered: int,
+    refused: int,
+    override: float | None,
 ) -> Verdict:
-    """One verdict for all messages that are judged alike."""
+    """One verdict for all messages that are judged alike: a room full of listeners makes one."""
     basis = weigh(
         source.value,
-        is_addressed=is_addressed,
+        is_addressed=is_named,
         is_relayed=is_relayed,
         own_trust=own_trust,
-        answered=sender.answered,
-        refused=sender.refused,
-        override=sender.trust_override,
+        answered=answered,
+        refused=refused,
+        override=override,
     )
     return Verdict(outcome, rule.number, rule.name, basis)

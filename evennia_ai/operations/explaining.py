@@ -29,7 +29,7 @@ def why(script: AssistantScript, *, number: int | None = None, person: str | Non
             None: of anybody, and all.
     """
     is_staff = person is None
-    records = script.ndb.work.records.newest(person=person)
+    records = script.work.records.newest(person=person)
     if not records:
         return Result(
             False, f"{script.key} has heard nothing that she kept. {_state(script, is_staff)}"
@@ -99,7 +99,7 @@ def _step(step: str, detail: str, is_staff: bool) -> str:
 
 def _state(script: AssistantScript, is_staff: bool) -> str:
     """What holds now, of all that can keep an assistant silent."""
-    work = script.ndb.work
+    work = script.work
     if not is_staff:
         return f"{script.silence or 'awake'}; {len(work.inbox)} waiting."
     breakers: dict[str, Any] = services.pool().breakers.get_all_stats()

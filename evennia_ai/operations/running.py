@@ -48,7 +48,7 @@ def reset_history(script: AssistantScript) -> Result:
 
 def status(script: AssistantScript) -> Result:
     """What an assistant is doing, with which model, and what it has used."""
-    work = script.ndb.work or state.Work()
+    work = script.work or state.Work()
     try:
         brain = script.endpoint().describe()
     except ConfigurationError as error:

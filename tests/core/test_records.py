@@ -83,7 +83,7 @@ def test_steps_are_noted() -> None:
     records.note((3,), "answered")
     steps = [record.steps for record in reversed(records.newest())]
     taken = ("taken", "with 2 messages at once")
-    assert [[taken], [], [taken, ("answered", "")]] == steps
+    assert [(taken,), (), (taken, ("answered", ""))] == steps
 
 
 def test_a_record_keeps_its_first_steps() -> None:
@@ -99,7 +99,7 @@ def test_it_survives_storing(
     heard: Heard, ear: Ear, sender: Standing, steps: list[tuple[str, str]]
 ) -> None:
     """What is stored of a record is plain data and reads back as the same, the text cut short."""
-    record = Record(7, 100.5, heard, classify(heard, ear, sender), steps)
+    record = Record(7, 100.5, heard, classify(heard, ear, sender), tuple(steps))
     again = Record.from_stored(json.loads(json.dumps(record.as_stored())))
     assert record == again
     assert MOST_SHOWN >= len(again.heard.body)
@@ -137,7 +137,7 @@ def test_records_survive_storing() -> None:
     records.note([3], "answered", 'say "hello"')
     again = Records.from_stored(json.loads(json.dumps(records.as_stored())))
     assert [3, 1] == numbers(again.newest())
-    assert [("answered", 'say "hello"')] == again.newest()[0].steps
+    assert (("answered", 'say "hello"'),) == again.newest()[0].steps
     assert 5 == again.add(200.0, make_heard(), IGNORED).number
     assert records.judged == again.judged
 

@@ -15,7 +15,7 @@ from tests.journeys.staging import line_of, page_of, prompt_of, quiet_log, run
 
 __all__ = ("quiet_log",)
 pytestmark = pytest.mark.usefixtures("quiet_log")
-WAITING = "told = len(ada.ndb.work.inbox), ada.ndb.work.is_ticking"
+WAITING = "told = len(ada.work.inbox), ada.work.is_ticking"
 
 
 @pytest.fixture(scope="module")

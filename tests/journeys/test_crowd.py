@@ -66,7 +66,7 @@ def test_everybody_at_once_is_answered_or_told(
     for _ in range(20):
         tom.expect(r'Ada says, "I heard', 30)
     tom.ask("whisper ada = fence", whisper_of("fence"), 60)
-    assert "0" == run(admin, "told = len(ada.ndb.work.inbox)")
+    assert "0" == run(admin, "told = len(ada.work.inbox)")
     assert MANY // 2 > model.count_calls()
     admin.ask("assistant status ada", "awake")
 

@@ -24,7 +24,7 @@ def fresh(admin: Player) -> Iterator[None]:
     """Ada has met nobody, and knows of nothing that was said before."""
     run(
         admin,
-        "work = ada.ndb.work\nwork.company.people.clear()\nwork.engagements.by_place.clear()\n"
+        "work = ada.work\nwork.company.people.clear()\nwork.engagements.by_place.clear()\n"
         "work.overheard.clear()\nada.attributes.remove('hearing_config')",
     )
     yield

@@ -60,5 +60,5 @@ def break_down(character: Any) -> str:
 def fall_silent(character: Any) -> str:
     """Go to bed: say so, and stop."""
     character.location.msg_contents("Ada yawns.", from_obj=character)
-    character.ndb.assistant_script.trigger_emergency_stop("she went to bed")
+    character.assistant_script.trigger_emergency_stop("she went to bed")
     return "asleep"

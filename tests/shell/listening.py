@@ -20,7 +20,7 @@ class HearingTest(ShellTest):
 
     def records(self, script: Any = None) -> list[Record]:
         """All that an assistant (Ada) keeps, the newest first."""
-        newest: list[Record] = (script or self.ada_script).ndb.work.records.newest()
+        newest: list[Record] = (script or self.ada_script).work.records.newest()
         return newest
 
     def heard(self) -> Heard:

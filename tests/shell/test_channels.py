@@ -124,7 +124,7 @@ class TestHeard(ChannelTest):
 
     def test_what_she_is_unable_to_hear_does_not_disturb_the_channel(self) -> None:
         """An error in her ears is hers alone."""
-        work = self.ada_script.ndb.work
+        work = self.ada_script.work
         records, work.records = work.records, None
         self.say("hello all")
         work.records = records
@@ -242,7 +242,7 @@ class TestDeaf(ChannelTest):
         self.model.answers.append(tells("Good evening."))
         self.say("@ada hello", self.tom)
         assert ["@ada hello", "Good evening."] == self.logged
-        assert "Good evening." == third.ndb.assistant_script.ndb.work.records.newest()[0].heard.body
+        assert "Good evening." == third.assistant_script.work.records.newest()[0].heard.body
 
     def _fail(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError("the line is dead")
@@ -251,7 +251,7 @@ class TestDeaf(ChannelTest):
         """The channel's own hook is asked here as well."""
         self.public.at_pre_msg = lambda message, **kwargs: None
         self.model.answers.append(tells("Good evening."))
-        self.ada_script.ndb.work.muted = {self.person(self.mira)}
+        self.ada_script.work.muted = {self.person(self.mira)}
         self.type(self.tom, "whisper Ada = tell them")
         assert ([], []) == (self.tom.seen[1:], self.logged)
 

@@ -166,7 +166,7 @@ class TestStartStop(CommandTest):
 
     def test_a_reset_works_before_she_ever_started(self) -> None:
         """A paused assistant can be put right too."""
-        self.ada_script.ndb.work = None
+        self.ada_script.work = None
         assert "Ada starts a new conversation." == self.history("reset ada")
 
 

@@ -86,7 +86,7 @@ class TestGameTools(ShellTest):
         self.ada_script.trigger_emergency_stop("enough")
         pump()
         assert 1 == len(self.model.bodies)
-        assert not self.ada_script.ndb.work.is_ticking
+        assert not self.ada_script.work.is_ticking
 
     def test_an_effect_that_was_cut_off_is_not_done_again(self) -> None:
         """Whether the flag went up nobody knows; it is not hoisted a second time."""

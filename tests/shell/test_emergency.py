@@ -75,7 +75,7 @@ class TestToTheLetter(ShellTest):
     def test_it_lasts_over_a_restart(self) -> None:
         """What lives in memory is made anew, and the stop is still there."""
         self.ada_script.trigger_emergency_stop("test")
-        self.ada_script.ndb.work = None
+        self.ada_script.work = None
         self.ada_script.at_start()
         self.type(self.tom, "whisper Ada = hello")
         assert [] == self.model.bodies
@@ -137,7 +137,7 @@ class TestFence(ShellTest):
     def test_a_reset_asks_again_without_what_was_said(self) -> None:
         """The waiting question is asked with an empty conversation before it."""
         state.write(self.ada_script, conversation_history=[])
-        self.ada_script.ndb.work.history = [{"role": "user", "content": "old"}]
+        self.ada_script.work.history = [{"role": "user", "content": "old"}]
         self.type(self.tom, "whisper Ada = hello")
         operations.reset_history(self.ada_script)
         pump()
@@ -147,7 +147,7 @@ class TestFence(ShellTest):
         """After each end the next question finds her ready."""
         self.type(self.tom, "whisper Ada = hello")
         operations.stop(self.ada_script, "test")
-        assert not self.ada_script.ndb.work.is_ticking
+        assert not self.ada_script.work.is_ticking
         operations.clear(self.ada_script)
         pump()
         assert 2 == len(self.model.waiting)

@@ -63,12 +63,12 @@ class TestAnything(HearingTest):
         patcher.start()
         self.addCleanup(patcher.stop)
         self.ada_script.pause()
-        self.ada_script.ndb.work.is_closing = True
+        self.ada_script.work.is_closing = True
         self.set(max_pending_events=2)
 
     def hears(self, text: Any, sender: Any, **kwargs: Any) -> str:
         """The name of the rule by which she judges it, "" if it has no words."""
-        verdict = hearing.hear(self.ada_script, text, sender, {"options": None, **kwargs})
+        verdict = hearing.hear(self.ada, text, sender, {"options": None, **kwargs})
         if verdict is None:
             return ""
         heard = self.heard()
@@ -134,7 +134,7 @@ class TestAnything(HearingTest):
         @TRY
         @given(st.dictionaries(st.sampled_from(("type", "speech", "x")), st.text(max_size=9)))
         def check(options: dict[str, str]) -> None:
-            hearing.hear(self.ada_script, ("@ada hi", options), self.tom, {"options": None})
+            hearing.hear(self.ada, ("@ada hi", options), self.tom, {"options": None})
 
         check()
 
@@ -189,14 +189,14 @@ class TestCost(HearingTest):
             trigger_permissions=("perm(Admin) and attr(nobody_has_it)", "Keeper"),
             trust_overrides={"perm(Player)": 0.5, "Builder": 0.9},
         )
-        work = self.ada_script.ndb.work
+        work = self.ada_script.work
         work.muted = {"*#99999"}
         work.company.meet(self.person(self.tom))
         self.check()
 
     def test_nor_with_many_known_people(self) -> None:
         """Ten or ten thousand."""
-        work = self.ada_script.ndb.work
+        work = self.ada_script.work
         for number in (10, 10_000):
             work.company = Company()
             for index in range(number):
@@ -207,7 +207,7 @@ class TestCost(HearingTest):
         """A crowd that never speaks to her fills no memory."""
         for send in self.sent().values():
             send()
-        assert {} == self.ada_script.ndb.work.company.people
+        assert {} == self.ada_script.work.company.people
 
     def test_what_she_keeps_is_bounded(self) -> None:
         """However much is said around her."""
@@ -216,7 +216,7 @@ class TestCost(HearingTest):
             self.ada.at_msg_receive(
                 text=(f'Tom says, "{number}"' + "x" * 3000, {"type": "say"}), from_obj=self.tom
             )
-        work = self.ada_script.ndb.work
+        work = self.ada_script.work
         assert 20 >= len(work.overheard)
         assert 4000 >= sum(len(item.body) for item in work.overheard)
         assert 120 >= len(self.records())

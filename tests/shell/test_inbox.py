@@ -15,7 +15,7 @@ SORRY = outbound.FAILURE_LINE.replace("{name}", "Ada")
 
 def _restart(script: object) -> None:
     """Begin as a new process does: memory is empty, the database is not."""
-    script.ndb.work = None  # type: ignore[attr-defined]
+    script.work = None  # type: ignore[attr-defined]
     script.at_start()  # type: ignore[attr-defined]
 
 
@@ -45,7 +45,7 @@ class TestDurable(ShellTest):
     def test_an_effect_that_was_noted_is_not_repeated(self) -> None:
         """Killed between noting and settling it, she does not say it a second time."""
         self.type(self.tom, "whisper Ada = hello")
-        turn = state.load_turn(self.ada_script, self.ada_script.ndb.work.inbox[0], 1)
+        turn = state.load_turn(self.ada_script, self.ada_script.work.inbox[0], 1)
         call = ToolCall("c1", "whisper", {"target": "Tom", "message": "Hello."})
         state.note_effect(self.ada_script, turn, call)
         _restart(self.ada_script)
@@ -57,7 +57,7 @@ class TestDurable(ShellTest):
         """Only the question whose answer was cut off is given up."""
         self.type(self.tom, "whisper Ada = one")
         self.type(self.mira, "whisper Ada = two")
-        turn = state.load_turn(self.ada_script, self.ada_script.ndb.work.inbox[0], 1)
+        turn = state.load_turn(self.ada_script, self.ada_script.work.inbox[0], 1)
         state.note_effect(self.ada_script, turn, ToolCall("c1", "say", {"message": "One."}))
         _restart(self.ada_script)
         self.model.answers.append(whispers("Two.", "Mira"))

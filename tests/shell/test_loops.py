@@ -74,7 +74,7 @@ class TestTwo(LoopTest):
         )
         assert 2 * MOST >= count
         assert 1 <= len(lines) <= 2
-        assert ([], []) == (self.waiting(), list(self.brass_script.ndb.work.inbox))
+        assert ([], []) == (self.waiting(), list(self.brass_script.work.inbox))
 
     def test_in_the_room_with_all_doors_open(self) -> None:
         """Every rule that owners can open is open: it ends all the same."""

@@ -77,10 +77,10 @@ class TestBurst(MannersTest):
         self.type(self.tom, "whisper Ada = two")
         self.type(self.mira, "whisper Ada = three")
         self.after(0.1)
-        turn = state.load_turn(self.ada_script, self.ada_script.ndb.work.inbox[0], 3)
+        turn = state.load_turn(self.ada_script, self.ada_script.work.inbox[0], 3)
         assert ["one", "two"] == [event.body for event in turn.events]
         state.note_effect(self.ada_script, turn, ToolCall("c1", "say", {"message": "Yes."}))
-        self.ada_script.ndb.work = None
+        self.ada_script.work = None
         self.ada_script.at_start()
         self.model.answers.append(whispers("Three.", "Mira"))
         pump()
@@ -289,7 +289,7 @@ class TestEngaged(MannersTest):
                 operations.reset_history(self.ada_script)
                 self.model.waiting.clear()
                 state.write(self.ada_script, pending_events=[])
-                self.ada_script.ndb.work.inbox = []
+                self.ada_script.work.inbox = []
 
     def test_the_words_of_who_muted_her_change_nothing(self) -> None:
         """She does not hear Mira, so Mira ends no talk of hers."""
@@ -336,4 +336,4 @@ class TestEngaged(MannersTest):
         brass_script, _ = self.make("Brass")
         self.model.answers.extend([says("@brass hello"), says("@ada hello, Ada"), says("Yes.")])
         self.type(self.tom, "say @ada greet Brass")
-        assert {} == brass_script.ndb.work.engagements.by_place
+        assert {} == brass_script.work.engagements.by_place

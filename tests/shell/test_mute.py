@@ -89,7 +89,7 @@ class TestUnheard(MuteTest):
             assert "0 muted ignore" == self.judged(), line
         public.msg("@ada hello", senders=self.account2)
         assert "0 muted ignore" == self.judged()
-        work = self.ada_script.ndb.work
+        work = self.ada_script.work
         assert ([], [], []) == (work.inbox, work.overheard, self.model.bodies)
         assert [] == self.mira.heard_from(self.ada)
 
@@ -224,5 +224,5 @@ class TestAi(MuteTest):
         """What is no assistant any more says nothing of the kind."""
         self.ada.db.desc = "A keeper in grey."
         self.ada_script.delete()
-        self.ada.ndb.assistant_script = None
+        self.ada.assistant_script = None
         assert "AI" not in self.ada.get_display_desc(self.mira)

@@ -73,9 +73,9 @@ class TestContext(OverheardTest):
         """Whatever is said, and however long each is."""
         for _ in range(4):
             self.type(self.mira, "say " + "x" * 150)
-        assert 1 == len(self.ada_script.ndb.work.overheard)
+        assert 1 == len(self.ada_script.work.overheard)
         self.type(self.mira, "say " + "y" * 3000)
-        assert 200 >= sum(len(item.body) for item in self.ada_script.ndb.work.overheard)
+        assert 200 >= sum(len(item.body) for item in self.ada_script.work.overheard)
 
     def test_a_failure_does_not_lose_it(self) -> None:
         """What no answer used is told with the next."""
@@ -115,7 +115,7 @@ class TestContext(OverheardTest):
         heard = ('Mira says, "two"', {"type": "say"})
         with self.assertNumQueries(0):
             self.ada.at_msg_receive(text=heard, from_obj=self.mira)
-        assert 2 == len(self.ada_script.ndb.work.overheard)
+        assert 2 == len(self.ada_script.work.overheard)
 
 
 class TestPrivate(OverheardTest):
@@ -222,7 +222,7 @@ class TestCapture(HearingTest):
     def test_nothing_of_it_is_told_as_overheard(self) -> None:
         """The tool has it already."""
         self.captured("look")
-        assert [] == self.ada_script.ndb.work.overheard
+        assert [] == self.ada_script.work.overheard
 
     def test_one_within_another_takes_nothing_from_it(self) -> None:
         """The outer one goes on when the inner one ends."""
@@ -253,7 +253,7 @@ class TestLasting(OverheardTest):
 
     def kept(self) -> tuple[Any, ...]:
         """What she knows, in plain form."""
-        work = self.ada_script.ndb.work
+        work = self.ada_script.work
         return (
             work.company.as_stored(),
             [item.as_stored() for item in work.overheard],
@@ -266,7 +266,7 @@ class TestLasting(OverheardTest):
         before = self.kept()
         for end in (self.ada_script.at_server_shutdown, self.ada_script.pause):
             end()
-            self.ada_script.ndb.work = None
+            self.ada_script.work = None
             self.ada_script.at_start()
             assert before == self.kept()
 
@@ -282,9 +282,9 @@ class TestLasting(OverheardTest):
     def test_a_kill_loses_only_what_was_not_worth_a_write(self) -> None:
         """Who muted her, what waits and the conversation were stored at once."""
         self.type(self.tom, "whisper Ada = still there?")
-        self.ada_script.ndb.work = None
+        self.ada_script.work = None
         self.ada_script.at_start()
-        work = self.ada_script.ndb.work
+        work = self.ada_script.work
         assert {self.person(self.mira)} == work.muted
         assert ["still there?"] == [item["body"] for item in work.inbox]
         assert 3 == len(work.history)
@@ -294,7 +294,7 @@ class TestLasting(OverheardTest):
         self.restart()
         self.ada_script.at_server_shutdown()
         self.ada_script.at_start()
-        self.ada_script.ndb.work.is_closing = False
+        self.ada_script.work.is_closing = False
         with self.assertNumQueries(0):
             state.put_away(self.ada_script)
 
