@@ -5,11 +5,14 @@ AssistantError
 ├── StaleEpochError         this turn was cancelled: nothing it still wants to do may happen
 ├── CircuitOpenError        a breaker is open: the service is not asked   (.retry_after)
 ├── ToolError               a tool could not do it: the text is for the model, which may try again
+│   └── ToolTimeoutError        it took too long, which says something of what is behind it
 ├── LocalModelError         the embedded model cannot be had or run
 └── ModelError              the model service failed                     (.retryable, .retry_after)
     ├── ModelConnectionError    nobody answers there
     ├── ModelTimeoutError       no whole answer within the deadline
+    │   └── NoFreeSlotError         the game's own cap let nobody in by then: nobody was asked
     ├── ModelStatusError        it answered with an error status         (.status)
+    │   └── ContextLengthError      the prompt is too long for the model
     └── ModelReplyError         it answered, but not with a chat completion
 """
 
@@ -42,7 +45,10 @@ class CircuitOpenError(AssistantError):
         name: the breaker's name.
         retry_after: seconds until it may admit a probe, never negative; infinite when it is held
             open by hand.
+        counts_as_error: never, towards the errors in a row that stop an assistant.
     """
+
+    counts_as_error = False
 
     def __init__(self, name: str, retry_after: float) -> None:
         self.name = name
@@ -59,6 +65,10 @@ class ToolError(AssistantError):
     """A tool could not do what was asked. The text is shown to the model."""
 
 
+class ToolTimeoutError(ToolError):
+    """A tool took longer than it may."""
+
+
 class LocalModelError(AssistantError):
     """The embedded model cannot be fetched, verified or run."""
 
@@ -71,10 +81,12 @@ class ModelError(AssistantError):
         blames_service: whether it says something of the service; a request that is itself wrong
             (too long, say) does not, and must not open the breaker for everybody.
         retry_after: seconds the service asked us to wait, or None.
+        counts_as_error: whether it is one more of the errors in a row that stop an assistant.
     """
 
     retryable = False
     blames_service = True
+    counts_as_error = True
 
     def __init__(self, text: str, *, retry_after: float | None = None) -> None:
         self.retry_after = retry_after
@@ -91,6 +103,13 @@ class ModelTimeoutError(ModelError):
     """No whole answer within the deadline. Not retried: the deadline covers all attempts."""
 
 
+class NoFreeSlotError(ModelTimeoutError):
+    """The game's own cap on calls in flight let nobody in. The service was not even asked."""
+
+    blames_service = False
+    counts_as_error = False
+
+
 class ModelStatusError(ModelError):
     """The endpoint answered with an HTTP error status.
 
@@ -103,6 +122,14 @@ class ModelStatusError(ModelError):
         self.retryable = status in (408, 409, 425, 429) or status >= 500
         self.blames_service = status not in (400, 413, 422)
         super().__init__(text, retry_after=retry_after)
+
+
+class ContextLengthError(ModelStatusError):
+    """The prompt is longer than the model's context. The same request never succeeds."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(status, text)
+        self.retryable = self.blames_service = False
 
 
 class ModelReplyError(ModelError):

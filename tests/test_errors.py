@@ -68,3 +68,18 @@ def test_a_lost_connection_may_pass() -> None:
     """A connection that broke is worth another try, at no set time."""
     error = ModelConnectionError("refused")
     assert (True, None, "refused") == (error.retryable, error.retry_after, str(error))
+
+
+def test_a_breaker_held_open_has_no_next_try() -> None:
+    """Who holds it open says until when: until it is reset."""
+    assert "breaker 'llm' is held open by hand, until somebody resets it" == str(
+        CircuitOpenError("llm", float("inf"))
+    )
+
+
+def test_what_counts_towards_the_emergency_stop() -> None:
+    """A call that was not even made is no error of the model."""
+    assert (False, True) == (
+        CircuitOpenError.counts_as_error,
+        ModelConnectionError("gone").counts_as_error,
+    )

@@ -306,7 +306,11 @@ def describe(error: BaseException) -> str:
 
 
 class CircuitBreakerRegistry:
-    """The breakers of one process, by name."""
+    """The breakers of one process, by name.
+
+    None is ever dropped, so a name stands for something configured (an endpoint, a tool) and never
+    for something that players can make more of.
+    """
 
     def __init__(self, *, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -323,6 +327,12 @@ class CircuitBreakerRegistry:
     def get_all_stats(self) -> dict[str, dict[str, Any]]:
         """Statistics of every breaker, by name."""
         return {name: breaker.get_stats() for name, breaker in self._breakers.items()}
+
+    def degraded(self) -> list[dict[str, Any]]:
+        """What is not well now: each breaker that is not closed, with what staff want to know."""
+        wanted = ("name", "state", "retry_after", "last_failure_error")
+        unwell = [stats for stats in self.get_all_stats().values() if stats["state"] != "closed"]
+        return [{key: stats[key] for key in wanted} for stats in unwell]
 
     def reset_all(self) -> None:
         """Close every breaker."""

@@ -1,6 +1,12 @@
-"""Time for tests."""
+"""Time for tests, and a breaker's thresholds and spans that make for short examples."""
 
 from __future__ import annotations
+
+from evennia_ai.resilience import CircuitBreakerConfig
+
+BREAKER_CONFIG = CircuitBreakerConfig(
+    failure_threshold=3, success_threshold=2, timeout_seconds=10, window_seconds=20
+)
 
 
 class ManualClock:

@@ -6,22 +6,8 @@ import math
 
 import pytest
 
-from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, CircuitOpenError
+from evennia_ai.resilience import CircuitBreaker, CircuitOpenError
 from tests.resilience.manual_clock import ManualClock
-
-CONFIG = CircuitBreakerConfig(
-    failure_threshold=3, success_threshold=2, timeout_seconds=10, window_seconds=20
-)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def breaker(clock: ManualClock) -> CircuitBreaker:
-    return CircuitBreaker("llm", CONFIG, clock=clock)
 
 
 def test_forced_open_recovers_by_itself(breaker: CircuitBreaker, clock: ManualClock) -> None:

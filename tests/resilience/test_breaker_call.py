@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.internet.task import Clock
 
-from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, CircuitOpenError
-from tests.resilience.manual_clock import ManualClock
-
-CONFIG = CircuitBreakerConfig(
-    failure_threshold=3, success_threshold=1, timeout_seconds=10, window_seconds=20
-)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
+from evennia_ai.resilience import CircuitBreaker, CircuitOpenError
+from tests.resilience.manual_clock import BREAKER_CONFIG, ManualClock
 
 
 @pytest.fixture
 def breaker(clock: ManualClock) -> CircuitBreaker:
-    return CircuitBreaker("llm", CONFIG, clock=clock)
+    """As the others' breaker, but one good probe closes it."""
+    return CircuitBreaker("llm", replace(BREAKER_CONFIG, success_threshold=1), clock=clock)
 
 
 def totals(breaker: CircuitBreaker) -> tuple[int, int, int]:

@@ -10,17 +10,6 @@ from evennia_ai.core.toolspec import ToolResult
 from evennia_ai.resilience import ToolResultCache
 from tests.resilience.manual_clock import ManualClock
 
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def cache(clock: ManualClock) -> ToolResultCache:
-    return ToolResultCache(3, clock=clock)
-
-
 # ---- keeping and finding -------------------------------------------------------------------------
 
 

@@ -18,11 +18,7 @@ from evennia_ai.resilience import (
     CircuitOpenError,
 )
 from evennia_ai.resilience.permit import Permit
-from tests.resilience.manual_clock import ManualClock
-
-CONFIG = CircuitBreakerConfig(
-    failure_threshold=3, success_threshold=2, timeout_seconds=10, window_seconds=20
-)
+from tests.resilience.manual_clock import BREAKER_CONFIG, ManualClock
 
 
 class CarryingError(Exception):
@@ -31,18 +27,8 @@ class CarryingError(Exception):
     value = KeyError("carried")
 
 
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def breaker(clock: ManualClock) -> CircuitBreaker:
-    return CircuitBreaker("llm", CONFIG, clock=clock)
-
-
 def trip(breaker: CircuitBreaker) -> None:
-    for _ in range(CONFIG.failure_threshold):
+    for _ in range(BREAKER_CONFIG.failure_threshold):
         breaker.record_failure(OSError("down"))
 
 
@@ -239,7 +225,7 @@ def test_stats(breaker: CircuitBreaker) -> None:
 def test_config_is_checked(field: str, value: float) -> None:
     """A threshold or a time that cannot work is refused by name."""
     with pytest.raises(ValueError, match=f"^{field} must be"):
-        replace(CONFIG, **cast("dict[str, Any]", {field: value}))
+        replace(BREAKER_CONFIG, **cast("dict[str, Any]", {field: value}))
 
 
 def test_least_config_works() -> None:
@@ -251,7 +237,7 @@ def test_least_config_works() -> None:
 def test_config_cannot_be_changed() -> None:
     """Breakers share configurations, so nobody changes one."""
     with pytest.raises(FrozenInstanceError):
-        CONFIG.failure_threshold = 1  # type: ignore[misc]
+        BREAKER_CONFIG.failure_threshold = 1  # type: ignore[misc]
 
 
 def test_defaults() -> None:
@@ -299,7 +285,7 @@ def test_success_does_not_shorten_the_window(breaker: CircuitBreaker) -> None:
 
 def test_several_probes(clock: ManualClock) -> None:
     """As many probes at a time as allowed; the first of them that is lost makes room."""
-    breaker = CircuitBreaker("llm", replace(CONFIG, max_probes=2), clock=clock)
+    breaker = CircuitBreaker("llm", replace(BREAKER_CONFIG, max_probes=2), clock=clock)
     breaker.force_open()
     clock.now += 10
     breaker.acquire()
@@ -326,7 +312,7 @@ def test_clock_set_back_does_not_wedge(breaker: CircuitBreaker, clock: ManualClo
 def test_registry_shares_by_name(clock: ManualClock) -> None:
     """One name is one breaker, with the configuration it was made with."""
     registry = CircuitBreakerRegistry(clock=clock)
-    first = registry.get_or_create("a", CONFIG)
+    first = registry.get_or_create("a", BREAKER_CONFIG)
     assert first is registry.get_or_create("a", CircuitBreakerConfig(failure_threshold=1))
     assert first is not registry.get_or_create("b")
     trip(first)
@@ -335,3 +321,24 @@ def test_registry_shares_by_name(clock: ManualClock) -> None:
     assert {"a": "open", "b": "closed"} == states
     registry.reset_all()
     assert "closed" == first.state
+
+
+def test_what_is_degraded(clock: ManualClock) -> None:
+    """What is not closed is listed, with what staff want to know; the closed ones are left out."""
+    registry = CircuitBreakerRegistry(clock=clock)
+    registry.get_or_create("fine").record_success()
+    trip(registry.get_or_create("down", BREAKER_CONFIG))
+    probed = registry.get_or_create("probed", BREAKER_CONFIG)
+    probed.force_open()
+    registry.get_or_create("held").isolate()
+    clock.now += 4
+    probed.force_open()
+    clock.now += 3
+    down = {"name": "down", "state": "open", "retry_after": 3.0, "last_failure_error": "down"}
+    none = {"state": "open", "last_failure_error": None}
+    held = {"name": "held", "retry_after": None, **none}
+    assert [down, {"name": "probed", "retry_after": 7.0, **none}, held] == registry.degraded()
+    clock.now += 3
+    assert ["half_open", "open", "open"] == [each["state"] for each in registry.degraded()]
+    registry.reset_all()
+    assert [] == registry.degraded()

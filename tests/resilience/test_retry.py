@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -99,6 +99,12 @@ def test_defaults() -> None:
     assert RetryConfig(4, 1.0, 10.0, 2.0, True) == RetryConfig()
 
 
+def test_config_is_frozen() -> None:
+    """It is shared by all who wait by it, so nobody changes it."""
+    with pytest.raises(FrozenInstanceError):
+        EXACT.max_attempts = 5  # type: ignore[misc]
+
+
 @pytest.mark.parametrize(
     ("field", "least"),
     [("max_attempts", 1), ("backoff_base", 0), ("backoff_max", 0), ("backoff_multiplier", 1)],
@@ -161,6 +167,7 @@ def test_errors_that_may_pass(expected: bool, error: Exception) -> None:
         pytest.param(0.5, "0.5", id="half a second"),
         pytest.param(90.0, "Wed, 21 Oct 2015 07:29:30 GMT", id="a date"),
         pytest.param(90.0, "Wed, 21 Oct 2015 07:29:30 -0000", id="a date that hides its zone"),
+        pytest.param(90.0, "Wed, 21 Oct 2015 09:29:30 +0200", id="a date of another zone"),
         pytest.param(0.0, "Wed, 21 Oct 2015 07:00:00 GMT", id="a date that is over"),
         pytest.param(0.0, "-5", id="less than nothing"),
         pytest.param(None, "", id="nothing"),

@@ -18,16 +18,6 @@ GOOD: dict[str, Any] = {"success": True, "rooms": [1]}
 BAD: dict[str, Any] = {"success": False, "error": "no such room"}
 
 
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def cache(clock: ManualClock) -> ToolResultCache:
-    return ToolResultCache(3, clock=clock)
-
-
 class Tool:
     """A tool that waits; a test lets it answer.
 
