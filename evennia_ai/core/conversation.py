@@ -8,16 +8,19 @@ Everything here can be sent: no text holds a lone surrogate.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evennia_ai.core.inbox import Event
+from evennia_ai.core.inbox import NOTICE, OWN, Event
 from evennia_ai.core.overheard import Overheard
 from evennia_ai.core.text import name_as_data, place_as_data, quote, sendable
 from evennia_ai.core.toolspec import ToolCall, ToolResult
 
 Message = dict[str, Any]
 PRIVATE_TO = "private_to"
+LONGEST_TOOL_NAME = 64
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 _HEARD_AS = {
     "whisper": "{name} whispers to you{trust}: {body}",
@@ -26,6 +29,7 @@ _HEARD_AS = {
     "pose": "{name} does{trust}: {body}",
     "channel": "{name} says on the channel {place}{trust}: {body}",
     "emit": "{name} causes{trust}: {body}",
+    NOTICE: "The game tells you of {name}: {body}",
 }
 _OVERHEARD_AS = {
     "whisper": "{name} whispered to you: {body}",
@@ -45,7 +49,9 @@ def event_text(event: Event, *, shows_trust: bool = False) -> str:
     Args:
         shows_trust: say how far the sender is believed, as a number from 0 to 1.
     """
-    frame = _HEARD_AS.get(event.source, _HEARD_AS["emit"])
+    if event.kind == OWN:
+        return event.body
+    frame = _HEARD_AS.get(event.kind) or _HEARD_AS.get(event.source, _HEARD_AS["emit"])
     return frame.format(
         name=_capital(name_as_data(event.sender_name)),
         place=place_as_data(event.place),
@@ -104,26 +110,44 @@ def user_message(text: str) -> Message:
     return {"role": "user", "content": text}
 
 
-def call_message(call: ToolCall) -> Message:
-    """The model's own call, in the native form."""
-    arguments = sendable(json.dumps(dict(call.arguments), ensure_ascii=False))
-    function = {"name": sendable(call.name), "arguments": arguments}
-    return {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": call.id, "type": "function", "function": function}],
-    }
+def call_message(*calls: ToolCall) -> Message:
+    """The model's own calls of one reply, in the native form."""
+    return {"role": "assistant", "content": None, "tool_calls": [_raw_call(call) for call in calls]}
 
 
-def result_message(call: ToolCall, result: ToolResult) -> Message:
-    """What came of a call, in the native form."""
-    return {"role": "tool", "tool_call_id": call.id, "content": sendable(result.as_content())}
+def _raw_call(call: ToolCall) -> dict[str, Any]:
+    """Services refuse a whole conversation for one name that no tool could have."""
+    name = _NOT_IN_NAMES.sub("_", call.name)[:LONGEST_TOOL_NAME] or "_"
+    function = {"name": name, "arguments": _written(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _written(arguments: Mapping[str, Any]) -> str:
+    """Arguments as JSON; with a number that JSON does not have, no tool took them anyway."""
+    try:
+        return sendable(json.dumps(dict(arguments), ensure_ascii=False, allow_nan=False))
+    except ValueError:
+        return "{}"
+
+
+def result_message(call: ToolCall, result: ToolResult, advisory: str = "") -> Message:
+    """What came of a call, in the native form, perhaps with a word of advice on how to go on."""
+    content = sendable(result.as_content(advisory))
+    return {"role": "tool", "tool_call_id": call.id, "content": content}
 
 
 def last_act(messages: Sequence[Message]) -> str:
-    """The last call of a turn in words for people: `whisper "good evening"`."""
+    """The last call of a turn that worked, in words for people: `whisper "good evening"`."""
+    worked = {
+        message["tool_call_id"]
+        for message in messages
+        if message["role"] == "tool" and message["content"].startswith('{"success": true')
+    }
     calls = [
-        message["tool_calls"][0]["function"] for message in messages if "tool_calls" in message
+        call["function"]
+        for message in messages
+        for call in message.get("tool_calls", ())
+        if call["id"] in worked
     ]
     if not calls:
         return ""
@@ -133,24 +157,49 @@ def last_act(messages: Sequence[Message]) -> str:
 
 
 def as_fallback(messages: Sequence[Message]) -> list[Message]:
-    """The same conversation for a model without native tool calls."""
-    names: dict[str, str] = {}
+    """The same conversation for a model without native tool calls: each call, then its result."""
+    shown: list[Message] = []
+    open_calls: dict[str, dict[str, Any]] = {}
+    for message in messages:
+        if message["role"] == "tool":
+            function = open_calls.pop(message["tool_call_id"], {"name": "tool", "arguments": ""})
+            if function["arguments"]:
+                shown.append(_told_call(function))
+            shown.append(user_message(f"[TOOL RESULT: {function['name']}]\n{message['content']}"))
+            continue
+        shown += map(_told_call, open_calls.values())
+        calls = message.get("tool_calls")
+        open_calls = {call["id"]: call["function"] for call in calls or ()}
+        if not calls:
+            shown.append(dict(message))
+    return [*shown, *map(_told_call, open_calls.values())]
+
+
+def alternating(messages: Sequence[Message]) -> list[Message]:
+    """Plain messages with those of one role in a row made one: some templates take no others."""
     shown: list[Message] = []
     for message in messages:
-        if message.get("tool_calls"):
-            call = message["tool_calls"][0]
-            names[call["id"]] = call["function"]["name"]
-            arguments = json.loads(call["function"]["arguments"])
-            text = json.dumps(
-                {"tool": call["function"]["name"], "parameters": arguments}, ensure_ascii=False
-            )
-            shown.append({"role": "assistant", "content": text})
-        elif message["role"] == "tool":
-            name = names.get(message["tool_call_id"], "tool")
-            shown.append(user_message(f"[TOOL RESULT: {name}]\n{message['content']}"))
+        if shown and shown[-1]["role"] == message["role"] == "user":
+            together = f"{shown[-1]['content']}\n\n{message['content']}"
+            shown[-1] = {**shown[-1], "content": together}
         else:
-            shown.append(dict(message))
+            shown.append(message)
     return shown
+
+
+def closed(messages: Sequence[Message]) -> list[Message]:
+    """The same conversation for models that take no user's message right after a tool's."""
+    shown: list[Message] = []
+    for message in messages:
+        if shown and shown[-1]["role"] == "tool" and message["role"] == "user":
+            shown.append({"role": "assistant", "content": "(done)"})
+        shown.append(message)
+    return shown
+
+
+def _told_call(function: Mapping[str, Any]) -> Message:
+    call = {"tool": function["name"], "parameters": json.loads(function["arguments"])}
+    return {"role": "assistant", "content": json.dumps(call, ensure_ascii=False)}
 
 
 def trim(history: Sequence[Message], limit: int) -> list[Message]:

@@ -9,6 +9,8 @@ from typing import Any
 
 from evennia_ai.core.perception import Heard, Verdict
 
+NOTICE, OWN = "notice", "own"
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -16,7 +18,8 @@ class Event:
 
     Attributes:
         id: unique within the assistant.
-        kind: "message" (somebody waits for an answer) or "ambient" (nobody does).
+        kind: "message" (somebody waits for an answer), "ambient" (nobody does), "notice" (the game
+            tells what came of something, and somebody waits), or "own" (its own idea).
         source, sender_id, sender_name, body, hops, trust, rule, person: as heard and judged.
         at: seconds since the epoch, when it was heard.
         place: the channel's name, or the room's "#2".

@@ -32,13 +32,28 @@ GAME_SETTINGS = {
     "EVENNIA_AI_TOOL_MODE": Setting(
         "", "`native` tool calls, or `json` for a model that only follows a JSON schema"
     ),
+    "EVENNIA_AI_FALLBACK_MODELS": Setting(
+        (), "what is asked, in order, when that model fails: names, or mappings; see docs/models.md"
+    ),
     "EVENNIA_AI_TOOL_MODULES": Setting((), "modules with tools of your own"),
+    "EVENNIA_AI_MCP_SERVERS": Setting(
+        {}, "MCP servers whose tools assistants may use; see [mcp](mcp.md)"
+    ),
+    "EVENNIA_AI_MAX_TOOLS_OFFERED": Setting(
+        40, "tools a model is shown at once; of more it finds the rest by `find_tools`"
+    ),
     "EVENNIA_AI_CALL_DEADLINE_SECONDS": Setting(
         60.0, "seconds for one model call, waiting and retries included"
     ),
     "EVENNIA_AI_MAX_CALLS_IN_FLIGHT": Setting(64, "model calls of the whole game at one time"),
     "EVENNIA_AI_HEARING_CONFIG": Setting(
         {}, "`hearing_config` of every assistant that has none of its own"
+    ),
+    "EVENNIA_AI_PROMPTS": Setting(
+        {}, "components and templates of every assistant's prompt; see docs/prompts.md"
+    ),
+    "EVENNIA_AI_CONTEXT_CONFIGS": Setting(
+        {}, "`context_configs` of every assistant, before its own; see docs/prompts.md"
     ),
     "EVENNIA_AI_LOCAL_MODEL": Setting("", "path of a GGUF file to use as the embedded model"),
     "EVENNIA_AI_CACHE_DIR": Setting("", "folder that keeps the embedded model's weights"),
@@ -52,6 +67,10 @@ ATTRIBUTES = {
     "examples": Setting((), "pairs of what is asked and how it answers, shown to a small model"),
     "system_prompt": Setting("", "your own prompt for tool mode `json`, with {name} and {persona}"),
     "system_prompt_native": Setting("", "the same for tool mode `native`"),
+    "prompt_components": Setting({}, "further blocks of its prompt, by id; see docs/prompts.md"),
+    "prompt_templates": Setting({}, "system prompts to choose from, by key"),
+    "applied_template": Setting("default", "the template that is its system prompt"),
+    "context_configs": Setting({}, "context: the fields of it that are set differently"),
     "thinking_lines": Setting((), "lines shown while it thinks; {name} stands for its name"),
     "failure_line": Setting("", "what it says when its model fails"),
     "interaction_enabled": Setting(True, "whether it hears anybody (rule 0)"),
@@ -72,17 +91,46 @@ ATTRIBUTES = {
     ),
     "llm_provider": Setting("", "a provider of its own; empty: the game's"),
     "llm_model": Setting("", "a model of its own; empty: the game's"),
+    "llm_fallback_models": Setting(
+        (), "names of models asked when its own fails; empty: the game's EVENNIA_AI_FALLBACK_MODELS"
+    ),
     "llm_temperature": Setting(None, "0 to 2; None: the provider's default"),
     "llm_top_p": Setting(None, "0 to 1; None: the provider's default"),
     "llm_max_tokens": Setting(None, "longest answer in tokens"),
     "llm_reasoning_effort": Setting(None, "low, medium or high, where the model knows it"),
     "llm_extra_params": Setting({}, "further members of the request body"),
-    "execution_config": Setting(
-        {}, "multi_action_enabled (True) and max_iterations_per_tick (5, 1 to 10)"
-    ),
+    "execution_config": Setting({}, "what one tick may do; its keys are in [prompts](prompts.md)"),
     "max_history": Setting(50, "messages kept in the conversation"),
+    "max_context_tokens": Setting(None, "the most tokens of a prompt; None: what the model takes"),
+    "compact_enabled": Setting(True, "whether older talk is summed up; see docs/tokens.md"),
+    "compact_emergency_threshold": Setting(
+        0.8, "the part of `max_context_tokens` or `max_history` from which on that is done"
+    ),
+    "compact_sleep_threshold": Setting(0.7, "the same while it sleeps"),
+    "compact_preserve_window": Setting(20, "newest messages that are never summed up"),
+    "compact_model": Setting(None, "the model that sums up, of the same provider; None: its own"),
+    "compact_prompt": Setting(None, "what that model is told to do; None: ours"),
     "max_pending_events": Setting(20, "events that may wait"),
     "max_consecutive_errors": Setting(5, "errors in a row before it stops itself"),
+    "confirm_by": Setting(
+        "asker",
+        "who has to say yes to what is dangerous: `asker`, `staff`, a name, a permission or a lock "
+        "string",
+    ),
+    "confirm_seconds": Setting(300, "seconds that such a question stays open"),
+    "autonomy_config": Setting(
+        {}, "how often it acts unasked for its goals; its keys are in [goals](goals.md)"
+    ),
+    "command_allowlist": Setting(
+        (), "keys of the commands that its tool execute_command may run; empty: none"
+    ),
+    "attribute_allowlist": Setting(
+        (), "names of the attributes that its tool set_attribute may set; empty: none"
+    ),
+    "last_compaction": Setting(None, "when talk was last summed up, and how much", is_state=True),
+    "notes": Setting([], "its notebook", is_state=True),
+    "current_goals": Setting({}, "what it is after by itself", is_state=True),
+    "confirmations": Setting([], "questions that nobody answered yet", is_state=True),
     "pending_events": Setting([], "what waits for an answer", is_state=True),
     "conversation_history": Setting([], "the conversation, as chat messages", is_state=True),
     "muted_by": Setting([], "the players who muted it", is_state=True),

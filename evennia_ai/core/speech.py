@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.text import clean_speech, json_object_at, without_thoughts
+from evennia_ai.core.inbox import OWN, Event
+from evennia_ai.core.text import (
+    clean_speech,
+    cut_at_sentence,
+    json_object_at,
+    one_line,
+    without_thoughts,
+)
 from evennia_ai.core.toolspec import ToolCall
 
 _NAME_KEYS = ("tool", "name", "function")
 _ARGUMENT_KEYS = ("parameters", "args", "arguments")
+# More than is ever said; no tool takes arguments of any length.
+LONGEST_SPEECH = 2000
+# `functions.whisper({...})` and `whisper(target="Tom", message="Hm.")`, as the whole of a text.
+_WRITTEN_CALL = re.compile(
+    r"[\s`]*(?:print\()?(?:\w+\.)*(\w+)\(\s*([{\w].*?)\s*\)[\s`);]*", re.DOTALL
+)
+_KEYWORD = re.compile(r"(\w+)\s*=\s*(\"(?:[^\"\\]|\\.)*\")(?:,\s*|$)")
 ANSWERED_BY = {"whisper": "whisper", "page": "page", "channel": "channel"}
 
 
@@ -20,13 +35,43 @@ def _json_object(text: str) -> Mapping[str, Any] | None:
     return json_object_at(text, start)[0] if start >= 0 else None
 
 
+def _unwrapped(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The call within `{"tool_calls": [...]}` and `{"type": "function", "function": {...}}`."""
+    if value is None:
+        return None
+    calls = value.get("tool_calls")
+    if isinstance(calls, list) and calls and isinstance(calls[0], dict):
+        value = calls[0]
+    function = value.get("function")
+    return function if isinstance(function, dict) else value
+
+
+def _written_call(text: str) -> Mapping[str, Any] | None:
+    """A call written as code, when it is all of the text."""
+    match = _WRITTEN_CALL.fullmatch(text[: LONGEST_SPEECH + 1])
+    if match is None:
+        return None
+    name, given = match.groups()
+    if given.startswith("{"):
+        arguments = _json_object(given)
+        return None if arguments is None else {"name": name, "arguments": arguments}
+    if _KEYWORD.sub("", given).strip():
+        return None
+    try:
+        arguments = {key: json.loads(value) for key, value in _KEYWORD.findall(given)}
+    except ValueError:
+        return None
+    return {"name": name, "arguments": arguments}
+
+
 def call_from_json(text: str, call_id: str) -> ToolCall | None:
     """The call that a JSON text describes, or None when it describes none.
 
     Understood are {"tool", "parameters"}, {"tool", "args"} and {"name", "arguments"}. A call that
     the model only thought of is none.
     """
-    value = _json_object(text if text.lstrip().startswith("{") else without_thoughts(text))
+    text = text if text.lstrip().startswith("{") else without_thoughts(text)
+    value = _written_call(text) or _unwrapped(_json_object(text))
     if value is None:
         return None
     name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
@@ -61,5 +106,8 @@ def spoken_call(content: str, event: Event, iteration: int) -> tuple[ToolCall, .
     told = call_from_json(content, call_id)
     if told is not None:
         return (told,)
-    speech = clean_speech(content)
+    speech = cut_at_sentence(clean_speech(content), LONGEST_SPEECH)
+    if event.kind == OWN and speech:
+        # Nobody asked, so what it only writes down is a thought.
+        return (ToolCall(call_id, "noop", {"reason": one_line(speech)}),)
     return (answer_call(speech, event, call_id),) if speech else ()

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Any
 
 _THINK = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _THINK_TAIL = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.IGNORECASE | re.DOTALL)
 _TOOL_TAG = re.compile(
-    r"<(tool_call|function_call|tool_response)>.*?(?:</\1>|\Z)|<\|[a-z_]+\|>",
+    r"<(tool_calls?|function_calls?|tool_response|tool_code|invoke|function)\b[^<>]{0,80}>"
+    r".*?(?:</\1>|\Z)|<\|[a-z_]+\|>|\[TOOL_CALLS?\]",
     re.IGNORECASE | re.DOTALL,
 )
 _FENCE = re.compile(r"```[a-z]*\n?.*?(?:```|\Z)", re.IGNORECASE | re.DOTALL)
-_CALL_HEAD = re.compile(r'\{\s*"(?:tool|tool_calls|name|function|arguments|parameters)"')
+_CALL_HEAD = re.compile(
+    r'\[?\s*\{\s*"(?:tool|tool_calls|tool_name|name|type|action|function|arguments|parameters)"'
+)
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*(?=\s|\Z)|[。！？]")  # noqa: RUF001
 _LINE_BREAK = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SAYS = re.compile(r"\**\s*(?:(?:says|whispers|replies)\s*[:,]|:)\**\s*", re.IGNORECASE)
@@ -73,6 +77,7 @@ def one_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
+@lru_cache(maxsize=1024)
 def name_as_data(name: str) -> str:
     """A name for the model: as it is when it is one, else quoted, so that it poses as nothing else.
 
@@ -116,8 +121,8 @@ def _drop_tool_json(text: str) -> str:
     start = text.lstrip()
     if not _CALL_HEAD.match(start):
         return text
-    _, end = json_object_at(start, 0)
-    return start[end:].lstrip()
+    _, end = json_object_at(start, start.index("{"))
+    return start[end:].lstrip(" ],\n")
 
 
 def _drop_speaker(text: str, speaker: str) -> str:

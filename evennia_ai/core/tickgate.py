@@ -17,12 +17,18 @@ class Skip(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What the gate looks at."""
+    """What the gate looks at.
+
+    Attributes:
+        has_event: something waits for an answer.
+        has_reason: there is something to do unasked.
+    """
 
     emergency_stop: bool
     enabled: bool
     is_ticking: bool
     has_event: bool
+    has_reason: bool = False
 
 
 def may_tick(snapshot: Snapshot) -> Skip | None:
@@ -33,6 +39,6 @@ def may_tick(snapshot: Snapshot) -> Skip | None:
         return Skip.DISABLED
     if snapshot.is_ticking:
         return Skip.TICKING
-    if not snapshot.has_event:
+    if not (snapshot.has_event or snapshot.has_reason):
         return Skip.NOTHING_TO_DO
     return None

@@ -39,6 +39,11 @@ class Turn:
         history: the conversation before this turn.
         said: messages this turn adds to it.
         iterations: model calls made so far.
+        found: names of tools that were looked up in this turn, and are on offer since.
+        notices: what staff should know of how it was answered, such as a fallback model.
+        effects: calls of it that others noticed.
+        is_private: whether only turns for the same person may know of it.
+        began_at: model calls made before it was set down and taken up again.
     """
 
     epoch: int
@@ -48,6 +53,11 @@ class Turn:
     said: list[Message] = field(default_factory=list)
     iterations: int = 0
     usage: Usage = field(default_factory=Usage)
+    found: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    effects: int = 0
+    is_private: bool = False
+    began_at: int = 0
 
     @property
     def event(self) -> Event:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from evennia_ai.core.conversation import Message
+from evennia_ai.core.tokens import Counter, count_messages, estimate
 from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn, Usage
+
+Specs = Mapping[str, ToolSpec]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model answered: at most one of text and calls is used, calls first."""
+    """What the model answered: at most one of text and calls is used, calls first.
+
+    Attributes:
+        model: which model answered, as its endpoint is described; "" when it is the only one.
+        notice: why it was not the first choice, in words for staff, or "".
+    """
 
     content: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage = field(default_factory=Usage)
     finish_reason: str = ""
+    model: str = ""
+    notice: str = ""
 
 
 class Model(Protocol):
@@ -28,6 +38,7 @@ class Model(Protocol):
         """One model call.
 
         Raises:
+            ContextLengthError: the prompt is too long for the model.
             ModelError: the service failed.
             CircuitOpenError: the service is not being asked now.
         """
@@ -36,8 +47,8 @@ class Model(Protocol):
 class Toolbox(Protocol):
     """The tools of one turn. Whatever a tool does, its outcome is a value."""
 
-    def specs(self) -> Sequence[ToolSpec]:
-        """The tools on offer."""
+    def specs(self) -> Specs:
+        """The tools on offer, by name."""
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
         """Run one call."""
@@ -52,8 +63,46 @@ class Keeper(Protocol):
     def before_effect(self, turn: Turn, call: ToolCall) -> None:
         """Note durably that this call is about to happen."""
 
+    def forget_effect(self, turn: Turn) -> None:
+        """The call that was noted did not happen after all."""
 
-Compose = Callable[[Turn], list[Message]]
+    def checkpoint(self, turn: Turn) -> None:
+        """Set down what was said and done so far, so that a restart goes on from here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The messages of one model call, and how full they make the model's context.
+
+    Attributes:
+        tokens: counted or estimated, the tools' descriptions included.
+        max_tokens: the size of the model's context.
+        count: gives the tokens of a text.
+    """
+
+    messages: list[Message]
+    tokens: int
+    max_tokens: int
+    count: Counter = estimate
+
+    @property
+    def usage_ratio(self) -> float:
+        """How full the context is; above 1 it does not fit."""
+        return self.tokens / self.max_tokens
+
+    def ratio_with(self, usage: Usage, added: Sequence[Message]) -> float:
+        """How full the context will be with these messages after the prompt.
+
+        Args:
+            usage: of the prompt's call; what the service counted goes before what we did.
+        """
+        counted = usage.prompt_tokens
+        # A service that took the prompt cannot have counted more than fits.
+        tokens = counted if 0 < counted <= self.max_tokens else self.tokens
+        return (tokens + count_messages(added, self.count)) / self.max_tokens
+
+
+Compose = Callable[[Turn, Specs], Prompt]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,56 +1,153 @@
-"""Wrappers around a toolbox, one concern each, outside in: Gated(Fitted(Protected(tools)))."""
+"""Wrappers around a toolbox, one concern each. From the outside in they are used like this.
+
+    Gated(Offered(Confirmed(Noted(Cached(Retried(Protected(tools)))))))
+
+What a small model or a crowd of tools needs stands right behind the gate (`Fitted`, `Findable`).
+Whatever happens inside, the outcome is a value; only a cancelled turn is an exception.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
 
+from evennia_ai.core.execution import ExecutionPattern
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.speech import ANSWERED_BY
-from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec, arguments_problem
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
-from evennia_ai.engine.ports import Toolbox
-from evennia_ai.errors import StaleEpochError, ToolError
+from evennia_ai.engine.ports import Keeper, Specs, Toolbox
+from evennia_ai.errors import CircuitOpenError, StaleEpochError, ToolError, ToolTimeoutError
+from evennia_ai.resilience import (
+    CircuitBreakerConfig,
+    CircuitBreakerRegistry,
+    RetryConfig,
+    RetryPlan,
+    ToolResultCache,
+    get_cache_key,
+)
+
+Check = Callable[[ToolSpec, Mapping[str, Any]], str]
+Wait = Callable[[float], Awaitable[object]]
+MOST_NAMED = 40
+# What a tool raises beside ToolError is a defect, of whatever kind.
+OF_TOOLS = CircuitBreakerConfig(excluded_exceptions=())
 
 
 @dataclass(frozen=True, slots=True)
-class Gated:
-    """Lets through only calls that name a tool on offer, with arguments that fit its schema."""
+class Wrapper:
+    """Passes everything on; each of the others changes one thing about it."""
 
     inner: Toolbox
 
-    def specs(self) -> Sequence[ToolSpec]:
-        """The tools on offer."""
+    def specs(self) -> Specs:
+        """The tools on offer, by name."""
         return self.inner.specs()
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call, or tell the model what is wrong with it."""
-        if call.problem:
-            return ToolResult(False, call.problem)
-        specs = {spec.name: spec for spec in self.specs()}
-        if call.name not in specs:
-            names = ", ".join(specs)
-            return ToolResult(False, f"there is no tool {call.name!r}; there are {names}")
-        problem = arguments_problem(specs[call.name], call.arguments)
-        return ToolResult(False, problem) if problem else await self.inner.run(call, turn)
+        """Run one call."""
+        return await self.inner.run(call, turn)
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
-    """Offers a small model only what fits the event: one way to speak, to the one who spoke.
+class Gated(Wrapper):
+    """Lets through only calls that name a tool on offer, with arguments that fit its schema.
 
-    A model of half a billion parameters chooses among six tools by guesswork and whispers to
-    strangers. How a message is answered follows from how it came, so the choice is made here.
+    Args:
+        check: says what is wrong with arguments, or "".
     """
 
-    inner: Toolbox
-    event: Event
+    check: Check
 
-    def specs(self) -> Sequence[ToolSpec]:
-        """The tools on offer."""
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run the call, or tell the model what is wrong with it."""
+        specs = self.specs()
+        spec = specs.get(call.name)
+        if spec is None:
+            names = ", ".join(list(specs)[:MOST_NAMED])
+            text = f"there is no tool {call.name!r}; there are {names}"
+            return ToolResult(False, text, Fault.UNKNOWN_TOOL)
+        problem = call.problem or self.check(spec, call.arguments)
+        if problem:
+            return ToolResult(False, problem, Fault.BAD_ARGUMENTS)
+        return await self.inner.run(call, turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Offered(Wrapper):
+    """Offers only what the turn's pattern allows, without what is forbidden to this character."""
+
+    pattern: ExecutionPattern
+    forbidden: frozenset[str] = frozenset()
+
+    def specs(self) -> Specs:
+        """The tools on offer, by name."""
+        every, pattern = self.inner.specs(), self.pattern
+        is_open = pattern.tool_filter is None and pattern.allowed_categories.issuperset(
+            ToolCategory
+        )
+        if is_open and not self.forbidden:
+            return every
+        return {
+            name: spec
+            for name, spec in every.items()
+            if name not in self.forbidden and pattern.offers(spec)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Findable(Wrapper):
+    """Keeps a crowd of tools from filling the prompt: the first ones are shown, the rest found.
+
+    Args:
+        found: names that the turn looked up by `find_tools`; they are on offer from then on.
+        most: how many are shown; always the same ones, so that the prompt begins the same.
+    """
+
+    found: list[str]
+    most: int
+    _known: dict[int, Specs] = field(default_factory=dict)
+
+    def specs(self) -> Specs:
+        """The tools on offer, by name."""
+        count = len(self.found)
+        if count not in self._known:
+            self._known[count] = self._choose()
+        return self._known[count]
+
+    def _choose(self) -> Specs:
+        every = self.inner.specs()
+        if len(every) <= self.most:
+            return {name: spec for name, spec in every.items() if name != FIND_TOOLS}
+        wanted = dict.fromkeys((*islice(every, self.most), FIND_TOOLS, *self.found))
+        return {name: every[name] for name in wanted if name in every}
+
+
+FIND_TOOLS = "find_tools"
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted(Wrapper):
+    """Offers a small model only what fits the event: one way to speak, to the one who spoke.
+
+    A model of half a billion parameters chooses among many tools by guesswork and whispers to
+    strangers. How a message is answered follows from how it came, so the choice is made here.
+
+    Args:
+        names: the tools that such a model is offered at all.
+    """
+
+    event: Event
+    names: frozenset[str]
+
+    def specs(self) -> Specs:
+        """The tools on offer, by name."""
         answer = ANSWERED_BY.get(self.event.source, "say")
-        speaking = {"say", *ANSWERED_BY.values()} - {answer}
-        return [self._aimed(spec) for spec in self.inner.specs() if spec.name not in speaking]
+        wanted = self.names - ({"say", *ANSWERED_BY.values()} - {answer})
+        every = self.inner.specs()
+        return {name: self._aimed(spec) for name, spec in every.items() if name in wanted}
 
     def _aimed(self, spec: ToolSpec) -> ToolSpec:
         if spec.name not in ANSWERED_BY.values():
@@ -61,30 +158,162 @@ class Fitted:
         properties[aim] = properties[aim] | {"enum": [only]}
         return replace(spec, parameters=spec.parameters | {"properties": properties})
 
+
+@dataclass(frozen=True, slots=True)
+class Confirmed(Wrapper):
+    """Asks a person before a dangerous call is run, and runs it only when they said yes.
+
+    Args:
+        ask: puts the question; its result tells the model that it has to wait.
+        is_always: whether every dangerous call needs it, not only those whose tool says so.
+    """
+
+    ask: Callable[[Turn, ToolCall], ToolResult]
+    is_always: bool
+
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call."""
+        """Run the call, or ask whether it may be run."""
+        spec = self.inner.specs()[call.name]
+        is_dangerous = spec.category is ToolCategory.DANGEROUS and self.is_always
+        if spec.needs_confirmation or is_dangerous:
+            return self.ask(turn, call)
         return await self.inner.run(call, turn)
 
 
 @dataclass(frozen=True, slots=True)
-class Protected:
-    """Turns whatever a tool raises into a result, and tells `report` of what nobody expected."""
+class Noted(Wrapper):
+    """Notes durably what others will notice before it happens, so that it never happens twice."""
 
-    inner: Toolbox
-    report: Callable[[ToolCall, BaseException], None]
-
-    def specs(self) -> Sequence[ToolSpec]:
-        """The tools on offer."""
-        return self.inner.specs()
+    keeper: Keeper
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call; a ToolError is for the model to read, anything else is a defect."""
-        try:
+        """Run the call; when it failed the note is taken back, so that no question is lost."""
+        if not self.inner.specs()[call.name].is_noticed:
             return await self.inner.run(call, turn)
+        self.keeper.before_effect(turn, call)
+        result = await self.inner.run(call, turn)
+        if result.success:
+            turn.effects += 1
+        else:
+            self.keeper.forget_effect(turn)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Cached(Wrapper):
+    """Answers an equal call of a cacheable tool with the success of an earlier one.
+
+    What a call that others notice has changed is looked at anew.
+
+    Args:
+        start: makes a coroutine something that several can wait for (`Deferred.fromCoroutine`).
+    """
+
+    cache: ToolResultCache
+    start: Callable[[Coroutine[Any, Any, ToolResult]], Any]
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run the call, unless its result is known."""
+        spec = self.inner.specs()[call.name]
+        if spec.cacheable:
+            result: ToolResult = await self._known(call, turn, spec)
+            return result
+        result = await self.inner.run(call, turn)
+        if spec.is_noticed and result.success:
+            self.cache.clear_tick()
+        return result
+
+    def _known(self, call: ToolCall, turn: Turn, spec: ToolSpec) -> Awaitable[ToolResult]:
+        outcome: Any = self.cache.get_or_run(
+            get_cache_key(call.name, **call.arguments),
+            lambda: self.start(self.inner.run(call, turn)),
+            scope=spec.cache_scope,
+            ttl=spec.cache_ttl,
+        )
+        return _ready(outcome) if isinstance(outcome, ToolResult) else outcome
+
+
+async def _ready(result: ToolResult) -> ToolResult:
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Retried(Wrapper):
+    """Tries a call again that failed for something that may pass, within the tool's own time.
+
+    Only calls that nobody notices, or whose tool says that twice is as good as once.
+
+    Args:
+        wait: waits so many seconds.
+        clock: seconds, monotonic.
+        random: gives a number from 0 to 1.
+    """
+
+    config: RetryConfig
+    wait: Wait
+    clock: Callable[[], float]
+    random: Callable[[], float]
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run the call as often as it makes sense."""
+        spec = self.inner.specs()[call.name]
+        if not spec.may_repeat:
+            return await self.inner.run(call, turn)
+        plan = RetryPlan(
+            self.config,
+            deadline_seconds=spec.timeout_seconds,
+            clock=self.clock,
+            random=self.random,
+        )
+        while True:
+            timed = replace(call, deadline_seconds=plan.seconds_left)
+            result = await self.inner.run(timed, turn)
+            seconds = plan.wait_after(result.error) if result.error is not None else None
+            if seconds is None:
+                return result
+            await self.wait(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Protected(Wrapper):
+    """Turns whatever a tool raises into a result, and keeps a breaker for each tool.
+
+    A tool that says what cannot be done works as it should. One that is late, or fails in a way
+    nobody expected, counts towards its breaker, and `report` is told of what nobody expected.
+    """
+
+    breakers: CircuitBreakerRegistry
+    report: Callable[[ToolCall, BaseException], None]
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run the call, if its breaker lets it."""
+        try:
+            permit = self.breakers.get_or_create(f"tool:{call.name}", OF_TOOLS).acquire()
+        except CircuitOpenError as error:
+            return _unavailable(call, error)
+        try:
+            result = await self.inner.run(call, turn)
+            permit.success()
+            return result
         except StaleEpochError:
             raise
+        except ToolTimeoutError as error:
+            permit.failure(error)
+            return ToolResult(False, str(error), Fault.TIMEOUT, error)
         except ToolError as error:
-            return ToolResult(False, str(error))
+            permit.success()
+            return ToolResult(False, str(error), Fault.FAILED, error)
+        except CircuitOpenError as error:
+            return _unavailable(call, error)
         except Exception as error:
+            permit.failure(error)
             self.report(call, error)
-            return ToolResult(False, f"{call.name} failed inside the game; do something else")
+            text = f"{call.name} failed inside the game; do something else"
+            return ToolResult(False, text, Fault.INTERNAL, error)
+        finally:
+            permit.release()
+
+
+def _unavailable(call: ToolCall, error: CircuitOpenError) -> ToolResult:
+    text = f"{call.name} does not work at present; do without it"
+    return ToolResult(False, text, Fault.UNAVAILABLE, error)

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from evennia_ai.core.conversation import (
     Message,
+    alternating,
     as_fallback,
     call_message,
+    closed,
     event_text,
     last_act,
     result_message,
@@ -203,3 +205,51 @@ def test_trim_gives_a_copy() -> None:
     history = conversation([1])
     assert history == trim(history, 10)
     assert history is not trim(history, 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "call"),
+    [
+        pytest.param("look", '{"x": 1}', ToolCall("c", "look", {"x": 1}), id="as it is"),
+        pytest.param("_look_around__", "{}", ToolCall("c", " look around! "), id="a sentence"),
+        pytest.param("_", "{}", ToolCall("c", ""), id="no name"),
+        pytest.param("a" * 64, "{}", ToolCall("c", "a" * 300), id="a long name"),
+        pytest.param("look", "{}", ToolCall("c", "look", {"x": float("nan")}), id="not a number"),
+        pytest.param("look", "{}", ToolCall("c", "look", {"x": 1e999}), id="infinity"),
+    ],
+)
+def test_what_is_kept_of_a_call_can_be_sent(name: str, arguments: str, call: ToolCall) -> None:
+    """A name that no tool could have, or a number that JSON does not know, spoils no talk."""
+    kept = call_message(call)["tool_calls"][0]["function"]
+    assert (name, arguments) == (kept["name"], kept["arguments"])
+
+
+def test_the_same_role_in_a_row_is_one_message() -> None:
+    """What two in a row said stands in one; the messages themselves are not changed."""
+    talk = [user_message("a"), user_message("b"), {"role": "assistant", "content": "c"}]
+    assert ["a\n\nb", "c"] == [message["content"] for message in alternating(talk)]
+    assert "a" == talk[0]["content"]
+
+
+def test_a_turn_that_ends_with_a_tool_is_closed() -> None:
+    """Between a tool and the next question the assistant has said something."""
+    result = result_message(LOOK, SEEN)
+    talk = [user_message("a"), call_message(LOOK), result, user_message("b")]
+    roles = [message["role"] for message in closed(talk)]
+    assert ["user", "assistant", "tool", "assistant", "user"] == roles
+    assert talk[:3] == closed(talk[:3])
+
+
+def test_a_call_without_a_result_is_told_before_what_follows() -> None:
+    """As in the examples that a small model is shown."""
+    told = as_fallback([call_message(LOOK), user_message("next"), call_message(LOOK)])
+    assert ["assistant", "user", "assistant"] == [message["role"] for message in told]
+    assert "next" == told[1]["content"]
+
+
+def test_what_closes_a_turn_is_plain() -> None:
+    """A word of the assistant's, and only after a tool's result."""
+    result = result_message(LOOK, SEEN)
+    talk = [call_message(LOOK), result, result, user_message("a"), user_message("b")]
+    assert {"role": "assistant", "content": "(done)"} == closed(talk)[3]
+    assert 6 == len(closed(talk))

@@ -1,54 +1,165 @@
-"""Why a loop ends."""
+"""Why a loop ends, and what may follow in a reply."""
 
 from __future__ import annotations
 
-from itertools import product
+from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from evennia_ai.core.react import Stop, StopReason, after_tool
-from evennia_ai.core.toolspec import ToolCategory
+from evennia_ai.core.react import (
+    ENDINGS,
+    Done,
+    Stop,
+    StopReason,
+    objection,
+    reason_of,
+    repetition,
+)
+from evennia_ai.core.toolspec import ToolCall, ToolCategory, ToolResult
+from tests.core.samples import make_spec
+
+SPECS = {
+    name: make_spec(name, {}, (), category)
+    for name, category in (
+        ("say", ToolCategory.TERMINAL),
+        ("look", ToolCategory.SAFE_CHAIN),
+        ("dig", ToolCategory.DANGEROUS),
+        ("store", ToolCategory.ASYNC_REQUIRED),
+        ("noop", ToolCategory.SAFE_CHAIN),
+    )
+}
+
+
+def done(words: str) -> list[Done]:
+    """Calls and what came of them: "look say!" is a look that worked, then a say that did not."""
+    return [
+        Done(
+            ToolCall("c", word.rstrip("!")),
+            SPECS.get(word.rstrip("!")),
+            ToolResult(not word.endswith("!"), "so it went"),
+        )
+        for word in words.split()
+    ]
 
 
 @pytest.mark.parametrize(
-    ("reason", "name", "category", "success"),
+    ("reason", "words"),
     [
-        pytest.param(None, "look", "safe_chain", True, id="a look goes on"),
-        pytest.param(None, "look", "safe_chain", False, id="a failed look goes on"),
-        pytest.param("terminal_tool", "say", "terminal", True, id="speech ends it"),
-        pytest.param(None, "say", "terminal", False, id="failed speech may be corrected"),
-        pytest.param(
-            "dangerous_tool", "dig", "dangerous", True, id="a change of the world ends it"
-        ),
-        pytest.param(None, "dig", "dangerous", False, id="a failed change may be corrected"),
-        pytest.param(None, "store", "async_required", True, id="waiting for something goes on"),
-        pytest.param("noop", "noop", "safe_chain", True, id="nothing to do ends it"),
-        pytest.param("noop", "noop", "safe_chain", False, id="nothing to do ends it at any rate"),
+        pytest.param(None, "look", id="a look goes on"),
+        pytest.param(None, "look!", id="a failed look goes on"),
+        pytest.param("terminal_tool", "say", id="speech ends it"),
+        pytest.param(None, "say!", id="failed speech may be corrected"),
+        pytest.param("dangerous_tool", "dig", id="a change of the world ends it"),
+        pytest.param(None, "dig!", id="a failed change may be corrected"),
+        pytest.param(None, "store", id="waiting for something goes on"),
+        pytest.param("noop", "noop", id="nothing to do ends it"),
+        pytest.param("noop", "noop!", id="nothing to do ends it at any rate"),
+        pytest.param(None, "fly!", id="a tool that does not exist"),
+        pytest.param("terminal_tool", "look say", id="the last one decides"),
+        pytest.param("terminal_tool", "look! say", id="a failed look beside speech"),
+        pytest.param(None, "say look", id="what is looked up is meant to be seen"),
+        pytest.param("dangerous_tool", "say dig", id="words, then the act"),
+        pytest.param("dangerous_tool", "dig say!", id="the act ends it"),
+        pytest.param(None, "say dig!", id="an act that failed is to be told"),
     ],
 )
-def test_what_follows_a_tool(reason: str | None, name: str, category: str, success: bool) -> None:
-    """The category of a tool and its success decide whether the loop ends."""
-    assert reason == after_tool(name, ToolCategory(category), success=success)
+def test_why_a_reply_ends_the_loop(reason: str | None, words: str) -> None:
+    """The categories of the tools and their success decide."""
+    assert reason == reason_of(done(words))
 
 
-def test_every_category_has_a_row() -> None:
-    """No category leaves the loop without an answer, and a failure never ends it by itself."""
-    for category, success in product(ToolCategory, (False, True)):
-        reason = after_tool("tool", category, success=success)
-        assert reason is None or success
+def test_speaking_need_not_end_it() -> None:
+    """Where a context says so; acts and noop end it at any rate."""
+    assert [None, "dangerous_tool", "noop"] == [
+        reason_of(done(words), terminal_ends=False) for words in ("say", "dig", "noop")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("told", "name", "before"),
+    [
+        pytest.param("", "say", "", id="the first"),
+        pytest.param("", "say", "look say", id="after what worked"),
+        pytest.param("nothing follows dig in one turn", "look", "dig", id="after an act"),
+        pytest.param("nothing follows noop in one turn", "say", "look noop", id="after a noop"),
+        pytest.param("a call before it failed", "say", "dig!", id="after an act that failed"),
+        pytest.param("a call before it failed", "dig", "look!", id="an act after a failed look"),
+        pytest.param("", "look", "say!", id="a look after anything"),
+        pytest.param("", "fly", "say!", id="what does not exist is for the gate"),
+    ],
+)
+def test_what_may_follow(told: str, name: str, before: str) -> None:
+    """What the model could not know when it wrote the reply is not acted upon."""
+    text = objection(ToolCall("c", name), SPECS.get(name), done(before))
+    assert told in text
+    assert bool(told) is bool(text)
+
+
+@pytest.mark.parametrize(
+    ("is_repeated", "name", "before"),
+    [
+        pytest.param(True, "say", "say", id="the same words"),
+        pytest.param(False, "say", "say!", id="they were not said"),
+        pytest.param(False, "look", "look", id="nobody notices a look"),
+        pytest.param(False, "fly", "fly", id="no such tool"),
+        pytest.param(False, "say", "dig", id="something else"),
+    ],
+)
+def test_nothing_noticed_happens_twice(is_repeated: bool, name: str, before: str) -> None:
+    """An equal call of the same reply has the result of the first."""
+    found = repetition(ToolCall("c9", name), SPECS.get(name), done(before))
+    assert is_repeated is (found is not None)
+
+
+def test_other_arguments_are_another_call() -> None:
+    """Two sentences are two calls."""
+    said = done("say")
+    other = replace(said[0].call, arguments={"message": "Hello"})
+    assert repetition(other, SPECS["say"], said) is None
+
+
+WORDS = st.lists(st.sampled_from(["look", "look!", "say", "say!", "dig", "dig!", "fly!", "noop"]))
+
+
+@given(WORDS.filter(bool))
+def test_a_failure_alone_never_ends_it(words: list[str]) -> None:
+    """Without a success or a noop the model may try again."""
+    if not any(word == "noop" or not word.endswith("!") for word in words):
+        assert reason_of(done(" ".join(words))) is None
+
+
+@given(WORDS)
+def test_at_most_one_act(words: list[str]) -> None:
+    """One change of the world is run at most, and it is the last of what is run."""
+    ran: list[Done] = []
+    for item in done(" ".join(words)):
+        if not objection(item.call, item.spec, ran):
+            ran.append(item)
+    acts = [item for item in ran if item.call.name == "dig" and item.result.success]
+    assert len(acts) <= 1
+    assert not acts or ran[-1] is acts[0]
+
+
+def test_every_ending_has_a_row() -> None:
+    """Seven reasons, each with its words."""
+    assert 7 == len(ENDINGS) == len(StopReason)
+    assert all(ENDINGS[reason].text for reason in StopReason)
 
 
 @pytest.mark.parametrize(
     ("is_failure", "reason"),
     [
-        pytest.param(False, StopReason.NOOP, id="noop"),
-        pytest.param(False, StopReason.TERMINAL_TOOL, id="terminal_tool"),
-        pytest.param(False, StopReason.DANGEROUS_TOOL, id="dangerous_tool"),
-        pytest.param(True, StopReason.MAX_ITERATIONS, id="max_iterations"),
-        pytest.param(True, StopReason.LLM_ERROR, id="llm_error"),
-        pytest.param(True, StopReason.PARSE_ERROR, id="parse_error"),
+        pytest.param(False, StopReason.NOOP, id="silence by choice"),
+        pytest.param(False, StopReason.TERMINAL_TOOL, id="an answer"),
+        pytest.param(False, StopReason.DANGEROUS_TOOL, id="an act"),
+        pytest.param(True, StopReason.CRITICAL_TOKENS, id="no room"),
+        pytest.param(True, StopReason.MAX_ITERATIONS, id="no steps"),
+        pytest.param(True, StopReason.LLM_ERROR, id="no model"),
+        pytest.param(True, StopReason.PARSE_ERROR, id="no sense"),
     ],
 )
-def test_which_ends_are_failures(is_failure: bool, reason: StopReason) -> None:
-    """An end is a failure when whoever waits got no answer against the model's will."""
+def test_whoever_waits_is_told_of_failures(is_failure: bool, reason: StopReason) -> None:
+    """Silence by the model's choice is no failure."""
     assert is_failure is Stop(reason).is_failure

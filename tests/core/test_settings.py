@@ -55,5 +55,9 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
         "company",
         "overheard",
         "records",
+        "current_goals",
+        "confirmations",
+        "notes",
+        "last_compaction",
     }
     assert expected == {name for name, setting in ATTRIBUTES.items() if setting.is_state}

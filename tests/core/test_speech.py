@@ -150,3 +150,47 @@ def test_answered_as_it_came(name: str, arguments: dict[str, str], source: str) 
 def test_spoken_call(calls: tuple[ToolCall, ...], content: str) -> None:
     """Text alone becomes the call it tells of, else speech, else nothing."""
     assert calls == spoken_call(content, make_event(), 2)
+
+
+def test_what_nobody_asked_for_is_a_thought() -> None:
+    """In a turn of its own, text without a call is not said; a call that it tells of is one."""
+    own = make_event(kind="own", source="emit")
+    thought = (ToolCall("call_e1_2", "noop", {"reason": "I should look."}),)
+    assert thought == spoken_call("I should look.", own, 2)
+    assert () == spoken_call("<think>hm", own, 2)
+    assert "look" == spoken_call('{"tool": "look"}', own, 2)[0].name
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        pytest.param(("say", {"message": "Hm."}), 'say(message="Hm.")', id="code"),
+        pytest.param(("look", {"target": "a"}), 'functions.look({"target": "a"})', id="an object"),
+        pytest.param(("look", {"target": "a"}), '`print(api.look(target="a"))`', id="printed"),
+        pytest.param(
+            ("look", {}),
+            '{"type": "function", "function": {"name": "look", "arguments": "{}"}}',
+            id="as services write it",
+        ),
+        pytest.param(
+            ("look", {}), '{"tool_calls": [{"function": {"name": "look"}}]}', id="a list of them"
+        ),
+        pytest.param(None, '{"tool_calls": []}', id="an empty list"),
+        pytest.param(None, "say(what you like)", id="words in brackets"),
+        pytest.param(None, "look({not json})", id="no object"),
+        pytest.param(None, 'say(message="\\x")', id="no string of JSON"),
+        pytest.param(None, 'say(message="Hm.") and so on', id="more than the call"),
+        pytest.param(None, "Hello (again)", id="brackets in speech"),
+    ],
+)
+def test_calls_that_are_written_down(call: tuple[str, Any] | None, text: str) -> None:
+    """What is a call as a whole is read as one, and nothing is ever evaluated."""
+    found = call_from_json(text, "c1")
+    assert call == (found and (found.name, found.arguments))
+
+
+def test_speech_has_an_end() -> None:
+    """A model that never stops is cut at a sentence, before any tool sees it."""
+    (call,) = spoken_call("It rains. " * 2000, make_event(), 1)
+    assert 2000 >= len(call.arguments["message"])
+    assert call.arguments["message"].endswith("It rains.")

@@ -31,14 +31,14 @@ def test_each_obstacle_has_its_reason(reason: str, in_the_way: dict[str, bool]) 
     assert reason == may_tick(Snapshot(**{**facts, **in_the_way}))
 
 
-@pytest.mark.parametrize("facts", list(product((False, True), repeat=4)), ids=str)
-def test_first_obstacle_wins(facts: tuple[bool, bool, bool, bool]) -> None:
+@pytest.mark.parametrize("facts", list(product((False, True), repeat=5)), ids=str)
+def test_first_obstacle_wins(facts: tuple[bool, ...]) -> None:
     """With several obstacles the order is emergency, enabled, already ticking, nothing to do."""
     snapshot = Snapshot(*facts)
     obstacles = (
         (snapshot.emergency_stop, Skip.EMERGENCY),
         (not snapshot.enabled, Skip.DISABLED),
         (snapshot.is_ticking, Skip.TICKING),
-        (not snapshot.has_event, Skip.NOTHING_TO_DO),
+        (not (snapshot.has_event or snapshot.has_reason), Skip.NOTHING_TO_DO),
     )
     assert next((skip for is_there, skip in obstacles if is_there), None) is may_tick(snapshot)

@@ -17,7 +17,7 @@ def test_usage_adds_up(one: Usage, other: Usage) -> None:
     """The sum of two calls has the tokens of both, of each kind and in all."""
     total = one + other
     assert one.prompt_tokens + other.prompt_tokens == total.prompt_tokens
-    assert one.total_tokens + other.total_tokens == total.total_tokens
+    assert total.prompt_tokens + total.completion_tokens == total.total_tokens
 
 
 def test_turns_share_nothing() -> None:
@@ -27,12 +27,18 @@ def test_turns_share_nothing() -> None:
     first.history.append({"role": "user", "content": "hello"})
     assert ([], []) == (second.said, second.history)
     assert Usage(0, 0) == second.usage
+    assert (0, 0, 0, False) == (
+        second.iterations,
+        second.effects,
+        second.began_at,
+        second.is_private,
+    )
 
 
 def test_an_answer_goes_where_the_newest_came_from() -> None:
     """Of a burst the newest event says how and where to answer."""
-    burst = (make_event(id="e1"), make_event(id="e2", source="say"))
-    assert "e2" == Turn(0, burst).event.id
+    burst = (make_event(id="e1"), make_event(id="e2"), make_event(id="e3", source="say"))
+    assert "e3" == Turn(0, burst).event.id
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.conversation import overheard_text, turn_text
+from evennia_ai.core.conversation import event_text, overheard_text, turn_text
 from evennia_ai.core.overheard import Overheard
 from evennia_ai.core.perception import Source
 from evennia_ai.core.text import name_as_data, place_as_data
@@ -274,3 +274,11 @@ def test_a_name_makes_no_frame(name: str) -> None:
 def test_a_name_in_its_own_way_of_writing(name: str) -> None:
     """Signs that are written together are one script."""
     assert name == name_as_data(name)
+
+
+def test_what_comes_from_nobody() -> None:
+    """A goal stands as it is; what the game tells of an act names who wanted it."""
+    goal = make_event(kind="own", source="emit", body="Your goal 1: find it.")
+    assert "Your goal 1: find it." == event_text(goal, shows_trust=True)
+    told = make_event(kind="notice", body="Tom said yes")
+    assert 'The game tells you of Tom: "Tom said yes"' == event_text(told, shows_trust=True)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, TypeVar
 
 from evennia_ai.core.conversation import Message
-from evennia_ai.core.execution import ExecutionConfig
+from evennia_ai.core.execution import ExecutionMode, ExecutionPattern
 from evennia_ai.core.react import Stop
 from evennia_ai.core.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn, Usage
 from evennia_ai.engine import tick
-from evennia_ai.engine.ports import Ports, Reply
-from evennia_ai.engine.toolboxes import Gated, Protected
+from evennia_ai.engine.ports import Ports, Prompt, Reply, Specs, Toolbox
+from evennia_ai.engine.toolboxes import Gated, Noted, Protected
 from evennia_ai.errors import StaleEpochError
+from evennia_ai.resilience import CircuitBreakerRegistry
 from tests.core.samples import make_event, make_spec
 
 T = TypeVar("T")
@@ -34,6 +34,8 @@ SPECS = (
 )
 HELLO = ToolCall("c1", "whisper", {"target": "Tom", "message": "Hello."})
 LOOK = ToolCall("c2", "look", {})
+NOOP = ToolCall("c3", "noop", {"reason": "nothing to say"})
+DIG = ToolCall("c4", "dig", {})
 
 
 class Pause:
@@ -92,9 +94,9 @@ class ListedTools:
     on_run: Callable[[], None] = lambda: None
     offered: Sequence[ToolSpec] = SPECS
 
-    def specs(self) -> Sequence[ToolSpec]:
-        """The tools on offer."""
-        return self.offered
+    def specs(self) -> Specs:
+        """The tools on offer, by name."""
+        return {spec.name: spec for spec in self.offered}
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
         """Take the next listed outcome, or work."""
@@ -113,11 +115,13 @@ class EpochKeeper:
 
     Attributes:
         fault: raised instead of noting, when there is one.
+        kept: what was said by each checkpoint.
     """
 
     diary: list[str]
     epoch: int = 7
     fault: Exception | None = None
+    kept: list[list[Message]] = field(default_factory=list)
 
     def fence(self, turn: Turn) -> None:
         """Raise StaleEpochError when the turn was cancelled in the meantime."""
@@ -131,6 +135,49 @@ class EpochKeeper:
             raise self.fault
         self.diary.append(f"note {call.name}")
 
+    def forget_effect(self, turn: Turn) -> None:
+        """Take the note back."""
+        self.diary.append("forget")
+
+    def checkpoint(self, turn: Turn) -> None:
+        """Keep what a restart would find."""
+        self.fence(turn)
+        self.diary.append("keep")
+        self.kept.append(list(turn.said))
+
+
+def check_arguments(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
+    """What is missing or no text, for tools whose arguments are all texts."""
+    missing = [name for name in spec.parameters["required"] if name not in arguments]
+    if missing:
+        return f"{spec.name} needs {', '.join(missing)}"
+    allowed = {name: kind.get("enum") for name, kind in spec.parameters["properties"].items()}
+    for name, value in arguments.items():
+        if not isinstance(value, str) or (allowed[name] and value not in allowed[name]):
+            return f"{spec.name}: {name} must be {allowed[name] or 'text'}"
+    return ""
+
+
+def gate(tools: Toolbox) -> Gated:
+    """The gate around some tools."""
+    return Gated(tools, check_arguments)
+
+
+def make_pattern(**changes: Any) -> ExecutionPattern:
+    """A pattern that allows everything, with whatever a test wants different."""
+    every: dict[str, Any] = {
+        "mode": ExecutionMode.REACT_LOOP,
+        "max_iterations": 5,
+        "calls_per_reply": 4,
+        "allowed_categories": frozenset(ToolCategory),
+        "tool_filter": None,
+        "terminal_ends_loop": True,
+        "dangerous_requires_confirm": False,
+        "allows_multi_tool": True,
+        "allows_sub_agents": True,
+    }
+    return ExecutionPattern(**{**every, **changes})
+
 
 class Stage:
     """One turn with everything it needs, in memory.
@@ -138,6 +185,8 @@ class Stage:
     Attributes:
         diary: what was done, in order: "ask", "note <tool>", "run <tool>".
         reported: the errors nobody expected.
+        fill: tokens of the prompt of each call; the last counts for all that follow.
+        word: tokens that any text counts.
     """
 
     def __init__(self, *answers: Reply | Exception, **event: Any) -> None:
@@ -147,27 +196,45 @@ class Stage:
         self.model = ListedModel(answers, self.diary)
         self.tools = ListedTools(self.diary)
         self.keeper = EpochKeeper(self.diary)
+        self.fill = [100]
+        self.word = 1
 
     def ports(self) -> Ports:
         """The ports of the turn, with the real wrappers around the tools."""
-        guarded = Gated(Protected(self.tools, lambda call, error: self.reported.append(error)))
-        return Ports(self.model, guarded, self.keeper, lambda turn: [*turn.history, *turn.said])
+        report = lambda call, error: self.reported.append(error)  # noqa: E731
+        guarded = Protected(self.tools, CircuitBreakerRegistry(), report)
+        gated = Gated(Noted(guarded, self.keeper), check_arguments)
+        return Ports(self.model, gated, self.keeper, self.compose)
 
-    def start(self, **config: Any) -> Coroutine[Any, Any, Stop]:
+    def compose(self, turn: Turn, specs: Specs) -> Prompt:
+        """The history, then the turn; as many tokens as `fill` says at each call."""
+        tokens = self.fill[min(len(self.model.asked), len(self.fill) - 1)]
+        return Prompt([*turn.history, *turn.said], tokens, 1000, lambda text: self.word)
+
+    def start(self, **pattern: Any) -> Coroutine[Any, Any, Stop]:
         """The turn, about to begin."""
-        return tick.run(self.turn, self.ports(), ExecutionConfig(**config))
+        return tick.run(self.turn, self.ports(), make_pattern(**pattern))
 
-    def play(self, **config: Any) -> Stop:
+    def play(self, **pattern: Any) -> Stop:
         """Run the turn to its end."""
-        return finish(self.start(**config))
+        return finish(self.start(**pattern))
 
     def results(self) -> list[str]:
-        """The results in the conversation, each checked to follow its call."""
+        """The results in the conversation, which is checked to be one that providers accept."""
         said = self.turn.said
-        for before, message in pairwise(said):
-            if message["role"] == "tool":
-                assert message["tool_call_id"] == before["tool_calls"][0]["id"]
-        calls = sum(len(message.get("tool_calls", ())) for message in said)
-        found = [message["content"] for message in said if message["role"] == "tool"]
-        assert calls == len(found)
-        return found
+        assert [] == dangling(said)
+        return [message["content"] for message in said if message["role"] == "tool"]
+
+
+def dangling(messages: Sequence[Message]) -> list[str]:
+    """Ids of calls without a result right after them, and of results without their call."""
+    wrong, open_ids = [], []
+    for message in messages:
+        if message["role"] == "tool" and message["tool_call_id"] in open_ids:
+            open_ids.remove(message["tool_call_id"])
+        elif message["role"] == "tool":
+            wrong.append(message["tool_call_id"])
+        else:
+            wrong += open_ids
+            open_ids = [call["id"] for call in message.get("tool_calls", ())]
+    return wrong + open_ids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -22,10 +23,7 @@ from evennia_ai.errors import (
     StaleEpochError,
     ToolError,
 )
-from tests.engine.doubles import HELLO, LOOK, Stage, finish, reply
-
-NOOP = ToolCall("c3", "noop", {"reason": "nothing to say"})
-DIG = ToolCall("c4", "dig", {})
+from tests.engine.doubles import DIG, HELLO, LOOK, NOOP, Stage, dangling, finish, reply
 
 
 @pytest.mark.parametrize(
@@ -38,18 +36,33 @@ DIG = ToolCall("c4", "dig", {})
         pytest.param("noop", "ask, run noop", [reply(NOOP)], id="it chose to do nothing"),
         pytest.param(
             "terminal_tool",
-            "ask, run look, ask, note whisper, run whisper",
+            "ask, run look, keep, note whisper, run whisper",
+            [reply(LOOK, HELLO)],
+            id="it looked and spoke in one reply",
+        ),
+        pytest.param(
+            "dangerous_tool",
+            "ask, note whisper, run whisper, keep, note dig, run dig",
+            [reply(HELLO, DIG)],
+            id="it spoke and dug in one reply",
+        ),
+        pytest.param(
+            "terminal_tool",
+            "ask, run look, keep, ask, note whisper, run whisper",
             [reply(LOOK), reply(HELLO)],
             id="it looked, then spoke",
         ),
         pytest.param(
-            "max_iterations", "ask, run look, ask, run look", [reply(LOOK)] * 2, id="only looked"
+            "max_iterations",
+            "ask, run look, keep, ask, run look, keep",
+            [reply(LOOK)] * 2,
+            id="only looked",
         ),
         pytest.param("parse_error", "ask", [reply()], id="it gave nothing"),
         pytest.param("llm_error", "ask", [ModelTimeoutError("no answer")], id="the model failed"),
         pytest.param(
             "llm_error",
-            "ask, run look, ask",
+            "ask, run look, keep, ask",
             [reply(LOOK), ModelConnectionError("gone")],
             id="the model failed on the way",
         ),
@@ -59,7 +72,7 @@ DIG = ToolCall("c4", "dig", {})
 def test_every_end(reason: str, diary: str, answers: list[Reply | Exception]) -> None:
     """Each way to end has its reason, and nothing is done beyond what led there."""
     stage = Stage(*answers)
-    assert reason == stage.play(max_iterations_per_tick=2).reason
+    assert reason == stage.play(max_iterations=2).reason
     assert diary == ", ".join(stage.diary)
     stage.results()
 
@@ -109,17 +122,30 @@ def test_staff_are_told_the_cause(stop: Stop, answer: Reply | Exception) -> None
 def test_running_out_of_steps_tells_what_was_in_the_way() -> None:
     """When the steps run out, staff are told the last thing that failed, else how many steps."""
     looking = Stage(reply(LOOK), reply(LOOK))
-    assert "2 steps without an answer" == looking.play(max_iterations_per_tick=2).detail
+    assert "2 steps without an answer" == looking.play(max_iterations=2).detail
     failing = Stage(reply(LOOK), reply(HELLO))
     failing.tools.outcomes = {"whisper": [ToolError("Tom is not here")]}
-    assert "Tom is not here" == failing.play(max_iterations_per_tick=2).detail
+    assert "Tom is not here" == failing.play(max_iterations=2).detail
 
 
 def test_a_single_action_ends_after_one_step() -> None:
-    """Without multi-action the model is asked once."""
+    """Where a beat has one step the model is asked once, and what came of it is kept."""
     stage = Stage(reply(LOOK), reply(HELLO))
-    assert "max_iterations" == stage.play(multi_action_enabled=False).reason
-    assert ["ask", "run look"] == stage.diary
+    assert "max_iterations" == stage.play(max_iterations=1).reason
+    assert ["ask", "run look", "keep"] == stage.diary
+    assert stage.keeper.kept[-1] == stage.turn.said
+
+
+def test_a_turn_that_was_set_down_goes_on() -> None:
+    """What was said before is not said again, and the steps count from where it goes on."""
+    first = Stage(reply(LOOK))
+    first.play(max_iterations=1)
+    second = Stage(reply(LOOK), reply(HELLO))
+    second.turn.said, second.turn.iterations = first.keeper.kept[-1], 1
+    assert "terminal_tool" == second.play(max_iterations=2).reason
+    roles = ["user", "assistant", "tool", "assistant", "tool", "assistant", "tool"]
+    assert roles == [message["role"] for message in second.turn.said]
+    assert 3 == second.turn.iterations
 
 
 def test_a_failed_answer_may_be_corrected() -> None:
@@ -147,7 +173,7 @@ def test_a_failed_answer_may_be_corrected() -> None:
         ),
         pytest.param("whisper needs target, message", ToolCall("c9", "whisper"), id="missing"),
         pytest.param(
-            "say: message must be of type string, not int",
+            "say: message must be text",
             ToolCall("c9", "say", {"message": 3}),
             id="of the wrong type",
         ),
@@ -157,7 +183,7 @@ def test_a_call_that_cannot_run_is_never_run(told: str, call: ToolCall) -> None:
     """A wrong call is neither run nor noted; the model is told what is wrong and asked again."""
     stage = Stage(reply(call), reply(HELLO))
     assert "terminal_tool" == stage.play().reason
-    assert ["ask", "ask", "note whisper", "run whisper"] == stage.diary
+    assert ["ask", "keep", "ask", "note whisper", "run whisper"] == stage.diary
     assert told == json.loads(stage.results()[0])["error"]
 
 
@@ -166,12 +192,12 @@ def test_nothing_to_do_ends_it_even_if_said_wrongly() -> None:
     assert "noop" == Stage(reply(ToolCall("c9", "noop", {"reason": 3}))).play().reason
 
 
-def test_several_calls_in_one_reply() -> None:
-    """Of several calls the first is run, and the model learns that the others did not happen."""
-    stage = Stage(reply(LOOK, HELLO, DIG), reply(HELLO))
-    assert "terminal_tool" == stage.play().reason
-    assert ["ask", "run look", "ask", "note whisper", "run whisper"] == stage.diary
-    assert "other calls not done: one action at a time" in stage.results()[0]
+def test_another_model_answered() -> None:
+    """Why the first choice did not answer is kept for staff, once."""
+    other = replace(reply(LOOK), notice="gpt-y answered: gpt-x is down")
+    stage = Stage(other, replace(other, tool_calls=(HELLO,)))
+    stage.play()
+    assert ["gpt-y answered: gpt-x is down"] == stage.turn.notices
 
 
 @pytest.mark.parametrize(
@@ -232,6 +258,7 @@ def test_cancelled_while_a_tool_runs() -> None:
     with pytest.raises(StaleEpochError):
         stage.play()
     assert ["ask", "run look"] == stage.diary
+    assert "look done" in stage.results()[0]
 
 
 def test_cancelled_before_it_began() -> None:
@@ -287,16 +314,32 @@ def test_every_history_can_be_sent_again(
     """Whatever the model and the tools do, the loop ends in time and every call has its result."""
     stage = Stage(*answers)
     stage.tools.outcomes = {"whisper": whispers, "look": looks}
-    stop = stage.play(max_iterations_per_tick=most)
+    stop = stage.play(max_iterations=most)
     stage.results()
     assert len(stage.model.asked) == stage.turn.iterations <= most
     for before, step in pairwise(["", *stage.diary]):
         if step in ("run say", "run whisper", "run dig"):
             assert step.replace("run", "note") == before
+    assert [] == [wrong for said in stage.keeper.kept for wrong in dangling(said)]
     if stop.reason in ("terminal_tool", "dangerous_tool"):
-        assert '"success": true' in stage.results()[-1]
+        assert stage.turn.effects >= 1
+    assert stage.diary.count("run dig") <= 1
 
 
 def test_driving_needs_no_framework() -> None:
     """A turn whose ports wait for nothing is done at the first push."""
     assert StopReason.TERMINAL_TOOL is finish(Stage(reply(HELLO)).start()).reason
+
+
+def test_nothing_to_add_after_speaking() -> None:
+    """She spoke and looked; a reply without a word then is an end, and no failure."""
+    stage = Stage(reply(HELLO, LOOK), Reply(" "))
+    assert "noop" == stage.play().reason
+    stage = Stage(reply(HELLO, LOOK), Reply("<think>hm</think>"))
+    assert "parse_error" == stage.play().reason
+
+
+def test_what_no_service_can_have_counted_is_not_believed() -> None:
+    """A count beyond the context does not end the turn."""
+    stage = Stage(reply(LOOK, tokens=10**12), reply(HELLO))
+    assert "terminal_tool" == stage.play().reason

@@ -3,140 +3,211 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
-from evennia_ai.engine.toolboxes import Fitted, Gated, Protected
-from evennia_ai.errors import StaleEpochError, ToolError
+from evennia_ai.engine.toolboxes import (
+    Confirmed,
+    Findable,
+    Fitted,
+    Offered,
+    Wrapper,
+)
 from tests.core.samples import make_event, make_spec
-from tests.engine.doubles import HELLO, SPECS, ListedTools, finish
+from tests.engine.doubles import (
+    DIG,
+    HELLO,
+    LOOK,
+    SPECS,
+    ListedTools,
+    finish,
+    gate,
+    make_pattern,
+)
 
 TURN = Turn(7, (make_event(),))
+NAMES = frozenset(spec.name for spec in SPECS) | {"channel"}
 
 
-@pytest.mark.parametrize(
-    ("told", "call"),
-    [
-        pytest.param("bad JSON", ToolCall("c", "say", problem="bad JSON"), id="a problem"),
-        pytest.param(
-            "there is no tool 'Whisper'; there are say, whisper, look, dig, noop",
-            ToolCall("c", "Whisper"),
-            id="unknown",
-        ),
-        pytest.param("say needs message", ToolCall("c", "say"), id="wrong arguments"),
-    ],
-)
-def test_gate_refuses_in_words(told: str, call: ToolCall) -> None:
-    """What does not fit is told to the model and reaches no tool."""
-    diary: list[str] = []
-    assert ToolResult(False, told) == finish(Gated(ListedTools(diary)).run(call, TURN))
-    assert [] == diary
+class TestGated:
+    """The gate."""
 
-
-def test_gate_lets_through_what_fits() -> None:
-    """A call that fits is run, and its result comes back as it is."""
-    diary: list[str] = []
-    result = finish(Gated(ListedTools(diary)).run(HELLO, TURN))
-    assert (ToolResult(True, "whisper done"), ["run whisper"]) == (result, diary)
-
-
-@pytest.mark.parametrize(
-    ("result", "reports", "outcome"),
-    [
-        pytest.param(ToolResult(True, "ok"), 0, ToolResult(True, "ok"), id="a result"),
-        pytest.param(
-            ToolResult(False, "not here"), 0, ToolError("not here"), id="a tool's refusal"
-        ),
-        pytest.param(
-            ToolResult(False, "whisper failed inside the game; do something else"),
-            1,
-            KeyError("bug"),
-            id="a defect",
-        ),
-    ],
-)
-def test_protection_makes_results_of_errors(
-    result: ToolResult, reports: int, outcome: ToolResult | BaseException
-) -> None:
-    """Whatever a tool raises becomes a result; only what nobody expected is reported."""
-    reported: list[tuple[str, BaseException]] = []
-    tools = ListedTools([], {"whisper": [outcome]})
-    protected = Protected(tools, lambda call, error: reported.append((call.name, error)))
-    assert result == finish(protected.run(HELLO, TURN))
-    assert [("whisper", outcome)] * reports == reported
-
-
-@pytest.mark.parametrize(
-    "outcome",
-    [
-        pytest.param(StaleEpochError(7, 8), id="a cancelled turn"),
-        pytest.param(KeyboardInterrupt(), id="the process is to end"),
-    ],
-)
-def test_protection_lets_an_end_through(outcome: BaseException) -> None:
-    """A turn that is cancelled, or a process that is to end, is not kept going."""
-    tools = ListedTools([], {"whisper": [outcome]})
-    with pytest.raises(type(outcome)):
-        finish(Protected(tools, lambda call, error: None).run(HELLO, TURN))
-
-
-@pytest.mark.parametrize(
-    ("names", "source"),
-    [
-        pytest.param("whisper look dig noop", "whisper", id="whisper"),
-        pytest.param("say look dig noop", "say", id="say"),
-        pytest.param("say look dig noop", "pose", id="pose"),
-        pytest.param("look dig noop", "page", id="page, which is not among these tools"),
-        pytest.param("look dig noop", "channel", id="channel, which is not either"),
-    ],
-)
-def test_a_small_model_has_one_way_to_speak(names: str, source: str) -> None:
-    """Of the ways to speak a small model is offered the one in which the event came."""
-    fitted = Fitted(ListedTools([]), make_event(source=source))
-    assert names == " ".join(spec.name for spec in fitted.specs())
-
-
-def test_a_small_model_answers_the_one_who_spoke() -> None:
-    """A small model can speak to nobody else, and the tools themselves are not changed by it."""
-    diary: list[str] = []
-    tools = ListedTools(diary)
-    gated = Gated(Fitted(tools, make_event(sender_name="Mia")))
-    aimed = next(spec for spec in gated.specs() if spec.name == "whisper")
-    assert ["Mia"] == aimed.parameters["properties"]["target"]["enum"]
-    assert ToolResult(False, "whisper: target must be Mia") == finish(gated.run(HELLO, TURN))
-    assert finish(
-        gated.run(replace(HELLO, arguments={"target": "Mia", "message": "Hi"}), TURN)
-    ).success
-    assert ["run whisper"] == diary
-    assert SPECS == tools.specs()
-    assert "enum" not in SPECS[1].parameters["properties"]["target"]
-
-
-def test_a_small_model_answers_on_the_channel_that_it_heard() -> None:
-    """What came on a channel is answered on that one, and in no other way."""
-    spoken = make_spec(
-        "channel", {"channel": "string", "message": "string"}, ("channel", "message")
+    @pytest.mark.parametrize(
+        ("told", "fault", "call"),
+        [
+            pytest.param(
+                "bad JSON",
+                Fault.BAD_ARGUMENTS,
+                ToolCall("c", "say", problem="bad JSON"),
+                id="a problem",
+            ),
+            pytest.param(
+                "there is no tool 'Whisper'; there are say, whisper, look, dig, noop",
+                Fault.UNKNOWN_TOOL,
+                ToolCall("c", "Whisper"),
+                id="unknown",
+            ),
+            pytest.param(
+                "there is no tool 'Whisper'; there are say, whisper, look, dig, noop",
+                Fault.UNKNOWN_TOOL,
+                ToolCall("c", "Whisper", problem="bad JSON"),
+                id="unknown, and a problem",
+            ),
+            pytest.param(
+                "say needs message",
+                Fault.BAD_ARGUMENTS,
+                ToolCall("c", "say"),
+                id="wrong arguments",
+            ),
+        ],
     )
-    diary: list[str] = []
-    tools = ListedTools(diary, offered=(*SPECS, spoken))
-    gated = Gated(Fitted(tools, make_event(source="channel", place="Public")))
-    assert ["look", "dig", "noop", "channel"] == [spec.name for spec in gated.specs()]
-    aimed = gated.specs()[-1].parameters["properties"]
-    assert (["Public"], "enum" in aimed["message"]) == (aimed["channel"]["enum"], False)
-    say = ToolCall("c1", "channel", {"channel": "Staff", "message": "Hi"})
-    told = "channel: channel must be Public"
-    assert ToolResult(False, told) == finish(gated.run(say, TURN))
-    say = replace(say, arguments={"channel": "Public", "message": "Hi"})
-    assert finish(gated.run(say, TURN)).success
-    assert ["run channel"] == diary
-    assert "enum" not in spoken.parameters["properties"]["channel"]
-    whispered = Fitted(tools, make_event())
-    assert ["whisper", "look", "dig", "noop"] == [spec.name for spec in whispered.specs()]
+    def test_it_refuses_in_words(self, told: str, fault: Fault, call: ToolCall) -> None:
+        """What does not fit is told to the model and reaches no tool."""
+        diary: list[str] = []
+        spoken = [replace(SPECS[0], parameters=SPECS[0].parameters | {"required": ["message"]})]
+        tools = ListedTools(diary, offered=[*spoken, *SPECS[1:]])
+        assert ToolResult(False, told, fault) == finish(gate(tools).run(call, TURN))
+        assert [] == diary
+
+    def test_it_lets_through_what_fits(self) -> None:
+        """A call that fits is run, and its result comes back as it is."""
+        diary: list[str] = []
+        result = finish(gate(ListedTools(diary)).run(HELLO, TURN))
+        assert (ToolResult(True, "whisper done"), ["run whisper"]) == (result, diary)
+
+    def test_it_does_not_name_a_crowd(self) -> None:
+        """A model that names no tool of two hundred is told some of them."""
+        crowd = [make_spec(f"tool_{number}") for number in range(200)]
+        result = finish(gate(ListedTools([], offered=crowd)).run(ToolCall("c", "fly"), TURN))
+        assert 40 == result.text.count("tool_")
 
 
-def test_wrappers_offer_the_tools_inside() -> None:
-    """What is on offer is not changed by what is around it."""
+class TestOffered:
+    """What a pattern allows."""
+
+    @pytest.mark.parametrize(
+        ("names", "changes"),
+        [
+            pytest.param("say whisper look dig noop", {}, id="everything"),
+            pytest.param("look", {"tool_filter": frozenset(("look", "journal"))}, id="by name"),
+            pytest.param(
+                "look noop",
+                {"allowed_categories": frozenset((ToolCategory.SAFE_CHAIN,))},
+                id="by category",
+            ),
+        ],
+    )
+    def test_only_that_is_offered(self, names: str, changes: dict[str, Any]) -> None:
+        """And the gate refuses the rest."""
+        offered = Offered(ListedTools([]), make_pattern(**changes))
+        assert names.split() == list(offered.specs())
+        assert ("dig" in names) is finish(gate(offered).run(DIG, TURN)).success
+
+    def test_what_is_forbidden_is_not_shown(self) -> None:
+        """Whatever the pattern says."""
+        offered = Offered(ListedTools([]), make_pattern(), frozenset(("dig",)))
+        assert ["say", "whisper", "look", "noop"] == list(offered.specs())
+
+
+class TestFindable:
+    """A crowd of tools."""
+
+    CROWD = (*SPECS, make_spec("find_tools"), *(make_spec(f"tool_{n}") for n in range(200)))
+
+    def test_the_first_are_shown_and_the_rest_can_be_found(self) -> None:
+        """The same ones in every turn, the tool that finds, and what was found."""
+        found: list[str] = []
+        tools = Findable(ListedTools([], offered=self.CROWD), found, 3)
+        assert ["say", "whisper", "look", "find_tools"] == list(tools.specs())
+        found += ["tool_77", "gone"]
+        assert ["say", "whisper", "look", "find_tools", "tool_77"] == list(tools.specs())
+        assert finish(gate(tools).run(ToolCall("c", "tool_77"), TURN)).success
+
+    def test_a_handful_is_shown_whole(self) -> None:
+        """Where all fit there is nothing to find."""
+        tools = Findable(ListedTools([], offered=self.CROWD[:6]), [], 6)
+        assert [spec.name for spec in SPECS] == list(tools.specs())
+
+
+class TestFitted:
+    """What a small model is offered."""
+
+    @pytest.mark.parametrize(
+        ("names", "source"),
+        [
+            pytest.param("whisper look dig noop", "whisper", id="whisper"),
+            pytest.param("say look dig noop", "say", id="say"),
+            pytest.param("say look dig noop", "pose", id="pose"),
+            pytest.param("look dig noop", "page", id="page, which is not among these tools"),
+            pytest.param("look dig noop", "channel", id="channel, which is not either"),
+        ],
+    )
+    def test_it_has_one_way_to_speak(self, names: str, source: str) -> None:
+        """Of the ways to speak a small model is offered the one in which the event came."""
+        fitted = Fitted(ListedTools([]), make_event(source=source), NAMES)
+        assert names.split() == list(fitted.specs())
+
+    def test_it_is_offered_no_more_than_it_can_choose_among(self) -> None:
+        """Tools that are not for small models are left out."""
+        fitted = Fitted(ListedTools([]), make_event(), frozenset(("whisper", "noop")))
+        assert ["whisper", "noop"] == list(fitted.specs())
+
+    def test_it_answers_the_one_who_spoke(self) -> None:
+        """It can speak to nobody else, and the tools themselves are not changed by that."""
+        diary: list[str] = []
+        tools = ListedTools(diary)
+        gated = gate(Fitted(tools, make_event(sender_name="Mia"), NAMES))
+        assert ["Mia"] == gated.specs()["whisper"].parameters["properties"]["target"]["enum"]
+        assert "target must be ['Mia']" in finish(gated.run(HELLO, TURN)).text
+        right = replace(HELLO, arguments={"target": "Mia", "message": "Hi"})
+        assert finish(gated.run(right, TURN)).success
+        assert ["run whisper"] == diary
+        assert "enum" not in SPECS[1].parameters["properties"]["target"]
+
+    def test_it_answers_on_the_channel_that_it_heard(self) -> None:
+        """What came on a channel is answered on that one, and in no other way."""
+        kinds = {"channel": "string", "message": "string"}
+        spoken = make_spec("channel", kinds, ("channel", "message"))
+        tools = ListedTools([], offered=(*SPECS, spoken))
+        gated = gate(Fitted(tools, make_event(source="channel", place="Public"), NAMES))
+        assert ["look", "dig", "noop", "channel"] == list(gated.specs())
+        aimed = gated.specs()["channel"].parameters["properties"]
+        assert (["Public"], "enum" in aimed["message"]) == (aimed["channel"]["enum"], False)
+        say = ToolCall("c1", "channel", {"channel": "Staff", "message": "Hi"})
+        assert not finish(gated.run(say, TURN)).success
+        say = replace(say, arguments={"channel": "Public", "message": "Hi"})
+        assert finish(gated.run(say, TURN)).success
+
+
+class TestConfirmed:
+    """A person's yes."""
+
+    @pytest.mark.parametrize(
+        ("is_asked", "is_always", "spec"),
+        [
+            pytest.param(True, True, SPECS[3], id="every dangerous call"),
+            pytest.param(False, False, SPECS[3], id="not wanted"),
+            pytest.param(
+                True, False, replace(SPECS[3], needs_confirmation=True), id="the tool wants it"
+            ),
+            pytest.param(False, True, replace(SPECS[2], name="dig"), id="not dangerous"),
+        ],
+    )
+    def test_who_needs_it(self, is_asked: bool, is_always: bool, spec: ToolSpec) -> None:
+        """What needs a yes is asked for and not run."""
+        diary: list[str] = []
+        wait = ToolResult(False, "wait", Fault.NOT_RUN)
+        tools = ListedTools(diary, offered=(spec,))
+        result = finish(Confirmed(tools, lambda turn, call: wait, is_always).run(DIG, TURN))
+        assert (is_asked, not is_asked) == (result == wait, diary == ["run dig"])
+
+
+def test_a_wrapper_passes_everything_on() -> None:
+    """What is on offer, and what comes of a call, unless a wrapper is about that."""
     tools = ListedTools([])
-    assert SPECS == Gated(tools).specs() == Protected(tools, lambda call, error: None).specs()
+    wrapped = Wrapper(Wrapper(tools))
+    assert tools.specs() == wrapped.specs()
+    assert ToolResult(True, "look done") == finish(wrapped.run(LOOK, TURN))

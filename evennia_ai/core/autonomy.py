@@ -1,0 +1,113 @@
+"""When an assistant acts unasked: for a goal or a reason, and the seldomer the less it helps."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+from evennia_ai.errors import ConfigurationError
+
+HOUR = 3600.0
+LONGEST_WAIT_SECONDS = 3600.0
+
+
+class Reason(StrEnum):
+    """Why it acts unasked."""
+
+    GOAL = "goal"
+    COMPANY = "company"
+
+
+@dataclass(frozen=True, slots=True)
+class AutonomyConfig:
+    """How often an assistant acts unasked. Every act is a model call that nobody asked for.
+
+    Attributes:
+        seconds: between two acts; doubled after each that came to nothing, up to an hour.
+        acts_per_hour: never more, whatever there is to do.
+        needs_company: whether a goal waits until a player is near.
+        initiative: whether it may also speak up without a goal, when a player is near and it has
+            heard something since it last spoke.
+    """
+
+    seconds: float = 300.0
+    acts_per_hour: int = 6
+    needs_company: bool = False
+    initiative: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "acts_per_hour"):
+            value = getattr(self, name)
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not is_number or not math.isfinite(value) or value < 1:
+                raise ConfigurationError(
+                    f"autonomy_config.{name} is {value!r}; it must be 1 or more"
+                )
+        for name in ("needs_company", "initiative"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise ConfigurationError(
+                    f"autonomy_config.{name} is {value!r}; it must be True or False"
+                )
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> AutonomyConfig:
+        """Read a stored mapping.
+
+        Raises:
+            ConfigurationError: a key is unknown or a value makes no sense.
+        """
+        known = [entry.name for entry in fields(cls)]
+        unknown = sorted(set(stored) - set(known))
+        if unknown:
+            raise ConfigurationError(
+                f"autonomy_config has no key {unknown[0]!r}; it has {', '.join(known)}"
+            )
+        return cls(**stored)
+
+
+@dataclass(slots=True)
+class Autonomy:
+    """What it did unasked so far, in memory only: after a restart it waits its time first.
+
+    Attributes:
+        acts: when, in seconds on the assistant's clock; only those of the last hour count.
+        in_vain: acts in a row that came to nothing.
+        began_at: when it began to count; None before the first question.
+    """
+
+    acts: deque[float] = field(default_factory=lambda: deque(maxlen=1000))
+    in_vain: int = 0
+    began_at: float | None = None
+
+    def is_due(self, now: float, config: AutonomyConfig) -> bool:
+        """Whether enough time has passed for one more."""
+        if self.began_at is None:
+            self.began_at = now
+        last = self.acts[-1] if self.acts else self.began_at
+        wait = min(LONGEST_WAIT_SECONDS, config.seconds * 2.0 ** min(self.in_vain, 30))
+        within_hour = sum(1 for at in self.acts if at > now - HOUR)
+        return now - last >= max(wait, config.seconds) and within_hour < config.acts_per_hour
+
+    def begin(self, now: float) -> None:
+        """One more is begun."""
+        self.acts.append(now)
+
+    def end(self, *, did_something: bool) -> None:
+        """How it went."""
+        self.in_vain = 0 if did_something else self.in_vain + 1
+
+
+def reason_to_act(
+    config: AutonomyConfig, *, has_goal: bool, has_company: bool, has_heard: bool
+) -> Reason | None:
+    """Why it would act unasked now, or None: nobody near and no goal is no reason."""
+    if has_goal and (has_company or not config.needs_company):
+        return Reason.GOAL
+    if config.initiative and has_company and has_heard:
+        return Reason.COMPANY
+    return None

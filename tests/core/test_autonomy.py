@@ -1,0 +1,117 @@
+"""Acting unasked: for what reason, and how seldom."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.autonomy import HOUR, Autonomy, AutonomyConfig, reason_to_act
+from evennia_ai.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    ("reason", "config", "goal", "company", "heard"),
+    [
+        pytest.param(None, {}, False, False, False, id="nobody near and no goal"),
+        pytest.param(None, {}, False, True, True, id="company alone is no reason"),
+        pytest.param("goal", {}, True, False, False, id="a goal"),
+        pytest.param("goal", {"needs_company": True}, True, True, False, id="a goal, and company"),
+        pytest.param(None, {"needs_company": True}, True, False, True, id="a goal, but alone"),
+        pytest.param("company", {"initiative": True}, False, True, True, id="something to say"),
+        pytest.param(None, {"initiative": True}, False, True, False, id="nothing was said"),
+        pytest.param(None, {"initiative": True}, False, False, True, id="nobody is left"),
+    ],
+)
+def test_the_reason(
+    reason: str | None, config: dict[str, Any], goal: bool, company: bool, heard: bool
+) -> None:
+    """It acts for a goal; or, where that is wanted, because of what it heard in company."""
+    found = reason_to_act(
+        AutonomyConfig(**config), has_goal=goal, has_company=company, has_heard=heard
+    )
+    assert reason == found
+
+
+def test_the_first_act_waits_its_time() -> None:
+    """After a start nothing is done at once."""
+    autonomy, config = Autonomy(), AutonomyConfig(seconds=10)
+    assert not autonomy.is_due(100.0, config)
+    assert not autonomy.is_due(109.0, config)
+    assert autonomy.is_due(110.0, config)
+
+
+def test_acts_in_vain_become_seldom() -> None:
+    """Each act that came to nothing doubles the wait, one that came to something resets it."""
+    autonomy, config = Autonomy(began_at=0.0), AutonomyConfig(seconds=10)
+    autonomy.begin(0.0)
+    for wait in (20, 40, 80):
+        autonomy.end(did_something=False)
+        assert (False, True) == tuple(autonomy.is_due(t, config) for t in (wait - 1, wait))
+    autonomy.end(did_something=True)
+    assert (False, True) == tuple(autonomy.is_due(t, config) for t in (9, 10))
+
+
+def test_the_wait_has_an_end() -> None:
+    """It is never longer than an hour, unless the setting itself is."""
+    autonomy = Autonomy(in_vain=1000, began_at=0.0)
+    assert autonomy.is_due(HOUR, AutonomyConfig(seconds=10))
+    assert not autonomy.is_due(HOUR, AutonomyConfig(seconds=2 * HOUR))
+
+
+@given(st.lists(st.floats(0, 5000), max_size=60), st.integers(1, 8), st.floats(1, 600))
+def test_never_more_than_allowed(steps: list[float], most: int, seconds: float) -> None:
+    """Within any hour there are no more acts than set, and never two too close together."""
+    autonomy, config = Autonomy(), AutonomyConfig(seconds=seconds, acts_per_hour=most)
+    now, acts = 0.0, []
+    for step in steps:
+        now += step
+        if autonomy.is_due(now, config):
+            autonomy.begin(now)
+            autonomy.end(did_something=True)
+            acts.append(now)
+    assert all(later - earlier >= seconds for earlier, later in pairwise(acts))
+    assert all(sum(1 for at in acts if now - HOUR < at <= now) <= most for now in acts)
+
+
+@pytest.mark.parametrize(
+    ("told", "stored"),
+    [
+        pytest.param("has no key 'pace'; it has seconds", {"pace": 3}, id="unknown key"),
+        pytest.param("seconds is 0; it must be 1 or more", {"seconds": 0}, id="no wait"),
+        pytest.param("seconds is True; it must be", {"seconds": True}, id="no number"),
+        pytest.param("seconds is nan; it must be", {"seconds": float("nan")}, id="not a number"),
+        pytest.param("acts_per_hour is 'x'; it must", {"acts_per_hour": "x"}, id="a text"),
+        pytest.param("initiative is 1; it must be True", {"initiative": 1}, id="no truth"),
+    ],
+)
+def test_a_wrong_setting_is_named(told: str, stored: dict[str, Any]) -> None:
+    """The key, its value and what would be right."""
+    with pytest.raises(ConfigurationError, match=told):
+        AutonomyConfig.from_stored(stored)
+
+
+def test_a_right_setting_is_read() -> None:
+    """What is not set keeps its default."""
+    assert AutonomyConfig(seconds=60, initiative=True) == AutonomyConfig.from_stored(
+        {"seconds": 60, "initiative": True}
+    )
+
+
+def test_an_hour_has_its_bound() -> None:
+    """After as many acts as are allowed the next waits until the first is an hour old."""
+    autonomy, config = Autonomy(began_at=0.0), AutonomyConfig(seconds=1, acts_per_hour=2)
+    for now in (10.0, 20.0):
+        assert autonomy.is_due(now, config)
+        autonomy.begin(now)
+        autonomy.end(did_something=True)
+    assert [False, False, True] == [autonomy.is_due(t, config) for t in (30, HOUR + 9, HOUR + 10)]
+
+
+def test_the_defaults_are_seldom() -> None:
+    """Five minutes between two, six in an hour, and nothing without a goal."""
+    assert AutonomyConfig(300.0, 6, needs_company=False, initiative=False) == AutonomyConfig()
+    assert HOUR == 60 * 60

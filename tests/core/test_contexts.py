@@ -1,0 +1,259 @@
+"""The seven contexts: what they are, how they are changed, and what cannot be changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.context_fields import READERS
+from evennia_ai.core.contexts import CONTEXTS, ContextConfig, ContextType, context_for
+from evennia_ai.core.execution import ExecutionMode
+from evennia_ai.core.parts import FULL, Part, part_before
+from evennia_ai.core.toolspec import ToolCategory
+from evennia_ai.errors import ConfigurationError
+
+EVENT, REFLECTION = CONTEXTS[ContextType.TICK_EVENT], CONTEXTS[ContextType.REFLECTION]
+
+
+@pytest.mark.parametrize(
+    ("context_type", "components", "iterations", "mode"),
+    [
+        pytest.param("tick_event", 9, 5, "react_loop", id="answering"),
+        pytest.param("tick_autonomous", 9, 5, "react_loop", id="on its own"),
+        pytest.param("reflection", 3, 3, "react_loop", id="reflection"),
+        pytest.param("reflection_cont", 2, 2, "react_loop", id="reflection goes on"),
+        pytest.param("sleep_consolidate", 2, 10, "react_loop", id="sleep"),
+        pytest.param("goal_decompose", 3, 1, "single_action", id="planning"),
+        pytest.param("pre_compaction", 4, 5, "react_loop", id="before forgetting"),
+    ],
+)
+def test_the_seven(context_type: str, components: int, iterations: int, mode: str) -> None:
+    """So many components, so many model calls, and it knows itself by the right name."""
+    context = CONTEXTS[ContextType(context_type)]
+    got = (len(context.enabled_components), context.max_iterations, context.execution_mode)
+    assert (components, iterations, mode) == got
+    assert context_type == context.context_type
+
+
+def test_there_are_no_others() -> None:
+    """Each type has its context."""
+    assert set(ContextType) == set(CONTEXTS)
+
+
+@pytest.mark.parametrize(
+    "context_type",
+    [
+        pytest.param(ContextType.REFLECTION, id="reflection"),
+        pytest.param(ContextType.REFLECTION_CONT, id="reflection goes on"),
+        pytest.param(ContextType.SLEEP_CONSOLIDATE, id="sleep"),
+        pytest.param(ContextType.GOAL_DECOMPOSE, id="planning"),
+        pytest.param(ContextType.PRE_COMPACTION, id="before forgetting"),
+    ],
+)
+def test_where_nobody_watches_nothing_is_said_or_done(context_type: ContextType) -> None:
+    """The five inner contexts neither speak nor change the world, nor hand a task on."""
+    context = CONTEXTS[context_type]
+    quiet = {ToolCategory.SAFE_CHAIN, ToolCategory.ASYNC_REQUIRED}
+    assert (quiet, False) == (context.allowed_tool_categories, context.allows_sub_agents)
+    assert context.tool_filter is not None
+
+
+def test_planning_has_no_tools() -> None:
+    """Its answer is all there is."""
+    assert frozenset() == CONTEXTS[ContextType.GOAL_DECOMPOSE].tool_filter
+
+
+@pytest.mark.parametrize(
+    ("part", "number"),
+    [
+        pytest.param(Part.SYSTEM_PROMPT, 0, id="the first itself"),
+        pytest.param(Part.SYSTEM_PROMPT, 999, id="the end of the first gap"),
+        pytest.param(Part.CHARACTER, 1000, id="the second itself"),
+        pytest.param(Part.CHARACTER, 1499, id="the end of a short gap"),
+        pytest.param(Part.ENTITIES, 1501, id="the beginning of a gap"),
+        pytest.param(Part.TOOL_RESULT, 7999, id="after the last"),
+    ],
+)
+def test_whose_gap_an_id_is_in(part: Part, number: int) -> None:
+    """A component of a game's own goes with the part before it."""
+    assert part is part_before(number)
+
+
+def test_an_own_component_is_shown_with_the_part_before_it() -> None:
+    """Where the goals are hidden, what stands after them is."""
+    hidden = EVENT.changed({"enabled_components": [0, 1000, 6000]})
+    assert (True, True, False, False) == tuple(map(hidden.shows, (0, 1250, 4000, 4100)))
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "expected"),
+    [
+        pytest.param("enabled_components", [6000, 0, 0], (0, 6000), id="components"),
+        pytest.param("component_overrides", {4000: "Aims"}, {4000: "Aims"}, id="other texts"),
+        pytest.param("tool_filter", ["look"], {"look"}, id="tools"),
+        pytest.param("tool_filter", None, None, id="all tools"),
+        pytest.param("tool_filter", [], frozenset(), id="no tools"),
+        pytest.param("token_budget", 500, 500, id="the least budget"),
+        pytest.param("token_budget", None, None, id="no budget"),
+        pytest.param("execution_mode", "single_action", "single_action", id="mode"),
+        pytest.param("max_iterations", 1, 1, id="the fewest steps"),
+        pytest.param("max_iterations", 10, 10, id="the most steps"),
+        pytest.param("allowed_tool_categories", {"terminal"}, {"terminal"}, id="kinds"),
+        pytest.param("allowed_tool_categories", None, None, id="all kinds"),
+        pytest.param("terminal_ends_loop", False, False, id="going on after speech"),
+        pytest.param("dangerous_requires_confirm", True, True, id="asking first"),
+        pytest.param("allows_multi_tool", False, False, id="one call"),
+        pytest.param("allows_sub_agents", False, False, id="nobody helps"),
+    ],
+)
+def test_a_field_is_changed(field: str, given: Any, expected: Any) -> None:
+    """That one, and no other."""
+    changed = EVENT.changed({field: given})
+    assert expected == getattr(changed, field)
+    others = [name for name in ContextConfig.__dataclass_fields__ if name != field]
+    assert [getattr(EVENT, n) for n in others] == [getattr(changed, n) for n in others]
+
+
+@pytest.mark.parametrize(
+    ("told", "field", "given"),
+    [
+        pytest.param("it has enabled_components,", "colour", "red", id="unknown"),
+        pytest.param("it has enabled_components,", "context_type", "reflection", id="fixed"),
+        pytest.param("it must be a list of 0, 1000,", "enabled_components", 0, id="no list"),
+        pytest.param("it must be a list of 0, 1000,", "enabled_components", [True], id="a bool"),
+        pytest.param("it must be a list of 0, 1000,", "enabled_components", [0, 5], id="own id"),
+        pytest.param("it must be texts by", "component_overrides", ["a"], id="no mapping"),
+        pytest.param("it must be texts by", "component_overrides", {"4000": "a"}, id="text id"),
+        pytest.param("it must be texts by", "component_overrides", {True: "a"}, id="bool id"),
+        pytest.param("it must be texts by", "component_overrides", {-1: "a"}, id="negative id"),
+        pytest.param("it must be texts by", "component_overrides", {4000: 1}, id="no text"),
+        pytest.param(
+            "3000, 5000, 6000, 7000 have no text", "component_overrides", {6000: "a"}, id="event"
+        ),
+        pytest.param("it must be a list of tools' names", "tool_filter", "look", id="one name"),
+        pytest.param("it must be a list of tools' names", "tool_filter", [1], id="no name"),
+        pytest.param("it must be a list of tools' names", "tool_filter", [""], id="empty name"),
+        pytest.param("a number of tokens from 500 up", "token_budget", 499, id="a tiny budget"),
+        pytest.param("a number of tokens from 500 up", "token_budget", True, id="a bool budget"),
+        pytest.param(
+            "'single_action' or 'react_loop'", "execution_mode", "plan_execute", id="plan"
+        ),
+        pytest.param("'single_action' or 'react_loop'", "execution_mode", "fast", id="no mode"),
+        pytest.param("it must be 1 to 10", "max_iterations", 0, id="no steps"),
+        pytest.param("it must be 1 to 10", "max_iterations", 11, id="too many steps"),
+        pytest.param("it must be 1 to 10", "max_iterations", "5", id="a text of steps"),
+        pytest.param("it must be 1 to 10", "max_iterations", True, id="a bool of steps"),
+        pytest.param(
+            "a list of async_required, dangerous, safe_chain, terminal",
+            "allowed_tool_categories",
+            ["nice"],
+            id="no kind",
+        ),
+        pytest.param("it must be True or False", "terminal_ends_loop", 0, id="no bool"),
+    ],
+)
+def test_what_does_not_fit_is_refused(told: str, field: str, given: Any) -> None:
+    """With the path to it, and what would be right."""
+    with pytest.raises(ConfigurationError) as refusal:
+        EVENT.changed({field: given})
+    assert told in str(refusal.value)
+    assert str(refusal.value).startswith("context_configs.tick_event")
+    assert field in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("told", "context", "overrides"),
+    [
+        pytest.param("leaves out 0;", EVENT, {"enabled_components": [6000]}, id="no rules"),
+        pytest.param("leaves out 6000;", EVENT, {"enabled_components": [0]}, id="no event"),
+        pytest.param("leaves out 0;", REFLECTION, {"enabled_components": [5000]}, id="inner"),
+        pytest.param(
+            "allows more than async_required, safe_chain",
+            REFLECTION,
+            {"allowed_tool_categories": ["safe_chain", "terminal"]},
+            id="speaking while nobody watches",
+        ),
+        pytest.param(
+            "allows more than async_required, safe_chain",
+            REFLECTION,
+            {"allowed_tool_categories": None},
+            id="everything while nobody watches",
+        ),
+        pytest.param(
+            "must stay True",
+            EVENT.changed({"dangerous_requires_confirm": True}),
+            {"dangerous_requires_confirm": False},
+            id="asking no more",
+        ),
+    ],
+)
+def test_what_keeps_it_safe_stays(
+    told: str, context: ContextConfig, overrides: dict[str, Any]
+) -> None:
+    """Rules, event, a demanded consent and the quiet of the inner contexts are not for changing."""
+    with pytest.raises(ConfigurationError) as refusal:
+        context.changed(overrides)
+    assert told in str(refusal.value)
+
+
+def test_an_inner_context_may_do_with_less() -> None:
+    """Fewer kinds of tools, and an event is nothing it needs."""
+    changed = REFLECTION.changed(
+        {"allowed_tool_categories": ["safe_chain"], "enabled_components": [0]}
+    )
+    assert ({"safe_chain"}, (0,)) == (changed.allowed_tool_categories, changed.enabled_components)
+
+
+def test_overrides_must_be_a_mapping() -> None:
+    """A list is answered with an example."""
+    with pytest.raises(ConfigurationError, match=r"tick_event is 5; it must be like \{'max_"):
+        EVENT.changed(5)  # type: ignore[arg-type]
+
+
+def test_an_assistant_goes_before_its_game() -> None:
+    """Both are read, the assistant's own last; what neither names is as in the table."""
+    context = context_for(
+        ContextType.TICK_EVENT,
+        {"tick_event": {"max_iterations": 3, "token_budget": 2000}},
+        {"tick_event": {"max_iterations": 2}, "reflection": {"max_iterations": 1}},
+    )
+    expected = (2, 2000, ExecutionMode.REACT_LOOP)
+    assert expected == (context.max_iterations, context.token_budget, context.execution_mode)
+
+
+def test_what_the_game_demands_an_assistant_cannot_undo() -> None:
+    """A consent that the game wants is wanted by all."""
+    game = {"tick_event": {"dangerous_requires_confirm": True}}
+    with pytest.raises(ConfigurationError, match=r"context_configs\.tick_event\.dangerous"):
+        context_for(
+            ContextType.TICK_EVENT, game, {"tick_event": {"dangerous_requires_confirm": False}}
+        )
+
+
+@pytest.mark.parametrize(
+    ("told", "game", "own"),
+    [
+        pytest.param("EVENNIA_AI_CONTEXT_CONFIGS is 5; it", 5, {}, id="no mapping"),
+        pytest.param("EVENNIA_AI_CONTEXT_CONFIGS has no context 'x'; ", {"x": {}}, {}, id="game"),
+        pytest.param("context_configs has no context 5; there are tick_", {}, {5: {}}, id="own"),
+        pytest.param(
+            "EVENNIA_AI_CONTEXT_CONFIGS.tick_event has no key 'x'",
+            {"tick_event": {"x": 1}},
+            {},
+            id="field",
+        ),
+    ],
+)
+def test_wrong_places_are_named(told: str, game: Any, own: Any) -> None:
+    """Whose it is, and what there is."""
+    with pytest.raises(ConfigurationError) as refusal:
+        context_for(ContextType.TICK_EVENT, game, own)
+    assert str(refusal.value).startswith(told)
+
+
+def test_every_field_that_can_be_changed_is_one() -> None:
+    """The readers and the dataclass speak of the same fields."""
+    fixed = {"context_type", "name", "description"}
+    assert set(ContextConfig.__dataclass_fields__) - fixed == set(READERS)
+    assert len(FULL) == len(EVENT.enabled_components)

@@ -1,0 +1,250 @@
+"""The wrappers that stand around the running of a tool: note, cache, other attempts, breaker."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn import Turn
+from evennia_ai.engine.toolboxes import (
+    Cached,
+    Noted,
+    Protected,
+    Retried,
+)
+from evennia_ai.errors import CircuitOpenError, StaleEpochError, ToolError, ToolTimeoutError
+from evennia_ai.resilience import (
+    CircuitBreakerRegistry,
+    RetryConfig,
+    ToolResultCache,
+)
+from tests.core.samples import make_event
+from tests.engine.doubles import (
+    DIG,
+    HELLO,
+    LOOK,
+    SPECS,
+    EpochKeeper,
+    ListedTools,
+    finish,
+)
+
+TURN = Turn(7, (make_event(),))
+
+
+class TestNoted:
+    """The note before what others notice."""
+
+    @pytest.mark.parametrize(
+        ("diary", "effects", "call", "outcome"),
+        [
+            pytest.param("note whisper, run whisper", 1, HELLO, None, id="it worked"),
+            pytest.param(
+                "note whisper, run whisper, forget",
+                0,
+                HELLO,
+                ToolResult(False, "no"),
+                id="it did not",
+            ),
+            pytest.param("run look", 0, LOOK, None, id="nobody notices"),
+        ],
+    )
+    def test_it_comes_first(
+        self, diary: str, effects: int, call: ToolCall, outcome: ToolResult | None
+    ) -> None:
+        """And is taken back when nothing happened."""
+        written: list[str] = []
+        tools = ListedTools(written, {call.name: [outcome] if outcome else []})
+        turn = Turn(7, (make_event(),))
+        finish(Noted(tools, EpochKeeper(written)).run(call, turn))
+        assert (diary, effects) == (", ".join(written), turn.effects)
+
+
+class TestCached:
+    """Earlier results."""
+
+    def make(self, spec: ToolSpec, diary: list[str]) -> tuple[Cached, ToolResultCache]:
+        """A cache around one tool and `dig`."""
+        cache = ToolResultCache()
+        tools = ListedTools(diary, offered=(spec, SPECS[3]))
+        return Cached(tools, cache, lambda coroutine: finish(coroutine)), cache
+
+    def test_an_equal_call_is_answered_with_it(self) -> None:
+        """And another argument is another call."""
+        diary: list[str] = []
+        cached, _ = self.make(replace(SPECS[2], cacheable=True), diary)
+        there = replace(LOOK, arguments={"target": "lamp"})
+        results = [finish(cached.run(call, TURN)) for call in (LOOK, LOOK, there)]
+        assert [ToolResult(True, "look done")] * 3 == results
+        assert ["run look"] * 2 == diary
+
+    def test_only_where_the_tool_says_so(self) -> None:
+        """Another tool is run each time."""
+        diary: list[str] = []
+        cached, _ = self.make(SPECS[2], diary)
+        for _ in range(2):
+            finish(cached.run(LOOK, TURN))
+        assert ["run look"] * 2 == diary
+
+    def test_the_world_has_changed(self) -> None:
+        """After an act that others notice everything is looked at anew."""
+        diary: list[str] = []
+        cached, _ = self.make(replace(SPECS[2], cacheable=True), diary)
+        for call in (LOOK, DIG, LOOK):
+            finish(cached.run(call, TURN))
+        assert ["run look", "run dig", "run look"] == diary
+
+    def test_a_failure_is_not_kept(self) -> None:
+        """The next call tries again."""
+        diary: list[str] = []
+        cached, _ = self.make(replace(SPECS[2], cacheable=True), diary)
+        assert isinstance(cached.inner, ListedTools)
+        cached.inner.outcomes = {"look": [ToolResult(False, "dark")]}
+        results = [finish(cached.run(LOOK, TURN)).success for _ in range(2)]
+        assert [False, True] == results
+
+    def test_one_that_is_under_way_is_shared(self) -> None:
+        """Who asks for the same meanwhile waits for the same."""
+        diary: list[str] = []
+        door: Deferred[None] = Deferred()
+
+        class Slow(ListedTools):
+            async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+                await door
+                return await super().run(call, turn)
+
+        tools = Slow(diary, offered=(replace(SPECS[2], cacheable=True),))
+        cached = Cached(tools, ToolResultCache(), Deferred.fromCoroutine)
+        results: list[ToolResult] = []
+        for _ in range(2):
+            Deferred.fromCoroutine(cached.run(LOOK, TURN)).addCallback(results.append)
+        door.callback(None)
+        assert ([ToolResult(True, "look done")] * 2, ["run look"]) == (results, diary)
+
+
+class TestRetried:
+    """Another attempt."""
+
+    def run(
+        self, call: ToolCall, *outcomes: ToolResult | BaseException, attempts: int = 4
+    ) -> tuple[ToolResult, list[str], list[float]]:
+        """The result, what was run, and the waits."""
+        diary: list[str] = []
+        waits: list[float] = []
+
+        async def wait(seconds: float) -> None:
+            waits.append(seconds)
+
+        tools = ListedTools(diary, {call.name: list(outcomes)})
+        inner = Protected(tools, CircuitBreakerRegistry(), lambda call, error: None)
+        config = RetryConfig(max_attempts=attempts, jitter=False)
+        retried = Retried(inner, config, wait, lambda: sum(waits), lambda: 0.0)
+        return finish(retried.run(call, TURN)), diary, waits
+
+    def test_what_may_pass_is_tried_again(self) -> None:
+        """After growing waits, until it works."""
+        result, diary, waits = self.run(LOOK, ToolError("try again"), ConnectionError("gone"))
+        assert (True, 3, [1.0, 2.0]) == (result.success, len(diary), waits)
+
+    def test_what_will_not_pass_is_not(self) -> None:
+        """The model is told at once."""
+        result, diary, waits = self.run(LOOK, ToolError("it is dark"))
+        assert ("it is dark", 1, []) == (result.text, len(diary), waits)
+
+    def test_what_others_notice_is_run_once(self) -> None:
+        """Nobody hears the same words twice because the first time may have failed."""
+        result, diary, _ = self.run(HELLO, ToolError("connection lost, try again"))
+        assert (False, 1) == (result.success, len(diary))
+
+    def test_it_has_an_end(self) -> None:
+        """By the number of attempts, or by the tool's own time."""
+        result, diary, _ = self.run(LOOK, *[ToolError("try again")] * 9, attempts=3)
+        assert (False, 3) == (result.success, len(diary))
+        result, diary, waits = self.run(LOOK, *[ToolError("try again")] * 99, attempts=99)
+        assert sum(waits) < 30
+        assert len(waits) + 1 == len(diary)
+
+
+class TestProtected:
+    """Results of errors."""
+
+    @pytest.mark.parametrize(
+        ("text", "fault", "reports", "outcome"),
+        [
+            pytest.param("ok", None, 0, ToolResult(True, "ok"), id="a result"),
+            pytest.param("not here", Fault.FAILED, 0, ToolError("not here"), id="a refusal"),
+            pytest.param("late", Fault.TIMEOUT, 0, ToolTimeoutError("late"), id="too late"),
+            pytest.param(
+                "whisper failed inside the game; do something else",
+                Fault.INTERNAL,
+                1,
+                KeyError("bug"),
+                id="a defect",
+            ),
+            pytest.param(
+                "whisper does not work at present; do without it",
+                Fault.UNAVAILABLE,
+                0,
+                CircuitOpenError("mcp:almanac", 9.0),
+                id="what is behind it is down",
+            ),
+        ],
+    )
+    def test_whatever_a_tool_raises_becomes_a_result(
+        self, text: str, fault: Fault | None, reports: int, outcome: ToolResult | BaseException
+    ) -> None:
+        """Only what nobody expected is reported."""
+        reported: list[tuple[str, BaseException]] = []
+        tools = ListedTools([], {"whisper": [outcome]})
+        protected = Protected(
+            tools, CircuitBreakerRegistry(), lambda call, error: reported.append((call.name, error))
+        )
+        result = finish(protected.run(HELLO, TURN))
+        assert (text, fault) == (result.text, result.fault)
+        assert [("whisper", outcome)] * reports == reported
+
+    @pytest.mark.parametrize(
+        ("is_shut", "outcome"),
+        [
+            pytest.param(True, KeyError("bug"), id="a defect"),
+            pytest.param(True, ToolTimeoutError("late"), id="too late"),
+            pytest.param(False, ToolError("not here"), id="a refusal says that it works"),
+            pytest.param(False, StaleEpochError(7, 8), id="a cancelled turn says nothing"),
+        ],
+    )
+    def test_a_tool_that_fails_is_left_alone(self, is_shut: bool, outcome: BaseException) -> None:
+        """After a few failures it is not run for a while, and the model is told to do without."""
+        diary: list[str] = []
+        tools = ListedTools(diary, {"look": [outcome] * 9})
+        breakers = CircuitBreakerRegistry(clock=lambda: 0.0)
+        protected = Protected(tools, breakers, lambda call, error: None)
+        results = []
+        for _ in range(6):
+            try:
+                results.append(finish(protected.run(LOOK, TURN)))
+            except StaleEpochError:
+                continue
+        assert (5 if is_shut else 6) == len(diary)
+        if is_shut:
+            assert Fault.UNAVAILABLE is results[-1].fault
+        assert finish(protected.run(HELLO, TURN)).success
+
+    @pytest.mark.parametrize(
+        "outcome",
+        [
+            pytest.param(StaleEpochError(7, 8), id="a cancelled turn"),
+            pytest.param(KeyboardInterrupt(), id="the process is to end"),
+        ],
+    )
+    def test_an_end_is_let_through(self, outcome: BaseException) -> None:
+        """A turn that is cancelled, or a process that is to end, is not kept going."""
+        tools = ListedTools([], {"whisper": [outcome]})
+        with pytest.raises(type(outcome)):
+            finish(
+                Protected(tools, CircuitBreakerRegistry(), lambda call, error: None).run(
+                    HELLO, TURN
+                )
+            )
