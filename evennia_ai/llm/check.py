@@ -16,7 +16,6 @@ from evennia_ai.core.text import one_line
 from evennia_ai.core.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import CircuitOpenError, ModelError, ModelStatusError
-from evennia_ai.llm.client import UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool
 from evennia_ai.llm.transport import OpenAITransport
@@ -67,7 +66,7 @@ def check_endpoint(
 class _Check:
     def __init__(self, endpoint: Endpoint, pool: Pool, reactor: Any) -> None:
         self._endpoint = endpoint
-        self._client: UnifiedLLMClient = pool.client(endpoint)
+        self._client = pool.client(endpoint)
         self._transport = pool.transport(endpoint)
         self._reactor = reactor
 

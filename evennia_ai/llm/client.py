@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import random as randomness
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from twisted.internet import reactor as default_reactor
 from twisted.internet import task
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.defer import TimeoutError as DeadlineError
 
-from evennia_ai.core.conversation import Message
+from evennia_ai.core.conversation import Message, closed
 from evennia_ai.core.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
-from evennia_ai.errors import ConfigurationError, ModelError, ModelTimeoutError
+from evennia_ai.errors import ConfigurationError, ModelError, ModelTimeoutError, NoFreeSlotError
 from evennia_ai.llm.endpoints import PRESETS, SCRIPTED
+from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import REQUESTS, parse_reply
 from evennia_ai.llm.scripted import ScriptedTransport
 from evennia_ai.llm.transport import OpenAITransport, Transport
 from evennia_ai.resilience import CircuitBreaker, RetryConfig
-from evennia_ai.resilience.retry import backoff_seconds
-
-T = TypeVar("T")
+from evennia_ai.resilience.retry import retry
 
 DEADLINE_SECONDS = 60.0
 MAX_CALLS_IN_FLIGHT = 64
+# Mistral's own services and templates say "unexpected role 'user' after role 'tool'".
+WANTS_CLOSED_TURNS = re.compile(r"[a-z]stral|[mp]ixtral", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,18 @@ def make_transport(
             f"provider is {provider!r}, which has no address of its own; give a base_url"
         )
     return OpenAITransport(base_url, auth_token, headers, reactor=reactor)
+
+
+async def take_slot(slots: DeferredSemaphore, seconds: float, reactor: Any) -> None:
+    """Wait until one more call may be in flight.
+
+    Raises:
+        NoFreeSlotError: it may not by then.
+    """
+    try:
+        await slots.acquire().addTimeout(seconds, reactor)
+    except DeadlineError:
+        raise NoFreeSlotError(f"no free slot for a model call within {seconds:g} s") from None
 
 
 class UnifiedLLMClient:
@@ -134,6 +148,11 @@ class UnifiedLLMClient:
         """Whether tool calls go over the API as such."""
         return self.tool_mode == "native"
 
+    @property
+    def rate_limit_info(self) -> RateLimitInfo | None:
+        """What the service last said of its limits, None when it says nothing."""
+        return getattr(self._transport, "rate_limit_info", None)
+
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
         """The engine's model port."""
         reply: Reply = await self.chat_completion(messages, tools)
@@ -151,41 +170,51 @@ class UnifiedLLMClient:
             ModelError: the service failed; its text says how.
             CircuitOpenError: the service is not being asked now.
         """
-        body = {"model": self.model, **REQUESTS[self.tool_mode](messages, tools)}
-        body |= self._generation.as_body() | extra
-        return Deferred.fromCoroutine(self._in_slot(body))
+        return Deferred.fromCoroutine(self._in_slot(messages, tools, extra))
 
-    async def _in_slot(self, body: Mapping[str, Any]) -> Reply:
+    async def _in_slot(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], extra: Mapping[str, Any]
+    ) -> Reply:
         ends_at = self._reactor.seconds() + self.deadline_seconds
         if not self.circuit_breaker.is_available:
             self.circuit_breaker.acquire().release()
-        await self._within(self._slots.acquire(), ends_at, "no free slot for a model call")
+        await take_slot(self._slots, self.deadline_seconds, self._reactor)
         try:
-            return await self._attempts(body, ends_at)
+            return await self.answer_within(
+                ends_at - self._reactor.seconds(), messages, tools, extra
+            )
         finally:
             self._slots.release()
 
-    async def _attempts(self, body: Mapping[str, Any], ends_at: float) -> Reply:
-        attempt = 1
-        while True:
-            try:
-                return await self._attempt(body, ends_at)
-            except ModelError as error:
-                if not error.retryable or attempt >= self._retry.max_attempts:
-                    raise
-                wait = backoff_seconds(
-                    self._retry, attempt, random=self._random(), retry_after=error.retry_after
-                )
-                if self._reactor.seconds() + wait >= ends_at:
-                    raise
-            await task.deferLater(self._reactor, wait)
-            attempt += 1
+    async def answer_within(
+        self,
+        seconds: float,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        extra: Mapping[str, Any],
+    ) -> Reply:
+        """Ask for one completion without waiting for a slot, for who has one already.
 
-    async def _attempt(self, body: Mapping[str, Any], ends_at: float) -> Reply:
+        Args:
+            seconds: for all attempts and the waits between them.
+        """
+        if WANTS_CLOSED_TURNS.search(self.model):
+            messages = closed(messages)
+        body = {"model": self.model, **REQUESTS[self.tool_mode](messages, tools)}
+        body |= {**self._generation.as_body(), **extra}
+        return await retry(
+            lambda seconds_left: self._attempt(body, seconds_left),
+            self._retry,
+            deadline_seconds=seconds,
+            sleep=lambda wait: task.deferLater(self._reactor, wait),
+            clock=self._reactor.seconds,
+            random=self._random,
+        )
+
+    async def _attempt(self, body: Mapping[str, Any], seconds: float) -> Reply:
         permit = self.circuit_breaker.acquire()
         try:
-            posted = self._transport.post(body)
-            answer: bytes = await self._within(posted, ends_at, "no whole answer")
+            answer = await self._posted(body, seconds)
             reply = parse_reply(answer, self.tool_mode)
             permit.success()
         except ModelError as error:
@@ -196,11 +225,9 @@ class UnifiedLLMClient:
             permit.release()
         return reply
 
-    async def _within(self, deferred: Deferred[T], ends_at: float, complaint: str) -> T:
-        """Wait for something, but not past the call's deadline; then it is cancelled."""
+    async def _posted(self, body: Mapping[str, Any], seconds: float) -> bytes:
         try:
-            left = max(0.0, ends_at - self._reactor.seconds())
-            outcome: T = await deferred.addTimeout(left, self._reactor)
+            answer: bytes = await self._transport.post(body).addTimeout(seconds, self._reactor)
         except DeadlineError:
-            raise ModelTimeoutError(f"{complaint} within {self.deadline_seconds:g} s") from None
-        return outcome
+            raise ModelTimeoutError(f"no whole answer within {round(seconds, 1):g} s") from None
+        return answer

@@ -79,7 +79,18 @@ def provider_of(base_url: str) -> str:
     return next(matches, "custom")
 
 
-def _checked_url(base_url: str) -> str:
+def checked_url(
+    base_url: str, name: str = KEYS[0], advice: str = f"put the key into {KEYS[1]}"
+) -> str:
+    """An address as it is kept, without the last slash.
+
+    Args:
+        name: what it was set by, for the error's text.
+        advice: where a key belongs that was put into the address.
+
+    Raises:
+        ConfigurationError: it is no web address, or holds a password.
+    """
     try:
         parts = urlsplit(base_url)
         has_login = parts.username is not None
@@ -88,12 +99,11 @@ def _checked_url(base_url: str) -> str:
         has_login = is_usable = False
     if has_login:
         raise ConfigurationError(
-            "OPENAI_BASE_URL holds a user name or a password, which logs would show; "
-            "put the key into OPENAI_API_KEY"
+            f"{name} holds a user name or a password, which logs would show; {advice}"
         )
     if not is_usable:
         raise ConfigurationError(
-            f"OPENAI_BASE_URL is {base_url!r}; it must be a web address such as http://127.0.0.1:11434/v1"
+            f"{name} is {base_url!r}; it must be a web address such as http://127.0.0.1:11434/v1"
         )
     return base_url.rstrip("/")
 
@@ -120,7 +130,7 @@ def _from_values(values: Mapping[str, str], origin: str) -> Endpoint | None:
     if model == "local":
         return Endpoint("local", LOCAL_MODEL, tool_mode=PRESETS["local"].tool_mode)
     if model and (base_url or key):
-        base_url = _checked_url(base_url or PRESETS["openai"].base_url)
+        base_url = checked_url(base_url or PRESETS["openai"].base_url)
         return Endpoint(provider_of(base_url), model, base_url, key)
     if model:
         raise ConfigurationError(

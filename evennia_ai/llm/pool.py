@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from evennia_ai.llm.client import (
     provider_headers,
 )
 from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.llm.transport import OpenAITransport, Transport
 from evennia_ai.resilience import CircuitBreakerRegistry, RetryConfig
 
@@ -95,13 +96,49 @@ class Pool:
         self._slots = DeferredSemaphore(config.max_calls_in_flight)
         self._transports: dict[tuple[str, str, str], Transport] = {}
 
-    def client(self, endpoint: Endpoint, generation: Generation = Generation()) -> UnifiedLLMClient:
-        """A client for one assistant; what it costs to make is next to nothing."""
+    def client(
+        self,
+        endpoint: Endpoint,
+        generation: Generation = Generation(),
+        fallbacks: Sequence[Endpoint] = (),
+    ) -> UnifiedLLMClient | FallbackClient:
+        """A client for one assistant; what it costs to make is next to nothing.
+
+        Args:
+            fallbacks: what is asked, in order, where the endpoint fails. Of the generation they are
+                only told how long an answer may be: the rest is fitted to the first model.
+        """
+        first = self._one(endpoint, generation, breaker_name(endpoint))
+        if not fallbacks:
+            return first
+        models = [(endpoint.describe(), first)]
+        models += [
+            (each.describe(), self._fallback(each, endpoint, generation)) for each in fallbacks
+        ]
+        return FallbackClient(
+            models,
+            slots=self._slots,
+            deadline_seconds=self.config.deadline_seconds,
+            reactor=self._reactor,
+        )
+
+    def _fallback(
+        self, endpoint: Endpoint, first: Endpoint, generation: Generation
+    ) -> UnifiedLLMClient:
+        # The embedded model is slow: its requests have a cap of their own.
+        cap = None if endpoint.is_local else generation.max_tokens
+        name = breaker_name(endpoint)
+        if name == breaker_name(first):
+            # A quota that is used up or a model that is gone must not shut out its neighbour.
+            name = f"{name} {endpoint.model}"
+        return self._one(endpoint, Generation(max_tokens=cap), name)
+
+    def _one(self, endpoint: Endpoint, generation: Generation, breaker: str) -> UnifiedLLMClient:
         return UnifiedLLMClient(
             endpoint.provider,
             model=endpoint.model,
             retry_config=RETRY,
-            circuit_breaker=self.breakers.get_or_create(breaker_name(endpoint)),
+            circuit_breaker=self.breakers.get_or_create(breaker),
             tool_mode=endpoint.tool_mode,
             generation=generation,
             deadline_seconds=self.config.deadline_seconds,

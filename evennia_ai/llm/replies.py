@@ -3,61 +3,41 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from evennia_ai.core.conversation import Message, as_fallback
+from evennia_ai.core.conversation import Message, alternating, as_fallback
 from evennia_ai.core.speech import call_from_json
 from evennia_ai.core.text import one_line
 from evennia_ai.core.toolspec import ToolCall, ToolSpec
 from evennia_ai.core.turn import Usage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import ModelReplyError
+from evennia_ai.llm.offers import as_choice, as_function
 
-LONGEST_ARGUMENT = 300
+MOST_TOKENS = 10_000_000
 
 
 def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
     """The body for a model that knows tool calls."""
     body: dict[str, Any] = {"messages": list(messages)}
     if tools:
-        body["tools"] = [tool.as_function() for tool in tools]
+        body["tools"] = [as_function(tool) for tool in tools]
         body["tool_choice"] = "auto"
     return body
-
-
-def _bounded(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool's schema with an end to every text: a small model may not find one by itself."""
-    properties = {
-        name: {"minLength": 1, "maxLength": LONGEST_ARGUMENT, **kind}
-        if kind["type"] == "string" and "enum" not in kind
-        else kind
-        for name, kind in schema["properties"].items()
-    }
-    return {**schema, "properties": properties}
 
 
 def json_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
     """The body for a model that is held to a JSON schema: one of the tools, with its arguments."""
     body: dict[str, Any] = {
-        "messages": as_fallback(messages),
+        "messages": alternating(as_fallback(messages)),
         "temperature": 0.0,
         "max_tokens": 220,
     }
     if tools:
-        choices = [
-            {
-                "type": "object",
-                "properties": {
-                    "tool": {"const": tool.name},
-                    "parameters": _bounded(tool.parameters),
-                },
-                "required": ["tool", "parameters"],
-                "additionalProperties": False,
-            }
-            for tool in tools
-        ]
-        schema = {"name": "action", "strict": True, "schema": {"anyOf": choices}}
+        choices = {"anyOf": [as_choice(tool) for tool in tools]}
+        schema = {"name": "action", "strict": True, "schema": choices}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
 
@@ -75,7 +55,9 @@ def _text(content: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    """A number of tokens, 0 for what cannot be one."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and 0 < value < MOST_TOKENS else 0
 
 
 def _usage(value: Any) -> Usage:
@@ -84,11 +66,26 @@ def _usage(value: Any) -> Usage:
     return Usage(_count(value.get("prompt_tokens")), _count(value.get("completion_tokens")))
 
 
-def _call(raw: Any, number: int) -> ToolCall | None:
-    function = raw.get("function") if isinstance(raw, dict) else None
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        return None
-    call_id = raw["id"] if isinstance(raw.get("id"), str) and raw["id"] else f"call_{number}"
+def new_call_id() -> str:
+    """An id that no other call has, of the nine letters and digits that every service takes."""
+    return f"c{secrets.token_hex(4)}"
+
+
+def _calls(raw_calls: Any, make_id: Callable[[], str]) -> tuple[ToolCall, ...]:
+    """The calls of a message, under ids of our own.
+
+    Services refuse a conversation in which an id comes twice, and some begin anew in every reply.
+    """
+    return tuple(
+        _call(make_id(), raw["function"])
+        for raw in (raw_calls if isinstance(raw_calls, list) else ())
+        if isinstance(raw, dict)
+        and isinstance(raw.get("function"), dict)
+        and isinstance(raw["function"].get("name"), str)
+    )
+
+
+def _call(call_id: str, function: Mapping[str, Any]) -> ToolCall:
     name, arguments = function["name"], function.get("arguments") or "{}"
     if isinstance(arguments, str):
         try:
@@ -118,8 +115,14 @@ def _choice(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     return choices[0], whole
 
 
-def parse_reply(body: bytes, tool_mode: str) -> Reply:
+def parse_reply(body: bytes, tool_mode: str, make_id: Callable[[], str] = new_call_id) -> Reply:
     """Read a chat completion.
+
+    A refusal that has a place of its own becomes the content where there is none, and the finish
+    reason is then "refusal".
+
+    Args:
+        make_id: gives the ids of calls.
 
     Raises:
         ModelReplyError: the body is no chat completion.
@@ -128,17 +131,14 @@ def parse_reply(body: bytes, tool_mode: str) -> Reply:
     message = choice.get("message")
     if not isinstance(message, dict):
         raise ModelReplyError("the answer's first choice holds no message")
-    raw_calls = message.get("tool_calls")
-    calls = [
-        _call(raw, i) for i, raw in enumerate(raw_calls if isinstance(raw_calls, list) else [])
-    ]
-    content = _text(message.get("content"))
+    calls = _calls(message.get("tool_calls"), make_id)
+    content, refusal = _text(message.get("content")), _text(message.get("refusal"))
     if tool_mode == "json" and not calls:
-        told = call_from_json(content, f"call_{_usage(whole.get('usage')).total_tokens}")
-        calls = [told] if told else []
+        told = call_from_json(content, make_id())
+        calls = (told,) if told else ()
     return Reply(
-        content=content,
-        tool_calls=tuple(call for call in calls if call is not None),
+        content=content or refusal,
+        tool_calls=calls,
         usage=_usage(whole.get("usage")),
-        finish_reason=str(choice.get("finish_reason") or ""),
+        finish_reason="refusal" if refusal else str(choice.get("finish_reason") or ""),
     )

@@ -62,8 +62,14 @@ def _offered_call(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if not offered or name in offered:
         return name, arguments
     name, schema = next(iter(offered.items()))
-    kinds = {key: schema["properties"][key]["type"] for key in schema["required"]}
-    return name, {key: _SAMPLES[kind] for key, kind in kinds.items()}
+    wanted = {key: schema["properties"][key] for key in schema.get("required", ())}
+    return name, {key: _sample(kind) for key, kind in wanted.items()}
+
+
+def _sample(schema: Mapping[str, Any]) -> Any:
+    """A value that fits a simple schema."""
+    kind = schema.get("type", "string")
+    return _SAMPLES.get(kind[0] if isinstance(kind, list) else kind, "something")
 
 
 class ScriptedTransport:

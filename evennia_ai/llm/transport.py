@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -12,16 +13,30 @@ import openai
 from twisted.internet.defer import Deferred
 
 from evennia_ai.core.text import one_line
-from evennia_ai.errors import ModelConnectionError, ModelError, ModelReplyError, ModelStatusError
+from evennia_ai.errors import (
+    ContextLengthError,
+    ModelConnectionError,
+    ModelError,
+    ModelReplyError,
+    ModelStatusError,
+)
 from evennia_ai.llm.bridge import as_deferred
+from evennia_ai.llm.complaints import is_too_long, read_complaint
+from evennia_ai.llm.encoding import encode
+from evennia_ai.llm.rate_limits import RateLimitInfo, read_rate_limits
+from evennia_ai.resilience.retry import read_retry_after
 
+AS_JSON: openai.RequestOptions = {"headers": {"Content-Type": "application/json"}}
 LARGEST_REPLY_BYTES = 4_000_000
 CONNECT_SECONDS = 10.0
 MOST_CONNECTIONS = 2000
 
 
 class Transport(Protocol):
-    """Sends one request body and gives the answer's bytes."""
+    """Sends one request body and gives the answer's bytes.
+
+    It may also have `rate_limit_info`, what its last answer said of limits, and `close()`.
+    """
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
         """Ask for one completion. Cancelling drops the request.
@@ -29,14 +44,6 @@ class Transport(Protocol):
         Raises:
             ModelError: it did not work.
         """
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    try:
-        seconds = float(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds < 86_400 else None
 
 
 def _root_cause(error: BaseException) -> str:
@@ -63,12 +70,17 @@ class OpenAITransport:
 
     Args:
         reactor: where Deferreds fire.
+
+    Attributes:
+        rate_limit_info: what the last answer that spoke of limits said. They belong to the key,
+            so they are the same for all who ask with it.
     """
 
     def __init__(
         self, base_url: str, api_key: str, headers: Mapping[str, str], *, reactor: Any
     ) -> None:
         self.base_url = base_url
+        self.rate_limit_info: RateLimitInfo | None = None
         self._key = api_key
         self._reactor = reactor
         limits = httpx2.Limits(
@@ -107,10 +119,14 @@ class OpenAITransport:
             if method == "GET":
                 response = await self._client.get(path, cast_to=httpx2.Response)
             else:
-                response = await self._client.post(path, cast_to=httpx2.Response, body=body)
+                response = await self._client.post(
+                    path, cast_to=httpx2.Response, content=encode(body or {}), options=AS_JSON
+                )
+            self._note_limits(response.headers)
             return bytes(response.content)
         except openai.APIStatusError as error:
-            raise self._status_error(error) from None
+            self._note_limits(error.response.headers)
+            raise self._status_error(error.response) from None
         except openai.APIConnectionError as error:
             cause = self._shown(_root_cause(error), 160)
             raise ModelConnectionError(f"no connection to {self.base_url}: {cause}") from None
@@ -122,13 +138,18 @@ class OpenAITransport:
                 f"the answer of {self.base_url} cannot be read: {cause}"
             ) from None
 
-    def _status_error(self, error: openai.APIStatusError) -> ModelStatusError:
-        text = self._shown(error.message, 300)
-        return ModelStatusError(
-            error.status_code,
-            f"{self.base_url} answered with HTTP {error.status_code}: {text}",
-            retry_after=_retry_after(error.response.headers),
-        )
+    def _note_limits(self, headers: Mapping[str, str]) -> None:
+        self.rate_limit_info = read_rate_limits(headers) or self.rate_limit_info
+
+    def _status_error(self, response: httpx2.Response) -> ModelStatusError:
+        status, complaint = response.status_code, read_complaint(response.content)
+        said = self._shown(complaint[0], 300) or "it says nothing more"
+        text = f"{self.base_url} answered with HTTP {status}: {said}"
+        if is_too_long(status, complaint):
+            return ContextLengthError(status, text)
+        asked = response.headers.get("retry-after", "")
+        retry_after = read_retry_after(asked, datetime.now(UTC))
+        return ModelStatusError(status, text, retry_after=retry_after)
 
     def _shown(self, text: str, limit: int) -> str:
         """Text for staff, without the key: hidden before the cut, or half of it would show."""

@@ -9,6 +9,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
 
+from evennia_ai.llm.rate_limits import RateLimitInfo
+
 Said = tuple[str, Mapping[str, Any]]
 
 
@@ -39,7 +41,10 @@ class MemoryTransport:
         bodies: what was posted, the oldest first.
         waiting: the Deferreds of calls that were neither answered nor cancelled.
         cancelled: how many calls were cancelled.
+        rate_limit_info: what its last answer said of limits, for a test to set.
     """
+
+    rate_limit_info: RateLimitInfo | None = None
 
     def __init__(self, *answers: bytes | Exception) -> None:
         self.answers = deque(answers)

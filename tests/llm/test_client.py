@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from twisted.internet.defer import CancelledError, Deferred, DeferredSemaphore
+from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.task import Clock
 
-from evennia_ai.core.conversation import user_message
 from evennia_ai.core.turn import Usage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
@@ -18,52 +15,13 @@ from evennia_ai.errors import (
     ModelReplyError,
     ModelStatusError,
     ModelTimeoutError,
+    NoFreeSlotError,
 )
 from evennia_ai.llm.client import Generation, UnifiedLLMClient, provider_headers
-from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, RetryConfig
-from tests.llm.doubles import MemoryTransport, StubbornTransport, completion
-
-HELLO = [user_message("hello")]
-FINE = completion("hi", usage={"prompt_tokens": 4, "completion_tokens": 2})
-DOWN = ModelConnectionError("nobody there")
-
-
-class Bench:
-    """A client on a clock that a test moves, over a transport that it fires by hand."""
-
-    def __init__(self, *answers: bytes | Exception, attempts: int = 1, **options: Any) -> None:
-        self.clock = Clock()
-        self.transport = options.pop("transport", None) or MemoryTransport(*answers)
-        config = options.pop("breaker", None)
-        self.breaker = CircuitBreaker("llm", config, clock=self.clock.seconds)
-        self.client = UnifiedLLMClient(
-            "custom",
-            model="m",
-            retry_config=RetryConfig(max_attempts=attempts),
-            circuit_breaker=self.breaker,
-            transport=self.transport,
-            reactor=self.clock,
-            random=lambda: 1.0,
-            **{"deadline_seconds": 10.0, **options},
-        )
-
-    def ask(self, **extra: Any) -> tuple[Deferred[Reply], list[Any]]:
-        """Ask once; what comes of it will stand in the list."""
-        outcomes: list[Any] = []
-        asked = self.client.chat_completion(HELLO, **extra)
-        asked.addBoth(outcomes.append)
-        return asked, outcomes
-
-    def fails(self) -> BaseException:
-        """Ask once and give the error it ends with at once."""
-        _, (failure,) = self.ask()
-        error: BaseException = failure.value
-        return error
-
-    @property
-    def failures(self) -> int:
-        """Failures the breaker was told of."""
-        return int(self.breaker.get_stats()["total_failures"])
+from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.resilience import CircuitBreakerConfig
+from tests.llm.client_bench import DOWN, FINE, HELLO, Bench
+from tests.llm.doubles import MemoryTransport
 
 
 def test_an_answer_is_a_reply_with_its_usage() -> None:
@@ -94,78 +52,7 @@ def test_the_engine_port_gives_the_same() -> None:
 # ---- the deadline --------------------------------------------------------------------------------
 
 
-def test_the_deadline_cancels_the_request_and_counts_as_a_failure() -> None:
-    """A model that hangs is dropped after ten seconds, not before."""
-    bench = Bench()
-    _, outcomes = bench.ask()
-    bench.clock.advance(9.9)
-    assert [] == outcomes
-    bench.clock.advance(0.1)
-    assert outcomes[0].check(ModelTimeoutError)
-    assert "no whole answer within 10 s" == outcomes[0].getErrorMessage()
-    assert (1, 1) == (bench.transport.cancelled, bench.failures)
-
-
-def test_a_timeout_is_not_tried_again() -> None:
-    """The deadline covers all attempts, so there is no time left for another."""
-    bench = Bench(attempts=5)
-    bench.ask()
-    bench.clock.advance(10)
-    assert 1 == len(bench.transport.bodies)
-
-
-def test_an_answer_after_the_deadline_is_nobodys() -> None:
-    """A transport that answers although it was cancelled changes nothing."""
-    bench = Bench(transport=StubbornTransport())
-    _, outcomes = bench.ask()
-    bench.clock.advance(10)
-    bench.transport.answer(FINE)
-    assert [ModelTimeoutError] == [type(outcome.value) for outcome in outcomes]
-    assert 1 == bench.failures
-
-
 # ---- cancelling ----------------------------------------------------------------------------------
-
-
-def test_cancelling_drops_the_request_and_tells_the_breaker_nothing() -> None:
-    """Stopping an assistant says nothing of the service."""
-    bench = Bench()
-    asked, outcomes = bench.ask()
-    asked.cancel()
-    assert outcomes[0].check(CancelledError)
-    assert (1, 0) == (bench.transport.cancelled, bench.failures)
-    assert [] == bench.clock.getDelayedCalls()
-
-
-def test_cancelling_gives_the_slot_back() -> None:
-    """The next in line is asked for as soon as the one before is dropped."""
-    bench = Bench(slots=DeferredSemaphore(1))
-    first, _ = bench.ask()
-    bench.ask()
-    assert 1 == len(bench.transport.bodies)
-    first.cancel()
-    assert 2 == len(bench.transport.bodies)
-
-
-def test_cancelling_a_probe_gives_its_permit_back() -> None:
-    """A half-open breaker is not left waiting for a probe that was dropped."""
-    bench = Bench(DOWN, breaker=CircuitBreakerConfig(failure_threshold=1, timeout_seconds=60))
-    bench.fails()
-    bench.clock.advance(60)
-    probe, _ = bench.ask()
-    assert not bench.breaker.is_available
-    probe.cancel()
-    assert bench.breaker.is_available
-
-
-def test_cancelling_while_it_waits_to_try_again_ends_the_wait() -> None:
-    """Nothing is asked afterwards."""
-    bench = Bench(DOWN, attempts=2)
-    asked, outcomes = bench.ask()
-    asked.cancel()
-    bench.clock.advance(10)
-    assert outcomes[0].check(CancelledError)
-    assert 1 == len(bench.transport.bodies)
 
 
 # ---- retries -------------------------------------------------------------------------------------
@@ -281,7 +168,9 @@ def test_waiting_for_a_slot_ends_with_the_deadline() -> None:
     _, outcomes = bench.ask()
     bench.clock.advance(10)
     assert "no free slot for a model call within 10 s" == outcomes[0].getErrorMessage()
+    assert outcomes[0].check(NoFreeSlotError)
     assert (0, []) == (bench.failures, bench.transport.bodies)
+    assert not outcomes[0].value.counts_as_error
     slots.release()
     assert 1 == slots.tokens
 
@@ -298,6 +187,27 @@ def test_an_open_breaker_rejects_without_a_call() -> None:
     assert "breaker 'llm' is open, next try in 42 s" == str(error)
     assert 1 == len(bench.transport.bodies)
     assert 1 == bench.breaker.get_stats()["total_rejections"]
+
+
+def test_waiting_for_a_slot_is_part_of_the_deadline() -> None:
+    """Who got in late has only the rest."""
+    slots = DeferredSemaphore(1)
+    slots.acquire()
+    bench = Bench(slots=slots)
+    _, outcomes = bench.ask()
+    bench.clock.advance(7)
+    slots.release()
+    bench.clock.advance(3)
+    assert "no whole answer within 3 s" == outcomes[0].getErrorMessage()
+
+
+def test_limits_are_those_of_the_last_answer() -> None:
+    """What the transport heard of limits is the client's to tell; many never hear of any."""
+    bench = Bench(FINE)
+    assert bench.client.rate_limit_info is None
+    limits = RateLimitInfo(requests_remaining=3)
+    bench.transport.rate_limit_info = limits
+    assert limits == bench.client.rate_limit_info
 
 
 def test_a_mistake_of_ours_is_not_the_services_failure() -> None:

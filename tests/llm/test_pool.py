@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from twisted.internet.task import Clock
 
 from evennia_ai.core.conversation import user_message
 from evennia_ai.errors import ModelConnectionError
+from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.llm.pool import LocalTransport, Pool, PoolConfig, breaker_name
 from evennia_ai.llm.scripted import ScriptedTransport
-from tests.llm.doubles import MemoryTransport
+from tests.llm.doubles import MemoryTransport, completion
 
 HELLO = [user_message("hello")]
 A = Endpoint("custom", "m", "http://127.0.0.1:1/v1", "sk-a")
+OTHER_URL = "http://127.0.0.1:2/v1"
 SCRIPTED = Endpoint("scripted", "scripted")
 
 
@@ -83,3 +87,58 @@ def test_closing_closes_what_was_opened(pool: Pool) -> None:
     pool.transport(SCRIPTED)
     pool.transport(Endpoint("local", "m"))
     assert pool.close().called
+
+
+# ---- fallbacks -----------------------------------------------------------------------------------
+
+
+def test_without_fallbacks_a_client_is_a_plain_one(pool: Pool) -> None:
+    """What is not needed is not in the way."""
+    assert isinstance(pool.client(A, Generation(), ()), UnifiedLLMClient)
+    assert isinstance(pool.client(A, Generation(), (SCRIPTED,)), FallbackClient)
+
+
+@pytest.mark.parametrize(
+    ("expected", "fallback"),
+    [
+        pytest.param(
+            "llm:http://127.0.0.1:1/v1 n",
+            Endpoint("custom", "n", A.base_url, A.api_key),
+            id="at the same address",
+        ),
+        pytest.param(
+            "llm:http://127.0.0.1:2/v1", Endpoint("custom", "m", OTHER_URL), id="elsewhere"
+        ),
+        pytest.param("llm:scripted", SCRIPTED, id="the scripted one"),
+    ],
+)
+def test_a_fallback_has_a_breaker_of_its_own(pool: Pool, expected: str, fallback: Endpoint) -> None:
+    """A quota used up or a model gone at an address must not shut out the model that stands in."""
+    client = pool.client(A, Generation(), (fallback,))
+    assert isinstance(client, FallbackClient)
+    names = [each.circuit_breaker.name for _, each in client.models]
+    assert ["llm:http://127.0.0.1:1/v1", expected] == names
+
+
+@pytest.mark.parametrize(
+    ("expected", "fallback"),
+    [
+        pytest.param({"max_tokens": 500}, Endpoint("custom", "n", A.base_url), id="another model"),
+        pytest.param({"max_tokens": 220}, Endpoint("local", "n", tool_mode="json"), id="embedded"),
+    ],
+)
+def test_a_fallback_is_told_no_more_than_the_length(
+    pool: Pool, expected: dict[str, Any], fallback: Endpoint
+) -> None:
+    """Other members are fitted to the first model, and another may refuse them."""
+    transports = [MemoryTransport(ModelConnectionError("down"), ModelConnectionError("down"))]
+    transports.append(MemoryTransport(completion("hi")))
+    for endpoint, transport in zip((A, fallback), transports, strict=True):
+        pool.set_transport(endpoint, transport)
+    generation = Generation(0.7, 0.9, 500, "low", {"seed": 7})
+    pool.client(A, generation, (fallback,)).chat_completion(HELLO)
+    clock = pool._reactor
+    clock.advance(1)
+    (body,) = transports[1].bodies
+    knobs = ("max_tokens", "top_p", "reasoning_effort", "seed")
+    assert expected == {key: body[key] for key in knobs if key in body}

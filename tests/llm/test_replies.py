@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import count
 from typing import Any
 
 import pytest
@@ -11,7 +13,8 @@ from evennia_ai.core.conversation import call_message, result_message, user_mess
 from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Usage
 from evennia_ai.errors import ModelReplyError
-from evennia_ai.llm.replies import LONGEST_ARGUMENT, REQUESTS, parse_reply
+from evennia_ai.llm.offers import LONGEST_ARGUMENT
+from evennia_ai.llm.replies import REQUESTS, new_call_id, parse_reply
 
 SAY = ToolSpec(
     "say",
@@ -33,6 +36,12 @@ def _body(message: Any, **more: Any) -> bytes:
 
 def _calls(*raw: Any) -> bytes:
     return _body({"content": None, "tool_calls": list(raw)})
+
+
+def _numbered() -> Any:
+    """Makes ids that a test can foresee: new0, new1 and so on."""
+    numbers = count()
+    return lambda: f"new{next(numbers)}"
 
 
 def _function(arguments: Any, **more: Any) -> dict[str, Any]:
@@ -133,35 +142,39 @@ def test_text_is_read_from_every_shape_of_content(content: Any, expected: str) -
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
-        (_function('{"message": "hi"}'), ToolCall("c1", "say", {"message": "hi"})),
-        (_function({"message": "hi"}), ToolCall("c1", "say", {"message": "hi"})),
-        (_function(""), ToolCall("c1", "say", {})),
-        (_function(None), ToolCall("c1", "say", {})),
+        (_function('{"message": "hi"}'), ToolCall("new0", "say", {"message": "hi"})),
+        (_function({"message": "hi"}), ToolCall("new0", "say", {"message": "hi"})),
+        (_function(""), ToolCall("new0", "say", {})),
+        (_function(None), ToolCall("new0", "say", {})),
         (
             _function('{"message": "h'),
-            ToolCall("c1", "say", problem="the arguments of say are not valid JSON"),
+            ToolCall("new0", "say", problem="the arguments of say are not valid JSON"),
         ),
         (
             _function("[" * 100_000),
-            ToolCall("c1", "say", problem="the arguments of say are not valid JSON"),
+            ToolCall("new0", "say", problem="the arguments of say are not valid JSON"),
         ),
         (
             _function('["hi"]'),
-            ToolCall("c1", "say", problem="the arguments of say are not a JSON object"),
+            ToolCall("new0", "say", problem="the arguments of say are not a JSON object"),
         ),
         (
             _function("null"),
-            ToolCall("c1", "say", problem="the arguments of say are not a JSON object"),
+            ToolCall("new0", "say", problem="the arguments of say are not a JSON object"),
         ),
-        (_function(7), ToolCall("c1", "say", problem="the arguments of say are not a JSON object")),
-        (_function("{}", id=None), ToolCall("call_0", "say", {})),
-        (_function("{}", id=""), ToolCall("call_0", "say", {})),
-        (_function("{}", id=5), ToolCall("call_0", "say", {})),
+        (
+            _function(7),
+            ToolCall("new0", "say", problem="the arguments of say are not a JSON object"),
+        ),
+        (_function("{}", id=None), ToolCall("new0", "say", {})),
+        (_function("{}", id=""), ToolCall("new0", "say", {})),
+        (_function("{}", id=5), ToolCall("new0", "say", {})),
+        (_function("{}", id=["c1"]), ToolCall("new0", "say", {})),
     ],
 )
 def test_a_call_is_read_or_says_what_is_wrong_with_it(raw: Any, expected: ToolCall) -> None:
     """Arguments as text or object; a missing id is made up; the rest is a problem in words."""
-    assert (expected,) == parse_reply(_calls(raw), "native").tool_calls
+    assert (expected,) == parse_reply(_calls(raw), "native", _numbered()).tool_calls
 
 
 @pytest.mark.parametrize("raw", ["say", None, {}, {"function": "say"}, {"function": {"name": 3}}])
@@ -171,10 +184,33 @@ def test_what_names_no_tool_is_no_call(raw: Any) -> None:
     assert "say" == call.name
 
 
-def test_calls_without_ids_get_ids_of_their_own() -> None:
-    """Two calls are never given the same id."""
-    calls = parse_reply(_calls(_function("{}", id=""), _function("{}", id="")), "native").tool_calls
-    assert 2 == len({call.id for call in calls})
+@pytest.mark.parametrize(
+    "given", [["a", "b"], ["a", "a"], ["", None], ["x" * 65, "functions.say:0"]]
+)
+def test_ids_are_what_every_service_takes(given: list[Any]) -> None:
+    """The next request holds these ids: one that is double, long or odd would make it fail."""
+    calls = _calls(*(_function("{}", id=each) for each in given))
+    read = parse_reply(calls, "native", _numbered()).tool_calls
+    assert ["new0", "new1"] == [call.id for call in read]
+
+
+@pytest.mark.parametrize("mode", ["native", "json"])
+def test_ids_differ_between_replies(mode: str) -> None:
+    """What was made up for one reply is not made up for the next, after a restart neither."""
+    told = _body({"content": '{"tool": "say", "parameters": {}}'})
+    body = told if mode == "json" else _calls(_function("{}", id=""))
+    assert 100 == len({parse_reply(body, mode).tool_calls[0].id for _ in range(100)})
+
+
+def test_a_new_id_is_one_that_every_service_takes() -> None:
+    """The strictest of them wants nine letters and digits."""
+    assert re.fullmatch("[a-zA-Z0-9]{9}", new_call_id())
+
+
+def test_five_hundred_calls_are_five_hundred() -> None:
+    """How many of them are run is for others to say; here none is lost."""
+    calls = parse_reply(_calls(*[_function("{}")] * 500), "native").tool_calls
+    assert 500 == len({call.id for call in calls})
 
 
 @pytest.mark.parametrize("calls", [None, {}, "say", 3])
@@ -232,3 +268,35 @@ def test_the_finish_reason_is_text(given: Any, expected: str) -> None:
     """It is only ever shown to staff."""
     body = json.dumps({"choices": [{"message": {}, "finish_reason": given}]}).encode()
     assert expected == parse_reply(body, "native").finish_reason
+
+
+@pytest.mark.parametrize(
+    ("expected", "message", "finish"),
+    [
+        pytest.param(
+            ("I cannot say that.", "refusal"),
+            {"content": None, "refusal": "I cannot say that."},
+            "stop",
+            id="a refusal in its own place",
+        ),
+        pytest.param(
+            ("No.", "refusal"), {"content": "No.", "refusal": "I cannot."}, "stop", id="and a text"
+        ),
+        pytest.param(("Hi.", "stop"), {"content": "Hi.", "refusal": None}, "stop", id="none"),
+        pytest.param(("Hi.", "stop"), {"content": "Hi.", "refusal": ""}, "stop", id="empty"),
+        pytest.param(("Hi.", "stop"), {"content": "Hi.", "refusal": 5}, "stop", id="nonsense"),
+        pytest.param(
+            ("", "content_filter"), {"content": None}, "content_filter", id="filtered away"
+        ),
+        pytest.param(
+            ("Hm", "content_filter"), {"content": "Hm"}, "content_filter", id="filtered midway"
+        ),
+    ],
+)
+def test_a_refusal_is_told_apart(
+    expected: tuple[str, str], message: dict[str, Any], finish: str
+) -> None:
+    """What the model or its service will not say arrives with a finish reason that tells so."""
+    body = json.dumps({"choices": [{"message": message, "finish_reason": finish}]}).encode()
+    reply = parse_reply(body, "native")
+    assert expected == (reply.content, reply.finish_reason)

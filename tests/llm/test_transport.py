@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -12,11 +15,13 @@ from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.threads import blockingCallFromThread
 
 from evennia_ai.errors import (
+    ContextLengthError,
     ModelConnectionError,
     ModelError,
     ModelReplyError,
     ModelStatusError,
 )
+from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import parse_reply
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport
 from tests.fakes.handle import FakeModel
@@ -146,19 +151,73 @@ def test_an_error_status_is_an_error_with_its_status(
         ("0.5", 0.5),
         ("nan", None),
         ("inf", None),
-        ("-1", None),
+        ("-1", 0.0),
         ("soon", None),
-        ("Wed, 21 Oct 2026 07:28:00 GMT", None),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
     ],
 )
 def test_retry_after_is_read_as_seconds(
     make: Make, post: Any, header: str, expected: float | None
 ) -> None:
-    """Seconds are taken; what is no sensible number of seconds counts as not said."""
+    """Seconds are taken, and a date that is over; what makes no sense counts as not said."""
     answer = reply("{}", status="429 Too Many", headers=f"Retry-After: {header}\r\n")
     with BareServer.running({PATH: answer}) as server, pytest.raises(ModelStatusError) as caught:
         post(make(server.base_url))
     assert expected == caught.value.retry_after
+
+
+def test_retry_after_may_be_a_date(make: Make, post: Any) -> None:
+    """A date an hour from now is an hour of waiting."""
+    date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    answer = reply("{}", status="503 Busy", headers=f"Retry-After: {date}\r\n")
+    with BareServer.running({PATH: answer}) as server, pytest.raises(ModelStatusError) as caught:
+        post(make(server.base_url))
+    assert 3500 < (caught.value.retry_after or 0.0) <= 3600
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_prompt_that_is_too_long_is_an_error_of_its_own(
+    make: Make, post: Any, model: FakeModel, status: int
+) -> None:
+    """Nobody tries it again as it is, and no breaker hears of it."""
+    body = json.dumps({"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}})
+    model.queue({"kind": "status", "status": status, "body": body})
+    with pytest.raises(ContextLengthError, match="9 tokens > 8 maximum") as caught:
+        post(make())
+    error = caught.value
+    assert (status, False, False) == (error.status, error.retryable, error.blames_service)
+
+
+@pytest.mark.parametrize(
+    ("expected", "body"),
+    [
+        pytest.param("the tool is unknown", '{"detail": "the tool is unknown"}', id="as FastAPI"),
+        pytest.param("<h1>wrong</h1>", "<h1>wrong</h1>", id="a web page"),
+        pytest.param("it says nothing more", "{}", id="nothing"),
+    ],
+)
+def test_the_words_of_a_refusal_are_shown(
+    make: Make, post: Any, model: FakeModel, expected: str, body: str
+) -> None:
+    """Whatever shape an error has, staff read what it says."""
+    model.queue({"kind": "status", "status": 418, "body": body})
+    with pytest.raises(ModelStatusError) as caught:
+        post(make())
+    assert f"{model.base_url} answered with HTTP 418: {expected}" == str(caught.value)
+
+
+@pytest.mark.parametrize("status", ["200 OK", "429 Too Many"])
+def test_limits_of_the_last_answer_are_kept(make: Make, post: Any, status: str) -> None:
+    """Of a good answer and of a refusal; an answer that says nothing of them changes nothing."""
+    limits = "X-RateLimit-Limit-Requests: 60\r\nx-ratelimit-remaining-requests: 0\r\n"
+    answers = {PATH: reply("{}", status=status, headers=limits), "/v1/models": reply("{}")}
+    with BareServer.running(answers) as server:
+        transport = make(server.base_url)
+        assert transport.rate_limit_info is None
+        with contextlib.suppress(ModelStatusError):
+            post(transport)
+        blockingCallFromThread(transport._reactor, transport.models)
+    assert RateLimitInfo(requests_limit=60, requests_remaining=0) == transport.rate_limit_info
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,80 @@
+"""What an endpoint says when it refuses a request, and whether it means: the prompt is too long.
+
+Every service has its own words for that. Only what it says itself is read, never a request that it
+quotes: a player may well have spoken of a prompt that is too long.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+LONGEST_COMPLAINT = 2000
+TOO_LONG_STATUSES = (400, 413, 422)
+
+# Tokens of a message or a code; what is in brackets is whose they are.
+_TOO_LONG = re.compile(
+    "|".join(
+        (
+            r"context_length_exceeded|maximum context length",  # OpenAI, vLLM, OpenRouter, Mistral
+            r"exceed_context_size",  # llama.cpp
+            r"exceeds? (?:the |this )?(?:\w+(?:'s)? )?context (?:length|size|window|limit)",  # many
+            r"(?:prompt|input) is too long|request_too_large",  # Anthropic
+            r"longer than the maximum model length",  # vLLM
+            r"token count .{0,40}exceeds the maximum",  # Gemini
+            r"must have less than \d+ tokens|`?max_new_tokens`? must be <=",  # TGI
+            r"context length of only|greater than the context length",  # LM Studio
+            r"request too large for model",  # Groq
+        )
+    ),
+    re.IGNORECASE,
+)
+
+
+def _texts(part: Any, *keys: str) -> Iterator[str]:
+    values = (part.get(key) for key in keys) if isinstance(part, Mapping) else (part,)
+    return (value for value in values if isinstance(value, str) and value)
+
+
+def _parts(whole: Any) -> list[Any]:
+    """Where a body of JSON may hold what the service says, the outer ones first."""
+    if not isinstance(whole, Mapping):
+        return [whole]
+    error = whole.get("error")
+    metadata = error.get("metadata") if isinstance(error, Mapping) else None
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return [
+        error,
+        {"message": whole.get("message"), "code": whole.get("code")},
+        whole.get("detail"),
+        raw,
+    ]
+
+
+def read_complaint(body: bytes) -> tuple[str, str]:
+    """The words of an error body for people, and its codes; "" where there are none.
+
+    A body that is no JSON is taken as words.
+    """
+    text = body[: 10 * LONGEST_COMPLAINT].decode("utf-8", "replace").strip()
+    try:
+        whole = json.loads(body)
+    except (ValueError, RecursionError):
+        return text[:LONGEST_COMPLAINT], ""
+    parts = _parts(whole)
+    words = dict.fromkeys(text for part in parts for text in _texts(part, "message"))
+    held = [*parts, whole] if isinstance(whole, Mapping) else ()
+    codes = (
+        code
+        for part in held
+        if isinstance(part, Mapping)
+        for code in _texts(part, "code", "type", "error_type")
+    )
+    return "; ".join(words)[:LONGEST_COMPLAINT], " ".join(codes)[:LONGEST_COMPLAINT]
+
+
+def is_too_long(status: int, complaint: tuple[str, str]) -> bool:
+    """Whether a refusal means that the prompt does not fit into the model's context."""
+    return status in TOO_LONG_STATUSES and any(map(_TOO_LONG.search, complaint))

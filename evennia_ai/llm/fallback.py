@@ -1,0 +1,165 @@
+"""Several models as one: the first that answers, tried in order, within one deadline for all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from twisted.internet import reactor as default_reactor
+from twisted.internet.defer import Deferred, DeferredSemaphore
+
+from evennia_ai.core.conversation import Message
+from evennia_ai.core.text import one_line
+from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.engine.ports import Reply
+from evennia_ai.errors import CircuitOpenError, ContextLengthError, ModelError
+from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient, take_slot
+from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.resilience import CircuitBreaker
+
+LONGEST_CAUSE = 160
+LONGEST_STORY = 800
+
+Refusal = ModelError | CircuitOpenError
+
+
+class FallbackClient:
+    """Asks the first model, and where it fails the next. To the engine it is one model.
+
+    Every model but the last gets at most half of the time that is left, so that there is always
+    some for the next; the last gets all the rest. One slot is held for the whole call. What is
+    said of a client (its model, its breaker, its way of calling tools) is said of the first.
+
+    Args:
+        models: what each is called for people, and its client; the first choice first.
+        deadline_seconds: for a whole call, waiting for a slot and all models included.
+        slots: how many calls may be in flight, shared by all clients of a game.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[tuple[str, UnifiedLLMClient]],
+        *,
+        slots: DeferredSemaphore,
+        deadline_seconds: float = DEADLINE_SECONDS,
+        reactor: Any = default_reactor,
+    ) -> None:
+        self.models = tuple(models)
+        self.deadline_seconds = deadline_seconds
+        self._slots = slots
+        self._reactor = reactor
+
+    @property
+    def first(self) -> UnifiedLLMClient:
+        """The client of the first choice."""
+        return self.models[0][1]
+
+    @property
+    def provider_name(self) -> str:
+        """Whose model the first choice is."""
+        return self.first.provider_name
+
+    @property
+    def model(self) -> str:
+        """The name of the first choice."""
+        return self.first.model
+
+    @property
+    def tool_mode(self) -> str:
+        """How the first choice calls tools; each other is asked in its own way."""
+        return self.first.tool_mode
+
+    @property
+    def supports_tools(self) -> bool:
+        """Whether the first choice's tool calls go over the API as such."""
+        return self.first.supports_tools
+
+    @property
+    def circuit_breaker(self) -> CircuitBreaker:
+        """The breaker of the first choice."""
+        return self.first.circuit_breaker
+
+    @property
+    def rate_limit_info(self) -> RateLimitInfo | None:
+        """What the service of the first choice last said of its limits."""
+        return self.first.rate_limit_info
+
+    async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
+        """The engine's model port."""
+        reply: Reply = await self.chat_completion(messages, tools)
+        return reply
+
+    def chat_completion(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), **extra: Any
+    ) -> Deferred[Reply]:
+        """Ask for one completion. Cancelling the Deferred closes whatever is in flight.
+
+        Args:
+            messages: in the native form; for a model that is not asked natively they are rewritten.
+            extra: further members of each request body.
+
+        Raises:
+            ContextLengthError: none answered; for the first choice the prompt was too long.
+            ModelError: none answered; the text says what came of each.
+            CircuitOpenError: none is being asked now; of the one that may be asked again first.
+        """
+        return Deferred.fromCoroutine(self._in_slot(messages, tools, extra))
+
+    async def _in_slot(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], extra: Mapping[str, Any]
+    ) -> Reply:
+        ends_at = self._reactor.seconds() + self.deadline_seconds
+        if not any(client.circuit_breaker.is_available for _, client in self.models):
+            # Each of them says no at once: nobody waits for a slot to hear that.
+            return await self._in_turn(messages, tools, extra, ends_at)
+        await take_slot(self._slots, self.deadline_seconds, self._reactor)
+        try:
+            return await self._in_turn(messages, tools, extra, ends_at)
+        finally:
+            self._slots.release()
+
+    async def _in_turn(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        extra: Mapping[str, Any],
+        ends_at: float,
+    ) -> Reply:
+        refusals: list[tuple[str, Refusal]] = []
+        for name, client in self.models:
+            left = ends_at - self._reactor.seconds()
+            seconds = left if client is self.models[-1][1] else left / 2
+            try:
+                reply = await client.answer_within(max(0.0, seconds), messages, tools, extra)
+            except (ModelError, CircuitOpenError) as error:
+                refusals.append((name, error))
+            else:
+                return replace(reply, model=name, notice=_notice(name, refusals))
+        raise gravest(refusals)
+
+
+def _story(refusals: Sequence[tuple[str, Refusal]]) -> str:
+    causes = (f"{name}: {one_line(str(error), LONGEST_CAUSE)}" for name, error in refusals)
+    return one_line("; ".join(causes), LONGEST_STORY)
+
+
+def _notice(name: str, refusals: Sequence[tuple[str, Refusal]]) -> str:
+    return f"{name} answered instead of {_story(refusals)}" if refusals else ""
+
+
+def gravest(refusals: Sequence[tuple[str, Refusal]]) -> Refusal:
+    """Of what each model failed with, the error that says most; its text then tells of all.
+
+    That is the first choice's, or where that was not asked the next one's. A prompt that is too
+    long for another model says nothing of the first, whose history it must not cost. Where nobody
+    was asked it is the breaker that lets a call through soonest.
+    """
+    (_, first), *others = refusals
+    failures = [first, *(e for _, e in others if not isinstance(e, ContextLengthError))]
+    chosen = next((error for error in failures if isinstance(error, ModelError)), None)
+    if chosen is None:
+        breakers = [error for _, error in refusals if isinstance(error, CircuitOpenError)]
+        return min(breakers, key=lambda error: error.retry_after)
+    chosen.args = (_story(refusals),)
+    return chosen

@@ -1,0 +1,173 @@
+"""Which models are tried when the first one fails: read from a list, strictly.
+
+    EVENNIA_AI_FALLBACK_MODELS = [
+        "gpt-x-mini",                                     # another model of the same address
+        {"model": "m", "base_url": "https://host/v1", "api_key_env": "HOST_KEY"},
+        "local",                                          # the embedded model; or "scripted"
+    ]
+
+An entry names where its key is found, and never holds it: lists of settings are shown and logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.endpoints import (
+    LOCAL_MODEL,
+    PRESETS,
+    SCRIPTED,
+    TOOL_MODES,
+    Endpoint,
+    checked_url,
+    provider_of,
+)
+
+NAME = "EVENNIA_AI_FALLBACK_MODELS"
+OWN_NAME = "llm_fallback_models"
+RIGHT_FORM = "a list such as ['a-smaller-model', 'local']"
+RIGHT_ENTRY = "a model's name, or like {'model': 'm', 'base_url': 'http://127.0.0.1:11434/v1'}"
+KEYS = ("model", "base_url", "tool_mode", "api_key_env")
+
+
+def read_fallbacks(
+    given: Any, first: Endpoint, environ: Mapping[str, str], settings: object = None
+) -> tuple[Endpoint, ...]:
+    """The models of a game's list, in order, without those that stand before already.
+
+    Args:
+        given: the setting's value.
+        first: the model of first choice; names alone are other models of its address.
+        environ: environment variables, where keys are looked up first.
+        settings: an object that may have keys as attributes (Django's settings), or None.
+
+    Raises:
+        ConfigurationError: the list, or an entry of it, is wrong.
+    """
+    found = []
+    for number, entry in enumerate(_entries(given, NAME)):
+        path = f"{NAME}[{number}]"
+        if isinstance(entry, str):
+            found.append(_by_name(entry, first, path))
+        elif isinstance(entry, Mapping):
+            found.append(_Entry(entry, path).endpoint(first, environ, settings))
+        else:
+            raise ConfigurationError(f"{path} is {entry!r}; it must be {RIGHT_ENTRY}")
+    return distinct(found, first)
+
+
+def read_own_fallbacks(given: Any, first: Endpoint) -> tuple[Endpoint, ...]:
+    """The models of an assistant's own list, which holds names only: no address and no key.
+
+    Raises:
+        ConfigurationError: the list, or an entry of it, is wrong.
+    """
+    found = []
+    for number, entry in enumerate(_entries(given, OWN_NAME)):
+        path = f"{OWN_NAME}[{number}]"
+        if not isinstance(entry, str):
+            raise ConfigurationError(
+                f"{path} is no text; it must be a model's name: addresses are the game's to set,"
+                f" in {NAME}"
+            )
+        found.append(_by_name(entry, first, path))
+    return distinct(found, first)
+
+
+def _entries(given: Any, name: str) -> list[Any]:
+    if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__iter__"):
+        raise ConfigurationError(f"{name} is {given!r}; it must be {RIGHT_FORM}")
+    return list(given)
+
+
+def distinct(found: Iterable[Endpoint], first: Endpoint) -> tuple[Endpoint, ...]:
+    """Each model once, and the first choice not at all."""
+    places = {(first.base_url or first.provider, first.model): first}
+    for each in found:
+        places.setdefault((each.base_url or each.provider, each.model), each)
+    return tuple(places.values())[1:]
+
+
+def _by_name(model: str, first: Endpoint, path: str) -> Endpoint:
+    model = model.strip()
+    if model == "local":
+        return Endpoint("local", LOCAL_MODEL, tool_mode=PRESETS["local"].tool_mode)
+    if model == SCRIPTED:
+        return Endpoint(SCRIPTED, SCRIPTED)
+    if not model:
+        raise ConfigurationError(f"{path} is empty; it must be {RIGHT_ENTRY}")
+    if not first.base_url:
+        raise ConfigurationError(
+            f"{path} is {model!r}, but the first model is {first.provider!r}, which has no other"
+            f" models; it must say where it answers, like {{'model': {model!r}, 'base_url': ...}}"
+        )
+    return replace(first, model=model, notice="")
+
+
+class _Entry:
+    """One entry that is a mapping, and where it stands."""
+
+    def __init__(self, entry: Mapping[Any, Any], path: str) -> None:
+        self._path = path
+        if "api_key" in entry:
+            raise ConfigurationError(
+                f"{path} holds an 'api_key', which logs would show; put the key into the"
+                " environment or secret_settings.py, and its name there into 'api_key_env'"
+            )
+        unknown = sorted(str(key) for key in entry if key not in KEYS)
+        if unknown:
+            raise ConfigurationError(
+                f"{path} has a key {unknown[0]!r}; it may have {', '.join(KEYS)}"
+            )
+        self._values = {key: self._text(key, entry.get(key, "")) for key in KEYS}
+
+    def _text(self, key: str, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ConfigurationError(f"{self._path}[{key!r}] is {value!r}; it must be a text")
+        return value.strip()
+
+    def endpoint(self, first: Endpoint, environ: Mapping[str, str], settings: object) -> Endpoint:
+        """The endpoint it names."""
+        model, base_url = self._values["model"], self._values["base_url"]
+        if not model:
+            raise ConfigurationError(f"{self._path} has no 'model'; it must be {RIGHT_ENTRY}")
+        if base_url:
+            found = self._elsewhere(model, base_url, first)
+        else:
+            found = _by_name(model, first, self._path)
+        return replace(
+            found,
+            api_key=self._key(environ, settings) or found.api_key,
+            tool_mode=self._mode(found),
+        )
+
+    def _elsewhere(self, model: str, base_url: str, first: Endpoint) -> Endpoint:
+        name = f"{self._path}['base_url']"
+        address = checked_url(base_url, name, "put the key's name into 'api_key_env'")
+        # A key is sent to the address it was set for, and to no other.
+        key = first.api_key if address == first.base_url else ""
+        return Endpoint(provider_of(address), model, address, key)
+
+    def _key(self, environ: Mapping[str, str], settings: object) -> str:
+        name = self._values["api_key_env"]
+        if not name:
+            return ""
+        key = environ.get(name, "").strip() or str(getattr(settings, name, None) or "").strip()
+        if not key:
+            # What stands there may be the key itself, put in by mistake: it is not repeated.
+            raise ConfigurationError(
+                f"{self._path}['api_key_env'] names nothing that is set; it must be the name of an"
+                " environment variable, or of a setting in secret_settings.py, that holds the key"
+            )
+        return key
+
+    def _mode(self, found: Endpoint) -> str:
+        mode = self._values["tool_mode"] or found.tool_mode
+        if mode not in TOOL_MODES:
+            raise ConfigurationError(
+                f"{self._path}['tool_mode'] is {mode!r}; it must be {' or '.join(TOOL_MODES)}"
+            )
+        return mode

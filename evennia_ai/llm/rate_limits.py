@@ -1,0 +1,62 @@
+"""What a service says of how much more it will answer, read from the headers of its answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_FAMILIES = ("x-ratelimit-{what}-{kind}", "anthropic-ratelimit-{kind}-{what}")
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimitInfo:
+    """Limits of one key at one service, as of its last answer; None where it says nothing.
+
+    Attributes:
+        requests_reset_seconds: until the requests are counted anew, from when the answer came.
+        tokens_reset_seconds: the same for tokens.
+    """
+
+    requests_limit: int | None = None
+    requests_remaining: int | None = None
+    requests_reset_seconds: float | None = None
+    tokens_limit: int | None = None
+    tokens_remaining: int | None = None
+    tokens_reset_seconds: float | None = None
+
+
+def read_rate_limits(headers: Mapping[str, str]) -> RateLimitInfo | None:
+    """The limits that the headers of an answer tell, None when they tell none.
+
+    Args:
+        headers: by names in lower case, or in any case when the mapping does not mind.
+    """
+    found = RateLimitInfo(
+        _count(_header(headers, "requests", "limit")),
+        _count(_header(headers, "requests", "remaining")),
+        read_span(_header(headers, "requests", "reset")),
+        _count(_header(headers, "tokens", "limit")),
+        _count(_header(headers, "tokens", "remaining")),
+        read_span(_header(headers, "tokens", "reset")),
+    )
+    return found if found != RateLimitInfo() else None
+
+
+def _header(headers: Mapping[str, str], kind: str, what: str) -> str:
+    names = (family.format(kind=kind, what=what) for family in _FAMILIES)
+    return next((headers[name] for name in names if name in headers), "").strip()
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
+
+
+def read_span(text: str) -> float | None:
+    """Seconds of a text such as "6m0s", "20ms" or "1.5"; None for anything else."""
+    spans = _SPAN.findall(text)
+    if spans and "".join(number + unit for number, unit in spans) == text:
+        return sum(float(number) * _UNITS[unit] for number, unit in spans)
+    return float(text) if re.fullmatch(r"\d{1,9}(\.\d+)?", text) else None

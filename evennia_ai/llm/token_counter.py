@@ -1,0 +1,212 @@
+"""Counting tokens for one model: with tiktoken where its file is on disk, else by an estimate.
+
+Nothing here touches the network, and the estimate is corrected by what the service reports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from evennia_ai.core import tokens
+from evennia_ai.core.tokens import Calibration, Counter, estimate
+from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn import Usage
+from evennia_ai.llm.endpoints import LOCAL_MODEL
+
+UNKNOWN_CONTEXT = 8192
+LOCAL_CONTEXT = 4096
+MOST_TEXTS = 20_000
+MOST_TOOLS = 512
+LONGEST_PIECE = 20_000
+
+# The context of each family; the longest name that a model's name begins with counts.
+CONTEXTS = {
+    "gpt-5": 272_000,
+    "gpt-4.1": 1_047_576,
+    "gpt-4o": 128_000,
+    "gpt-4": 128_000,
+    "gpt-4-0314": 8_192,
+    "gpt-4-0613": 8_192,
+    "gpt-4-32k": 32_768,
+    "gpt-3.5": 16_385,
+    "o1": 200_000,
+    "o1-mini": 128_000,
+    "o1-preview": 128_000,
+    "o3": 200_000,
+    "o4": 200_000,
+    "claude": 200_000,
+    "gemini": 1_048_576,
+    "deepseek": 64_000,
+    "mistral-large": 128_000,
+    LOCAL_MODEL: LOCAL_CONTEXT,
+}
+
+# Name and SHA-256 of the file of each encoding, as tiktoken keeps it. With a wrong file tiktoken
+# would fetch it anew, so both are compared first.
+_O200K = (
+    "fb374d419588a4632f3f557e76b4b70aebbca790",
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+)
+Files = Mapping[str, tuple[str, str]]
+ENCODING_FILES: Files = {
+    "cl100k_base": (
+        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    ),
+    "o200k_base": _O200K,
+    "o200k_harmony": _O200K,
+}
+
+
+def normalize(model: str) -> str:
+    """A model's own name: "openai/GPT-4o:free" and "ft:gpt-4o:shop" are "gpt-4o"."""
+    name = model.strip().lower().rpartition("/")[2]
+    return name.removeprefix("ft:").partition(":")[0]
+
+
+def get_model_max_tokens(model: str) -> int:
+    """The size of a model's context in tokens; a careful guess for one that nobody knows."""
+    name = normalize(model)
+    known = [family for family in CONTEXTS if name.startswith(family)]
+    return CONTEXTS[max(known, key=len)] if known else UNKNOWN_CONTEXT
+
+
+def _cache_dir() -> str:
+    """Where tiktoken looks for its files; "" when it is told to keep none."""
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if variable in os.environ:
+            return os.environ[variable]
+    return str(Path(tempfile.gettempdir()) / "data-gym-cache")
+
+
+def _is_on_disk(name: str, expected: str) -> bool:
+    folder = _cache_dir()
+    if not folder:
+        return False
+    try:
+        found = (Path(folder) / name).read_bytes()
+    except OSError:
+        return False
+    return hashlib.sha256(found).hexdigest() == expected
+
+
+def load_encoding(name: str, files: Files = ENCODING_FILES) -> Counter | None:
+    """What counts by one of tiktoken's encodings, or None without tiktoken or its file."""
+    if name not in files or not _is_on_disk(*files[name]):
+        return None
+    try:
+        import tiktoken  # noqa: PLC0415
+    except ImportError:
+        return None
+    encoding = tiktoken.get_encoding(name)
+
+    def count(text: str) -> int:
+        pieces = range(0, len(text), LONGEST_PIECE)
+        return sum(len(encoding.encode_ordinary(text[at : at + LONGEST_PIECE])) for at in pieces)
+
+    return count
+
+
+def encoding_of(model: str) -> str:
+    """The name of a model's encoding as tiktoken knows it, or ""."""
+    try:
+        from tiktoken.model import encoding_name_for_model  # noqa: PLC0415
+
+        return str(encoding_name_for_model(normalize(model)))
+    except (ImportError, KeyError):
+        return ""
+
+
+class TokenCounter:
+    """Counts for one model. What it counted before it need not count again.
+
+    Args:
+        load: gives what counts by an encoding of that name, or None.
+
+    Attributes:
+        exact: whether it counts with the model's own encoding.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        provider: str = "",
+        *,
+        load: Callable[[str], Counter | None] = load_encoding,
+    ) -> None:
+        self.model = model
+        self.provider = provider
+        counted = load(encoding_of(model))
+        self.exact = counted is not None
+        self._calibration = Calibration()
+        self._raw: Counter = lru_cache(MOST_TEXTS)(counted or estimate)
+        self._tools: OrderedDict[int, tuple[ToolSpec, float, int]] = OrderedDict()
+
+    @property
+    def factor(self) -> float:
+        """What the estimate is multiplied by, as the service's own figures show."""
+        return 1.0 if self.exact else self._calibration.factor
+
+    @property
+    def max_tokens(self) -> int:
+        """The size of the model's context."""
+        return LOCAL_CONTEXT if self.provider == "local" else get_model_max_tokens(self.model)
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        raw = self._raw(text)
+        return raw if self.exact or not raw else max(1, round(raw * self.factor))
+
+    def count_tool(self, spec: ToolSpec) -> int:
+        """Tokens of a tool's description, which is written out only once."""
+        kept = self._tools.get(id(spec))
+        if kept is None or kept[1] != self.factor:
+            kept = self._tools[id(spec)] = (spec, self.factor, tokens.count_tool(spec, self.count))
+            while len(self._tools) > MOST_TOOLS:
+                self._tools.popitem(last=False)
+        return kept[2]
+
+    def note_usage(self, estimated: int, usage: Usage) -> None:
+        """Learn from a reply.
+
+        Args:
+            estimated: what this counter made of the prompt.
+        """
+        self._calibration.note(round(estimated / self.factor), usage.prompt_tokens)
+
+    def describe(self) -> str:
+        """How it counts, for people."""
+        return "counted" if self.exact else f"estimated, corrected by {self.factor:.2f}"
+
+
+@lru_cache(maxsize=32)
+def counter_for(model: str, provider: str = "") -> TokenCounter:
+    """The counter that all assistants with this model share."""
+    return TokenCounter(model, provider)
+
+
+def count_tokens(text: str, model: str = "") -> int:
+    """Tokens of a text for a model."""
+    return counter_for(model).count(text)
+
+
+def count_tokens_batch(texts: Sequence[str], model: str = "") -> list[int]:
+    """Tokens of several texts."""
+    return [count_tokens(text, model) for text in texts]
+
+
+def calculate_utilization(used: int, model: str) -> float:
+    """How full a model's context is, in percent."""
+    return tokens.calculate_utilization(used, get_model_max_tokens(model))
+
+
+def get_utilization_status(percent: float) -> dict[str, str]:
+    """How full a context is, in words for a table: level, color and message."""
+    band = tokens.band(percent)
+    return {"level": band.level, "color": band.color, "message": band.message}

@@ -1,0 +1,245 @@
+"""One connection to an MCP server, by the official SDK; nothing else in the package imports that.
+
+The SDK is an optional part, and a second's work to import: both happen where a connection is first
+opened, in a thread of its own. All of this runs on the asyncio lane.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.metadata
+import logging
+import math
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from evennia_ai.errors import ConfigurationError, ToolError
+from evennia_ai.mcp import tether
+from evennia_ai.mcp.answers import MOST_ERROR_CHARS, as_text, bounded
+from evennia_ai.mcp.config import SETTING, ServerConfig
+from evennia_ai.mcp.listing import Listed
+from evennia_ai.mcp.streams import LineLog, Watched, limit_bodies
+
+CONNECT_SECONDS = 60.0
+MOST_PAGES = 50
+MOST_PROBLEM_CHARS = 300
+# JSON-RPC codes: the request was wrong, not the service.
+_OF_THE_REQUEST = (-32601, -32602, -32021, -32042)
+# The connection is of no more use: it is closed, or the server has forgotten the session.
+_OF_THE_CONNECTION = (-32000, -32600)
+
+
+def require_sdk() -> None:
+    """Check that the SDK is there, without importing it.
+
+    Raises:
+        ConfigurationError: it is not installed, or is of before version 2.
+    """
+    try:
+        version = importlib.metadata.version("mcp")
+    except importlib.metadata.PackageNotFoundError:
+        raise ConfigurationError(
+            f"{SETTING} names servers, but the package mcp is not installed; "
+            "install it with: pip install 'evennia-ai[mcp]'"
+        ) from None
+    if int(version.split(".")[0]) < 2:
+        raise ConfigurationError(
+            f"{SETTING} needs version 2 or later of the package mcp, not {version}; "
+            "install it with: pip install -U 'evennia-ai[mcp]'"
+        )
+
+
+class Connection:
+    """An open connection.
+
+    Attributes:
+        is_lost: it has ended; what still waits for an answer gets none.
+    """
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.is_lost = False
+        self._config = config
+        self._news = asyncio.Event()
+        self._client: Any = None
+        self._error: Any = None
+
+    def attach(self, client: Any, error: Any) -> None:
+        """Give it the SDK's client, entered, and the SDK's kind of error."""
+        self._client, self._error = client, error
+
+    def lose(self) -> None:
+        """Note that it has ended."""
+        self.is_lost = True
+        self._news.set()
+
+    def note_change(self) -> None:
+        """Note that the server's tools are others now."""
+        self._news.set()
+
+    async def news(self) -> None:
+        """Wait until it is lost or the tools have changed."""
+        await self._news.wait()
+        self._news.clear()
+
+    async def list_tools(self) -> list[Listed]:
+        """Every page of what the server lists, up to a bound."""
+        listed: list[Listed] = []
+        cursor = None
+        for _ in range(MOST_PAGES):
+            page = await self._client.list_tools(cursor=cursor)
+            listed += map(_read_tool, page.tools)
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return listed
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> str:
+        """Call a tool by the server's own name for it; cancelling tells the server.
+
+        Raises:
+            ToolError: the tool says that it could not, or is not called like this.
+            ConnectionError: the server failed.
+        """
+        try:
+            result = await self._client.call_tool(tool, arguments)
+            text, is_error = as_text(result.content, result.structured_content), result.is_error
+        except self._error as error:
+            if error.code in _OF_THE_REQUEST:
+                raise ToolError(self._shown(error)) from None
+            if error.code in _OF_THE_CONNECTION:
+                self.lose()
+            raise ConnectionError(f"failed: {self._shown(error)}") from None
+        except Exception as error:  # whatever else the SDK raises: no answer, or no fit one
+            problem = f"failed: its answer cannot be read: {self._shown(error)}"
+            raise ConnectionError(problem) from None
+        if is_error:
+            raise ToolError(bounded(text, MOST_ERROR_CHARS))
+        return text
+
+    def _shown(self, error: Exception) -> str:
+        text = bounded(str(error) or type(error).__name__, MOST_PROBLEM_CHARS)
+        return self._config.without_secrets(text)
+
+
+def _read_tool(tool: Any) -> Listed:
+    hints = tool.annotations
+    return Listed(
+        tool.name,
+        tool.description or tool.title or "",
+        tool.input_schema,
+        is_read_only=bool(hints and hints.read_only_hint),
+        is_idempotent=bool(hints and hints.idempotent_hint),
+    )
+
+
+@asynccontextmanager
+async def connected(config: ServerConfig, log: Callable[[str], None]) -> AsyncIterator[Connection]:
+    """A connection, for as long as the block lasts; a program is started for it and ended.
+
+    Args:
+        log: takes a line the program wrote to its standard error.
+
+    Raises:
+        Exception: it could not be made, or broke; a group of exceptions as often as not.
+    """
+    sdk = await asyncio.get_running_loop().run_in_executor(None, _load_sdk)
+    connection = Connection(config)
+
+    async def on_message(message: Any) -> None:
+        if isinstance(message, sdk.types.ToolListChangedNotification):
+            connection.note_change()
+
+    with anyio.CancelScope(deadline=anyio.current_time() + CONNECT_SECONDS) as scope:
+        async with AsyncExitStack() as stack:
+            open_transport = _program if config.command else _web
+            transport = await stack.enter_async_context(open_transport(config, log))
+            watched = _watched(transport, connection.lose)
+            client = sdk.Client(watched, message_handler=on_message, cache=None)
+            await stack.enter_async_context(client)
+            scope.deadline = math.inf
+            connection.attach(client, sdk.MCPError)
+            changes = getattr(client.server_capabilities.tools, "list_changed", False)
+            if changes and client.protocol_version in _modern_versions():
+                tasks = await stack.enter_async_context(anyio.create_task_group())
+                stack.callback(tasks.cancel_scope.cancel)
+                tasks.start_soon(_listen, client, connection)
+            yield connection
+    if scope.cancelled_caught:
+        raise ConnectionError(f"no answer within {CONNECT_SECONDS:g} s")
+
+
+def _load_sdk() -> Any:
+    """The SDK; what it logs of a broken server we say ourselves, in one line."""
+    sdk = importlib.import_module("mcp")
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
+    return sdk
+
+
+def _modern_versions() -> Any:
+    return importlib.import_module("mcp_types.version").MODERN_PROTOCOL_VERSIONS
+
+
+async def _listen(client: Any, connection: Connection) -> None:
+    """Hear of changes where the protocol wants a subscription; without one, calls still work."""
+    try:
+        async with client.listen(tools_list_changed=True) as changes:
+            async for _ in changes:
+                connection.note_change()
+    except Exception as error:
+        # The end of the subscription is the end of the connection, or else of no account.
+        if type(error).__name__ == "SubscriptionLost":
+            connection.lose()
+
+
+@asynccontextmanager
+async def _watched(transport: Any, on_end: Callable[[], None]) -> AsyncIterator[Any]:
+    """A transport whose end is noticed when nobody is waiting for an answer, too."""
+    async with transport as (read, write):
+        yield Watched(read, on_end), write
+
+
+@asynccontextmanager
+async def _program(config: ServerConfig, log: Callable[[str], None]) -> AsyncIterator[Any]:
+    """The transport to a program of our own, and the ear for what it complains of."""
+    stdio = importlib.import_module("mcp.client.stdio")
+    if config.cwd and not os.path.isdir(config.cwd):
+        raise ConnectionError(f"there is no folder {config.cwd!r}")
+    command = _tethered(config.command)
+    parameters = stdio.StdioServerParameters(
+        command=command[0], args=command[1:], env=dict(config.env), cwd=config.cwd or None
+    )
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "w") as complaints:
+        ear, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: LineLog(log), os.fdopen(read_end, "rb", buffering=0)
+        )
+        try:
+            yield stdio.stdio_client(parameters, errlog=complaints)
+        finally:
+            ear.close()
+
+
+def _tethered(command: tuple[str, ...]) -> list[str]:
+    if not sys.platform.startswith("linux"):
+        return list(command)
+    own = str(Path(tether.__file__).resolve())
+    return [sys.executable, "-I", "-S", own, str(os.getpid()), *command]
+
+
+@asynccontextmanager
+async def _web(config: ServerConfig, _log: Callable[[str], None]) -> AsyncIterator[Any]:
+    """The transport to a server on the web."""
+    web = importlib.import_module("mcp.client.streamable_http")
+    httpx = importlib.import_module("httpx2")
+    timeout = httpx.Timeout(config.timeout_seconds, read=None)
+    hooks = {"response": [limit_bodies(httpx)]}
+    headers = dict(config.headers)
+    async with httpx.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as client:
+        yield web.streamable_http_client(config.url, http_client=client)

@@ -1,0 +1,143 @@
+"""What a server lists, as tools for the model: fitting names, bounded texts, usable schemas."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from evennia_ai.core.text import one_line, strip_control
+from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.mcp.config import ServerConfig
+
+MOST_TOOLS = 200
+MOST_NAME_CHARS = 64
+MOST_DESCRIPTION_CHARS = 1_000
+MOST_SCHEMA_BYTES = 20_000
+MOST_SCHEMA_DEPTH = 30
+_FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
+_MARK_CHARS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A tool as its server tells of it."""
+
+    name: str
+    description: str
+    parameters: Any
+    is_read_only: bool = False
+    is_idempotent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTool:
+    """A tool on offer.
+
+    Attributes:
+        name: what its server calls it; the model knows it by its spec's name.
+    """
+
+    name: str
+    spec: ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a server offers, by the names the model knows, and why the rest is left out."""
+
+    tools: dict[str, RemoteTool] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+
+def make_listing(config: ServerConfig, listed: Iterable[Listed]) -> Listing:
+    """Turn what a server tells of its tools into what the model is offered."""
+    wanted: dict[str, Listed] = {}
+    for tool in listed:
+        if config.tools is None or tool.name in config.tools:
+            wanted.setdefault(tool.name, tool)
+    names = _offered_names(config.name, list(wanted))
+    tools: dict[str, RemoteTool] = {}
+    left_out = [
+        f"{name}: the server has no such tool"
+        for name in sorted(config.tools or ())
+        if name not in wanted
+    ]
+    for tool in wanted.values():
+        problem = _schema_problem(tool.parameters)
+        if names[tool.name] in tools:
+            problem = "its name is another tool's"
+        elif len(tools) >= MOST_TOOLS:
+            problem = f"a server may offer {MOST_TOOLS} tools"
+        if problem:
+            left_out.append(f"{one_line(tool.name, MOST_NAME_CHARS)}: {problem}")
+        else:
+            tools[names[tool.name]] = RemoteTool(tool.name, _spec(config, names[tool.name], tool))
+    return Listing(tools, tuple(left_out))
+
+
+def _spec(config: ServerConfig, name: str, tool: Listed) -> ToolSpec:
+    description = strip_control(tool.description).strip()
+    if len(description) > MOST_DESCRIPTION_CHARS:
+        description = description[: MOST_DESCRIPTION_CHARS - 1].rstrip() + "…"
+    is_cacheable = tool.is_read_only and config.cache_seconds is not None
+    return ToolSpec(
+        name,
+        description or one_line(tool.name, MOST_DESCRIPTION_CHARS),
+        {"properties": {}} | tool.parameters,
+        category=config.category,
+        timeout_seconds=config.timeout_seconds,
+        cacheable=is_cacheable,
+        cache_scope="session" if is_cacheable else "tick",
+        cache_ttl=config.cache_seconds if is_cacheable else None,
+        is_idempotent=tool.is_read_only or tool.is_idempotent,
+        needs_confirmation=config.needs_confirmation,
+    )
+
+
+def _offered_names(server: str, names: list[str]) -> dict[str, str]:
+    """Names that every provider takes; where two come out the same, the changed ones are marked."""
+    fitted = {name: f"{server}__{_FOREIGN.sub('_', name)}" for name in names}
+    clashes = Counter(fitted.values())
+    offered = {}
+    for name, fit in fitted.items():
+        is_changed = fit != f"{server}__{name}"
+        is_long = len(fit) > MOST_NAME_CHARS
+        if is_long or (is_changed and clashes[fit] > 1):
+            mark = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_MARK_CHARS]
+            fit = f"{fit[: MOST_NAME_CHARS - _MARK_CHARS - 1]}_{mark}"
+        offered[name] = fit
+    return offered
+
+
+def _schema_problem(schema: Any) -> str:
+    """Why the model cannot be given this schema, or ""."""
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        return "its arguments are not described by an object schema"
+    if not isinstance(schema.get("properties", {}), dict):
+        return "the properties in its schema are no mapping"
+    if _is_deep(schema):
+        return f"its schema is nested more than {MOST_SCHEMA_DEPTH} deep"
+    try:
+        size = len(json.dumps(schema, ensure_ascii=False, allow_nan=False).encode())
+    except ValueError:
+        return "its schema cannot be sent as JSON"
+    return f"its schema has more than {MOST_SCHEMA_BYTES} bytes" if size > MOST_SCHEMA_BYTES else ""
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MOST_SCHEMA_DEPTH):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, (dict, list))
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return True

@@ -1,0 +1,247 @@
+"""The servers as the game holds them, on the reactor's side: tools on offer, calls, status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any, Protocol, TypeVar
+
+from twisted.internet.defer import Deferred, gatherResults, succeed
+
+from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.errors import ToolError, ToolTimeoutError
+from evennia_ai.mcp.config import ServerConfig
+from evennia_ai.mcp.connection import require_sdk
+from evennia_ai.mcp.listing import Listing
+from evennia_ai.mcp.session import Session
+from evennia_ai.resilience import CircuitBreaker, CircuitBreakerRegistry
+
+# With less of its time than this a call that is given up says nothing of its server.
+FAIR_SHARE = 0.5
+
+T = TypeVar("T")
+Specs = Mapping[str, ToolSpec]
+Log = Callable[[str], None]
+
+
+class Bridge(Protocol):
+    """Runs a coroutine on the asyncio lane; cancelling the Deferred cancels it."""
+
+    def __call__(self, coroutine: Coroutine[Any, Any, T], reactor: Any) -> Deferred[T]:
+        """Start it; its outcome comes back in the reactor's thread."""
+
+
+class RemoteServer:
+    """One server.
+
+    Args:
+        as_deferred: the way to the asyncio lane.
+        log: takes lines for the game's log, in the reactor's thread.
+        on_change: told when what it offers has changed.
+
+    Attributes:
+        listing: what it offers; what it offered last, while there is no connection.
+    """
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        *,
+        as_deferred: Bridge,
+        reactor: Any,
+        breaker: CircuitBreaker,
+        log: Log,
+        on_change: Callable[[], None],
+    ) -> None:
+        self.config = config
+        self.breaker = breaker
+        self.listing = Listing()
+        self._as_deferred = as_deferred
+        self._reactor = reactor
+        self._log = log
+        self._on_change = on_change
+        self._state = "not started"
+        self._problem = ""
+        self._ended: Deferred[None] | None = None
+        self._session = Session(
+            config,
+            on_listing=lambda listing: reactor.callFromThread(self._learn, listing),
+            on_problem=lambda problem: reactor.callFromThread(self._complain, problem),
+            log=lambda line: reactor.callFromThread(self._say, line),
+        )
+
+    def start(self) -> None:
+        """Begin to connect, in the background."""
+        if self._ended is None:
+            self._state = "connecting"
+            self._ended = self._as_deferred(self._session.run(), self._reactor)
+            self._ended.addErrback(lambda failure: self._complain(failure.getErrorMessage()))
+
+    def close(self) -> Deferred[None]:
+        """End it for good.
+
+        Returns:
+            Fires when its connection and its program have ended.
+        """
+        ended, self._state = self._ended, "closed"
+        if ended is None:
+            return succeed(None)
+        return self._as_deferred(self._session.close(), self._reactor).addCallback(lambda _: ended)
+
+    def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> Deferred[str]:
+        """Call a tool by its own name. Cancelling the Deferred tells the server.
+
+        Raises:
+            CircuitOpenError: the server is not being asked now.
+            ToolError: the tool says that it could not; ToolTimeoutError: it took too long.
+            ConnectionError: the server cannot be reached, or failed.
+        """
+        return Deferred.fromCoroutine(self._call(tool, arguments, seconds))
+
+    async def _call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> str:
+        if seconds <= 0:
+            raise ToolTimeoutError(f"{tool} was not begun: there is no time left for it")
+        permit = self.breaker.acquire()
+        try:
+            text: str = await self._as_deferred(
+                self._session.call(tool, dict(arguments), seconds), self._reactor
+            )
+            permit.success()
+        except ToolTimeoutError as error:
+            if seconds >= FAIR_SHARE * self.config.timeout_seconds:
+                permit.failure(error)
+            raise
+        except ToolError:
+            permit.success()
+            raise
+        except Exception as error:
+            permit.failure(error)
+            raise
+        finally:
+            permit.release()
+        return text
+
+    def status(self) -> dict[str, Any]:
+        """How it is, in plain values."""
+        return {
+            "name": self.config.name,
+            "what": self.config.describe(),
+            "state": self._state,
+            "problem": self._problem,
+            "tools": len(self.listing.tools),
+            "left_out": self.listing.left_out,
+            "breaker": self.breaker.state.value,
+        }
+
+    def _learn(self, listing: Listing) -> None:
+        if self._state == "closed":
+            return
+        is_new = listing != self.listing
+        if is_new or self._state != "connected":
+            self._say(f"connected, {len(listing.tools)} tools")
+        self._state, self._problem = "connected", ""
+        if is_new:
+            for complaint in listing.left_out:
+                self._say(f"left out {complaint}")
+            self.listing = listing
+            self._on_change()
+
+    def _complain(self, problem: str) -> None:
+        if self._state == "closed":
+            return
+        if problem != self._problem:
+            self._say(f"no connection: {problem}")
+        self._state, self._problem = "unavailable", problem
+
+    def _say(self, text: str) -> None:
+        self._log(f"[assistant] mcp server {self.config.name}: {text}")
+
+
+class RemoteServers:
+    """All servers of a game, and what they offer together."""
+
+    def __init__(
+        self,
+        configs: Iterable[ServerConfig],
+        *,
+        as_deferred: Bridge,
+        reactor: Any,
+        breakers: CircuitBreakerRegistry,
+        log: Log,
+    ) -> None:
+        """Make them; `start` connects.
+
+        Raises:
+            ConfigurationError: there is a server, but no SDK to speak to it.
+        """
+        configs = tuple(configs)
+        if configs:
+            require_sdk()
+        self._servers = {
+            config.name: RemoteServer(
+                config,
+                as_deferred=as_deferred,
+                reactor=reactor,
+                breaker=breakers.get_or_create(f"mcp:{config.name}"),
+                log=log,
+                on_change=self._forget,
+            )
+            for config in configs
+        }
+        self._specs: Specs | None = None
+        self._merged: tuple[Specs, Specs] | None = None
+
+    def start(self) -> None:
+        """Begin to connect to each, in the background: the game does not wait for them."""
+        for server in self._servers.values():
+            server.start()
+
+    def close(self) -> Deferred[Any]:
+        """End them all; fires when the last has ended."""
+        return gatherResults([server.close() for server in self._servers.values()])
+
+    def specs(self) -> Specs:
+        """What is on offer, by the names the model knows."""
+        if self._specs is None:
+            self._specs = {
+                name: tool.spec
+                for server in self._servers.values()
+                for name, tool in server.listing.tools.items()
+            }
+        return self._specs
+
+    def beside(self, own: Specs) -> Specs:
+        """Tools of the game and of the servers together; of one name, the game's.
+
+        The same mapping as long as neither changes: it is asked for at every step of a turn.
+        """
+        remote = self.specs()
+        if not remote:
+            return own
+        if self._merged is None or self._merged[0] is not own:
+            self._merged = (own, {**own, **{n: s for n, s in remote.items() if n not in own}})
+        return self._merged[1]
+
+    def call(
+        self, name: str, arguments: Mapping[str, Any], seconds: float | None = None
+    ) -> Deferred[str]:
+        """Call a tool by the name the model knows.
+
+        Args:
+            name: a key of `specs()`.
+            seconds: how long it may take, where that is less than its server's time.
+
+        Raises:
+            KeyError: there is no such tool.
+            Exception: as `RemoteServer.call`.
+        """
+        server = self._servers[name.partition("__")[0]]
+        tool = server.listing.tools[name]
+        limit = server.config.timeout_seconds
+        return server.call(tool.name, arguments, limit if seconds is None else min(limit, seconds))
+
+    def status(self) -> list[dict[str, Any]]:
+        """How each of them is."""
+        return [server.status() for server in self._servers.values()]
+
+    def _forget(self) -> None:
+        self._specs = self._merged = None

@@ -1,0 +1,62 @@
+"""What a service would refuse a conversation for: the strictest of those that we know."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from evennia_ai.core.conversation import as_fallback
+from tests.engine.doubles import dangling
+
+USABLE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+NEXT = {"user": {"assistant"}, "assistant": {"tool", "user"}, "tool": {"tool", "assistant", "user"}}
+
+
+def complaints(history: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is wrong with a conversation without its system message; [] when nothing is."""
+    found = [f"{call_id} dangles" for call_id in dangling([dict(m) for m in history])]
+    roles = [message["role"] for message in history]
+    found += [f"{b} after {a}" for a, b in pairwise(roles) if b not in NEXT[a]]
+    found += [] if roles[:1] in ([], ["user"]) else [f"begins with {roles[0]}"]
+    ids = [each["id"] for message in history for each in message.get("tool_calls", ())]
+    found += ["ids twice"] if len(set(ids)) < len(ids) else []
+    for message in history:
+        found += _complaints_of(message)
+    json.dumps(history, ensure_ascii=False, allow_nan=False).encode()
+    json.dumps(as_fallback(history), ensure_ascii=False, allow_nan=False).encode()
+    return found
+
+
+def _complaints_of(message: Mapping[str, Any]) -> list[str]:
+    calls = message.get("tool_calls", ())
+    found = [] if calls or message["content"] else [f"{message['role']} says nothing"]
+    for each in calls:
+        name, arguments = each["function"]["name"], each["function"]["arguments"]
+        found += [f"id {each['id']!r}"] if not USABLE.fullmatch(each["id"]) else []
+        found += [f"name {name!r}"] if not USABLE.fullmatch(name) else []
+        found += [] if _is_object(arguments) else [f"arguments {arguments!r}"]
+    return found
+
+
+def _is_object(text: str) -> bool:
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    try:
+        return isinstance(json.loads(text, parse_constant=refuse), dict)
+    except ValueError:
+        return False
+
+
+def acts(turn: Sequence[Mapping[str, Any]]) -> str:
+    """The calls of a turn: replies apart, "+" within one, "!" behind what failed."""
+    groups = []
+    for place, message in enumerate(turn):
+        names = [each["function"]["name"] for each in message.get("tool_calls", ())]
+        results = [json.loads(m["content"]) for m in turn[place + 1 :][: len(names)]]
+        told = zip(names, results, strict=True)
+        groups.append("+".join(f"{name}{'' if done['success'] else '!'}" for name, done in told))
+    return " ".join(filter(None, groups))

@@ -1,0 +1,63 @@
+"""A client on a transport and a clock moved by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from evennia_ai.core.conversation import user_message
+from evennia_ai.engine.ports import Reply
+from evennia_ai.errors import (
+    ModelConnectionError,
+)
+from evennia_ai.llm.client import UnifiedLLMClient
+from evennia_ai.resilience import CircuitBreaker, RetryConfig
+from tests.llm.doubles import MemoryTransport, completion
+
+HELLO = [user_message("hello")]
+
+
+FINE = completion("hi", usage={"prompt_tokens": 4, "completion_tokens": 2})
+
+
+DOWN = ModelConnectionError("nobody there")
+
+
+class Bench:
+    """A client on a clock that a test moves, over a transport that it fires by hand."""
+
+    def __init__(self, *answers: bytes | Exception, attempts: int = 1, **options: Any) -> None:
+        self.clock = Clock()
+        self.transport = options.pop("transport", None) or MemoryTransport(*answers)
+        config = options.pop("breaker", None)
+        self.breaker = CircuitBreaker("llm", config, clock=self.clock.seconds)
+        self.client = UnifiedLLMClient(
+            "custom",
+            model="m",
+            retry_config=RetryConfig(max_attempts=attempts),
+            circuit_breaker=self.breaker,
+            transport=self.transport,
+            reactor=self.clock,
+            random=lambda: 1.0,
+            **{"deadline_seconds": 10.0, **options},
+        )
+
+    def ask(self, **extra: Any) -> tuple[Deferred[Reply], list[Any]]:
+        """Ask once; what comes of it will stand in the list."""
+        outcomes: list[Any] = []
+        asked = self.client.chat_completion(HELLO, **extra)
+        asked.addBoth(outcomes.append)
+        return asked, outcomes
+
+    def fails(self) -> BaseException:
+        """Ask once and give the error it ends with at once."""
+        _, (failure,) = self.ask()
+        error: BaseException = failure.value
+        return error
+
+    @property
+    def failures(self) -> int:
+        """Failures the breaker was told of."""
+        return int(self.breaker.get_stats()["total_failures"])

@@ -1,0 +1,64 @@
+"""A request body as bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.llm import encoding
+from evennia_ai.llm.encoding import encode
+
+TOOL = {"type": "function", "function": {"name": "look", "parameters": {"é": ["\u2028", 1.5]}}}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({}, id="empty"),
+        pytest.param({"model": "m", "messages": []}, id="without tools"),
+        pytest.param({"model": "m", "tools": []}, id="no tool"),
+        pytest.param({"model": "m", "tools": [TOOL]}, id="one tool"),
+        pytest.param({"tools": [TOOL, TOOL], "model": "m", "tool_choice": "auto"}, id="several"),
+    ],
+)
+def test_it_says_what_the_body_says(body: dict[str, Any]) -> None:
+    """Whatever is kept of earlier requests."""
+    for _ in range(2):
+        assert {key: value for key, value in body.items() if value or key != "tools"} == {
+            key: value for key, value in json.loads(encode(body)).items() if value or key != "tools"
+        }
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",))), st.integers())
+def test_any_body(text: str, number: int) -> None:
+    """Texts and numbers come back as they were."""
+    body = {"model": text, "seed": number, "messages": [{"role": "user", "content": text}]}
+    assert body == json.loads(encode(body))
+
+
+def test_a_tool_is_written_once() -> None:
+    """The same object is not written again; another with the same words is."""
+    encode({"model": "m", "tools": [TOOL]})
+    before = len(encoding._kept)
+    encode({"model": "m", "tools": [TOOL]})
+    assert before == len(encoding._kept)
+    encode({"model": "m", "tools": [dict(TOOL)]})
+    assert before + 1 == len(encoding._kept)
+
+
+def test_what_is_kept_is_bounded() -> None:
+    """Tools that are made anew for each request do not fill the memory."""
+    for number in range(encoding.MOST_KEPT + 10):
+        encode({"model": "m", "tools": [{"name": str(number)}]})
+    assert encoding.MOST_KEPT == len(encoding._kept)
+
+
+@pytest.mark.parametrize("value", [float("nan"), object()], ids=["no number", "no JSON"])
+def test_what_cannot_be_written_is_an_error(value: Any) -> None:
+    """It is not sent as something else."""
+    with pytest.raises((TypeError, ValueError)):
+        encode({"model": "m", "temperature": value})

@@ -1,0 +1,314 @@
+"""Several models as one: which is asked when, for how long, and what is told of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred, DeferredSemaphore
+from twisted.internet.task import Clock
+
+from evennia_ai.core.conversation import user_message
+from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.engine.ports import Reply
+from evennia_ai.errors import (
+    CircuitOpenError,
+    ContextLengthError,
+    ModelConnectionError,
+    ModelReplyError,
+    ModelStatusError,
+    ModelTimeoutError,
+    NoFreeSlotError,
+)
+from evennia_ai.llm.client import UnifiedLLMClient
+from evennia_ai.llm.fallback import LONGEST_STORY, FallbackClient
+from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, RetryConfig
+from tests.llm.doubles import MemoryTransport, completion
+
+HELLO = [user_message("hello")]
+FINE = completion("hi")
+DOWN = ModelConnectionError("nobody there")
+SAY = ToolSpec(
+    "say",
+    "Say it.",
+    {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]},
+)
+
+
+class Bench:
+    """Models `a`, `b` and so on over transports that a test fires by hand, on a clock it moves."""
+
+    def __init__(self, *answers: Any, attempts: int = 1, slots: int = 4) -> None:
+        self.clock = Clock()
+        self.slots = DeferredSemaphore(slots)
+        self.transports = [
+            MemoryTransport(*(each if isinstance(each, tuple) else (each,))) for each in answers
+        ]
+        self.clients = [
+            self._client(name, transport, attempts)
+            for name, transport in zip("abcd", self.transports, strict=False)
+        ]
+        self.client = FallbackClient(
+            [(f"{client.model} via test", client) for client in self.clients],
+            slots=self.slots,
+            deadline_seconds=60.0,
+            reactor=self.clock,
+        )
+
+    def _client(self, name: str, transport: MemoryTransport, attempts: int) -> UnifiedLLMClient:
+        config = CircuitBreakerConfig(failure_threshold=2, timeout_seconds=90)
+        return UnifiedLLMClient(
+            "custom",
+            model=name,
+            retry_config=RetryConfig(max_attempts=attempts),
+            circuit_breaker=CircuitBreaker(f"llm:{name}", config, clock=self.clock.seconds),
+            transport=transport,
+            reactor=self.clock,
+            random=lambda: 1.0,
+        )
+
+    def ask(self, **extra: Any) -> tuple[Deferred[Reply], list[Any]]:
+        """Ask once; what comes of it will stand in the list."""
+        outcomes: list[Any] = []
+        asked = self.client.chat_completion(HELLO, **extra)
+        asked.addBoth(outcomes.append)
+        return asked, outcomes
+
+    def fails(self) -> Any:
+        """Ask once and give the error it ends with at once."""
+        _, (failure,) = self.ask()
+        return failure.value
+
+    @property
+    def asked(self) -> list[int]:
+        """How often each model was asked."""
+        return [len(transport.bodies) for transport in self.transports]
+
+
+# ---- who answers ---------------------------------------------------------------------------------
+
+
+def test_the_first_that_answers_is_the_only_one_asked() -> None:
+    """Nothing is paid for models that are not needed; the reply says whose it is."""
+    bench = Bench(FINE, FINE)
+    _, (reply,) = bench.ask()
+    assert ("hi", "a via test", "") == (reply.content, reply.model, reply.notice)
+    assert [1, 0] == bench.asked
+
+
+@pytest.mark.parametrize(
+    ("cause", "error"),
+    [
+        pytest.param("nobody there", DOWN, id="nobody there"),
+        pytest.param("busy", ModelStatusError(503, "busy"), id="busy"),
+        pytest.param("wrong key", ModelStatusError(401, "wrong key"), id="a wrong key"),
+        pytest.param("no such model", ModelStatusError(404, "no such model"), id="a wrong model"),
+        pytest.param("unknown member", ModelStatusError(400, "unknown member"), id="a wrong body"),
+        pytest.param("too long", ContextLengthError(400, "too long"), id="a prompt too long"),
+        pytest.param("no JSON", ModelReplyError("no JSON"), id="a wrong answer"),
+    ],
+)
+def test_where_the_first_fails_the_next_answers(cause: str, error: Exception) -> None:
+    """In whatever way it fails; and the reply says why it is not the first one's."""
+    bench = Bench(error, FINE)
+    _, (reply,) = bench.ask()
+    assert ("hi", "b via test") == (reply.content, reply.model)
+    assert f"b via test answered instead of a via test: {cause}" == reply.notice
+
+
+def test_an_open_breaker_costs_no_call() -> None:
+    """A model that is known to be down is passed over at once, until a probe is due."""
+    bench = Bench((DOWN, DOWN), (FINE, FINE, FINE, FINE))
+    replies = [bench.ask()[1][0] for _ in range(3)]
+    assert [2, 3] == bench.asked
+    assert "breaker 'llm:a' is open, next try in 90 s" in replies[-1].notice
+    bench.clock.advance(90)
+    bench.transports[0].answers.append(FINE)
+    assert "a via test" == bench.ask()[1][0].model
+
+
+def test_a_mistake_of_ours_is_not_tried_on_another_model() -> None:
+    """What is no failure of a model ends the call."""
+    bench = Bench(RuntimeError("our own"), FINE)
+    assert isinstance(bench.fails(), RuntimeError)
+    assert ([1, 0], 4) == (bench.asked, bench.slots.tokens)
+
+
+def test_each_model_is_asked_for_itself() -> None:
+    """Its name, and its own way of calling tools, in every body; and what is asked for besides."""
+    bench = Bench(DOWN, FINE)
+    bench.ask(temperature=0.5)
+    bodies = [transport.bodies[0] for transport in bench.transports]
+    assert [("a", 0.5), ("b", 0.5)] == [(body["model"], body["temperature"]) for body in bodies]
+
+
+def test_a_model_is_tried_again_before_the_next() -> None:
+    """Each has its own retries."""
+    bench = Bench((DOWN, FINE), FINE, attempts=2)
+    _, outcomes = bench.ask()
+    bench.clock.advance(1)
+    assert ("a via test", [2, 0]) == (outcomes[0].model, bench.asked)
+
+
+# ---- time ----------------------------------------------------------------------------------------
+
+
+def test_each_but_the_last_has_half_of_what_is_left() -> None:
+    """Of sixty seconds the first has thirty, the next fifteen, and the last all the rest."""
+    bench = Bench((), (), ())
+    _, outcomes = bench.ask()
+    seen = []
+    for seconds in (29.9, 0.1, 14.9, 0.1, 14.9):
+        bench.clock.advance(seconds)
+        seen.append(bench.asked)
+    assert [[1, 0, 0], [1, 1, 0], [1, 1, 0], [1, 1, 1], [1, 1, 1]] == seen
+    assert [] == outcomes
+    bench.clock.advance(0.1)
+    expected = (
+        "a via test: no whole answer within 30 s; b via test: no whole answer within 15 s;"
+        " c via test: no whole answer within 15 s"
+    )
+    assert outcomes[0].check(ModelTimeoutError)
+    assert expected == outcomes[0].getErrorMessage()
+    assert [1, 1, 1] == [transport.cancelled for transport in bench.transports]
+
+
+def test_time_that_one_leaves_is_the_nexts() -> None:
+    """A model that fails at once leaves its half to the next."""
+    bench = Bench(DOWN, (), ())
+    bench.ask()
+    bench.clock.advance(29.9)
+    assert [1, 1, 0] == bench.asked
+    bench.clock.advance(0.1)
+    assert [1, 1, 1] == bench.asked
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["the first", "the second"])
+def test_cancelling_closes_what_is_in_flight(number: int) -> None:
+    """Whichever is being asked is dropped, no other is asked, and the slot is free again."""
+    bench = Bench(() if number == 0 else DOWN, (), ())
+    asked, outcomes = bench.ask()
+    asked.cancel()
+    assert outcomes[0].check(CancelledError)
+    assert 1 == bench.transports[number].cancelled
+    assert (number + 1, 4) == (sum(bench.asked), bench.slots.tokens)
+    assert [] == bench.clock.getDelayedCalls()
+
+
+def test_cancelling_while_one_waits_to_try_again() -> None:
+    """Nobody is asked afterwards, the next model neither."""
+    bench = Bench((DOWN, FINE), FINE, attempts=2)
+    asked, outcomes = bench.ask()
+    asked.cancel()
+    bench.clock.advance(60)
+    assert outcomes[0].check(CancelledError)
+    assert [1, 0] == bench.asked
+
+
+# ---- slots ---------------------------------------------------------------------------------------
+
+
+def test_one_slot_is_held_for_all_of_them() -> None:
+    """Going on to the next model is not queueing anew."""
+    bench = Bench((), (), slots=1)
+    bench.ask()
+    bench.ask()
+    bench.transports[0].fail(DOWN)
+    assert [1, 1] == bench.asked
+    bench.transports[1].answer(FINE)
+    assert [2, 1] == bench.asked
+
+
+def test_who_gets_no_slot_asks_nobody() -> None:
+    """That is nobody's failure: no breaker hears of it, and it does not count as an error."""
+    bench = Bench(FINE, FINE, slots=1)
+    bench.slots.acquire()
+    _, outcomes = bench.ask()
+    bench.clock.advance(60)
+    assert outcomes[0].check(NoFreeSlotError)
+    assert (False, [0, 0]) == (outcomes[0].value.counts_as_error, bench.asked)
+
+
+# ---- when none answers ---------------------------------------------------------------------------
+
+
+OPEN = "open"
+
+
+@pytest.mark.parametrize(
+    ("expected", "errors"),
+    [
+        pytest.param(0, (DOWN, ModelStatusError(503, "busy")), id="the first one's"),
+        pytest.param(0, (ModelStatusError(400, "no"), ContextLengthError(400, "long")), id="a bad"),
+        pytest.param(0, (ContextLengthError(400, "long"), DOWN), id="a prompt too long"),
+        pytest.param(1, (OPEN, ModelStatusError(503, "busy")), id="of one that was asked"),
+        pytest.param(
+            2, (OPEN, ContextLengthError(400, "long"), DOWN), id="too long for another is no matter"
+        ),
+    ],
+)
+def test_the_error_is_that_which_says_most(expected: int, errors: tuple[Any, ...]) -> None:
+    """The first choice's own where it was asked; and its text tells what came of each."""
+    bench = Bench(*(() if error is OPEN else error for error in errors))
+    for error, client in zip(errors, bench.clients, strict=True):
+        if error is OPEN:
+            client.circuit_breaker.force_open()
+    causes = [
+        "breaker 'llm:a' is open, next try in 90 s" if error is OPEN else str(error)
+        for error in errors
+    ]
+    raised = bench.fails()
+    assert errors[expected] is raised
+    told = (f"{name} via test: {cause}" for name, cause in zip("abc", causes, strict=False))
+    assert "; ".join(told) == str(raised)
+    assert raised.counts_as_error
+
+
+def test_when_nobody_may_be_asked_nobody_waits() -> None:
+    """All breakers are open: that is said at once, without a slot, and is no error that counts."""
+    bench = Bench((), (), slots=1)
+    bench.slots.acquire()
+    bench.clients[0].circuit_breaker.force_open()
+    bench.clock.advance(30)
+    bench.clients[1].circuit_breaker.force_open()
+    error = bench.fails()
+    assert isinstance(error, CircuitOpenError)
+    assert ("llm:a", 60.0, False) == (error.name, error.retry_after, error.counts_as_error)
+
+
+def test_too_long_for_a_fallback_alone_is_not_the_conversations_fault() -> None:
+    """The first choice could have read it, so nothing is shortened for a model beside it."""
+    bench = Bench((), ContextLengthError(400, "too long"))
+    bench.clients[0].circuit_breaker.force_open()
+    assert isinstance(bench.fails(), CircuitOpenError)
+
+
+def test_what_is_told_has_an_end() -> None:
+    """Four models that fail at length do not flood a log."""
+    bench = Bench(*(ModelReplyError("x" * 2000) for _ in range(4)))
+    assert LONGEST_STORY >= len(str(bench.fails()))
+
+
+# ---- what it looks like --------------------------------------------------------------------------
+
+
+def test_what_is_said_of_a_client_is_said_of_the_first() -> None:
+    """Who makes a prompt, or shows a status, need not know that there are several."""
+    bench = Bench((), ())
+    limits = bench.transports[0].rate_limit_info = RateLimitInfo(requests_remaining=3)
+    several, first = bench.client, bench.clients[0]
+    names = ("provider_name", "model", "tool_mode", "supports_tools", "circuit_breaker")
+    for name in names:
+        assert getattr(first, name) == getattr(several, name)
+    assert (limits, 60.0) == (several.rate_limit_info, several.deadline_seconds)
+
+
+def test_the_engine_port_gives_the_same() -> None:
+    """`ask` is `chat_completion` as a coroutine."""
+    replies: list[Reply] = []
+    Deferred.fromCoroutine(Bench(DOWN, FINE).client.ask(HELLO, ())).addCallback(replies.append)
+    assert "b via test" == replies[0].model
+
+
+# ---- through the pool, over the wire -------------------------------------------------------------

@@ -1,0 +1,109 @@
+"""A server that is up: what the model is shown of its tools, and what comes of calls."""
+
+from __future__ import annotations
+
+import pytest
+
+from evennia_ai.core.toolspec import ToolCategory
+from evennia_ai.errors import ToolError
+from evennia_ai.mcp.answers import MOST_RESULT_CHARS
+from tests.mcp.harness import Remote
+
+
+def test_a_tool_is_shown_as_its_server_describes_it(almanac: Remote) -> None:
+    """Name, description and schema reach the model; what a call may do follows from the setting."""
+    spec = almanac.servers.specs()["almanac__tide"]
+    assert "When the tide turns in a harbour." == spec.description
+    assert ["harbour"] == spec.parameters["required"]
+    assert {"type": "integer", "default": 1, "title": "Day"} == spec.parameters["properties"]["day"]
+    assert ToolCategory.ASYNC_REQUIRED is spec.category
+    assert (30.0, False, False) == (spec.timeout_seconds, spec.cacheable, spec.needs_confirmation)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param("tide", True, id="it only reads"),
+        pytest.param("drown", True, id="it may be repeated"),
+        pytest.param("wait", False, id="it says nothing"),
+    ],
+)
+def test_what_may_be_tried_again(almanac: Remote, name: str, expected: bool) -> None:
+    """A tool is tried again only when its server says that twice is as good as once."""
+    assert expected is almanac.servers.specs()[f"almanac__{name}"].is_idempotent
+
+
+def test_a_call_is_answered(almanac: Remote) -> None:
+    """The arguments arrive and the text comes back."""
+    assert "Hull, day 3: at noon" == almanac.call("almanac__tide", harbour="Hull", day=3)
+
+
+def test_a_json_value_is_shown_as_json(almanac: Remote) -> None:
+    """An answer without a text is shown as the value it is."""
+    assert '{"stars": 7}' == almanac.call("almanac__stars")
+
+
+def test_what_is_no_text_is_named(almanac: Remote) -> None:
+    """A picture is not shown to a model that reads; control characters are taken away."""
+    assert "the[31m bay\n[an image, image/png]" == almanac.call("almanac__chart")
+
+
+def test_a_long_answer_is_cut(almanac: Remote) -> None:
+    """Half a million letters become eight thousand, and the model knows."""
+    text = almanac.call("almanac__whale", size=500_000)
+    assert text.endswith("w… [cut: the whole has 500000 characters]")
+    assert MOST_RESULT_CHARS + 50 > len(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        pytest.param("drown", {"sailor": "Tom"}, "Tom can swim", id="the tool cannot"),
+        pytest.param("tide", {"day": 1}, "harbour", id="arguments that do not fit"),
+    ],
+)
+def test_what_a_tool_cannot_do(
+    almanac: Remote, name: str, arguments: dict[str, object], expected: str
+) -> None:
+    """The tool's own words are told to the model, and say nothing of the service."""
+    failures = almanac.breakers.get_or_create("mcp:almanac").get_stats()["total_failures"]
+    with pytest.raises(ToolError, match=expected):
+        almanac.call(f"almanac__{name}", **arguments)
+    stats = almanac.breakers.get_or_create("mcp:almanac").get_stats()
+    assert failures == stats["total_failures"]
+
+
+def test_a_server_that_is_broken_itself(almanac: Remote) -> None:
+    """An error of the protocol counts against the service; the connection is kept."""
+    failures = almanac.breakers.get_or_create("mcp:almanac").get_stats()["total_failures"]
+    with pytest.raises(ConnectionError, match="almanac failed: no rum"):
+        almanac.call("almanac__refuse")
+    stats = almanac.breakers.get_or_create("mcp:almanac").get_stats()
+    assert failures + 1 == stats["total_failures"]
+    assert "connected" == almanac.status()["state"]
+
+
+def test_many_calls_at_once_are_not_mixed_up(almanac: Remote) -> None:
+    """Fifty questions, fifty answers, each its own."""
+    begun = [almanac.begin("almanac__tide", harbour=f"H{number}") for number in range(50)]
+    answers = [outcome.get(timeout=30) for _, outcome in begun]
+    assert [f"H{number}, day 1: at noon" for number in range(50)] == answers
+
+
+def test_status(almanac: Remote) -> None:
+    """Whoever looks sees what it is and how it is."""
+    status = almanac.status()
+    assert ("almanac", "connected", "") == (status["name"], status["state"], status["problem"])
+    assert len(almanac.servers.specs()) == status["tools"]
+    assert status["what"].startswith("program ")
+
+
+def test_the_merge_is_made_once(almanac: Remote) -> None:
+    """The tools of game and servers together are the same mapping while neither changes."""
+    specs = almanac.servers.specs()
+    own = {"say": specs["almanac__pid"], "almanac__tide": specs["almanac__pid"]}
+    merged = almanac.servers.beside(own)
+    assert merged is almanac.servers.beside(own)
+    assert ["say", "almanac__tide"] == list(merged)[:2]
+    assert own["almanac__tide"] is merged["almanac__tide"]
+    assert {*own, *specs} == set(merged)

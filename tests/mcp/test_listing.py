@@ -1,0 +1,135 @@
+"""What a server lists: names that every provider takes, schemas that can be sent, bounds."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from twisted.internet.selectreactor import SelectReactor
+
+from evennia_ai.errors import ToolError
+from evennia_ai.mcp.config import ServerConfig
+from evennia_ai.mcp.listing import MOST_TOOLS, Listed, make_listing
+from tests.mcp.harness import Remote, command
+
+OBJECT = {"type": "object", "properties": {}}
+WIKI = ServerConfig("wiki", url="http://127.0.0.1:9000/mcp")
+
+
+def _names(*names: str, config: ServerConfig = WIKI) -> list[str]:
+    return list(make_listing(config, [Listed(name, "", OBJECT) for name in names]).tools)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        pytest.param(["tide"], ["wiki__tide"], id="a plain name"),
+        pytest.param(["get.tide"], ["wiki__get_tide"], id="a dot"),
+        pytest.param(["a.b", "a_b"], ["wiki__a_b_2f8b2ab4", "wiki__a_b"], id="two alike"),
+        pytest.param(["tide", "tide"], ["wiki__tide"], id="listed twice"),
+    ],
+)
+def test_names(names: list[str], expected: list[str]) -> None:
+    """A name is kept where it can be; where two come out the same, the changed one is marked."""
+    shown = [re.sub(r"_[0-9a-f]{8}$", "_2f8b2ab4", name) for name in _names(*names)]
+    assert expected == shown
+
+
+def test_every_name_is_one_that_providers_take() -> None:
+    """Whatever a server calls its tools, each is on offer under a name of its own."""
+    names = ["ünï", "ü n", "n" * 90, "n" * 91, "a/b", "a b", "", "\x00"]
+    offered = _names(*names)
+    assert len(names) == len(set(offered))
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in offered)
+
+
+def test_names_do_not_depend_on_the_order() -> None:
+    """A server that lists the same tools in another order offers the same tools."""
+    names = ["a.b", "a_b", "a/b", "n" * 90]
+    assert set(_names(*names)) == set(_names(*reversed(names)))
+
+
+def test_a_name_that_poses_as_a_marked_one() -> None:
+    """Not even a server that means to can hide a tool behind another's name."""
+    marked = _names("a.b", "a/b")[0]
+    listing = make_listing(
+        WIKI, [Listed(name, "", OBJECT) for name in ("a.b", "a/b", marked.removeprefix("wiki__"))]
+    )
+    assert "a.b" == listing.tools[marked].name
+    assert (f"{marked.removeprefix('wiki__')}: its name is another tool's",) == listing.left_out
+
+
+def test_only_what_is_allowed_is_offered() -> None:
+    """With an allowlist the rest is not there; a name on it that does not exist is told."""
+    config = ServerConfig("wiki", tools=frozenset({"read", "gone"}))
+    listing = make_listing(config, [Listed("read", "", OBJECT), Listed("write", "", OBJECT)])
+    assert ["wiki__read"] == list(listing.tools)
+    assert ("gone: the server has no such tool",) == listing.left_out
+
+
+def test_the_number_of_tools_is_bounded() -> None:
+    """A server with a thousand tools does not fill the prompt."""
+    listing = make_listing(WIKI, [Listed(f"t{number}", "", OBJECT) for number in range(1000)])
+    assert MOST_TOOLS == len(listing.tools)
+    assert 1000 - MOST_TOOLS == len(listing.left_out)
+
+
+def _nested(depth: int) -> dict[str, Any]:
+    inner: Any = "end"
+    for _ in range(depth):
+        inner = {"a": inner}
+    return OBJECT | {"x": inner}
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        pytest.param([], "not described by an object schema", id="a list"),
+        pytest.param({}, "not described by an object schema", id="no type"),
+        pytest.param({"type": "string"}, "not described by an object schema", id="a text"),
+        pytest.param(OBJECT | {"properties": []}, "are no mapping", id="properties as a list"),
+        pytest.param(OBJECT | {"x": "y" * 20_000}, "more than 20000 bytes", id="a huge one"),
+        pytest.param(OBJECT | {"x": "\ud800"}, "cannot be sent as JSON", id="half a letter"),
+        pytest.param(OBJECT | {"x": float("nan")}, "cannot be sent as JSON", id="no number"),
+        pytest.param(_nested(40), "nested more than 30 deep", id="a deep one"),
+        pytest.param(_nested(3000), "nested more than 30 deep", id="a bottomless one"),
+    ],
+)
+def test_a_schema_that_cannot_be_used(schema: Any, expected: str) -> None:
+    """The tool is left out, and why is told."""
+    listing = make_listing(WIKI, [Listed("tide", "", schema), Listed("fine", "", OBJECT)])
+    assert ["wiki__fine"] == list(listing.tools)
+    assert listing.left_out[0].startswith("tide: ")
+    assert expected in listing.left_out[0]
+
+
+def test_options_of_the_setting() -> None:
+    """Only what a server says it just reads is kept; a person is asked where the setting says."""
+    config = ServerConfig("wiki", cache_seconds=60.0, needs_confirmation=True)
+    listed = [Listed("read", "Reads.", OBJECT, is_read_only=True), Listed("write", "", OBJECT)]
+    read, write = (tool.spec for tool in make_listing(config, listed).tools.values())
+    assert (True, "session", 60.0) == (read.cacheable, read.cache_scope, read.cache_ttl)
+    assert (False, "tick", None) == (write.cacheable, write.cache_scope, write.cache_ttl)
+    assert read.needs_confirmation
+    assert write.needs_confirmation
+    assert ("Reads.", "write") == (read.description, write.description)
+
+
+def test_a_real_server_with_odd_tools(running_reactor: SelectReactor) -> None:
+    """All its pages are read, and a tool with a fitted name is called by its own."""
+    with Remote.running(running_reactor, odd={"command": command("odd")}) as remote:
+        remote.read_log("connected, 6 tools")
+        specs = remote.servers.specs()
+        assert "odd__get_tide_now" not in specs
+        assert {"odd___n_", "odd__bare"} <= set(specs)
+        (described,) = [spec for spec in specs.values() if spec.description.startswith("abc")]
+        assert 1000 == len(described.description)
+        assert '["get.tide/now", {"x": "1"}]' == remote.call(described.name, x="1")
+        assert {} == specs["odd__bare"].parameters["properties"]
+        with pytest.raises(ToolError, match="x may not be bad"):
+            remote.call("odd__bare", x="bad")
+        with pytest.raises(ConnectionError, match="odd failed: its answer cannot be read"):
+            remote.call("odd__liar")
+        left_out = remote.status()["left_out"]
+        assert ["huge"] == [line.partition(":")[0] for line in left_out]
