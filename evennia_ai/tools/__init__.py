@@ -13,11 +13,23 @@
 
 Modules named in the setting EVENNIA_AI_TOOL_MODULES are imported at start; that registers their
 tools. `character` is the acting assistant; a parameter `turn` receives the turn; both are hidden
-from the model. The result is text for the model; what cannot be done raises `ToolError` with a text
-for the model.
+from the model. The result is text for the model, or plain data; what cannot be done raises
+`ToolError` with a text for the model. A tool may also be a class: derive it from `Tool` and
+`register` it.
 """
 
 from evennia_ai.errors import ToolError
-from evennia_ai.tools.registry import REGISTRY, CharacterTools, load_modules, tool
+from evennia_ai.tools.base import Tool
+from evennia_ai.tools.registry import REGISTRY, TOOL_REGISTRY, load_modules, register, tool
+from evennia_ai.tools.running import CharacterTools
 
-__all__ = ["REGISTRY", "CharacterTools", "ToolError", "load_modules", "tool"]
+__all__ = [
+    "REGISTRY",
+    "TOOL_REGISTRY",
+    "CharacterTools",
+    "Tool",
+    "ToolError",
+    "load_modules",
+    "register",
+    "tool",
+]

@@ -1,10 +1,31 @@
-"""Tools that steer the turn itself."""
+"""Tools that steer the turn itself, and that tell the time."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from evennia_ai.tools.registry import tool
+from django.conf import settings
+from evennia.utils import gametime
+
+from evennia_ai import services
+from evennia_ai.core.text import one_line
+from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn import Turn
+from evennia_ai.errors import ToolError
+from evennia_ai.tools.registry import SPECS, tool
+
+MOST_FOUND = 8
+LONGEST_DESCRIPTION = 160
+_WORD = re.compile(r"[^\W_]{3,}")
+
+# Where tools are looked for; a game that brings tools in another way adds to it.
+CATALOGUES: list[Callable[[], Mapping[str, ToolSpec]]] = [
+    lambda: SPECS,
+    lambda: services.remote_servers().specs(),
+]
 
 
 @tool(category="safe_chain")
@@ -15,3 +36,70 @@ def noop(character: Any, reason: str | None = None) -> str:
         reason: why nothing is done.
     """
     return reason or "nothing done"
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(text)}
+
+
+def _score(spec: ToolSpec, wanted: set[str]) -> int:
+    """How well a tool fits the words: a word of its name counts three times."""
+    name, words = _words(spec.name), _words(spec.description)
+    return sum(3 * (word in name) + (word in words) for word in wanted)
+
+
+def _known(character: Any) -> Iterator[ToolSpec]:
+    """Every tool that the character may use."""
+    for catalogue in CATALOGUES:
+        for name, spec in catalogue().items():
+            if character.access(character, f"tool_{name}", default=True):
+                yield spec
+
+
+@tool(category="safe_chain")
+def find_tools(character: Any, query: str, *, turn: Turn) -> str:
+    """Look for further tools, by words for what you want to do. You can use those it finds.
+
+    Args:
+        query: some words, such as: pick up a thing.
+    """
+    wanted = _words(query)
+    if not wanted:
+        raise ToolError("say in words of three letters or more what you want to do")
+    others = [spec for spec in _known(character) if spec.name != "find_tools"]
+    scores = {spec.name: _score(spec, wanted) for spec in others}
+    best = sorted(others, key=lambda spec: -scores[spec.name])[:MOST_FOUND]
+    found = [spec for spec in best if scores[spec.name]]
+    turn.found += [spec.name for spec in found if spec.name not in turn.found]
+    lines = [f"{spec.name}: {one_line(spec.description, LONGEST_DESCRIPTION)}" for spec in found]
+    return "\n".join(lines) or "no tool does that"
+
+
+def _by_calendar(seconds: float, units: Mapping[str, float]) -> str:
+    """A date of the game's own calendar: `year 3, month 2, day 5`. Of several names the longest."""
+    names: dict[float, str] = {}
+    for name, length in units.items():
+        names[length] = max(name, names.get(length, ""), key=len)
+    parts, left = [], int(seconds)
+    for length in sorted(names, reverse=True):
+        count, left = divmod(left, int(length))
+        parts.append(f"{names[length]} {count}")
+    return ", ".join(parts)
+
+
+def _game_time() -> str:
+    seconds = gametime.gametime(absolute=True)
+    units = getattr(settings, "TIME_UNITS", None)
+    if units:
+        return _by_calendar(seconds, units)
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%A %d %B %Y, %H:%M}"
+    except (OverflowError, OSError, ValueError):
+        return f"second {seconds:.0f}"
+
+
+@tool(category="safe_chain")
+def time(character: Any) -> str:
+    """Find out what time it is, in the game and in the real world."""
+    now = datetime.fromtimestamp(character.assistant_script.clock.seconds(), UTC)
+    return f"In the game: {_game_time()}. In the real world: {now:%A %d %B %Y, %H:%M} UTC."

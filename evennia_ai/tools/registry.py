@@ -1,44 +1,116 @@
-"""The registry of tools, and the toolbox that runs them as one character."""
+"""The registry of tools, and the two ways into it."""
 
 from __future__ import annotations
 
 import importlib
-import inspect
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred
-from twisted.internet.defer import TimeoutError as DeadlineError
+from evennia_ai.core.signatures import INJECTED
+from evennia_ai.core.toolspec import ToolCategory, ToolSpec
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.tools.base import FunctionTool, Tool
+from evennia_ai.tools.validator import schema_problem
 
-from evennia_ai.core.toolspec import (
-    ToolCall,
-    ToolCategory,
-    ToolResult,
-    ToolSpec,
-    spec_from_function,
+BUILT_IN = tuple(
+    f"evennia_ai.tools.{name}"
+    for name in ("speech", "senses", "places", "control", "notes", "goals", "hands", "game")
 )
-from evennia_ai.core.turn import Turn
-from evennia_ai.errors import ConfigurationError, ToolError
+SCOPES = ("tick", "session")
+CACHEABLE = (ToolCategory.SAFE_CHAIN, ToolCategory.ASYNC_REQUIRED)
+RESERVED = frozenset(("self", *INJECTED))
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
-BUILT_IN = ("evennia_ai.tools.speech", "evennia_ai.tools.senses", "evennia_ai.tools.control")
+TOOL_REGISTRY: dict[str, Tool] = {}
+REGISTRY = TOOL_REGISTRY
 
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A registered function and what the model is shown of it."""
-
-    spec: ToolSpec
-    function: Callable[..., Any]
-    wants_turn: bool
+Made = TypeVar("Made", bound="Tool | type[Tool]")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-REGISTRY: dict[str, Tool] = {}
+class _Specs(Mapping[str, ToolSpec]):
+    """The specs of what is registered: a view, not a copy, for it is asked at every step."""
+
+    def __getitem__(self, name: str) -> ToolSpec:
+        return TOOL_REGISTRY[name].spec
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TOOL_REGISTRY)
+
+    def __len__(self) -> int:
+        return len(TOOL_REGISTRY)
+
+
+SPECS: Mapping[str, ToolSpec] = _Specs()
+
+
+def _is_duration(value: Any) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and value > 0
+
+
+def _problem(spec: ToolSpec) -> str:
+    """What a spec may not be, or ""."""
+    if not spec.description.strip():
+        return "it needs a description: the model reads it"
+    if problem := schema_problem(spec.parameters):
+        return f"its parameters are no JSON schema of an object: {problem}"
+    if taken := RESERVED.intersection(spec.parameters.get("properties", {})):
+        return f"an argument cannot be called {', '.join(sorted(taken))}: the game gives that"
+    if not _is_duration(spec.timeout_seconds):
+        return f"its timeout is {spec.timeout_seconds!r}; it must be seconds above 0"
+    if spec.cache_ttl is not None and not _is_duration(spec.cache_ttl):
+        return f"it is cached for {spec.cache_ttl!r}; that must be seconds above 0, or None"
+    if spec.cache_scope not in SCOPES:
+        return f"its cache scope is {spec.cache_scope!r}; it must be {' or '.join(SCOPES)}"
+    if spec.cacheable and spec.category not in CACHEABLE:
+        return f"what is {spec.category.value} has to be done each time; it cannot be cached"
+    return ""
+
+
+def _check(made: Tool) -> None:
+    if not isinstance(made.name, str) or not _NAME.fullmatch(made.name):
+        raise ConfigurationError(
+            f"{made.module} has a tool named {made.name!r}; a name is 1 to 64 of the letters a to "
+            "z, digits, _ and -"
+        )
+    known = TOOL_REGISTRY.get(made.name)
+    if known is not None and known.module != made.module:
+        raise ConfigurationError(
+            f"two tools are named {made.name!r}: one in {known.module}, "
+            f"one in {made.module}; rename one of them"
+        )
+    try:
+        problem = _problem(made.spec)
+    except (TypeError, ValueError) as error:
+        problem = str(error)
+    if problem:
+        raise ConfigurationError(f"tool {made.name!r} of {made.module}: {problem}")
+
+
+def register(made: Made) -> Made:
+    """Register a tool: an instance, or, as a decorator, a class that needs no arguments.
+
+    Raises:
+        ConfigurationError: something about it is wrong, or another module has one of that name.
+    """
+    ready = made() if isinstance(made, type) else made
+    _check(ready)
+    TOOL_REGISTRY[ready.name] = ready
+    return made
 
 
 def tool(
-    *, category: str = "safe_chain", timeout_seconds: float = 30.0
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    *,
+    category: str = "safe_chain",
+    timeout_seconds: float = 30.0,
+    cache_seconds: float | None = None,
+    cache_scope: str = "tick",
+    is_idempotent: bool = False,
+    needs_confirmation: bool = False,
+) -> Callable[[Function], Function]:
     """Register a function as a tool.
 
     Args:
@@ -46,22 +118,41 @@ def tool(
             "async_required" waits for something outside.
         timeout_seconds: for a function that returns a Deferred, or an `async def`: it is cancelled
             after this.
+        cache_seconds: how long a success answers equal calls; None: it is not cached.
+        cache_scope: "tick" forgets it with the turn, "session" keeps it until a restart.
+        is_idempotent: doing it twice is doing it once, so it may be tried again.
+        needs_confirmation: a person has to say yes before it is run.
+
+    Raises:
+        ConfigurationError: something about it is wrong, or another module has one of that name.
     """
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        spec = spec_from_function(
-            function, category=ToolCategory(category), timeout_seconds=timeout_seconds
-        )
-        known = REGISTRY.get(spec.name)
-        if known is not None and known.function.__module__ != function.__module__:
-            raise ConfigurationError(
-                f"two tools are named {spec.name!r}: one in {known.function.__module__}, "
-                f"one in {function.__module__}; rename one of them"
+    def decorate(function: Function) -> Function:
+        register(
+            FunctionTool(
+                function,
+                category=_category(category, function),
+                timeout_seconds=timeout_seconds,
+                cacheable=cache_seconds is not None,
+                cache_scope=cache_scope,
+                cache_ttl=cache_seconds,
+                is_idempotent=is_idempotent,
+                needs_confirmation=needs_confirmation,
             )
-        REGISTRY[spec.name] = Tool(spec, function, "turn" in inspect.signature(function).parameters)
+        )
         return function
 
-    return register
+    return decorate
+
+
+def _category(name: str, function: Callable[..., Any]) -> ToolCategory:
+    try:
+        return ToolCategory(name)
+    except ValueError:
+        kinds = ", ".join(ToolCategory)
+        raise ConfigurationError(
+            f"tool {function.__name__!r}: its category is {name!r}; it must be one of {kinds}"
+        ) from None
 
 
 def load_modules(paths: Iterable[str] = ()) -> None:
@@ -79,46 +170,3 @@ def load_modules(paths: Iterable[str] = ()) -> None:
             raise ConfigurationError(
                 f"EVENNIA_AI_TOOL_MODULES names {path!r}, which cannot be imported: {error}"
             ) from error
-
-
-@dataclass(frozen=True, slots=True)
-class CharacterTools:
-    """The registered tools, run as one character under the game's locks.
-
-    A lock of the type `tool_<name>` on the character forbids or limits a tool; without one it is
-    allowed.
-
-    Args:
-        clock: the reactor, or a test's clock.
-    """
-
-    character: Any
-    clock: Any
-
-    def specs(self) -> Sequence[ToolSpec]:
-        """The tools on offer."""
-        return [tool.spec for tool in REGISTRY.values()]
-
-    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run one call."""
-        registered = REGISTRY[call.name]
-        self._check_rights(call.name)
-        given = {"turn": turn} if registered.wants_turn else {}
-        outcome = registered.function(self.character, **call.arguments, **given)
-        if inspect.iscoroutine(outcome):
-            outcome = Deferred.fromCoroutine(outcome)
-        if isinstance(outcome, Deferred):
-            outcome = await self._waited(outcome, registered.spec)
-        return ToolResult(True, "done" if outcome is None else str(outcome))
-
-    def _check_rights(self, name: str) -> None:
-        if self.character.is_superuser:
-            raise ToolError("an assistant does not act while a superuser is in its body")
-        if not self.character.access(self.character, f"tool_{name}", default=True):
-            raise ToolError(f"you are not allowed to {name}")
-
-    async def _waited(self, outcome: Deferred[Any], spec: ToolSpec) -> Any:
-        try:
-            return await outcome.addTimeout(spec.timeout_seconds, self.clock)
-        except DeadlineError:
-            raise ToolError(f"{spec.name} took longer than {spec.timeout_seconds:g} s") from None

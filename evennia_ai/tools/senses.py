@@ -1,21 +1,35 @@
-"""Tools that look and change nothing."""
+"""What an assistant can see: finding things by name, and looking at them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils.ansi import strip_ansi
 
-from evennia_ai.core.text import cut_at_sentence
+from evennia_ai.core.text import cut_at_sentence, one_line, place_as_data
 from evennia_ai.errors import ToolError
 from evennia_ai.tools.registry import tool
 
 MOST_SEEN = 1500
+MOST_NAMED = 20
 
 
-def _names(thing: Any) -> list[str]:
+def names_of(thing: Any) -> list[str]:
+    """What a thing is called, as one compares names."""
     return [thing.key.casefold(), *(alias.casefold() for alias in thing.aliases.all())]
+
+
+def room_of(character: Any) -> Any:
+    """Where the character is.
+
+    Raises:
+        ToolError: it is nowhere.
+    """
+    if character.location is None:
+        raise ToolError("you are nowhere, so nobody is with you")
+    return character.location
 
 
 def holders(character: Any) -> list[Any]:
@@ -24,6 +38,49 @@ def holders(character: Any) -> list[Any]:
     while found[-1].location is not None and not isinstance(found[-1], DefaultCharacter):
         found.append(found[-1].location)
     return found
+
+
+def seen_in(place: Any, character: Any) -> list[Any]:
+    """What of a place's contents the character can see, as the place itself decides."""
+    return list(place.filter_visible(place.contents, character))
+
+
+def seen_around(character: Any) -> list[Any]:
+    """All that the character can see, itself included: the room, what is there, what it carries."""
+    room = room_of(character)
+    shown = {*seen_in(room, character), character}
+    here = [thing for thing in room.contents if thing in shown]
+    around = [
+        thing for thing in holders(character) if thing.access(character, "view", default=True)
+    ]
+    return list(dict.fromkeys((*here, *seen_in(character, character), *around)))
+
+
+def name_list(things: Iterable[Any]) -> str:
+    """Names as one line for the model."""
+    names = [place_as_data(thing.key) for thing in things]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def find_among(things: Sequence[Any], name: str, missing: str, *, preferred_id: str = "") -> Any:
+    """The one thing of a name: one that is called so, else one that is also called so.
+
+    Args:
+        missing: what is said when none is, after the name.
+        preferred_id: of several with that name, the one with this id ("#12") is meant.
+
+    Raises:
+        ToolError: there is no such thing, or several.
+    """
+    wanted = name.strip().lstrip("@").casefold()
+    found = [thing for thing in things if thing.key.casefold() == wanted]
+    found = found or [thing for thing in things if wanted in names_of(thing)]
+    preferred = [thing for thing in found if thing.dbref == preferred_id]
+    if len(preferred or found) == 1:
+        return (preferred or found)[0]
+    said = one_line(name, 60)
+    raise ToolError(f"there are several named {said}" if found else f"{said} {missing}")
 
 
 def find_here(character: Any, name: str, *, preferred_id: str = "") -> Any:
@@ -35,26 +92,17 @@ def find_here(character: Any, name: str, *, preferred_id: str = "") -> Any:
     Raises:
         ToolError: there is no such thing, or several.
     """
-    room = character.location
-    if room is None:
-        raise ToolError("you are nowhere, so nobody is with you")
-    wanted = name.strip().lstrip("@").casefold()
-    if wanted in ("here", "room", "the room"):
+    room = room_of(character)
+    if name.strip().casefold() in ("here", "room", "the room"):
         return room
-    near = [
-        thing
-        for thing in dict.fromkeys((*room.contents, *character.contents, *holders(character)))
-        if thing.access(character, "view", default=True)
-    ]
-    found = [thing for thing in near if thing.key.casefold() == wanted]
-    found = found or [thing for thing in near if wanted in _names(thing)]
-    preferred = [thing for thing in found if thing.dbref == preferred_id]
-    if len(preferred or found) == 1:
-        return (preferred or found)[0]
-    here = ", ".join(thing.key for thing in near if thing not in (character, room))
-    if found:
-        raise ToolError(f"there are several named {name}; here are: {here}")
-    raise ToolError(f"{name} is not here; here are: {here or 'only you'}")
+    near = seen_around(character)
+    # Whoever spoke is there, also when the place does not show them.
+    near += [being for being in room.contents if being.dbref == preferred_id and being not in near]
+    try:
+        return find_among(near, name, "is not here", preferred_id=preferred_id)
+    except ToolError as error:
+        here = name_list(thing for thing in near if thing not in (character, room))
+        raise ToolError(f"{error}; here are: {here or 'only you'}") from None
 
 
 @tool(category="safe_chain")

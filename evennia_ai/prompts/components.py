@@ -1,0 +1,197 @@
+"""The blocks a prompt is put together from: nine that are always there, and a game's own.
+
+Own ones take the ids in the gaps. Those that never change stand in the head of the prompt, before
+the conversation, where a provider's cache finds them again; the others are told with the event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evennia_ai.core.parts import Part
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.prompts.placeholders import check_text, is_stable
+
+HEAD, TAIL = "head", "tail"
+LAST_ID = 7999
+ROLES = ("system", "user", "assistant")
+ALWAYS_ON = (Part.SYSTEM_PROMPT, Part.EVENT, Part.TOOL_RESULT)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptComponent:
+    """One block of a prompt.
+
+    Attributes:
+        id: its place: components stand in the order of their ids.
+        key: its name, unique in a prompt.
+        name, description: the same for people.
+        content: its text, with {placeholders}; "" where the text is made elsewhere.
+        is_static: whether it is the same in every turn, and so stands in the head.
+        role: system, user, assistant or tool: whose message it is.
+    """
+
+    id: int
+    key: str
+    content: str
+    name: str = ""
+    description: str = ""
+    is_static: bool = True
+    enabled: bool = True
+    role: str = "system"
+
+    @property
+    def where(self) -> str:
+        """Before the conversation, or after it."""
+        return HEAD if self.is_static else TAIL
+
+
+def _tail(part: Part, key: str, content: str, description: str, role: str = "user") -> Any:
+    name = key.replace("_", " ")
+    return PromptComponent(part, key, content, name, description, is_static=False, role=role)
+
+
+COMPONENTS: Mapping[int, PromptComponent] = {
+    component.id: component
+    for component in (
+        PromptComponent(
+            Part.SYSTEM_PROMPT,
+            "system_prompt",
+            "",
+            "system prompt",
+            "the rules it lives by: ours, `db.system_prompt`, or the applied template",
+        ),
+        PromptComponent(
+            Part.CHARACTER,
+            "character_context",
+            "Who you are:\n{persona}",
+            "character",
+            "who it is; left out where the system prompt has {persona} itself",
+        ),
+        _tail(
+            Part.ENTITIES,
+            "entity_context",
+            "What you know of those who are here:\n{entities}",
+            "what it knows of those it talks with",
+        ),
+        _tail(
+            Part.MEMORIES,
+            "semantic_memories",
+            "What you remember:\n{memories}",
+            "what it recalls of earlier",
+        ),
+        _tail(Part.OVERHEARD, "context_buffer", "", "what it heard and nobody asked of it"),
+        _tail(Part.GOALS, "goals", "What you want:\n{goals}", "what it wants"),
+        PromptComponent(
+            Part.HISTORY,
+            "conversation_history",
+            "",
+            "conversation",
+            "the talk so far, as this person may know it",
+            role="user",
+        ),
+        _tail(Part.EVENT, "pending_event", "", "what is answered now"),
+        _tail(Part.TOOL_RESULT, "tool_result", "", "what its tools gave in this turn", role="tool"),
+    )
+}
+_KEYS = {component.key for component in COMPONENTS.values()}
+_FIELDS = ("key", "content", "name", "description", "is_static", "enabled", "role")
+
+
+def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptComponent]:
+    """All components: the nine, and the own ones that are stored, in the order of their ids.
+
+    Args:
+        stored: fields by id. Of the nine only `enabled` can be set.
+        path: what to call it in an error.
+
+    Raises:
+        ConfigurationError: something in it is wrong.
+    """
+    found = dict(COMPONENTS)
+    keys: dict[str, int] = {}
+    for number, raw in stored.items():
+        where = f"{path}[{number!r}]"
+        if not isinstance(raw, Mapping):
+            raise ConfigurationError(
+                f"{where} is {raw!r}; it must be like {{'key': 'mood', 'content': 'You are glad.'}}"
+            )
+        unknown = [field for field in raw if field not in _FIELDS]
+        if unknown:
+            raise ConfigurationError(
+                f"{where} has no field {unknown[0]!r}; it has {', '.join(_FIELDS)}"
+            )
+        component = _read_part(number, raw, where) or _read_own(number, raw, where)
+        if component.key in keys:
+            raise ConfigurationError(
+                f"{where}.key is {component.key!r}, as that of {keys[component.key]} is; "
+                "each needs a key of its own"
+            )
+        keys[component.key] = number
+        found[number] = component
+    return dict(sorted(found.items()))
+
+
+def _read_part(number: Any, raw: Mapping[str, Any], where: str) -> PromptComponent | None:
+    """One of the nine, switched on or off; None where it is none of them."""
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= LAST_ID:
+        raise ConfigurationError(
+            f"{where}: a component's id is a whole number from 1 to {LAST_ID}, such as 250"
+        )
+    part = COMPONENTS.get(number)
+    if part is None:
+        return None
+    if set(raw) != {"enabled"}:
+        raise ConfigurationError(
+            f"{where}: {number} is {part.key}, which is always there; take an id in a gap, such as "
+            f"{number + 250}"
+        )
+    enabled = _flag(raw["enabled"], f"{where}.enabled")
+    if not enabled and number in ALWAYS_ON:
+        raise ConfigurationError(f"{where}: {part.key} cannot be switched off")
+    return PromptComponent(
+        part.id,
+        part.key,
+        part.content,
+        part.name,
+        part.description,
+        part.is_static,
+        enabled,
+        part.role,
+    )
+
+
+def _read_own(number: int, raw: Mapping[str, Any], where: str) -> PromptComponent:
+    texts = {name: raw.get(name, "") for name in ("key", "content", "name", "description")}
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise ConfigurationError(f"{where}.{name} is {text!r}; it must be a text")
+    for name in ("key", "content"):
+        if not texts[name].strip():
+            raise ConfigurationError(f"{where} needs a {name}, a text that is not empty")
+    if texts["key"] in _KEYS:
+        raise ConfigurationError(f"{where}.key is {texts['key']!r}, which is one of the nine's")
+    content = texts["content"]
+    check_text(content, f"{where}.content")
+    is_static = _flag(raw.get("is_static", is_stable(content)), f"{where}.is_static")
+    if is_static and not is_stable(content):
+        raise ConfigurationError(
+            f"{where}.is_static is True, but its text changes from turn to turn; it must be False"
+        )
+    allowed = ROLES if is_static else ("user",)
+    role = raw.get("role", allowed[0])
+    if role not in allowed:
+        raise ConfigurationError(f"{where}.role is {role!r}; it must be {' or '.join(allowed)}")
+    enabled = _flag(raw.get("enabled", True), f"{where}.enabled")
+    name = texts["name"] or texts["key"].replace("_", " ")
+    return PromptComponent(
+        number, texts["key"], content, name, texts["description"], is_static, enabled, role
+    )
+
+
+def _flag(value: Any, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{where} is {value!r}; it must be True or False")
+    return value

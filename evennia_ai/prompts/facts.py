@@ -1,0 +1,34 @@
+"""Where an assistant is, as the values of placeholders: names are data, and told as such."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from evennia_ai.core.text import name_as_data, place_as_data, quote
+
+MOST_NAMED = 20
+_SOMEBODY = "evennia.objects.objects.DefaultCharacter"
+
+
+def facts_of(body: Any, now: float) -> Mapping[str, str]:
+    """What is so right now, for an assistant in that body.
+
+    Args:
+        now: seconds since the epoch.
+    """
+    time = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d %H:%M")
+    room = getattr(body, "location", None)
+    if room is None:
+        return {"time": time}
+    beings = [
+        thing for thing in room.contents if thing != body and thing.is_typeclass(_SOMEBODY, False)
+    ]
+    return {
+        "time": time,
+        "location": place_as_data(room.key),
+        "location_desc": quote(str(room.db.desc or "")),
+        "exits": ", ".join(place_as_data(way.key) for way in room.exits[:MOST_NAMED]),
+        "present": ", ".join(name_as_data(being.key) for being in beings[:MOST_NAMED]),
+    }

@@ -1,0 +1,177 @@
+"""Who speaks, in which context, with which components: all of a prompt that is not the turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evennia_ai.core.contexts import CONTEXTS, ContextConfig, ContextType, context_for
+from evennia_ai.core.execution import ExecutionConfig
+from evennia_ai.core.parts import WITHOUT_TEXT, Part
+from evennia_ai.core.pattern import compose_pattern
+from evennia_ai.core.text import one_line
+from evennia_ai.core.tokens import Counter, count_tool
+from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.prompts.components import COMPONENTS, PromptComponent
+from evennia_ai.prompts.placeholders import check_text, placeholders_in
+from evennia_ai.prompts.registry import PromptRegistry
+from evennia_ai.prompts.rules import BLAND, JSON, native_rules
+
+Facts = Callable[[], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What a prompt is made of beside the turn.
+
+    Attributes:
+        count: how many tokens a text has.
+        count_tool: how many a tool's description has, where somebody keeps that.
+        max_tokens: the size of the model's context.
+        text: who the assistant is and what it knows.
+        template: a system prompt in place of ours, or "".
+        tool_mode: "native" or "json".
+        examples: pairs of what is asked and how it answers, for a model that is shown examples.
+        hears_history: whether the model is shown the conversation so far. The demo brain is not: it
+            repeats what it said before, wrong answers most of all.
+        context: what is shown and how much of it.
+        goals: what it wants, a line each.
+        notes: values of placeholders that other rooms give: tick_rate, memories, ...
+        facts: gives the values of those about where it is; called only where a text has one.
+        components: by id, in order.
+        templates: keys of those that could be applied.
+        allows_several: whether a reply may hold more than one call.
+        counted: the sizes of texts that were counted already.
+    """
+
+    name: str
+    count: Counter
+    max_tokens: int
+    text: str = ""
+    template: str = ""
+    tool_mode: str = "native"
+    examples: Sequence[tuple[str, str]] = ()
+    hears_history: bool = True
+    context: ContextConfig = CONTEXTS[ContextType.TICK_EVENT]
+    goals: tuple[str, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
+    facts: Facts = dict
+    components: Mapping[int, PromptComponent] = field(default_factory=lambda: COMPONENTS)
+    templates: tuple[str, ...] = ()
+    allows_several: bool = True
+    count_tool: Callable[[ToolSpec], int] | None = None
+    counted: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def most_tokens(self) -> int:
+        """The size of the model's context, or what this context may use of it."""
+        return min(self.max_tokens, self.context.token_budget or self.max_tokens)
+
+    def tokens_of(self, text: str) -> int:
+        """The size of a text; the head of a prompt is counted once."""
+        if text not in self.counted:
+            self.counted[text] = self.count(text)
+        return self.counted[text]
+
+    def tokens_of_tool(self, spec: ToolSpec) -> int:
+        """The size of a tool's description."""
+        return self.count_tool(spec) if self.count_tool else count_tool(spec, self.tokens_of)
+
+    def shows(self, number: int) -> bool:
+        """Whether a component has a place in this prompt."""
+        component = self.components.get(number)
+        return component is not None and component.enabled and self.context.shows(number)
+
+    def content(self, component: PromptComponent, tools: Iterable[str] = ()) -> str:
+        """The text of a component before it is filled in: as the context has it, or as it is."""
+        if component.id in self.context.component_overrides:
+            return self.context.component_overrides[component.id]
+        if component.id != Part.SYSTEM_PROMPT:
+            return component.content
+        return self.template or self._own_rules(tools)
+
+    def _own_rules(self, tools: Iterable[str]) -> str:
+        if self.tool_mode == "json":
+            return JSON
+        return native_rules(
+            allows_several=self.allows_several, has_find_tools="find_tools" in tools
+        )
+
+    def texts(self, tools: Iterable[str] = ()) -> list[tuple[PromptComponent, str]]:
+        """The components that have a text of their own and are shown, in order."""
+        found = [
+            (component, self.content(component, tools))
+            for number, component in self.components.items()
+            if number not in WITHOUT_TEXT and self.shows(number)
+        ]
+        tells_persona = any(
+            "persona" in placeholders_in(text)
+            for component, text in found
+            if component.id == Part.SYSTEM_PROMPT
+        )
+        return [
+            (component, text)
+            for component, text in found
+            if text.strip() and not (tells_persona and component.id == Part.CHARACTER)
+        ]
+
+    def value(self, placeholder: str) -> str:
+        """What a placeholder stands for, of those that do not depend on the turn."""
+        if placeholder == "name":
+            return one_line(self.name, 60)
+        if placeholder == "persona":
+            return self.text or BLAND
+        if placeholder == "goals":
+            return "\n".join(f"- {goal}" for goal in self.goals)
+        return self.notes.get(placeholder, "")
+
+
+def stage(
+    read: Callable[[str], Any],
+    context_type: ContextType,
+    *,
+    settings: Any,
+    is_native: bool,
+    **more: Any,
+) -> Scene:
+    """The scene of an assistant, from what is stored of it: read anew, so an edit counts at once.
+
+    Args:
+        read: a setting of the assistant by its name.
+        settings: the game's, of which EVENNIA_AI_PROMPTS and EVENNIA_AI_CONTEXT_CONFIGS count.
+        is_native: whether its model knows tool calls.
+        more: all else of a `Scene`; name, count and max_tokens have to be among it.
+
+    Raises:
+        ConfigurationError: something of it is wrong.
+    """
+    game_prompts = getattr(settings, "EVENNIA_AI_PROMPTS", {})
+    game_contexts = getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {})
+    registry = PromptRegistry.read(
+        game_prompts, read("prompt_components"), read("prompt_templates")
+    )
+    own = read("system_prompt_native" if is_native else "system_prompt")
+    context = _context(context_type, game_contexts, read("context_configs"))
+    config = ExecutionConfig.from_stored(read("execution_config"))
+    notes = {"tick_rate": f"{read('tick_rate'):g}", **more.pop("notes", {})}
+    return Scene(
+        text=read("persona"),
+        template=registry.template(read("applied_template")) or own,
+        examples=tuple(read("examples")),
+        context=context,
+        allows_several=compose_pattern(config, context).calls_per_reply > 1,
+        components=registry.components,
+        templates=tuple(registry.templates),
+        notes=notes,
+        **more,
+    )
+
+
+def _context(
+    context_type: ContextType, game: Mapping[str, Any], own: Mapping[str, Any]
+) -> ContextConfig:
+    config = context_for(context_type, game, own)
+    for number, text in config.component_overrides.items():
+        check_text(text, f"{context_type}.component_overrides[{number}]")
+    return config

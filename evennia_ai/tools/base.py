@@ -1,0 +1,110 @@
+"""What a tool is: its description for the model, and what runs it."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import cached_property
+from typing import Any
+
+from evennia_ai.core.signatures import as_annotated, hints_of, spec_from_function
+from evennia_ai.core.toolspec import ToolCategory, ToolSpec
+
+
+class Tool(ABC):
+    """A tool as a class. Set the attributes, define `execute`, and register an instance.
+
+    Attributes:
+        name: letters, digits, `_` and `-`.
+        description: what it does, for the model.
+        parameters: JSON schema of the arguments, an object schema.
+        timeout: seconds, for what waits.
+        category: what may follow it.
+        cacheable: whether an equal call may be answered with an earlier success.
+        cache_scope: "tick" or "session".
+        cache_ttl: seconds a success is kept at most; None: as long as its scope.
+        is_idempotent: whether it may be tried again although it is not of the safe kind.
+        needs_confirmation: whether a person has to say yes before it is run.
+    """
+
+    name: str = ""
+    description: str = ""
+    parameters: Mapping[str, Any] = {"type": "object", "properties": {}}
+    timeout: float = 30.0
+    category: ToolCategory | str = ToolCategory.SAFE_CHAIN
+    cacheable: bool = False
+    cache_scope: str = "tick"
+    cache_ttl: float | None = None
+    is_idempotent: bool = False
+    needs_confirmation: bool = False
+
+    @abstractmethod
+    def execute(self, character: Any, **arguments: Any) -> Any:
+        """Do it, as a character. Arguments fit the schema.
+
+        A parameter named `turn` receives the turn. The result is text, or plain data; a mapping
+        with a false "success" has failed, for the reason in its "error"; a Deferred is waited for.
+
+        Raises:
+            ToolError: it cannot be done; the text is for the model.
+        """
+
+    @cached_property
+    def spec(self) -> ToolSpec:
+        """What the model is shown of it, and how it may be run."""
+        return ToolSpec(
+            name=self.name,
+            description=self.description,
+            parameters={"additionalProperties": False, **self.parameters},
+            category=ToolCategory(self.category),
+            timeout_seconds=self.timeout,
+            cacheable=self.cacheable,
+            cache_scope=self.cache_scope,
+            cache_ttl=self.cache_ttl,
+            is_idempotent=self.is_idempotent,
+            needs_confirmation=self.needs_confirmation,
+        )
+
+    @cached_property
+    def takes_turn(self) -> bool:
+        """Whether it is given the turn."""
+        return "turn" in inspect.signature(self.execute).parameters
+
+    @property
+    def module(self) -> str:
+        """Where it is defined."""
+        return type(self).__module__
+
+
+class FunctionTool(Tool):
+    """A plain function as a tool."""
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        """Read the function.
+
+        Args:
+            options: fields of the spec beyond what the signature and the docstring say.
+
+        Raises:
+            TypeError: the function cannot be told to the model.
+        """
+        self.function = function
+        self.spec = spec_from_function(function, **options)
+        for field in fields(self.spec):
+            setattr(self, field.name, getattr(self.spec, field.name))
+        self.timeout = self.spec.timeout_seconds
+        self._hints = hints_of(function)
+        known = inspect.signature(function).parameters
+        self._takes_character, self.takes_turn = "character" in known, "turn" in known
+
+    def execute(self, character: Any, **arguments: Any) -> Any:
+        """Call the function."""
+        given = {"character": character} if self._takes_character else {}
+        return self.function(**given, **as_annotated(self._hints, arguments))
+
+    @property
+    def module(self) -> str:
+        """Where the function is defined."""
+        return self.function.__module__

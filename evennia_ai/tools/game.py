@@ -1,0 +1,168 @@
+"""Tools that use the game as its staff do: commands and attributes. Both do nothing by default.
+
+What an assistant may run or change its owner writes into `command_allowlist` and
+`attribute_allowlist`; the game's own locks count beside that.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.conf import settings
+from evennia.commands.cmdhandler import generate_cmdset_providers, get_and_merge_cmdsets
+from evennia.utils.utils import variable_from_module
+from twisted.internet.defer import Deferred
+
+from evennia_ai import outbound, state
+from evennia_ai.core.text import cut_at_sentence, one_line, place_as_data, quote, strip_control
+from evennia_ai.core.toolspec import ToolCategory
+from evennia_ai.errors import ToolError
+from evennia_ai.tools.base import Tool
+from evennia_ai.tools.capture import captured
+from evennia_ai.tools.registry import register, tool
+from evennia_ai.tools.senses import find_here
+
+LONGEST_COMMAND = 200
+LONGEST_OUTPUT = 1500
+LONGEST_VALUE = 1000
+MOST_LISTED = 20
+
+
+def _allowed(character: Any, setting: str) -> list[str]:
+    """What the owner put on a list, in the form in which names are compared.
+
+    Raises:
+        ToolError: nothing is on it, or somebody is in the body, whose rights would count too.
+    """
+    script = getattr(character, "assistant_script", None)
+    if character.sessions.count():
+        raise ToolError("you do not do that while a player is in your body")
+    given = state.read(script, setting) if script is not None else ()
+    names = [given] if isinstance(given, str) else given
+    allowed = [str(name).strip().casefold() for name in names if str(name).strip()]
+    if not allowed:
+        raise ToolError(f"you are allowed none: your owner put nothing on {setting}")
+    return allowed
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names[:MOST_LISTED]) + (", …" if len(names) > MOST_LISTED else "")
+
+
+# ---- commands ----------------------------------------------------------------------------------
+
+
+def _one_line(command: str) -> str:
+    line = command.strip()
+    if not line or len(line) > LONGEST_COMMAND:
+        raise ToolError(f"a command has 1 to {LONGEST_COMMAND} characters")
+    if ";" in line or not line.isprintable() or strip_control(line) != line:
+        raise ToolError("give one command, on one line, without ;")
+    return line
+
+
+async def _resolve(character: Any, line: str) -> tuple[Any, str, str, Any]:
+    """The command that the game's own parser finds for a line, once nicks are replaced.
+
+    Returns:
+        The command, the name it was called by, its arguments, and the commands there were.
+    """
+    line = character.nicks.nickreplace(
+        line, categories=("inputline", "channel"), include_account=True
+    )
+    line = _one_line(line)
+    providers = generate_cmdset_providers(character)[1]
+    found: Deferred[Any] = get_and_merge_cmdsets(character, providers, "object", line)
+    cmdset = await found
+    parser = variable_from_module(*settings.COMMAND_PARSER.rsplit(".", 1))
+    matches = parser(line, cmdset, character) if cmdset else []
+    if not isinstance(matches, list):
+        matches = await matches
+    if len(matches) != 1:
+        several = f"{len(matches)} commands are" if matches else "no command is"
+        raise ToolError(f"{several} called like {quote(line)}")
+    name, arguments, command = matches[0][:3]
+    return command, name, arguments, cmdset
+
+
+@tool(category="dangerous")
+async def execute_command(character: Any, command: str) -> str:
+    """Type a command of the game, one of those that your owner allows you.
+
+    Args:
+        command: the whole line, such as: inventory.
+    """
+    allowed = _allowed(character, "command_allowlist")
+    found, name, arguments, cmdset = await _resolve(character, _one_line(command))
+    if found.key.casefold() not in allowed:
+        shown = one_line(found.key, 40)
+        raise ToolError(f"you are not allowed the command {shown}; you may use {_list(allowed)}")
+    # What was judged is what runs: the line is not parsed a second time.
+    with captured(character.assistant_script) as lines:
+        await character.execute_cmd(arguments, cmdobj=found, cmdobj_key=name, cmdset=cmdset)
+    told = cut_at_sentence("\n".join(lines), LONGEST_OUTPUT)
+    return f"the game answers {quote(told)}" if told else "done; the game said nothing"
+
+
+# ---- attributes --------------------------------------------------------------------------------
+
+
+def _literal(value: Any) -> Any:
+    """A value whose texts are shown as text: a link in a description would run a command."""
+    if isinstance(value, str):
+        return outbound.literal(strip_control(value))
+    if isinstance(value, list):
+        return [_literal(item) for item in value]
+    if isinstance(value, dict):
+        return {_literal(name): _literal(item) for name, item in value.items()}
+    return value
+
+
+def _may_set(target: Any, character: Any, name: str) -> bool:
+    """Whether the target's locks, and those of the attribute itself, let the character."""
+    if not (target.access(character, "edit") or target.access(character, "ai_set")):
+        return False
+    known = target.attributes.get(name, return_obj=True)
+    if known is None:
+        return bool(target.access(character, "attrcreate", default=True))
+    return bool(known.access(character, "attredit", default=True))
+
+
+@register
+class SetAttribute(Tool):
+    """Sets one attribute of something that is here."""
+
+    name = "set_attribute"
+    description = "Change one of the properties of a thing here that your owner allows you to set."
+    category = ToolCategory.DANGEROUS
+    is_idempotent = True
+    parameters = {
+        "type": "object",
+        "properties": {
+            "target": {"type": "string", "description": "name of the thing, or: here"},
+            "name": {"type": "string", "description": "name of the property"},
+            "value": {
+                "type": ["string", "number", "boolean", "null", "array", "object"],
+                "description": "what it becomes",
+            },
+        },
+        "required": ["target", "name", "value"],
+    }
+
+    def execute(self, character: Any, **arguments: Any) -> str:
+        """Set it, if both lists and all locks allow it."""
+        name, value = arguments["name"].strip().lower(), arguments["value"]
+        allowed = _allowed(character, "attribute_allowlist")
+        if name.casefold() not in allowed:
+            raise ToolError(
+                f"you are not allowed to set {one_line(name, 40)}; you may set {_list(allowed)}"
+            )
+        if len(json.dumps(value, ensure_ascii=False)) > LONGEST_VALUE:
+            raise ToolError(f"a value has at most {LONGEST_VALUE} characters")
+        target = find_here(character, arguments["target"])
+        what = place_as_data(target.key)
+        if not _may_set(target, character, name):
+            raise ToolError(f"you are not allowed to change {what}")
+        target.attributes.add(name, _literal(value))
+        return f"{name} of {what} is set"

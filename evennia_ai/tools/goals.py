@@ -1,0 +1,38 @@
+"""Tools for what the assistant is after by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import state
+from evennia_ai.core import goals as core_goals
+from evennia_ai.errors import ToolError
+from evennia_ai.tools.registry import tool
+
+
+@tool(category="safe_chain")
+def list_goals(character: Any) -> str:
+    """List your open goals, the most pressing first."""
+    stored = state.read(character.assistant_script, "current_goals")
+    lines = [
+        f"{g['id']}. {g['text']} (priority {g['priority']})" for g in core_goals.active(stored)
+    ]
+    return "\n".join(lines) or "you have no open goal"
+
+
+@tool(category="safe_chain")
+def complete_goal(character: Any, number: int, outcome: str) -> str:
+    """Say that one of your goals is reached.
+
+    Args:
+        number: the goal's number.
+        outcome: what came of it, in one sentence.
+    """
+    script = character.assistant_script
+    stored = state.read(script, "current_goals")
+    try:
+        changed = core_goals.close(stored, number, core_goals.COMPLETED, outcome)
+    except ValueError as error:
+        raise ToolError(str(error)) from None
+    state.write(script, current_goals=changed)
+    return f"goal {number} is completed"

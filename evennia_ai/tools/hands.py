@@ -1,0 +1,148 @@
+"""Tools that act in the world: going, taking, dropping, giving.
+
+Each asks the same locks and calls the same hooks as the game's own command, and no more: what a
+character may not do, an assistant may not do either.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.objects.objects import DefaultCharacter
+from evennia.server.signals import SIGNAL_EXIT_TRAVERSED
+
+from evennia_ai import outbound
+from evennia_ai.core.text import place_as_data
+from evennia_ai.core.turn import Turn
+from evennia_ai.errors import ToolError
+from evennia_ai.inbound import marks
+from evennia_ai.tools.capture import captured, refusal
+from evennia_ai.tools.places import ways_out
+from evennia_ai.tools.registry import tool
+from evennia_ai.tools.senses import find_among, find_here, name_list, room_of, seen_in
+
+
+def _script(character: Any) -> Any:
+    return getattr(character, "assistant_script", None)
+
+
+def _find_way(character: Any, name: str) -> Any:
+    """An exit by its name, else by the name of the place it leads to."""
+    ways = ways_out(character)
+    leading = [way for way in ways if way.destination.key.casefold() == name.strip().casefold()]
+    if len(leading) == 1 and not any(way.key.casefold() == name.casefold() for way in ways):
+        return leading[0]
+    return find_among(ways, name, f"is no way out; there are: {name_list(ways) or 'none'}")
+
+
+@tool(category="dangerous")
+def move(character: Any, exit: str) -> str:  # noqa: A002
+    """Go through an exit to another place.
+
+    Args:
+        exit: name of the exit, or of the place it leads to.
+    """
+    before, way = room_of(character), _find_way(character, exit)
+    with captured(_script(character)) as lines:
+        if way.access(character, "traverse"):
+            way.at_traverse(character, way.destination)
+            SIGNAL_EXIT_TRAVERSED.send(sender=way, traverser=character)
+        elif way.db.err_traverse:
+            character.msg(way.db.err_traverse)
+        else:
+            way.at_failed_traverse(character)
+    if character.location == before != way.destination:
+        raise refusal(lines, f"you are still in {place_as_data(before.key)}")
+    return (
+        f"you went {place_as_data(way.key)} and are now in {place_as_data(room_of(character).key)}"
+    )
+
+
+def _tell_room(character: Any, template: str, kind: str, thing: Any, turn: Turn) -> None:
+    """Show what was done; marked as an assistant's, so that no other takes it for a call."""
+    name = thing.get_numbered_name(1, character, return_string=True)
+    room_of(character).msg_contents(
+        text=(template, marks(kind, turn.hops)), from_obj=character, mapping={"thing": name}
+    )
+
+
+@tool(category="dangerous")
+def get(character: Any, item: str, *, turn: Turn) -> str:
+    """Pick something up.
+
+    Args:
+        item: name of a thing that is here.
+    """
+    here = [*seen_in(room_of(character), character), character]
+    thing = find_among(here, item, f"is not here; here are: {name_list(here[:-1]) or 'nothing'}")
+    if thing is character:
+        raise ToolError("you cannot pick yourself up")
+    with captured(_script(character)) as lines:
+        if not thing.access(character, "get"):
+            told = [str(thing.db.get_err_msg)] if thing.db.get_err_msg else []
+            raise refusal(told, f"you cannot get {place_as_data(thing.key)}")
+        if not thing.at_pre_get(character):
+            raise refusal(lines, f"you cannot get {place_as_data(thing.key)}")
+        if not thing.move_to(character, quiet=True, move_type="get"):
+            raise refusal(lines, f"{place_as_data(thing.key)} cannot be picked up")
+        thing.at_get(character)
+    _tell_room(character, "$You() $conj(pick) up {thing}.", "get", thing, turn)
+    return f"you have {place_as_data(thing.key)} now"
+
+
+def _find_carried(character: Any, name: str) -> Any:
+    carried = list(character.contents)
+    return find_among(
+        carried, name, f"is not among what you carry: {name_list(carried) or 'nothing'}"
+    )
+
+
+@tool(category="dangerous")
+def drop(character: Any, item: str, *, turn: Turn) -> str:
+    """Put down something that you carry.
+
+    Args:
+        item: name of the thing.
+    """
+    room, thing = room_of(character), _find_carried(character, item)
+    with captured(_script(character)) as lines:
+        if not thing.at_pre_drop(character):
+            raise refusal(lines, f"you cannot drop {place_as_data(thing.key)}")
+        if not thing.move_to(room, quiet=True, move_type="drop"):
+            raise refusal(lines, f"{place_as_data(thing.key)} cannot be dropped")
+        thing.at_drop(character)
+    _tell_room(character, "$You() $conj(drop) {thing}.", "drop", thing, turn)
+    return f"you dropped {place_as_data(thing.key)}"
+
+
+def _find_taker(character: Any, name: str, turn: Turn) -> Any:
+    taker = find_here(character, name, preferred_id=turn.event.sender_id)
+    if taker is character:
+        raise ToolError("you have it already; name whom you give it to")
+    if taker is character.location and not isinstance(taker, DefaultCharacter):
+        raise ToolError("a room takes nothing; drop it instead")
+    if outbound.muters(character, [taker]):
+        raise ToolError(f"{place_as_data(taker.key)} wants nothing from you; leave them be")
+    return taker
+
+
+@tool(category="dangerous")
+def give(character: Any, item: str, target: str, *, turn: Turn) -> str:
+    """Give something that you carry to somebody who is here.
+
+    Args:
+        item: name of the thing.
+        target: name of whoever gets it.
+    """
+    thing, taker = _find_carried(character, item), _find_taker(character, target, turn)
+    whom, what = place_as_data(taker.key), place_as_data(thing.key)
+    name = thing.get_numbered_name(1, character, return_string=True)
+    with captured(_script(character)) as lines:
+        if not thing.at_pre_give(character, taker):
+            raise refusal(lines, f"you cannot give {what} to {whom}")
+        if not thing.move_to(taker, quiet=True, move_type="give"):
+            raise refusal(lines, f"you could not give {what} to {whom}")
+        thing.at_give(character, taker)
+    line = f"{character.get_display_name(taker)} gives you {name}."
+    taker.msg(text=(line, marks("give", turn.hops)), from_obj=character)
+    return f"you gave {what} to {whom}"

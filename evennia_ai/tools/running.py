@@ -1,0 +1,100 @@
+"""The toolbox that runs the registered tools as one character."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn import Turn
+from evennia_ai.errors import ToolError, ToolTimeoutError
+from evennia_ai.tools.registry import SPECS, TOOL_REGISTRY
+from evennia_ai.tools.results import as_result
+from evennia_ai.tools.schema import fitted
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterTools:
+    """The registered tools, run as one character under the game's locks.
+
+    A lock of the type `tool_<name>` on the character forbids or limits a tool; without one it is
+    allowed.
+
+    Args:
+        clock: the reactor, or a test's clock.
+    """
+
+    character: Any
+    clock: Any
+
+    def specs(self) -> Mapping[str, ToolSpec]:
+        """The tools on offer, by name."""
+        return SPECS
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run one call, whose arguments fit the schema.
+
+        Raises:
+            ToolError: it may not or cannot be done.
+            ToolTimeoutError: it took too long, and was cancelled.
+        """
+        tool = TOOL_REGISTRY[call.name]
+        self.check(call.name)
+        seconds = _limit(tool.spec, call)
+        given = {"turn": turn} if tool.takes_turn else {}
+        outcome = tool.execute(self.character, **fitted(tool.spec, call.arguments), **given)
+        if inspect.iscoroutine(outcome):
+            outcome = Deferred.fromCoroutine(outcome)
+        if isinstance(outcome, Deferred):
+            outcome = await _within(seconds, outcome, self.clock, tool.name)
+        return as_result(outcome)
+
+    def check(self, name: str) -> None:
+        """Refuse a tool that this character may not use.
+
+        Raises:
+            ToolError: it may not.
+        """
+        if self.character.is_superuser:
+            raise ToolError("an assistant does not act while a superuser is in its body")
+        if not self.character.access(self.character, f"tool_{name}", default=True):
+            raise ToolError(f"you are not allowed to {name}")
+
+
+def _limit(spec: ToolSpec, call: ToolCall) -> float:
+    if call.deadline_seconds is None:
+        return spec.timeout_seconds
+    if call.deadline_seconds <= 0:
+        raise ToolTimeoutError(f"{spec.name} was not begun: there is no time left for it")
+    return min(spec.timeout_seconds, call.deadline_seconds)
+
+
+def _within(seconds: float, outcome: Deferred[Any], clock: Any, name: str) -> Deferred[Any]:
+    """What comes of a tool that waits, within so many seconds.
+
+    A tool that does not end even when it is cancelled is left behind: its result reaches nobody.
+    Cancelling what is returned here cancels the tool.
+    """
+
+    def leave(_: Deferred[Any]) -> None:
+        timer.cancel()
+        outcome.cancel()
+
+    def give_up() -> None:
+        outcome.cancel()
+        waited.errback(ToolTimeoutError(f"{name} took longer than {seconds:g} s"))
+
+    # While the timer runs the outcome counts, and not a moment longer.
+    def pass_on(result: Any) -> None:
+        if timer.active():
+            timer.cancel()
+            waited.callback(result)
+
+    waited: Deferred[Any] = Deferred(leave)
+    timer = clock.callLater(seconds, give_up)
+    outcome.addBoth(pass_on)
+    return waited

@@ -1,0 +1,211 @@
+"""Whether arguments fit a tool's JSON schema, in words for the model."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from jsonschema.exceptions import ValidationError
+
+from evennia_ai.core.text import one_line
+from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.tools.validator import BIGGEST_WHOLE, find_error, takes_null, validator_of
+
+LONGEST_PROBLEM = 300
+LONGEST_TEXT = 20_000
+MOST_VALUES = 1_000
+MOST_DEPTH = 20
+MOST_NAMED = 20
+
+_KINDS = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+# What each keyword asks for, with its value.
+_WANTS = {
+    "const": "{}",
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "more than {}",
+    "exclusiveMaximum": "less than {}",
+    "multipleOf": "a multiple of {}",
+    "minLength": "at least {} characters long",
+    "maxLength": "at most {} characters long",
+    "minItems": "a list of at least {}",
+    "maxItems": "a list of at most {}",
+    "uniqueItems": "a list without repetitions",
+    "pattern": "of the form {}",
+}
+
+
+# ---- values ------------------------------------------------------------------------------------
+
+
+def _value_problem(value: Any) -> str:
+    """What makes a single value unfit for any tool, or ""."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{value} is not a number that can be used"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= BIGGEST_WHOLE:
+        return "a number in it is too large"
+    if value is not None and not isinstance(value, (str, int, float, Mapping, list, tuple)):
+        return f"it holds a {type(value).__name__}, which is not JSON"
+    return ""
+
+
+def _size_problem(arguments: Mapping[str, Any]) -> str:
+    """What is too much or no JSON in the arguments, or ""."""
+    waiting: list[tuple[Any, int]] = [(arguments, 0)]
+    count = length = 0
+    while waiting:
+        value, depth = waiting.pop()
+        count += 1
+        if isinstance(value, Mapping):
+            waiting += ((each, depth + 1) for pair in value.items() for each in pair)
+        elif isinstance(value, (list, tuple)):
+            waiting += ((each, depth + 1) for each in value)
+        elif isinstance(value, str):
+            length += len(value)
+        if count + len(waiting) > MOST_VALUES or length > LONGEST_TEXT or depth > MOST_DEPTH:
+            return "the arguments are too long or too deep; give less"
+        if problem := _value_problem(value):
+            return problem
+    return ""
+
+
+# ---- words -------------------------------------------------------------------------------------
+
+
+def _shown(value: Any) -> str:
+    return one_line(json.dumps(value, ensure_ascii=False), 60)
+
+
+def _listed(values: Any, between: str) -> str:
+    shown = [_shown(value) for value in list(values)[:MOST_NAMED]]
+    return between.join(shown + ["…"] * (len(values) > MOST_NAMED))
+
+
+def _path(error: ValidationError) -> str:
+    """Where in the arguments: `places[2].name`."""
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path]
+    return one_line("".join(steps).lstrip("."), 80) or "the arguments"
+
+
+def _kinds(value: Any) -> str:
+    named = [value] if isinstance(value, str) else value
+    return " or ".join(_KINDS.get(name, str(name)) for name in named)
+
+
+def _wanted(error: ValidationError) -> str:
+    """What would be right, or "" where only the library knows."""
+    value, keyword = error.validator_value, error.validator
+    if keyword == "type":
+        return _kinds(value)
+    if keyword == "enum":
+        return _listed(value, " or ")
+    if keyword in ("anyOf", "oneOf"):
+        kinds = [form.get("type") for form in value if isinstance(form, dict)]
+        return " or ".join(map(_kinds, kinds)) if kinds and all(kinds) else ""
+    template = _WANTS.get(str(keyword), "")
+    return template.format(_shown(value))
+
+
+def _in_words(error: ValidationError) -> str:
+    path, schema = _path(error), error.schema if isinstance(error.schema, dict) else {}
+    if error.validator == "required":
+        missing = [name for name in error.validator_value if name not in error.instance]
+        return f"{path} needs {', '.join(missing)}"
+    if error.validator == "additionalProperties":
+        return f"{path} may only have {', '.join(schema.get('properties', {})) or 'nothing'}"
+    wanted = _wanted(error)
+    if wanted:
+        return f"{path} must be {wanted}, not {_shown(error.instance)}"
+    return f"{path}: {error.message}"
+
+
+# ---- the two questions -------------------------------------------------------------------------
+
+
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return schema.get("properties", {})
+
+
+def _top_problem(spec: ToolSpec, schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """All that is missing at once; then what is too much."""
+    missing = [str(name) for name in schema.get("required", ()) if name not in given]
+    if missing:
+        return f"{spec.name} needs {', '.join(missing)}"
+    is_closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
+    known = _properties(schema)
+    extra = next((name for name in given if name not in known), None) if is_closed else None
+    if extra is None:
+        return ""
+    takes = ", ".join(known) or "none"
+    return f"{spec.name} has no argument {one_line(str(extra), 40)}; it takes {takes}"
+
+
+def arguments_problem(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
+    """What is wrong with these arguments, in words for the model, or "". Never raises.
+
+    A null for an argument that may be left out counts as left out.
+    """
+    validator = validator_of(spec.parameters)
+    if isinstance(validator, str):
+        return f"{spec.name} cannot be used, its own description is broken; do something else"
+    problem = _size_problem(arguments)
+    if problem:
+        return f"{spec.name}: {problem}"
+    try:
+        given = _present(validator, arguments)
+        problem = _top_problem(spec, validator.schema, given)
+        if not problem and (error := find_error(validator, given)):
+            problem = f"{spec.name}: {_in_words(error)}"
+    except Exception:
+        # Such as a reference that leads nowhere, or in a circle.
+        return f"{spec.name} cannot be used, its arguments cannot be checked; do something else"
+    return one_line(problem, LONGEST_PROBLEM)
+
+
+def fitted(spec: ToolSpec, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments without a problem, as the tool is given them.
+
+    A null that only says "left out" is left out, so that the tool's default holds; a whole number
+    that was written as 3.0 is 3.
+    """
+    validator = validator_of(spec.parameters)
+    return {
+        name: _whole(_properties(validator.schema).get(name), value)
+        for name, value in _present(validator, arguments).items()
+    }
+
+
+def _present(validator: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments without a null where the schema knows none and needs none."""
+    known, required = _properties(validator.schema), validator.schema.get("required", ())
+    return {
+        name: value
+        for name, value in arguments.items()
+        if value is not None
+        or name in required
+        or name not in known
+        or takes_null(validator, known[name])
+    }
+
+
+def _whole(schema: Any, value: Any) -> Any:
+    if not isinstance(schema, dict):
+        return value
+    if isinstance(value, float) and schema.get("type") == "integer":
+        return int(value)
+    if isinstance(value, list):
+        return [_whole(schema.get("items"), item) for item in value]
+    if isinstance(value, dict):
+        known, other = _properties(schema), schema.get("additionalProperties")
+        return {name: _whole(known.get(name, other), item) for name, item in value.items()}
+    return value

@@ -1,0 +1,28 @@
+"""What tests of prompts begin with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai.core.contexts import CONTEXTS, ContextType
+from evennia_ai.core.conversation import Message
+from evennia_ai.core.turn import Turn
+from evennia_ai.engine.ports import Specs
+from evennia_ai.prompts import Scene, compose
+
+EVENT = CONTEXTS[ContextType.TICK_EVENT]
+
+
+def count(text: str) -> int:
+    """A token for every four characters, as a stand-in for a model's own count."""
+    return -(-len(text) // 4)
+
+
+def make_scene(**changes: Any) -> Scene:
+    """Ada, with much room, and with whatever a test wants different."""
+    return Scene(**{"name": "Ada", "count": count, "max_tokens": 100_000, **changes})
+
+
+def messages_of(scene: Scene, turn: Turn, specs: Specs | None = None) -> list[Message]:
+    """What the model is sent."""
+    return compose(scene, turn, specs or {}).messages

@@ -1,0 +1,129 @@
+"""The nine components, and what a game may put between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.parts import Part
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.prompts.components import COMPONENTS, HEAD, TAIL, read_components
+
+
+def test_the_nine() -> None:
+    """Their ids, in order, each with a key of its own and a word for people."""
+    expected = [0, 1000, 1500, 2000, 3000, 4000, 5000, 6000, 7000]
+    assert expected == list(COMPONENTS) == list(Part)
+    assert 9 == len({component.key for component in COMPONENTS.values()})
+    assert all(component.description for component in COMPONENTS.values())
+
+
+def test_what_changes_stands_after_the_talk() -> None:
+    """Rules, character and the talk are the head; all of this moment comes after."""
+    head = [number for number, component in COMPONENTS.items() if component.where == HEAD]
+    assert [0, 1000, 5000] == head
+    assert TAIL == COMPONENTS[Part.GOALS].where
+
+
+def test_own_ones_stand_in_the_gaps() -> None:
+    """In the order of ids, with what is not said filled in."""
+    found = read_components(
+        {
+            250: {"key": "world_info", "content": "A port."},
+            4100: {"key": "mood", "content": "It is {time}.", "name": "Mood", "enabled": False},
+            20: {"key": "q", "content": "Who?", "role": "user", "description": "an example"},
+        },
+        "here",
+    )
+    assert [0, 20, 250, 1000] == list(found)[:4]
+    world, mood = found[250], found[4100]
+    assert ("world info", "head", "system", True) == (
+        world.name,
+        world.where,
+        world.role,
+        world.enabled,
+    )
+    assert ("Mood", "tail", "user", False) == (mood.name, mood.where, mood.role, mood.enabled)
+
+
+def test_a_text_that_stays_may_be_told_with_the_event_all_the_same() -> None:
+    """What a game wants near the end stands there."""
+    found = read_components(
+        {6500: {"key": "last", "content": "Be brief.", "is_static": False}}, "here"
+    )
+    assert TAIL == found[6500].where
+
+
+def test_one_of_the_nine_is_switched_off_and_on() -> None:
+    """And is otherwise as ever."""
+    for enabled in (True, False):
+        found = read_components({4000: {"enabled": enabled}}, "here")
+        assert enabled is found[4000].enabled
+        assert COMPONENTS[4000].content == found[4000].content
+
+
+@pytest.mark.parametrize(
+    ("told", "number", "raw"),
+    [
+        pytest.param("is 5; it must be like", 250, 5, id="no mapping"),
+        pytest.param("has no field 'text'; it has key, content", 250, {"text": ""}, id="field"),
+        pytest.param("id is a whole number from 1 to 7999", 8000, {}, id="too high"),
+        pytest.param("id is a whole number from 1 to 7999", -1, {}, id="too low"),
+        pytest.param("id is a whole number from 1 to 7999", "250", {}, id="a text"),
+        pytest.param("id is a whole number from 1 to 7999", True, {}, id="a bool"),
+        pytest.param(
+            "1000 is character_context, which is always there; take an id in a gap, such as 1250",
+            1000,
+            {"key": "me", "content": "x"},
+            id="taken by one of the nine",
+        ),
+        pytest.param("system_prompt cannot be switched off", 0, {"enabled": False}, id="rules"),
+        pytest.param("pending_event cannot be", 6000, {"enabled": False}, id="event"),
+        pytest.param("enabled is 0; it must be True or False", 4000, {"enabled": 0}, id="of nine"),
+        pytest.param("needs a key", 250, {"content": "x"}, id="no key"),
+        pytest.param("needs a content", 250, {"key": "x"}, id="no text"),
+        pytest.param("key is 5; it must be a text", 250, {"key": 5, "content": "x"}, id="5"),
+        pytest.param(
+            "which is one of the nine's", 250, {"key": "goals", "content": "x"}, id="taken key"
+        ),
+        pytest.param("has {town}", 250, {"key": "x", "content": "{town}"}, id="unknown name"),
+        pytest.param(
+            "its text changes from turn to turn",
+            250,
+            {"key": "x", "content": "{time}", "is_static": True},
+            id="changing, and said not to",
+        ),
+        pytest.param(
+            "is_static is 1", 250, {"key": "x", "content": "x", "is_static": 1}, id="static"
+        ),
+        pytest.param(
+            "role is 'tool'; it must be system or user or assistant",
+            250,
+            {"key": "x", "content": "x", "role": "tool"},
+            id="a tool's role",
+        ),
+        pytest.param(
+            "role is 'system'; it must be user",
+            250,
+            {"key": "x", "content": "{time}", "role": "system"},
+            id="a system message amid the talk",
+        ),
+        pytest.param(
+            "enabled is 'on'", 250, {"key": "x", "content": "x", "enabled": "on"}, id="enabled"
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(told: str, number: Any, raw: Any) -> None:
+    """In a sentence that says where, and what would be right."""
+    with pytest.raises(ConfigurationError) as refusal:
+        read_components({number: raw}, "here")
+    assert told in str(refusal.value)
+    assert str(refusal.value).startswith(f"here[{number!r}]")
+
+
+def test_two_of_one_key_are_refused() -> None:
+    """Both are named."""
+    raw = {"key": "mood", "content": "x"}
+    with pytest.raises(ConfigurationError, match=r"here\[260\]\.key is 'mood', as that of 250"):
+        read_components({250: raw, 260: raw}, "here")

@@ -1,0 +1,167 @@
+"""A prompt keeps within the model's context, and says so truly where it cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.conversation import (
+    Message,
+    call_message,
+    result_message,
+    turn_text,
+    user_message,
+)
+from evennia_ai.core.overheard import Overheard
+from evennia_ai.core.tokens import count_messages, count_tool
+from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn import Turn
+from evennia_ai.prompts import compose
+from tests.core.samples import make_event, make_spec
+from tests.prompts.support import EVENT, count, make_scene
+
+LOOK = make_spec("look", {"target": "string"})
+SHORT = {"template": "You are {name}.", "text": "dry"}
+
+
+def _round(number: int, size: int = 40) -> list[Message]:
+    """Something said, a tool, and its result."""
+    call = ToolCall(f"c{number}", "say", {"message": f"{number} " + "b" * size})
+    told = user_message(f"{number} " + "a" * size)
+    return [told, call_message(call), result_message(call, ToolResult(True, "said"))]
+
+
+def _turn(rounds: int, *, overheard: int = 0, size: int = 40) -> Turn:
+    history = [message for number in range(rounds) for message in _round(number, size)]
+    heard = tuple(Overheard("say", "*#4", "Mia", "", "x" * 80, 0.4) for _ in range(overheard))
+    events = (make_event(),)
+    told = user_message(turn_text(events, heard, shows_trust=True))
+    return Turn(epoch=0, events=events, overheard=heard, history=history, said=[told])
+
+
+def _specs(number: int = 1) -> dict[str, Any]:
+    return {f"look{i}": make_spec(f"look{i}", {"target": "string"}) for i in range(number)}
+
+
+def test_what_fits_is_whole() -> None:
+    """And its size is that of its messages and tools."""
+    turn, specs = _turn(5), _specs(2)
+    prompt = compose(make_scene(**SHORT), turn, specs)
+    tools = sum(count_tool(spec, count) for spec in specs.values())
+    assert turn.history == prompt.messages[1:-1]
+    assert count_messages(prompt.messages, count) + tools == prompt.tokens
+    assert 100_000 == prompt.max_tokens
+
+
+@given(
+    rounds=st.integers(0, 40),
+    overheard=st.integers(0, 10),
+    size=st.integers(0, 400),
+    tools=st.integers(0, 3),
+    most=st.integers(600, 5000),
+)
+def test_the_limit_holds_with_room_for_an_answer(
+    rounds: int, overheard: int, size: int, tools: int, most: int
+) -> None:
+    """A quarter, or 1,000 tokens, stays free; only what must be told may take it."""
+    turn, specs = _turn(rounds, overheard=overheard, size=size), _specs(tools)
+    prompt = compose(make_scene(**SHORT, max_tokens=most), turn, specs)
+    bare = compose(make_scene(**SHORT), _turn(0), specs)
+    assert prompt.tokens <= max(most - min(most // 4, 1000), bare.tokens)
+    starts = [message["role"] for message in prompt.messages[1:2]]
+    assert ["user"] == starts
+
+
+def test_the_newest_is_what_is_kept() -> None:
+    """The talk is cut at its beginning, between two things said."""
+    turn = _turn(30)
+    kept = compose(make_scene(**SHORT, max_tokens=1200), turn, {}).messages[1:-1]
+    assert 0 < len(kept) < len(turn.history)
+    assert turn.history[-len(kept) :] == kept
+    assert "user" == kept[0]["role"]
+
+
+def test_what_was_overheard_goes_when_all_else_is_gone() -> None:
+    """Before it, the talk; the words that are answered stay."""
+    turn = _turn(5, overheard=20)
+    prompt = compose(make_scene(**SHORT, max_tokens=200), turn, {})
+    expected = 'Tom whispers to you (trust 0.9): "the lamp went out again"'
+    assert 2 == len([m for m in prompt.messages if m["role"] in ("system", "user")][:2])
+    assert expected == prompt.messages[-1]["content"]
+    assert prompt.usage_ratio < 1
+
+
+def test_overheard_words_stay_where_only_the_talk_is_too_long() -> None:
+    """They are of this moment, the talk is not."""
+    prompt = compose(make_scene(**SHORT, max_tokens=1000), _turn(40, overheard=3), {})
+    assert "Meanwhile you noticed:" in prompt.messages[-1]["content"]
+
+
+def test_what_cannot_fit_says_so() -> None:
+    """A ratio above 1, and nothing pretended."""
+    scene = make_scene(template="rules " * 600, max_tokens=500)
+    prompt = compose(scene, _turn(3, overheard=2), _specs())
+    assert prompt.usage_ratio > 1
+    assert 500 == prompt.max_tokens
+    assert 2 == len(prompt.messages)
+
+
+def test_a_context_may_allow_less_than_the_model() -> None:
+    """Its budget is the limit that is kept to and told."""
+    scene = make_scene(**SHORT, max_tokens=8000, context=EVENT.changed({"token_budget": 600}))
+    prompt = compose(scene, _turn(40), {})
+    assert 600 == prompt.max_tokens
+    assert prompt.tokens <= 450
+
+
+def test_a_text_is_counted_once() -> None:
+    """The head is the same in every step of a turn."""
+    counted: list[str] = []
+
+    def slow(text: str) -> int:
+        counted.append(text)
+        return count(text)
+
+    scene, turn = make_scene(count=slow), _turn(3)
+    first = compose(scene, turn, _specs())
+    before = len(counted)
+    assert first == compose(scene, turn, _specs())
+    assert before == len(counted)
+    assert len(set(counted)) == len(counted)
+
+
+@pytest.mark.parametrize(
+    ("shown", "hears"),
+    [pytest.param(6, True, id="hears the talk"), pytest.param(0, False, id="does not")],
+)
+def test_a_model_that_hears_no_history_pays_for_none(shown: int, hears: bool) -> None:
+    """Nor is it counted."""
+    prompt = compose(make_scene(**SHORT, hears_history=hears), _turn(2), {})
+    assert shown == len(prompt.messages) - 2
+    assert count_messages(prompt.messages, count) == prompt.tokens
+
+
+def test_of_what_was_overheard_the_newest_has_a_tenth() -> None:
+    """However much was said meanwhile, the talk and the message keep their room."""
+    turn = _turn(1)
+    turn.overheard = tuple(
+        Overheard("say", "*#4", "Mia", "", f"word {number}", 0.4) for number in range(100)
+    )
+    turn.said = [user_message(turn_text(turn.events, turn.overheard, shows_trust=True))]
+    told = compose(make_scene(max_tokens=4000, **SHORT), turn, {}).messages[-1]["content"]
+    assert '"word 99"' in told
+    assert '"word 0"' not in told
+    assert count(told) <= 4000 * 0.1 + count(turn_text(turn.events, shows_trust=True)) + 20
+    assert turn_text(turn.events, shows_trust=True) in told
+
+
+def test_goals_have_a_tenth_too() -> None:
+    """A text of this moment that is longer is cut at the end of a sentence."""
+    scene = make_scene(max_tokens=4000, goals=("Find the atlas. " * 300,), **SHORT)
+    told = compose(scene, _turn(1), {}).messages[-1]["content"]
+    before = told.partition("Tom whispers")[0].strip()
+    assert before.endswith("Find the atlas.")
+    assert count(before) <= 400
