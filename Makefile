@@ -31,7 +31,7 @@ logs:  ## show the game's logs as they grow; Ctrl-C ends it
 test:  ## check and test everything on one Python (PYTHON=python3.12)
 	@$(SUITE) all
 
-test-all:  ## the same on every supported Python of this machine
+test-all:  ## on every supported Python of this machine, with servers once for each Evennia
 	@$(SUITE) everywhere
 
 core:  ## test the lowest four floors only, in about a second

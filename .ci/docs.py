@@ -79,15 +79,115 @@ def hearing_config() -> str:
     """What one player may ask for, and how long things count."""
     from evennia_ai.core.manners import HearingConfig
 
-    # Python 3.13 takes a docstring's indentation away, the others keep it.
-    text = inspect.cleandoc(HearingConfig.__doc__ or "")
-    texts = dict(re.findall(r"^ {4}([\w, ]+): (.+(?:\n {8}.+)*)", text, re.MULTILINE))
-    said = {name: " ".join(t.split()) for names, t in texts.items() for name in names.split(", ")}
+    said = _attribute_texts(HearingConfig)
     rows = [
         (f"`{entry.name}`", f"`{entry.default}`", said[entry.name])
         for entry in fields(HearingConfig)
     ]
     return as_table(("key of `db.hearing_config`", "default", "what it does"), rows)
+
+
+def _attribute_texts(config: type) -> dict[str, str]:
+    """The texts of a docstring's `Attributes:`, by name."""
+    # Python 3.13 takes a docstring's indentation away, the others keep it.
+    text = inspect.cleandoc(config.__doc__ or "")
+    texts = dict(re.findall(r"^ {4}([\w, ]+): (.+(?:\n {8}.+)*)", text, re.MULTILINE))
+    return {name: " ".join(t.split()) for names, t in texts.items() for name in names.split(", ")}
+
+
+def components() -> str:
+    """The nine components of a prompt."""
+    from evennia_ai.prompts.components import ALWAYS_ON, COMPONENTS
+
+    rows = [
+        (
+            component.id,
+            f"`{component.key}`",
+            "talk" if component.id == 5000 else component.where,
+            component.description + (" (always on)" if component.id in ALWAYS_ON else ""),
+        )
+        for component in COMPONENTS.values()
+    ]
+    return as_table(("id", "key", "stands in", "what it tells"), rows)
+
+
+def placeholders() -> str:
+    """What is filled in."""
+    from evennia_ai.prompts.placeholders import ALIASES, PLACEHOLDERS
+
+    others = {name: alias for alias, name in ALIASES.items()}
+    rows = [
+        (
+            f"`{{{name}}}`" + (f", `{{{others[name]}}}`" if name in others else ""),
+            "head or tail" if item.is_stable else "tail",
+            item.text,
+        )
+        for name, item in PLACEHOLDERS.items()
+    ]
+    return as_table(("name", "may stand in", "what it stands for"), rows)
+
+
+def contexts() -> str:
+    """The seven contexts."""
+    from evennia_ai.core.contexts import CONTEXTS
+    from evennia_ai.core.parts import FULL
+
+    rows = []
+    for kind, context in CONTEXTS.items():
+        shown = context.enabled_components
+        parts = "all" if shown == FULL else ", ".join(str(int(part)) for part in shown)
+        names = context.tool_filter
+        tools = "all" if names is None else ", ".join(f"`{n}`" for n in sorted(names)) or "none"
+        rows.append((f"`{kind}`", context.description, parts, tools, context.max_iterations))
+    head = ("context", "when", "components", "tools, as far as they exist", "model calls")
+    return as_table(head, rows)
+
+
+def execution_config() -> str:
+    """The bounds of one tick."""
+    from evennia_ai.core.execution import ExecutionConfig
+
+    said = _attribute_texts(ExecutionConfig)
+    rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(ExecutionConfig)]
+    return as_table(("key of `db.execution_config`", "default", "what it does"), rows)
+
+
+def event_classes() -> str:
+    """How demanding a task looks."""
+    from evennia_ai.core.assessment import EVENT_CLASSES
+
+    rows = [
+        (
+            row.name,
+            ", ".join(sorted(row.keywords)) + (", ?" if row.name == "query" else ""),
+            row.score,
+            f"`{row.mode}`",
+            row.iterations,
+            "yes" if row.confirms else "",
+        )
+        for row in EVENT_CLASSES
+    ]
+    return as_table(("task", "words", "score", "mode", "model calls", "ask first"), rows)
+
+
+def autonomy_config() -> str:
+    """How often it acts unasked."""
+    from evennia_ai.core.autonomy import AutonomyConfig
+
+    said = _attribute_texts(AutonomyConfig)
+    rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(AutonomyConfig)]
+    return as_table(("key of `db.autonomy_config`", "default", "what it does"), rows)
+
+
+def endings() -> str:
+    """Why a turn ends."""
+    from evennia_ai.core.react import ENDINGS
+
+    rows = [
+        (f"`{reason}`", ending.text, "told that it failed" if ending.is_failure else "")
+        for reason, ending in ENDINGS.items()
+    ]
+    return as_table(("stop reason", "when", "whoever waits is"), rows)
 
 
 def trust() -> str:
@@ -111,7 +211,22 @@ def commands() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     table.__name__: table
-    for table in (game_settings, attributes, tools, rules, commands, hearing_config, trust)
+    for table in (
+        game_settings,
+        attributes,
+        tools,
+        rules,
+        commands,
+        hearing_config,
+        trust,
+        autonomy_config,
+        endings,
+        components,
+        placeholders,
+        contexts,
+        execution_config,
+        event_classes,
+    )
 }
 
 

@@ -28,6 +28,8 @@ from server.play.report import Report  # noqa: E402
 
 CORE = ("tests/core", "tests/resilience", "tests/engine", "tests/test_errors.py")
 COVER = tuple(f"--cov=evennia_ai.{room}" for room in ("core", "resilience", "engine", "errors"))
+# What starts game servers and browsers takes most of the time.
+WITHOUT_SERVERS = tuple(f"--ignore=tests/{part}" for part in ("journeys", "browser", "play"))
 
 STEPS = {
     "lint": (("ruff", "check", "."), ("ruff", "format", "--check", ".")),
@@ -35,13 +37,23 @@ STEPS = {
     "floors": (("lint-imports",),),
     "tables": (("python", ".ci/docs.py", "--check"),),
     "tests": (("pytest", "-n", "2", "--dist", "loadfile"),),
+    "units": (("pytest", "-n", "2", "--dist", "loadfile", *WITHOUT_SERVERS),),
     "core": (("pytest", "-q", *CORE),),
     "cover": (("pytest", "-q", *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
     "format": (("ruff", "check", "--fix", "--quiet", "."), ("ruff", "format", ".")),
     "docs": (("python", ".ci/docs.py"),),
-    "bench": (("python", "-m", "benchmarks.replies"), ("python", "-m", "benchmarks.hearing")),
+    "bench": tuple(
+        ("python", "-m", f"benchmarks.{name}") for name in ("replies", "hearing", "growth")
+    ),
 }
+# Libraries for the same, measured in the same run, where the script that knows them is at hand.
+PEERS = ROOT.parent / "shared" / "bench" / "resilience_peers.py"
+if PEERS.exists():
+    STEPS["bench"] += (("python", str(PEERS), "--ours", "benchmarks.resilience_ours"),)
 ALL = ("lint", "types", "floors", "tables", "cover", "tests")
+NEXT_EVENNIA = ("tables", "tests")
+SAME_EVENNIA = ("tables", "units")
+COUNTED = ("tests", "units")
 # Every process of a run carries this variable, by which it is found again.
 RUN_MARK = "EVENNIA_AI_SUITE_RUN"
 
@@ -100,15 +112,27 @@ def run_here(steps: list[str]) -> int:
     return close({version: tally}) if "tests" in steps else int(not tally.is_good)
 
 
+def steps_of(version: str, evennias: set[str]) -> list[str]:
+    """What is run on one more Python: all on the first, servers once for each Evennia."""
+    evennia = environment.pinned_evennia(ROOT, version)
+    steps = SAME_EVENNIA if evennia in evennias else NEXT_EVENNIA if evennias else ALL
+    evennias.add(evennia)
+    return list(steps)
+
+
 def run_everywhere() -> int:
-    """Run everything on each supported Python there is."""
+    """Run the suite on each supported Python there is."""
     found = pythons.find_all()
     absent = [name for name in pythons.supported_names() if name not in found]
     if absent:
         print(f"NOT TESTED, because this machine has no such Python: {', '.join(absent)}")
     if not found:
         raise PlayError(f"Found no Python {' or '.join(absent)} on PATH or under pyenv.")
-    return close({name: run_steps(name, path, list(ALL)) for name, path in found.items()})
+    evennias: set[str] = set()
+    tallies = {}
+    for name, path in found.items():
+        tallies[name] = run_steps(name, path, steps_of(name, evennias))
+    return close(tallies)
 
 
 def close(tallies: dict[str, Tally]) -> int:
@@ -128,7 +152,7 @@ def run_steps(version: str, interpreter: str, steps: list[str]) -> Tally:
     """Make a Python's environment and run steps in it, each of them whatever the others found."""
     folder = ROOT / ".venvs" / version
     folder.parent.mkdir(exist_ok=True)
-    extras = ("local", "test", "dev") if brain.has_a_build() else ("test", "dev")
+    extras = (*(("local",) if brain.has_a_build() else ()), "tokens", "test", "dev")
     log = folder.with_suffix(folder.suffix + ".log")
     wish = environment.Wish(ROOT, folder, interpreter, version, extras, log)
     print(f"\n== Python {version}, Evennia {environment.pinned_evennia(ROOT, version)}", flush=True)
@@ -145,13 +169,15 @@ def run_step(step: str, wish: environment.Wish) -> Tally:
     results = wish.folder.with_name(f"{wish.version}-results.xml")
     results.unlink(missing_ok=True)
     env = {**os.environ, "PATH": f"{wish.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    if step == "bench":
+        env["PYTHONPATH"] = str(ROOT)
     for program, *options in STEPS[step]:
-        if step == "tests":
+        if step in COUNTED:
             options.append(f"--junitxml={results}")
         print(f"-- {step}: {program} {' '.join(options)}", flush=True)
         command = [str(wish.folder / "bin" / program), *options]
         code = subprocess.call(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL)
-        if step == "tests":
+        if step in COUNTED:
             tally.add(count(results))
         if code != 0 and not tally.failed:
             tally.broken.append(f"{step} ({program})")

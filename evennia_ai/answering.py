@@ -6,9 +6,9 @@ from typing import Any
 
 from evennia.utils import logger
 
-from evennia_ai import inbound, outbound, state
+from evennia_ai import inbound, outbound, state, turns
 from evennia_ai.core.conversation import last_act
-from evennia_ai.core.inbox import Event, talk_of
+from evennia_ai.core.inbox import OWN, Event, talk_of
 from evennia_ai.core.perception import SPOKEN, Source
 from evennia_ai.core.react import Stop, StopReason
 from evennia_ai.core.safety import is_error_limit_reached
@@ -24,13 +24,17 @@ def take(script: Any) -> Turn | float | None:
     """
     work, now, config = script.work, script.clock.seconds(), state.hearing_config(script)
     _expire(script, now - config.expires_seconds)
+    resumed = turns.resume(script)
+    if resumed is not None:
+        note(script, resumed, "taken up again", f"after {resumed.iterations} steps")
+        return resumed
     waits = []
     for stored in work.inbox:
         known = work.company.meet(stored.get("person") or stored["sender_id"])
         wait = known.wait_seconds(now, config)
         if wait <= 0:
             known.turn_began = now
-            turn = state.load_turn(script, stored, config.batch_messages)
+            turn = turns.load(script, stored, config.batch_messages)
             count = len(turn.events)
             note(script, turn, "taken", f"with {count} messages at once" if count > 1 else "")
             return turn
@@ -62,15 +66,26 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
         return
     work.in_flight = None
     errors = _errors_after(script, stop, turn.event)
-    state.settle(script, turn, is_answered=not stop.is_failure, consecutive_errors=errors)
+    turns.settle(script, turn, is_answered=not stop.is_failure, consecutive_errors=errors)
+    for notice in turn.notices:
+        note(script, turn, "went another way", notice)
+    if turn.event.kind == OWN:
+        work.autonomy.end(did_something=not stop.is_failure and stop.reason is not StopReason.NOOP)
     if stop.is_failure:
         _report(script, turn, stop, errors)
         return
     is_silent = stop.reason is StopReason.NOOP
     note(script, turn, "silent by choice" if is_silent else "answered", last_act(turn.said))
-    known = work.company.meet(turn.event.person)
-    known.count_answers(len(turn.events))
+    if turn.event.person:
+        work.company.meet(turn.event.person).count_answers(len(turn.events))
     _engage(script, turn, stop)
+
+
+def pause(script: Any, turn: Turn) -> None:
+    """Go on with the next beat, where an assistant may do one thing a beat."""
+    script.work.in_flight = None
+    turns.pause(script, turn)
+    note(script, turn, "goes on with the next beat", last_act(turn.said))
 
 
 def _engage(script: Any, turn: Turn, stop: Stop) -> None:
@@ -85,12 +100,13 @@ def _engage(script: Any, turn: Turn, stop: Stop) -> None:
 
 
 def _report(script: Any, turn: Turn, stop: Stop, errors: int) -> None:
-    told = _whether(excuse(script, turn.event))
+    who = turn.event.sender_name or "Nobody"
+    told = "waited" if turn.event.kind == OWN else _whether(excuse(script, turn.event))
     note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {told}")
     limit = state.read(script, "max_consecutive_errors")
     outbound.alert_staff(
         f"{script.obj.key}: {stop.reason.value}, {stop.detail} ({errors} of {limit} errors in a "
-        f"row before the emergency stop). {turn.event.sender_name} {told}."
+        f"row before the emergency stop). {who} {told}."
     )
     if is_error_limit_reached(errors, limit):
         trigger_emergency_stop(script, f"Maximum consecutive errors reached ({errors})")

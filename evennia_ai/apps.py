@@ -12,10 +12,11 @@ from evennia_ai.errors import ConfigurationError
 
 def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     """Report settings that do not fit together."""
-    from evennia_ai import services
+    from evennia_ai import preparation, services
 
     try:
         notice = services.check_settings()
+        preparation.check_settings()
     except ConfigurationError as error:
         return [checks.Error(str(error), id="evennia_ai.E001")]
     return [checks.Warning(notice, id="evennia_ai.W001")] if notice else []

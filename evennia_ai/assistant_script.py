@@ -9,13 +9,22 @@ from __future__ import annotations
 from typing import Any
 
 from evennia.scripts.scripts import DefaultScript
-from evennia.typeclasses.attributes import ModelAttributeBackend
 from evennia.utils import logger
 from evennia.utils.utils import lazy_property
 from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred, inlineCallbacks
 
-from evennia_ai import answering, emergency, outbound, services, state
+from evennia_ai import (
+    answering,
+    autonomy,
+    compaction,
+    emergency,
+    outbound,
+    preparation,
+    services,
+    state,
+    turns,
+)
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.react import Stop, StopReason
 from evennia_ai.core.tickgate import Snapshot, may_tick
@@ -23,7 +32,7 @@ from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ConfigurationError, StaleEpochError
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint, from_provider
-from evennia_ai.prompts import Persona, compose
+from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.thinking import Thinking
 from evennia_ai.tool_execution import execute_react_loop
 from evennia_ai.tools import load_modules
@@ -45,7 +54,7 @@ class AssistantScript(DefaultScript):
     @lazy_property
     def attributes(self) -> state.WatchedAttributes:
         """Where its settings and its state are kept."""
-        return state.WatchedAttributes(self, ModelAttributeBackend)
+        return state.WatchedAttributes(self, state.AllAtOnce)
 
     def at_idmapper_flush(self) -> bool:
         """Whether Evennia may drop it from memory: never while something lives there."""
@@ -61,7 +70,10 @@ class AssistantScript(DefaultScript):
         """Rebuild what lives in memory, and go on with what a restart interrupted."""
         if self.work is None or self.work.is_closing:
             self._load_tools()
+            services.remote_servers()
             self.work = state.rebuild(self)
+        self.ndb.circuit_breaker_registry = self.work.breakers
+        self.ndb.tool_cache = self.work.tool_cache
         if self.obj is not None:
             self.obj.assistant_script = self
         self._follow_tick_rate()
@@ -109,7 +121,9 @@ class AssistantScript(DefaultScript):
         """What keeps it from acting, in words, or an empty string."""
         if state.read(self, "emergency_stop"):
             return "an emergency stop is active"
-        if self.obj is not None and self.obj.is_superuser:
+        if self.obj is None:
+            return "it has no body"
+        if self.obj.is_superuser:
             return "a superuser is in its body"
         return "" if state.read(self, "enabled") else "it is not enabled"
 
@@ -154,8 +168,12 @@ class AssistantScript(DefaultScript):
         provider, model = state.read(self, "llm_provider"), state.read(self, "llm_model")
         return from_provider(provider, model, services.endpoint())
 
-    def client(self) -> UnifiedLLMClient:
-        """A client for its model."""
+    def client(self) -> UnifiedLLMClient | FallbackClient:
+        """A client for its model, and for those that stand in when it fails.
+
+        Raises:
+            ConfigurationError: what is set does not fit together.
+        """
         generation = Generation(
             temperature=state.read(self, "llm_temperature"),
             top_p=state.read(self, "llm_top_p"),
@@ -163,33 +181,17 @@ class AssistantScript(DefaultScript):
             reasoning_effort=state.read(self, "llm_reasoning_effort"),
             extra=state.read(self, "llm_extra_params"),
         )
-        return services.pool().client(self.endpoint(), generation)
-
-    def persona(self, client: UnifiedLLMClient) -> Persona:
-        """Who it is, in the form that the client's model needs."""
-        return Persona(
-            name=self.obj.key,
-            text=state.read(self, "persona"),
-            template=state.read(
-                self, "system_prompt_native" if client.supports_tools else "system_prompt"
-            ),
-            tool_mode=client.tool_mode,
-            examples=tuple(state.read(self, "examples")),
-            hears_history=client.provider_name != "local",
-        )
-
-    def _may_act(self) -> bool:
-        """Whether it is enabled and has a body that no superuser is in: those pass every lock."""
-        has_body = self.obj is not None and not self.obj.is_superuser
-        return has_body and bool(state.read(self, "enabled"))
+        endpoint, own = self.endpoint(), state.read(self, "llm_fallback_models")
+        return services.pool().client(endpoint, generation, services.fallbacks(own, endpoint))
 
     def _snapshot(self) -> Snapshot:
         work = self.work
         return Snapshot(
             emergency_stop=bool(state.read(self, "emergency_stop")),
-            enabled=self._may_act(),
+            enabled=not self.silence,
             is_ticking=work.is_ticking or work.is_closing,
             has_event=bool(work.inbox),
+            has_reason=not work.inbox and autonomy.reason(self) is not None,
         )
 
     @inlineCallbacks
@@ -199,16 +201,16 @@ class AssistantScript(DefaultScript):
         if work is None or may_tick(self._snapshot()) is not None:
             return
         self._recover()
-        turn = answering.take(self)
+        turn = self._take()
         if not isinstance(turn, Turn):
             self.beat_soon(turn or 0.0)
             return
         work.is_ticking = True
         thinking = Thinking(self._thinking_lines(), lambda line: self._show(line, turn), self.clock)
         try:
-            stop = yield self._think(turn)
-            answering.close(self, turn, stop)
+            yield self._think(turn)
         except (CancelledError, StaleEpochError):
+            turns.count(self, turn)
             answering.note(self, turn, "cut off", "by a stop, a reset or a restart")
         except ConfigurationError as error:
             answering.close(self, turn, Stop(StopReason.LLM_ERROR, str(error)))
@@ -220,19 +222,41 @@ class AssistantScript(DefaultScript):
             work.is_ticking = False
             self.beat_soon()
 
+    def _take(self) -> Turn | float | None:
+        """The turn that is due: somebody's, or one of its own when nobody waits."""
+        reason = autonomy.reason(self) if not self.work.inbox else None
+        return answering.take(self) if reason is None else autonomy.begin(self, reason)
+
     def _recover(self) -> None:
         """Give up the event whose answer a crash or a stop cut off while it was given."""
-        interrupted = state.recover(self)
+        interrupted = turns.recover(self)
         if interrupted:
             logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {interrupted}")
 
-    def _think(self, turn: Turn) -> Deferred[Stop]:
-        """Start the loop and remember it, so that it can be dropped."""
+    def _think(self, turn: Turn) -> Deferred[None]:
+        """Start the turn and remember it, so that it can be dropped."""
+        running = Deferred.fromCoroutine(self._answer(turn))
+        self.work.in_flight = running
+        return running
+
+    async def _answer(self, turn: Turn) -> None:
+        """Run the loop and close the turn."""
         client = self.client()
-        persona = self.persona(client)
-        loop = execute_react_loop(self, turn, client, lambda t: compose(persona, t), self.clock)
-        self.work.in_flight = loop
-        return loop
+        counter = preparation.counter_of(client)
+        scene = preparation.scene_of(self, client, preparation.context_of(turn))
+        assessment = await preparation.assess_by_model(self, turn, client)
+        pattern = preparation.pattern_of(self, turn, scene, assessment)
+        answering.note(self, turn, "may do", "; ".join(pattern.reasons))
+        metered = preparation.Metered(client, scene, counter, self.work)
+        is_small = not client.supports_tools
+        stop = await execute_react_loop(
+            self, turn, metered, metered.compose, pattern, is_small=is_small
+        )
+        if preparation.goes_on(pattern, turn, stop):
+            answering.pause(self, turn)
+        else:
+            answering.close(self, turn, stop)
+            compaction.begin_if_due(self, client)
 
     def _thinking_lines(self) -> tuple[str, ...]:
         return tuple(state.read(self, "thinking_lines")) or outbound.THINKING_LINES

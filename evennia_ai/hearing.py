@@ -6,8 +6,7 @@ database unless a message is queued.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -231,16 +230,3 @@ def _keep(script: Any, record: Record) -> None:
             f"after {heard.hops} messages in a row between assistants"
         )
     state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))
-
-
-@contextmanager
-def captured(script: Any) -> Generator[list[str]]:
-    """Collect what commands tell the assistant while they run: up to 200 lines of output."""
-    work = script.work
-    lines: list[str] = []
-    before = work.capture
-    work.capture, work.ear = lines, None
-    try:
-        yield lines
-    finally:
-        work.capture, work.ear = before, None

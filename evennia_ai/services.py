@@ -8,15 +8,22 @@ from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
+from evennia.utils import logger
 from twisted.internet import reactor
 
 from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.settings import GAME_SETTINGS
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
+from evennia_ai.llm.bridge import as_deferred
 from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.llm.fallback_models import NAME as FALLBACK_MODELS
+from evennia_ai.llm.fallback_models import distinct, read_fallbacks, read_own_fallbacks
 from evennia_ai.llm.pacing import Pacer
 from evennia_ai.llm.pool import Pool, PoolConfig
+from evennia_ai.mcp.config import ServerConfig, read_servers
+from evennia_ai.mcp.connection import require_sdk
+from evennia_ai.mcp.servers import RemoteServers
 
 
 def _number(name: str) -> float:
@@ -80,6 +87,23 @@ def endpoint() -> Endpoint:
     return endpoints.resolve(os.environ, settings)
 
 
+def fallbacks(own: object = (), first: Endpoint | None = None) -> tuple[Endpoint, ...]:
+    """What is asked, in order, where the first model fails: an assistant's own list or the game's.
+
+    Args:
+        own: the assistant's list of names, empty for none.
+        first: the assistant's own model, the game's when None.
+
+    Raises:
+        ConfigurationError: the list is wrong.
+    """
+    if own:
+        return read_own_fallbacks(own, first or endpoint())
+    given = getattr(settings, FALLBACK_MODELS, GAME_SETTINGS[FALLBACK_MODELS].default)
+    game = endpoint()
+    return distinct(read_fallbacks(given, game, os.environ, settings), first or game)
+
+
 def tool_modules() -> tuple[str, ...]:
     """Modules with tools of the game.
 
@@ -92,6 +116,47 @@ def tool_modules() -> tuple[str, ...]:
     raise ConfigurationError(
         f"EVENNIA_AI_TOOL_MODULES is {modules!r}; it must be a list such as ['world.tools']"
     )
+
+
+def most_tools() -> int:
+    """How many tools a model is shown at once; the others it finds by `find_tools`.
+
+    Raises:
+        ConfigurationError: it is no number.
+    """
+    return _whole_number("EVENNIA_AI_MAX_TOOLS_OFFERED")
+
+
+def mcp_configs() -> dict[str, ServerConfig]:
+    """The MCP servers of the game.
+
+    Raises:
+        ConfigurationError: the setting is wrong, or the SDK is missing.
+    """
+    configs = read_servers(getattr(settings, "EVENNIA_AI_MCP_SERVERS", {}), os.environ)
+    if configs:
+        require_sdk()
+    return configs
+
+
+@lru_cache(maxsize=1)
+def remote_servers() -> RemoteServers:
+    """The game's MCP servers, connecting in the background from the first time this is asked."""
+    try:
+        configs = mcp_configs()
+    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
+        logger.log_err(f"[assistant] {error}")
+        configs = {}
+    made = RemoteServers(
+        configs.values(),
+        as_deferred=as_deferred,
+        reactor=reactor,
+        breakers=pool().breakers,
+        log=logger.log_info,
+    )
+    reactor.addSystemEventTrigger("before", "shutdown", made.close)
+    made.start()
+    return made
 
 
 def _check_hearing() -> None:
@@ -117,6 +182,9 @@ def check_settings() -> str:
     """
     _number("EVENNIA_AI_CALL_DEADLINE_SECONDS")
     _whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")
+    fallbacks()
     tool_modules()
+    most_tools()
+    mcp_configs()
     _check_hearing()
     return endpoint().notice

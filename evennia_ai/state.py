@@ -13,26 +13,29 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, field
 from pickle import dumps
+from types import SimpleNamespace
 from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from evennia.typeclasses.attributes import Attribute, AttributeHandler
+from evennia.typeclasses.attributes import Attribute, AttributeHandler, ModelAttributeBackend
 from evennia.utils.dbserialize import deserialize, to_pickle
 from evennia.utils.picklefield import DEFAULT_PROTOCOL
 
 from evennia_ai.core import conversation, inbox
+from evennia_ai.core.autonomy import Autonomy
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.manners import Company, Engagements, HearingConfig
-from evennia_ai.core.overheard import Overheard, keep, tellable
-from evennia_ai.core.perception import PRIVATE, Ear
+from evennia_ai.core.overheard import Overheard, keep
+from evennia_ai.core.perception import Ear
 from evennia_ai.core.records import Records
 from evennia_ai.core.settings import ATTRIBUTES
-from evennia_ai.core.toolspec import ToolCall
-from evennia_ai.core.turn import Turn, Usage
+from evennia_ai.core.turn import Usage
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 
 DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
+_STATE = frozenset(name for name, setting in ATTRIBUTES.items() if setting.is_state)
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 
 
@@ -43,12 +46,18 @@ class Work:
     Attributes:
         epoch: goes up whenever everything under way is void.
         in_flight: the Deferred of the running tick, or None.
+        compacting: the Deferred of a summary that is being made beside it, or None.
         busy: ids of the events that the running tick answers.
         ear, manners: settings of hearing, or None when they have to be read anew.
         ear_problem: why some of its settings could not be read, or "".
         overheard: what it heard and need not answer.
         muted: the persons who want neither to hear it nor to be heard.
         capture: lines of command output for a tool that waits for them, or None.
+        breakers: one for each tool.
+        tool_cache: results of tools that may be used again.
+        compact_after: seconds on the clock before which no compaction is tried again.
+        autonomy: when it last did something of its own accord, and how that went.
+        context_tokens, max_context_tokens: of the last prompt, 0 before the first.
     """
 
     inbox: list[inbox.Stored] = field(default_factory=list)
@@ -57,6 +66,7 @@ class Work:
     calls: int = 0
     epoch: int = 0
     in_flight: Any = None
+    compacting: Any = None
     is_ticking: bool = False
     is_closing: bool = False
     busy: frozenset[str] = frozenset()
@@ -69,19 +79,60 @@ class Work:
     records: Records = field(default_factory=Records)
     muted: set[str] = field(default_factory=set)
     capture: list[str] | None = None
+    breakers: CircuitBreakerRegistry = field(default_factory=CircuitBreakerRegistry)
+    tool_cache: ToolResultCache = field(default_factory=ToolResultCache)
+    compact_after: float = 0.0
+    autonomy: Autonomy = field(default_factory=Autonomy)
+    context_tokens: int = 0
+    max_context_tokens: int = 0
 
     def read_anew(self) -> None:
         """A setting may have changed."""
         self.ear = self.manners = None
 
 
+class AllAtOnce(ModelAttributeBackend):  # type: ignore[misc]
+    """Attributes that are read all at once, when the first of them is asked for.
+
+    Evennia asks the database for each by itself, also for those that nobody ever set; an assistant
+    has dozens of settings, nearly all of them at their defaults.
+    """
+
+    _is_loaded = False
+
+    def query_key(self, key: str, category: str | None) -> list[Any]:
+        """The link to one attribute; asked only for what is not in the cache."""
+        if not (settings.TYPECLASS_AGGRESSIVE_CACHE and self.obj.pk):
+            return list(super().query_key(key, category))
+        if not self._is_loaded:
+            self._load()
+        found = self._cache.get(f"{key}-{category}")
+        return [SimpleNamespace(attribute=found)] if found else []
+
+    def _load(self) -> None:
+        links = self.obj.db_attributes.through.objects.filter(
+            scriptdb__id=self._objid, attribute__db_attrtype=self._attrtype
+        )
+        for link in links.select_related("attribute"):
+            attribute = link.attribute
+            category = attribute.category.lower() if attribute.category else None
+            self._cache.setdefault(f"{attribute.key.lower()}-{category}", attribute)
+        self._is_loaded = True
+
+    def reset_cache(self) -> None:
+        """Forget what was read."""
+        super().reset_cache()
+        self._is_loaded = False
+
+
 class WatchedAttributes(AttributeHandler):  # type: ignore[misc]
     """The attributes of an assistant's script: when one is set, its ear is read anew."""
 
-    def add(self, *args: Any, **kwargs: Any) -> None:
+    def add(self, key: str, *args: Any, **kwargs: Any) -> None:
         """Set one attribute."""
-        super().add(*args, **kwargs)
-        self._listen_anew()
+        super().add(key, *args, **kwargs)
+        if key not in _STATE:
+            self._listen_anew()
 
     def remove(self, *args: Any, **kwargs: Any) -> None:
         """Remove attributes."""
@@ -114,7 +165,7 @@ def read(script: Any, name: str) -> Any:
 
 def write(script: Any, **values: Any) -> None:
     """Store values, all or none of them; one alone needs no transaction around it."""
-    if (work := script.work) is not None:
+    if (work := script.work) is not None and not _STATE.issuperset(values):
         work.read_anew()
     with transaction.atomic() if len(values) > 1 else nullcontext():
         changed = [row for name, value in values.items() if (row := _prepare(script, name, value))]
@@ -135,7 +186,8 @@ def _prepare(script: Any, name: str, value: Any) -> tuple[str | None, int] | Non
     if attribute is None:
         script.attributes.add(name, value)
         return None
-    packed = to_pickle(value)
+    # What it writes itself is plain already; what people set may hold anything of the game.
+    packed = value if name in _STATE else to_pickle(value)
     attribute.db_value = packed
     return _encode(packed), attribute.pk
 
@@ -157,6 +209,8 @@ def rebuild(script: Any) -> Work:
         overheard=[Overheard(**item) for item in read(script, "overheard")],
         records=Records.from_stored(read(script, "records")),
         muted=set(read(script, "muted_by")),
+        breakers=CircuitBreakerRegistry(clock=script.clock.seconds),
+        tool_cache=ToolResultCache(clock=script.clock.seconds),
     )
 
 
@@ -243,85 +297,6 @@ def discard(script: Any, events: Sequence[inbox.Stored]) -> None:
     write(script, pending_events=work.inbox)
 
 
-def load_turn(script: Any, first: inbox.Stored, limit: int) -> Turn:
-    """A tray for an event and those that join it; they stay in the inbox until it is settled."""
-    work = script.work
-    events = tuple(Event.from_stored(item) for item in inbox.batch(work.inbox, first, limit))
-    work.busy = frozenset(event.id for event in events)
-    overheard = tellable(work.overheard, events[-1].person)
-    history = conversation.known_to(work.history, events[-1].person)
-    return Turn(work.epoch, events, overheard, history)
-
-
-def note_effect(script: Any, turn: Turn, call: ToolCall) -> None:
-    """Store that a call is about to happen, so that a crash cannot make it happen twice."""
-    ids = [event.id for event in turn.events]
-    noted = {"events": ids, "tool": call.name, "arguments": dict(call.arguments)}
-    write(script, current_tool_call=noted)
-
-
-def forget_effect(script: Any, turn: Turn) -> None:
-    """The call that was noted did not happen: a crash from here on may take the event again."""
-    if turn.epoch == script.work.epoch and read(script, "current_tool_call"):
-        write(script, current_tool_call=None)
-
-
-def settle(script: Any, turn: Turn, *, is_answered: bool, consecutive_errors: int) -> None:
-    """Close a turn: its events leave the inbox, answered ones enter the conversation."""
-    work = script.work
-    work.inbox = inbox.settle(work.inbox, {event.id for event in turn.events})
-    work.busy = frozenset()
-    work.usage = work.usage + turn.usage
-    work.calls += turn.iterations
-    values: dict[str, Any] = {"pending_events": work.inbox, "usage": _stored_usage(work)}
-    if is_answered:
-        limit = read(script, "max_history")
-        said = turn.said
-        told = (turn.event.source, *(item.source for item in turn.overheard))
-        if PRIVATE.intersection(told):
-            said = conversation.marked_private(said, turn.event.person)
-        work.history = conversation.trim([*work.history, *said], limit)
-        told_now = set(map(id, turn.overheard))
-        work.overheard = [item for item in work.overheard if id(item) not in told_now]
-        values["conversation_history"] = work.history
-    if script.attributes.get("current_tool_call") is not None:
-        values["current_tool_call"] = None
-    if consecutive_errors != read(script, "consecutive_errors"):
-        values["consecutive_errors"] = consecutive_errors
-    write(script, **values)
-
-
-def _stored_usage(work: Work) -> dict[str, int]:
-    return {
-        "calls": work.calls,
-        "prompt_tokens": work.usage.prompt_tokens,
-        "completion_tokens": work.usage.completion_tokens,
-    }
-
-
-def recover(script: Any) -> str:
-    """Settle what was interrupted in the middle of an effect: done or not, it is not done again.
-
-    Returns:
-        What was interrupted, in words for the log, or "".
-    """
-    noted, work = read(script, "current_tool_call"), script.work
-    if not noted or work is None:
-        return ""
-    work.inbox = inbox.settle(work.inbox, noted.get("events", ()))
-    write(script, pending_events=work.inbox, current_tool_call=None)
-    return f"{noted['tool']} {noted['arguments']}"
-
-
-def reset_history(script: Any) -> None:
-    """Forget the conversation and void what is under way; what waits in the inbox stays."""
-    bump_epoch(script)
-    recover(script)
-    if script.work is not None:
-        script.work.history = []
-    write(script, conversation_history=[])
-
-
 def bump_epoch(script: Any) -> None:
     """Void everything under way: it is cancelled, and what still comes back is too late."""
     work = script.work
@@ -329,6 +304,7 @@ def bump_epoch(script: Any) -> None:
         return
     work.epoch += 1
     work.busy = frozenset()
-    in_flight, work.in_flight = work.in_flight, None
-    if in_flight is not None:
-        in_flight.cancel()
+    for running in (work.in_flight, work.compacting):
+        if running is not None:
+            running.cancel()
+    work.in_flight = work.compacting = None

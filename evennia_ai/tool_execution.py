@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random as randomness
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
+from twisted.internet.task import deferLater
 
-from evennia_ai import state
-from evennia_ai.core.conversation import Message
-from evennia_ai.core.execution import ExecutionConfig
-from evennia_ai.core.inbox import Event
+from evennia_ai import confirmation, services, turns
+from evennia_ai.core.execution import ExecutionPattern
 from evennia_ai.core.react import Stop
-from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine import tick
-from evennia_ai.engine.ports import Ports, Toolbox
-from evennia_ai.engine.toolboxes import Fitted, Gated, Protected
+from evennia_ai.engine.ports import Compose, Model, Ports, Toolbox
+from evennia_ai.engine.toolboxes import (
+    Cached,
+    Confirmed,
+    Findable,
+    Fitted,
+    Gated,
+    Noted,
+    Offered,
+    Protected,
+    Retried,
+)
 from evennia_ai.errors import StaleEpochError
-from evennia_ai.llm.client import UnifiedLLMClient
-from evennia_ai.tools import CharacterTools
+from evennia_ai.resilience import RetryConfig
+from evennia_ai.tools import REGISTRY, CharacterTools
+from evennia_ai.tools.remote import RemoteTools
+from evennia_ai.tools.schema import arguments_problem
+
+RETRY = RetryConfig()
+LOCK = "tool_"
+# What a model of the size of the demo brain can choose among; a game's own tools come beside them.
+FOR_SMALL_MODELS = frozenset(("say", "whisper", "page", "channel", "emote", "look", "noop"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,59 +56,86 @@ class ScriptKeeper:
     def before_effect(self, turn: Turn, call: ToolCall) -> None:
         """Note durably that this call is about to happen."""
         self.fence(turn)
-        state.note_effect(self.script, turn, call)
+        turns.note_effect(self.script, turn, call)
+
+    def forget_effect(self, turn: Turn) -> None:
+        """The call that was noted did not happen after all."""
+        turns.forget_effect(self.script, turn)
+
+    def checkpoint(self, turn: Turn) -> None:
+        """Set down what was said and done so far, so that a restart goes on from here."""
+        self.fence(turn)
+        turns.checkpoint(self.script, turn)
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawing:
-    """Takes the note of an effect back when it failed, so that nobody's question is lost."""
-
-    inner: Toolbox
-    script: Any
-
-    def specs(self) -> Sequence[ToolSpec]:
-        """The tools on offer."""
-        return self.inner.specs()
-
-    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run one call."""
-        result = await self.inner.run(call, turn)
-        if not result.success:
-            state.forget_effect(self.script, turn)
-        return result
-
-
-def toolbox(character: Any, clock: Any, fitted_to: Event | None = None) -> Gated:
-    """The tools of a character, with everything around them that keeps a mistake a value.
-
-    Args:
-        fitted_to: the event that a small model is to answer; None offers every tool.
-    """
-    tools: Toolbox = Protected(CharacterTools(character, clock), _report)
-    return Gated(Fitted(tools, fitted_to) if fitted_to is not None else tools)
+def _guarded(script: Any) -> Toolbox:
+    """An assistant's tools, with everything around them that keeps a mistake a value."""
+    clock, work = script.clock, script.work
+    own = CharacterTools(script.obj, clock)
+    tools: Toolbox = RemoteTools(own, services.remote_servers(), own.check)
+    tools = Protected(tools, work.breakers, _report)
+    wait = partial(deferLater, clock)
+    tools = Retried(tools, RETRY, wait, clock.seconds, randomness.random)
+    return Cached(tools, work.tool_cache, Deferred.fromCoroutine)
 
 
 def _report(call: ToolCall, error: BaseException) -> None:
     logger.log_trace(f"[assistant] tool {call.name} raised {error!r}")
 
 
+def toolbox(script: Any, turn: Turn, pattern: ExecutionPattern, *, is_small: bool) -> Toolbox:
+    """The tools of one turn.
+
+    Args:
+        is_small: offer only what fits the event, as a small model needs it.
+    """
+    tools: Toolbox = Noted(_guarded(script), ScriptKeeper(script))
+    ask = partial(confirmation.ask, script)
+    tools = Confirmed(tools, ask, pattern.dangerous_requires_confirm)
+    tools = Offered(tools, pattern, _forbidden(script.obj))
+    if is_small:
+        tools = Fitted(tools, turn.event, FOR_SMALL_MODELS | _of_the_game())
+    else:
+        tools = Findable(tools, turn.found, services.most_tools())
+    return Gated(tools, arguments_problem)
+
+
+def _forbidden(body: Any) -> frozenset[str]:
+    """The tools that a lock of the body keeps from it; they are not even shown to the model."""
+    kinds = [kind for kind in body.locks.locks if kind.startswith(LOCK)]
+    return frozenset(kind.removeprefix(LOCK) for kind in kinds if not body.access(body, kind))
+
+
+def _of_the_game() -> frozenset[str]:
+    package = __name__.partition(".")[0]
+    return frozenset(
+        name for name, tool in REGISTRY.items() if tool.module.partition(".")[0] != package
+    )
+
+
 def execute_react_loop(
     script: Any,
     turn: Turn,
-    model: UnifiedLLMClient,
-    compose: Callable[[Turn], list[Message]],
-    clock: Any,
+    model: Model,
+    compose: Compose,
+    pattern: ExecutionPattern,
+    *,
+    is_small: bool,
 ) -> Deferred[Stop]:
     """Run one turn. Cancelling the Deferred drops the model call and starts nothing more."""
-    fitted_to = None if model.supports_tools else turn.event
-    tools = Withdrawing(toolbox(script.obj, clock, fitted_to), script)
+    tools = toolbox(script, turn, pattern, is_small=is_small)
     ports = Ports(model, tools, ScriptKeeper(script), compose)
-    config = ExecutionConfig.from_stored(state.read(script, "execution_config"))
-    return Deferred.fromCoroutine(tick.run(turn, ports, config))
+    return Deferred.fromCoroutine(_run(script, turn, ports, pattern))
 
 
-def execute_tool_call(
-    character: Any, call: ToolCall, turn: Turn, clock: Any
-) -> Deferred[ToolResult]:
-    """Run one tool by hand, under the same gate as the model's calls."""
-    return Deferred.fromCoroutine(toolbox(character, clock).run(call, turn))
+async def _run(script: Any, turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
+    try:
+        return await tick.run(turn, ports, pattern)
+    finally:
+        script.work.tool_cache.clear_tick()
+
+
+def execute_tool_call(script: Any, call: ToolCall, turn: Turn) -> Deferred[ToolResult]:
+    """Run one tool by hand, under the same gate as the model's calls but for a person's yes."""
+    tools = Gated(_guarded(script), arguments_problem)
+    return Deferred.fromCoroutine(tools.run(call, turn))

@@ -17,12 +17,12 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "1": ("core",),
     "2": ("resilience",),
     "3": ("engine",),
-    "4": ("audit", "llm", "memory", "testing"),
+    "4": ("audit", "llm", "mcp", "memory", "testing"),
     "5a": ("inbound", "prompts", "rights", "services", "state", "thinking"),
-    "5b": ("outbound",),
+    "5b": ("outbound", "turns"),
     "5c": ("tools",),
-    "6": ("emergency", "interventions", "listening"),
-    "7": ("answering", "hearing", "sub_agents", "tool_execution"),
+    "6": ("confirmation", "emergency", "interventions", "listening", "preparation"),
+    "7": ("answering", "autonomy", "compaction", "hearing", "sub_agents", "tool_execution"),
     "8": ("assistant_account", "assistant_character", "assistant_script"),
     "9": ("operations",),
     "10": ("a2a", "api", "apps", "commands", "web"),
@@ -33,9 +33,12 @@ PURE = ("errors", "core", "resilience", "engine")
 
 # Imports inside functions that have a reason. Everything else is at the top, where cycles show.
 LOCAL_IMPORTS = {
-    "evennia_ai.apps": ("evennia_ai.services",),  # Django's app registry is not ready before
+    "evennia_ai.apps": (
+        "evennia_ai.preparation",
+        "evennia_ai.services",
+    ),  # Django's app registry is not ready before
 }
-OPTIONAL_THIRD_PARTIES = ("tiktoken", "xllamacpp")
+OPTIONAL_THIRD_PARTIES = ("mcp", "tiktoken", "xllamacpp")
 OUTSIDE = ("benchmarks", "server", "tests", "world")  # not installed with the package
 
 UNPLACED = "a new room is placed on a floor before it is furnished"

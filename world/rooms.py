@@ -45,11 +45,25 @@ class Room(DefaultRoom):
     """A room that shows who is at work in it, and tells a visitor how to talk to them."""
 
     def filter_visible(
-        self, obj_list: list[DefaultObject], looker: DefaultObject, **kwargs: Any
+        self,
+        obj_list: list[DefaultObject],
+        looker: DefaultObject,
+        is_list: bool = False,
+        **kwargs: Any,
     ) -> list[DefaultObject]:
-        """Leave out of the lists what the description already shows."""
+        """Who and what can be seen; of a list without what the description already shows."""
         visible = super().filter_visible(obj_list, looker, **kwargs)
+        if not is_list:
+            return visible
         return [obj for obj in visible if not (isinstance(obj, Detail) or is_at_post(obj))]
+
+    def get_display_characters(self, looker: DefaultObject, **kwargs: Any) -> str:
+        """The list of who is here."""
+        return super().get_display_characters(looker, is_list=True, **kwargs)
+
+    def get_display_things(self, looker: DefaultObject, **kwargs: Any) -> str:
+        """The list of what is here."""
+        return super().get_display_things(looker, is_list=True, **kwargs)
 
     def get_display_desc(self, looker: DefaultObject, **kwargs: Any) -> str:
         """The room's own description, then a sentence for each assistant at its post."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from evennia_ai.commands.asking import AskingWords
 from evennia_ai.commands.player import PlayerWords
+from evennia_ai.commands.prompts import PromptWords
 from evennia_ai.commands.staff import StaffWords
 from evennia_ai.outbound import literal
 
 STAFF_HELP = re.compile(r"^ *For staff:$", re.MULTILINE)
 
 
-class CmdAssistant(PlayerWords, StaffWords):
+class CmdAssistant(PlayerWords, AskingWords, PromptWords, StaffWords):
     """
     The AI assistants of the game: talk to them by `whisper`, `page`, or `say @<name> ...`.
 
@@ -22,6 +24,8 @@ class CmdAssistant(PlayerWords, StaffWords):
       assistant mute [<name>]              - she no longer hears you, nor you her
       assistant unmute [<name>]            - as before
       assistant forget me [<name>]         - what she keeps about you
+      assistant questions                  - what an assistant wants you to allow
+      assistant answer <number> yes | no   - allow it, or not
 
     For staff:
       assistant [list]                     - all of them at a glance
@@ -32,6 +36,16 @@ class CmdAssistant(PlayerWords, StaffWords):
       assistant channel <name> <channel> = trigger | context | ignore | leave
                                            - answer all that is said there, only
                                              take note, only answer to @<name>
+      assistant goal <name>                - what she is after by herself
+      assistant goal <name> [<priority>] = <what to reach>
+      assistant goal <name> done | drop <number>
+      assistant prompt <name> [show]       - what her model is sent, and its size
+      assistant component <name> [list | set <id> <key> = <text> | on <id> |
+                                  off <id> | delete <id>]
+      assistant template <name> [list | set <key> = <text> | apply <key> |
+                                 delete <key>]
+      assistant context <name> [list | <context> | <context> set <field> <value> |
+                                <context> reset]
       assistant account <name>             - an account, for the game's own `page`
       assistant check [<name>]             - try her model: does it answer, know
                                              tools, read long prompts, how fast
@@ -73,6 +87,8 @@ class CmdAssistant(PlayerWords, StaffWords):
             "mute": self._mute,
             "unmute": self._unmute,
             "forget": self._forget,
+            "questions": self._questions,
+            "answer": self._answer,
         }
 
     def _for_staff(self) -> dict[str, Callable[[str], None]]:
@@ -85,6 +101,8 @@ class CmdAssistant(PlayerWords, StaffWords):
             "start": lambda name: self._enable(name, True),
             "stop": lambda name: self._enable(name, False),
             "channel": self._channel,
+            "goal": self._goal,
+            **self.prompt_words(),
             "account": self._account,
             "check": self._check,
             "emergency": self._emergency,

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from evennia.utils.evtable import EvTable
 
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand
+from evennia_ai.core.tokens import band, calculate_utilization
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
 from evennia_ai.operations.channels import MODES
 from evennia_ai.outbound import literal
+
+
+def _context(tokens: int, most: int) -> str:
+    """How full the model's context was at the last call."""
+    percent = calculate_utilization(tokens, most)
+    return f"{tokens:,} of {most:,} tokens in the last prompt: {band(percent).message}"
+
+
+def _server(server: Mapping[str, Any]) -> str:
+    """An MCP server: how it is, and with how many tools."""
+    problem = f", {server['problem']}" if server["problem"] else ""
+    return f"{server['name']}: {server['state']}, {server['tools']} tools{problem}"
+
+
+def _degraded(breaker: Mapping[str, Any]) -> str:
+    """A service that is not asked now, until when, and what went wrong last."""
+    wait = breaker["retry_after"]
+    until = f", asked again in {wait:.0f} s" if wait else ""
+    return f"{breaker['name']} {breaker['state']}{until}: {breaker['last_failure_error']}"
 
 
 class StaffWords(AssistantCommand):
@@ -47,8 +68,14 @@ class StaffWords(AssistantCommand):
         ]
         if data["ignored_settings"]:
             lines.append(f"  ignored   {data['ignored_settings']}")
+        if data["max_context_tokens"]:
+            lines.append(
+                f"  context   {_context(data['context_tokens'], data['max_context_tokens'])}"
+            )
         for breaker in data["breakers"].values():
             lines.append(f"  breaker   {breaker['name']} {breaker['state']}")
+        lines += [f"  mcp       {_server(server)}" for server in data["mcp"]]
+        lines += [f"  degraded  {_degraded(breaker)}" for breaker in data["degraded"]]
         self.msg(literal("\n".join(lines)))
 
     def _create(self, rest: str) -> None:

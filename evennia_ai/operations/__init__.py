@@ -10,7 +10,9 @@ from evennia_ai.operations.assistants import (
     list_assistants,
 )
 from evennia_ai.operations.channels import set_channel
+from evennia_ai.operations.confirming import answer, questions
 from evennia_ai.operations.explaining import why
+from evennia_ai.operations.goals import add_goal, close_goal, list_goals
 from evennia_ai.operations.people import forget_person, set_muted
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.running import (
@@ -24,13 +26,18 @@ from evennia_ai.operations.running import (
 
 __all__ = [
     "Result",
+    "add_goal",
+    "answer",
     "check_model",
     "clear",
+    "close_goal",
     "create_assistant",
     "find_assistant",
     "forget_person",
     "give_account",
     "list_assistants",
+    "list_goals",
+    "questions",
     "reset_history",
     "set_channel",
     "set_enabled",

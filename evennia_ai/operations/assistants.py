@@ -16,6 +16,8 @@ from evennia_ai.operations.result import Result
 
 BODY = "evennia_ai.assistant_character.AssistantCharacter"
 ANY_TAG = "ai_assistant"
+# Who asks an assistant to leave its post shall not get it to; an owner may lift this.
+STAYS = "tool_move:false()"
 
 
 def find_assistant(key: str) -> AssistantScript | None:
@@ -49,7 +51,8 @@ def create_assistant(
         persona: who it is and what it knows, for the model.
         lines: "thinking" (a list) and "failure" (a text) of its own, in which {name} is its name;
             "examples", pairs of what is asked and how it answers, which help a small model.
-        typeclass: its body; any typeclass with `HearsForAssistant`.
+        typeclass: its body; any typeclass with `HearsForAssistant`. It stays where it is until its
+            lock `tool_move` is lifted.
 
     Returns:
         data: "script" and "character".
@@ -59,14 +62,14 @@ def create_assistant(
         return Result(False, "An assistant needs a name, for example: assistant create Edda")
     if find_assistant(name) is not None:
         return Result(False, f"There is an assistant named {name} already; choose another name.")
-    attributes = [("desc", desc or f"{name} is an assistant, an AI.")]
     character = create_object(
         typeclass,
         key=name,
         location=location,
         home=location,
         aliases=list(aliases),
-        attributes=attributes,
+        attributes=[("desc", desc or f"{name} is an assistant, an AI.")],
+        locks=STAYS,
     )
     script = _attach_script(name, character, persona, lines or {})
     return Result(

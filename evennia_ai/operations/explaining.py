@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from evennia_ai import services, state
 from evennia_ai.assistant_script import AssistantScript
@@ -102,8 +101,8 @@ def _state(script: AssistantScript, is_staff: bool) -> str:
     work = script.work
     if not is_staff:
         return f"{script.silence or 'awake'}; {len(work.inbox)} waiting."
-    breakers: dict[str, Any] = services.pool().breakers.get_all_stats()
-    closed = [b["name"] for b in breakers.values() if b["state"] != "closed"]
+    every = (*services.pool().breakers.degraded(), *work.breakers.degraded())
+    closed = [breaker["name"] for breaker in every]
     facts = [
         script.silence or "awake",
         f"{len(work.inbox)} waiting",

@@ -7,7 +7,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import services, state
+from evennia_ai import services, state, turns
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report, check_endpoint
@@ -41,7 +41,7 @@ def clear(script: AssistantScript) -> Result:
 
 def reset_history(script: AssistantScript) -> Result:
     """Forget the conversation, drop what is under way, and clear an emergency stop."""
-    state.reset_history(script)
+    turns.reset_history(script)
     script.clear_emergency_stop()
     return Result(True, f"{script.key} starts a new conversation.")
 
@@ -67,6 +67,11 @@ def status(script: AssistantScript) -> Result:
         "tokens": work.usage.total_tokens,
         "brain": brain,
         "breakers": services.pool().breakers.get_all_stats(),
+        "degraded": [*services.pool().breakers.degraded(), *work.breakers.degraded()],
+        "mcp": services.remote_servers().status(),
+        "context_tokens": work.context_tokens,
+        "max_context_tokens": work.max_context_tokens,
+        "cache": work.tool_cache.get_stats(),
     }
     return Result(True, f"{script.key}: {_mood(data)}", data)
 

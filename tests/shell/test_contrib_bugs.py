@@ -5,6 +5,7 @@ They are listed in the survey of systems that do this job; a to g are its letter
 
 from __future__ import annotations
 
+from evennia_ai.errors import ModelTimeoutError
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
@@ -74,7 +75,7 @@ class TestContribBugs(HearingTest):
         """f: with a server that never answers, nobody heard anything for ever."""
         self.type(self.tom, "whisper Ada = hello")
         (waiting,) = self.model.waiting
-        waiting.errback(TimeoutError("no answer within 60 s"))
+        waiting.errback(ModelTimeoutError("no whole answer within 60 s"))
         pump()
         assert SORRY in self.tom.heard_from(self.ada)[-1]
         assert [] == self.waiting()

@@ -111,3 +111,42 @@ class TestStore(ShellTest):
         """A misspelt setting is not stored for ever."""
         with self.assertRaisesMessage(KeyError, "an assistant keeps no 'pendng_events'"):
             state.write(self.ada_script, pendng_events=[])
+
+
+class TestSettings(ShellTest):
+    """What is stored of an assistant."""
+
+    def test_all_are_read_at_once(self) -> None:
+        """One statement for everything that is set and that is not, and none after it."""
+        state.write(self.ada_script, persona="You keep the library.", llm_model="big")
+        self.ada_script.attributes.reset_cache()
+        with self.assertNumQueries(1):
+            read = {name: state.read(self.ada_script, name) for name in state.DEFAULTS}
+        assert ("You keep the library.", "big", 50) == (
+            read["persona"],
+            read["llm_model"],
+            read["max_history"],
+        )
+        with self.assertNumQueries(0):
+            assert state.read(self.ada_script, "failure_line") == ""
+
+    def test_what_is_set_or_removed_later_counts(self) -> None:
+        """By whatever way: `db`, the handler, our own writes, in any case and category."""
+        db, handler = self.ada_script.db, self.ada_script.attributes
+        db.persona = "one"
+        assert "one" == state.read(self.ada_script, "persona")
+        handler.remove("persona")
+        assert "" == state.read(self.ada_script, "persona")
+        handler.add("Persona", "two")
+        assert "two" == state.read(self.ada_script, "persona")
+        handler.add("persona", "other", category="drafts")
+        handler.reset_cache()
+        assert ("two", "other") == (db.persona, handler.get("persona", category="drafts"))
+        handler.clear()
+        assert "" == state.read(self.ada_script, "persona")
+
+    def test_without_the_cache_the_database_is_asked(self) -> None:
+        """Where a game has switched Evennia's cache off."""
+        with self.settings(TYPECLASS_AGGRESSIVE_CACHE=False):
+            self.ada_script.attributes.reset_cache()
+            assert "" == state.read(self.ada_script, "llm_provider")

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.shell.support import ShellTest, says
+from evennia_ai.tools import TOOL_REGISTRY
+from tests.shell.support import says
+from tests.shell.tool_case import ToolTest
 
 EXTENDING = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 SNIPPET = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -21,7 +23,7 @@ def snippet(marker: str) -> dict[str, Any]:
     return names
 
 
-class TestExtending(ShellTest):
+class TestExtending(ToolTest):
     """What a game developer copies works."""
 
     def test_a_way_of_speaking_of_the_games_own(self) -> None:
@@ -37,3 +39,25 @@ class TestExtending(ShellTest):
         """What the assistant reads when it types a command of the game."""
         lines = snippet("def inventory_of")["inventory_of"](self.ada_script)
         assert ["You are not carrying anything."] == lines
+
+    def test_a_tool_that_is_a_class(self) -> None:
+        """It answers with data, and says what it does not have."""
+        self.addCleanup(TOOL_REGISTRY.pop, "ships")
+        snippet("class HarbourMaster")
+        assert (True, 60.0) == (
+            TOOL_REGISTRY["ships"].spec.cacheable,
+            TOOL_REGISTRY["ships"].spec.cache_ttl,
+        )
+        assert '{"ships": ["Kestrel"]}' == self.told("ships")
+        assert "there is no sloop in the harbour" == self.refusal("ships", kind="sloop")
+
+    def test_what_an_owner_allows(self) -> None:
+        """One command and one attribute, and no others."""
+        lamp = self.make_thing("lamp")
+        snippet("def let_her_keep")["let_her_keep_the_lamp"](self.ada_script, lamp)
+        assert "You are not carrying" in self.told("execute_command", command="inv")
+        assert "not allowed the command" in self.refusal("execute_command", command="get lamp")
+        done = (True, "is_lit of lamp is set")
+        assert done == self.do("set_attribute", target="lamp", name="is_lit", value=True)
+        assert lamp.db.is_lit
+        assert not self.do("set_attribute", target="lamp", name="desc", value="x")[0]

@@ -42,6 +42,7 @@ class TestNames(HearingTest):
 
     def test_a_name_is_a_name_or_quoted(self) -> None:
         """On the one line of the question, and nowhere else."""
+        self.set(compact_enabled=False)
         for name, shown in NAMES:
             with self.subTest(name=name):
                 self.tom.key = name

@@ -6,8 +6,8 @@ from evennia.commands.default.building import CmdTeleport
 from evennia.objects.objects import DefaultExit, DefaultObject
 from evennia.utils.create import create_object
 
-from evennia_ai import hearing
 from evennia_ai.core.perception import Evidence, Source
+from evennia_ai.tools.capture import captured
 from tests.shell.listening import HearingTest
 from tests.shell.support import says, whispers
 
@@ -149,7 +149,7 @@ class TestGame(HearingTest):
         self.addCleanup(self.ada.sessions.remove, self.session)
         self.ada.msg("Your password is kestrel.")
         assert [] == self.records()
-        with hearing.captured(self.ada_script) as lines:
+        with captured(self.ada_script) as lines:
             self.ada.msg("a line of output")
         assert ["a line of output"] == lines
 

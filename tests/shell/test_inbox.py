@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evennia.scripts.models import ScriptDB
 
-from evennia_ai import outbound, state
+from evennia_ai import outbound, state, turns
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.toolspec import ToolCall
 from tests.llm.doubles import completion
@@ -45,9 +45,9 @@ class TestDurable(ShellTest):
     def test_an_effect_that_was_noted_is_not_repeated(self) -> None:
         """Killed between noting and settling it, she does not say it a second time."""
         self.type(self.tom, "whisper Ada = hello")
-        turn = state.load_turn(self.ada_script, self.ada_script.work.inbox[0], 1)
+        turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 1)
         call = ToolCall("c1", "whisper", {"target": "Tom", "message": "Hello."})
-        state.note_effect(self.ada_script, turn, call)
+        turns.note_effect(self.ada_script, turn, call)
         _restart(self.ada_script)
         pump()
         assert 1 == len(self.model.bodies)
@@ -57,8 +57,8 @@ class TestDurable(ShellTest):
         """Only the question whose answer was cut off is given up."""
         self.type(self.tom, "whisper Ada = one")
         self.type(self.mira, "whisper Ada = two")
-        turn = state.load_turn(self.ada_script, self.ada_script.work.inbox[0], 1)
-        state.note_effect(self.ada_script, turn, ToolCall("c1", "say", {"message": "One."}))
+        turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 1)
+        turns.note_effect(self.ada_script, turn, ToolCall("c1", "say", {"message": "One."}))
         _restart(self.ada_script)
         self.model.answers.append(whispers("Two.", "Mira"))
         pump()

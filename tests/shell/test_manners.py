@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evennia.utils.create import create_object
 
-from evennia_ai import operations, outbound, state
+from evennia_ai import operations, outbound, state, turns
 from evennia_ai.core.toolspec import ToolCall
 from evennia_ai.errors import ModelReplyError
 from tests.llm.doubles import completion
@@ -77,9 +77,9 @@ class TestBurst(MannersTest):
         self.type(self.tom, "whisper Ada = two")
         self.type(self.mira, "whisper Ada = three")
         self.after(0.1)
-        turn = state.load_turn(self.ada_script, self.ada_script.work.inbox[0], 3)
+        turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 3)
         assert ["one", "two"] == [event.body for event in turn.events]
-        state.note_effect(self.ada_script, turn, ToolCall("c1", "say", {"message": "Yes."}))
+        turns.note_effect(self.ada_script, turn, ToolCall("c1", "say", {"message": "Yes."}))
         self.ada_script.work = None
         self.ada_script.at_start()
         self.model.answers.append(whispers("Three.", "Mira"))

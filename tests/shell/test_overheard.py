@@ -9,7 +9,8 @@ from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
 from evennia.scripts.models import ScriptDB
 
-from evennia_ai import hearing, operations, outbound, state
+from evennia_ai import operations, outbound, state
+from evennia_ai.tools.capture import captured
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
@@ -177,7 +178,7 @@ class TestCapture(HearingTest):
 
     def captured(self, *lines: str) -> list[str]:
         """What these commands tell her."""
-        with hearing.captured(self.ada_script) as output:
+        with captured(self.ada_script) as output:
             for line in lines:
                 self.ada.execute_cmd(line)
         return output
@@ -193,7 +194,7 @@ class TestCapture(HearingTest):
 
     def test_what_others_say_meanwhile_is_not_output(self) -> None:
         """Their speech is heard as ever; her own echo of a say is what it told her."""
-        with hearing.captured(self.ada_script) as output:
+        with captured(self.ada_script) as output:
             self.tom.execute_cmd("say @ada hello")
             self.ada.execute_cmd("look")
             self.tom.execute_cmd("say what a day")
@@ -214,7 +215,7 @@ class TestCapture(HearingTest):
     def test_it_ends(self) -> None:
         """Afterwards output is what it was before, also after an error inside."""
         self.captured("look")
-        with pytest.raises(RuntimeError, match="stuck"), hearing.captured(self.ada_script):
+        with pytest.raises(RuntimeError, match="stuck"), captured(self.ada_script):
             raise RuntimeError("stuck")
         self.ada.execute_cmd("look")
         assert "1 self_message context" == self.judged()
@@ -226,7 +227,7 @@ class TestCapture(HearingTest):
 
     def test_one_within_another_takes_nothing_from_it(self) -> None:
         """The outer one goes on when the inner one ends."""
-        with hearing.captured(self.ada_script) as outer:
+        with captured(self.ada_script) as outer:
             self.ada.execute_cmd("look")
             assert 1 == len(self.captured("inventory"))
             self.ada.execute_cmd("nonsense")

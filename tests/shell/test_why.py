@@ -151,7 +151,7 @@ class TestReasons(WhyTest):
         for words in ("one", "two", "three"):
             self.type(self.tom, f"whisper Ada = {words}")
         steps = [record.steps[-1][0] for record in reversed(self.records())]
-        assert ["taken", "dropped", "queued"] == steps
+        assert ["may do", "dropped", "queued"] == steps
 
     def test_hops(self) -> None:
         """The talk of two assistants has ended, and by which number."""

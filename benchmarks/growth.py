@@ -1,0 +1,304 @@
+"""What a tick costs when much has been before, or much is on offer.
+
+    python -m benchmarks.growth [--events 10000] [--rounds 150] [--profile]
+
+One whisper is heard, thought over and answered, by a model in memory that answers at once. The
+young and the old, the few and the many take turns in one process, and each pair is compared right
+after the other. Times are CPU times of the reactor's thread, so that whoever else uses the machine
+counts little; a ratio is the median over the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import gc
+import json
+import os
+import platform
+import pstats
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.scene import set_up_game
+
+AIM = 1.1
+FEW_EVENTS = 10
+TICKS_WHILE_YOUNG = 5
+WARM_UP = 20
+# Nobody asks more often than the manners of hearing allow.
+SECONDS_BETWEEN = 15
+FEW_OPEN = 5
+FEW_KEPT, MANY_KEPT = 10, 1000
+MOST_OFFERED = "40"
+QUESTION = "where are the books about storms, and who keeps the key to the third case?"
+ANSWER = "In the north gallery, third case. Brass keeps the key, and he is mending the stair."
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    name: str
+    few: float
+    many: float
+    ratio: float
+    aim: float | None = AIM
+
+    def __str__(self) -> str:
+        aim = f"{self.aim:g}" if self.aim else ""
+        verdict = ("yes" if self.ratio <= self.aim else "NO") if self.aim else ""
+        times = f"{self.few * 1000:.2f} ms | {self.many * 1000:.2f} ms"
+        return f"| {self.name} | {times} | {self.ratio:.2f} | {aim} | {verdict} |"
+
+
+class ModelInMemory:
+    """Whispers the same answer to Tom; asked without tools, it sums up in one sentence.
+
+    Attributes:
+        last_request: the body of the newest request.
+    """
+
+    def __init__(self) -> None:
+        arguments = json.dumps({"target": "Tom", "message": ANSWER})
+        function = {"name": "whisper", "arguments": arguments}
+        call = {"id": "call_1", "type": "function", "function": function}
+        self._answer = _completion({"content": None, "tool_calls": [call]})
+        self._summary = _completion({"content": "Tom asked for the books about storms."})
+        self.last_request: Mapping[str, Any] = {}
+
+    def post(self, body: Mapping[str, Any]) -> Any:
+        """Take one request. In a game it is written out in the thread of the connections."""
+        from twisted.internet.defer import succeed
+
+        self.last_request = body
+        return succeed(self._answer if "tools" in body else self._summary)
+
+
+def _completion(message: Mapping[str, Any]) -> bytes:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
+    usage = {"prompt_tokens": 0, "completion_tokens": 0}
+    return json.dumps({"choices": [choice], "usage": usage}).encode()
+
+
+class Stage:
+    """A room with Tom, and assistants that come and go."""
+
+    def __init__(self) -> None:
+        from evennia.objects.objects import DefaultCharacter, DefaultRoom
+        from evennia.utils.create import create_object
+        from twisted.internet.task import Clock
+
+        from evennia_ai import services
+
+        self._clock = Clock()
+        self.model = ModelInMemory()
+        services.pool().set_transport(services.endpoint(), self.model)
+        self.room = create_object(DefaultRoom, "Library", nohome=True)
+        self.tom = create_object(DefaultCharacter, "Tom", self.room, home=self.room)
+        self._made = 0
+
+    def assistant(self, past_events: int) -> Any:
+        """An assistant that has heard and answered so much."""
+        from evennia_ai.operations import create_assistant
+
+        self._made += 1
+        made = create_assistant(f"Ada{self._made}", location=self.room, persona="A librarian.")
+        assert made.ok, made.message
+        script = made.data["script"]
+        script.clock = self._clock
+        for _ in range(past_events):
+            self.tick(script)
+        return script
+
+    def tick(self, script: Any) -> float:
+        """One whisper and its answer. Returns the seconds of CPU time it took."""
+        from twisted.internet import reactor
+
+        self._clock.advance(SECONDS_BETWEEN)
+        before = script.work.calls
+        began = time.thread_time()
+        self.tom.at_say(QUESTION, receivers=[script.obj], whisper=True)
+        while script.work.inbox or script.work.is_ticking:
+            reactor.iterate(0)  # type: ignore[attr-defined]
+        took = time.thread_time() - began
+        assert script.work.calls > before, "it did not answer"
+        return took
+
+
+def compare(few: Callable[[], float], many: Callable[[], float], rounds: int) -> list[float]:
+    """Medians of the one and the other, and of what the second takes of the first."""
+    pairs = []
+    gc.collect()
+    gc.disable()
+    for _ in range(rounds):
+        pairs.append((few(), many()))
+    gc.enable()
+    firsts, seconds = zip(*pairs, strict=True)
+    ratio = statistics.median(many / few for few, many in pairs)
+    return [statistics.median(firsts), statistics.median(seconds), ratio]
+
+
+class Young:
+    """Always an assistant that has answered a few times only; a new one when it grew older."""
+
+    def __init__(self, stage: Stage, past_events: int) -> None:
+        self._stage, self._past_events = stage, past_events
+        self._left, self._script = 0, None
+
+    def tick(self) -> float:
+        """One tick of somebody young."""
+        if not self._left:
+            if self._script is not None:
+                self._script.obj.delete()
+            self._script = self._stage.assistant(self._past_events)
+            self._left = TICKS_WHILE_YOUNG
+        self._left -= 1
+        return self._stage.tick(self._script)
+
+
+def past(stage: Stage, events: int, rounds: int) -> list[Row]:
+    """What came before."""
+    from evennia_ai import state
+
+    old = stage.assistant(events)
+    rows = []
+    for few in (FEW_EVENTS, 100):
+        young = Young(stage, few)
+        figures = compare(young.tick, lambda: stage.tick(old), rounds)
+        rows.append(Row(f"{few:,} or {events:,} events before", *figures))
+    state.write(old, max_history=2000)
+    for _ in range(700):
+        stage.tick(old)
+    young = Young(stage, FEW_EVENTS)
+    figures = compare(young.tick, lambda: stage.tick(old), rounds)
+    rows.append(Row("the same, and `max_history` 2,000 in place of 50", *figures, aim=None))
+    return rows
+
+
+def crowds() -> dict[int, dict[str, Any]]:
+    """Tools to be registered, by how many they are."""
+    from evennia_ai.tools import TOOL_REGISTRY
+
+    every = dict(TOOL_REGISTRY)
+    more = {tool.name: tool for tool in map(_made_tool, range(200))}
+    few = {name: every[name] for name in ("look", "say", "whisper", "page", "noop")}
+    wanted = {count: dict(list((every | more).items())[:count]) for count in (40, 200)}
+    return {len(few): few, **wanted}
+
+
+def with_tools(stage: Stage, script: Any, tools: Mapping[str, Any]) -> Callable[[], float]:
+    """A tick with only these tools registered."""
+    from evennia_ai.tools import TOOL_REGISTRY
+
+    def tick() -> float:
+        TOOL_REGISTRY.clear()
+        TOOL_REGISTRY.update(tools)
+        return stage.tick(script)
+
+    return tick
+
+
+def offered(stage: Stage, rounds: int) -> list[Row]:
+    """What there is to choose from."""
+    from evennia_ai.tools import TOOL_REGISTRY
+
+    script, every, rows = stage.assistant(100), dict(TOOL_REGISTRY), []
+    *fewer, (most, many) = crowds().items()
+    for count, few in fewer:
+        ticks = (with_tools(stage, script, tools) for tools in (few, many))
+        name = f"{count} or {most} tools registered, {MOST_OFFERED} offered"
+        rows.append(Row(name, *compare(*ticks, rounds)))
+    TOOL_REGISTRY.clear()
+    TOOL_REGISTRY.update(every)
+    return rows
+
+
+def _made_tool(number: int) -> Any:
+    from evennia_ai.tools.base import FunctionTool
+
+    def made(character: Any, place: str, hour: int = 0) -> str:
+        """Tell when the tide turns in a harbour, or how the wind stands there.
+
+        Args:
+            place: name of a harbour that exists in the game.
+            hour: of the day, 0 to 23.
+        """
+        return f"at {hour} in {place}"
+
+    made.__name__ = f"made_{number}"
+    return FunctionTool(made)
+
+
+def kept(stage: Stage, rounds: int) -> list[Row]:
+    """Notes written and goals reached; so many goals are open with both."""
+    from evennia_ai import state
+    from evennia_ai.core import goals
+    from evennia_ai.tools.notes import MOST_NOTES
+
+    def busy(count: int) -> Any:
+        script = stage.assistant(100)
+        known: goals.Goals = {}
+        for _ in range(count - FEW_OPEN):
+            known, number = goals.add(known, "find the Atlas of Lights")
+            known = goals.close(known, number, goals.COMPLETED, "Brass had it")
+        for _ in range(FEW_OPEN):
+            known, _ = goals.add(known, "see to the lamps in the north gallery")
+        notes = [
+            {"number": n, "text": f"{n}: the third tread rocks", "person": "", "is_private": False}
+            for n in range(max(1, count - MOST_NOTES), count)
+        ]
+        state.write(script, notes=notes, current_goals=known)
+        return script
+
+    few, many = busy(FEW_KEPT), busy(MANY_KEPT)
+    figures = compare(lambda: stage.tick(few), lambda: stage.tick(many), rounds)
+    return [Row(f"{FEW_KEPT} or {MANY_KEPT:,} notes and goals so far", *figures)]
+
+
+def show_profile(stage: Stage, name: str, tick: Callable[[], object]) -> None:
+    """Where the time of 200 ticks goes."""
+    profile = cProfile.Profile()
+    profile.enable()
+    for _ in range(200):
+        tick()
+    profile.disable()
+    print(f"\n{name}, request of {len(json.dumps(stage.model.last_request)):,} bytes")
+    pstats.Stats(profile).sort_stats("cumulative").print_stats(45)
+
+
+def main() -> None:
+    """Make a game, measure, print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--events", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=150)
+    parser.add_argument("--profile", action="store_true", help="show where the time goes instead")
+    options = parser.parse_args()
+    os.environ["EVENNIA_AI_MAX_TOOLS_OFFERED"] = MOST_OFFERED
+    with tempfile.TemporaryDirectory() as folder:
+        set_up_game(Path(folder), "http://127.0.0.1:9")
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
+        stage = Stage()
+        if options.profile:
+            old = stage.assistant(options.events)
+            show_profile(stage, "old", lambda: stage.tick(old))
+            for name, tools in crowds().items():
+                show_profile(stage, f"{name} tools", with_tools(stage, old, tools))
+            return
+        stage.assistant(WARM_UP)
+        rows = [*past(stage, options.events, options.rounds)]
+        rows += [*offered(stage, options.rounds), *kept(stage, options.rounds)]
+    print(f"Python {platform.python_version()}, medians of {options.rounds}")
+    print("| | few | many | ratio | aim | |\n|---|---|---|---|---|---|")
+    print("\n".join(map(str, rows)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Giving an assistant something to be after."""
+
+from __future__ import annotations
+
+from evennia_ai import state
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core import goals
+from evennia_ai.operations.result import Result
+
+
+def list_goals(script: AssistantScript) -> Result:
+    """The open goals, the most pressing first, and how those ended that are closed."""
+    stored = state.read(script, "current_goals")
+    rows = goals.active(stored)
+    closed = [goal for goal in stored.get("goals", ()) if goal["status"] != goals.ACTIVE]
+    lines = [f"{goal['id']:>4}  priority {goal['priority']}: {goal['text']}" for goal in rows]
+    for goal in closed[-5:]:
+        end = f": {goal['outcome']}" if goal["outcome"] else ""
+        lines.append(f"{goal['id']:>4}  {goal['status']}: {goal['text']}{end}")
+    if not lines:
+        name = script.key
+        lines = [f"{name} has no goal, and does nothing unasked. assistant goal {name} = <text>"]
+    return Result(True, "\n".join(lines), {"goals": rows, "closed": closed})
+
+
+def add_goal(script: AssistantScript, text: str, priority: int = 5) -> Result:
+    """Give an assistant a goal. It works on it by itself, as often as `autonomy_config` says."""
+    try:
+        stored, number = goals.add(state.read(script, "current_goals"), text, priority)
+    except ValueError as error:
+        return Result(False, f"{script.key} has no new goal: {error}")
+    state.write(script, current_goals=stored)
+    return Result(True, f"{script.key} has goal {number}.", {"id": number})
+
+
+def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> Result:
+    """End a goal, as reached or as given up."""
+    status = goals.COMPLETED if is_completed else goals.DROPPED
+    try:
+        stored = goals.close(state.read(script, "current_goals"), number, status, "ended by staff")
+    except ValueError as error:
+        return Result(False, f"{script.key}: {error}")
+    state.write(script, current_goals=stored)
+    return Result(True, f"{script.key}: goal {number} is {status}.")

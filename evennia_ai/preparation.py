@@ -1,0 +1,171 @@
+"""What a turn is run with: its context, what it may do, and what its prompts are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+
+from evennia_ai import state
+from evennia_ai.core import goals
+from evennia_ai.core.assessment import (
+    MOST_TOKENS_OF_ANSWER,
+    Assessment,
+    Signals,
+    assess,
+    assessment_prompt,
+    read_assessment,
+)
+from evennia_ai.core.contexts import ContextType, context_for
+from evennia_ai.core.conversation import Message
+from evennia_ai.core.execution import ExecutionConfig, ExecutionMode, ExecutionPattern
+from evennia_ai.core.inbox import OWN
+from evennia_ai.core.pattern import compose_pattern
+from evennia_ai.core.react import Stop, StopReason
+from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn import Turn
+from evennia_ai.engine.ports import Model, Prompt, Reply, Specs
+from evennia_ai.errors import CircuitOpenError, ModelError
+from evennia_ai.llm.token_counter import TokenCounter, counter_for
+from evennia_ai.prompts import Scene, compose, facts_of, stage
+from evennia_ai.prompts.registry import PromptRegistry
+
+MOST_STEPS_OF_AN_EVENT = 10
+
+
+def context_of(turn: Turn) -> ContextType:
+    """What a turn is about."""
+    is_own = turn.event.kind == OWN
+    return ContextType.TICK_AUTONOMOUS if is_own else ContextType.TICK_EVENT
+
+
+def scene_of(script: Any, client: Any, context_type: ContextType) -> Scene:
+    """What the prompts of an assistant are made of, in a context.
+
+    Raises:
+        ConfigurationError: something of it is set wrongly.
+    """
+    counter = counter_of(client)
+    wanted = goals.active(state.read(script, "current_goals"))
+    return stage(
+        partial(state.read, script),
+        context_type,
+        settings=settings,
+        is_native=client.supports_tools,
+        name=script.obj.key,
+        count=counter.count,
+        count_tool=counter.count_tool,
+        max_tokens=max_tokens_of(script, client),
+        tool_mode=client.tool_mode,
+        hears_history=client.provider_name != "local",
+        goals=tuple(goal["text"] for goal in wanted),
+        facts=lambda: facts_of(script.obj, script.clock.seconds()),
+    )
+
+
+def counter_of(client: Any) -> TokenCounter:
+    """What counts the tokens of a client's model."""
+    return counter_for(client.model, client.provider_name)
+
+
+def max_tokens_of(script: Any, client: Any) -> int:
+    """The size of the model's context: as set, else as known of the model."""
+    return int(state.read(script, "max_context_tokens") or counter_of(client).max_tokens)
+
+
+def pattern_of(
+    script: Any, turn: Turn, scene: Scene, assessment: Assessment | None = None
+) -> ExecutionPattern:
+    """What a turn may do: settings, context and the look of the task, each of which only restricts.
+
+    Args:
+        assessment: of the task; None: by its words alone.
+
+    Raises:
+        ConfigurationError: `execution_config` is wrong.
+    """
+    assessment = assessment or assess(turn.events, _signals(script, turn))
+    return compose_pattern(_execution(script), scene.context, assessment)
+
+
+def _execution(script: Any) -> ExecutionConfig:
+    return ExecutionConfig.from_stored(state.read(script, "execution_config"))
+
+
+async def assess_by_model(script: Any, turn: Turn, client: Any) -> Assessment | None:
+    """The model's own assessment of a task, where that is wanted.
+
+    Returns:
+        None where it is not, and where the model fails or says something else.
+
+    Raises:
+        ConfigurationError: `execution_config` is wrong.
+    """
+    config = _execution(script)
+    is_wanted = config.task_assessment_enabled and config.task_assessment_by == "model"
+    if not is_wanted or turn.said:
+        return None
+    try:
+        reply = await client.chat_completion(
+            assessment_prompt(turn.events), max_tokens=MOST_TOKENS_OF_ANSWER
+        )
+    except (ModelError, CircuitOpenError):
+        return None
+    turn.usage = turn.usage + reply.usage
+    script.work.calls += 1
+    return read_assessment(reply.content)
+
+
+def _signals(script: Any, turn: Turn) -> Signals:
+    work = script.work
+    wanted = goals.active(state.read(script, "current_goals")) if turn.event.kind == OWN else []
+    return Signals(
+        token_ratio=work.context_tokens / (work.max_context_tokens or 1),
+        consecutive_errors=int(state.read(script, "consecutive_errors")),
+        goal_urgency=wanted[0]["priority"] / 10 if wanted else 0.0,
+    )
+
+
+def check_settings() -> None:
+    """Read what the game sets of contexts and prompts once.
+
+    Raises:
+        ConfigurationError: something of it is wrong.
+    """
+    PromptRegistry.read(getattr(settings, "EVENNIA_AI_PROMPTS", {}))
+    for kind in ContextType:
+        context_for(kind, getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {}), {})
+
+
+def goes_on(pattern: ExecutionPattern, turn: Turn, stop: Stop) -> bool:
+    """Whether the next beat takes the next step of the same turn: one step a beat was wanted."""
+    is_step = pattern.mode is ExecutionMode.SINGLE_ACTION
+    is_used_up = stop.reason is StopReason.MAX_ITERATIONS
+    return is_step and is_used_up and turn.iterations < MOST_STEPS_OF_AN_EVENT
+
+
+@dataclass(slots=True)
+class Metered:
+    """A model and the prompts it is asked with: what it counts corrects what was estimated."""
+
+    model: Model
+    scene: Scene
+    counter: TokenCounter
+    work: state.Work
+    _estimated: int = 0
+
+    def compose(self, turn: Turn, specs: Specs) -> Prompt:
+        """The prompt of the next call."""
+        prompt = compose(self.scene, turn, specs)
+        self._estimated = self.work.context_tokens = prompt.tokens
+        self.work.max_context_tokens = prompt.max_tokens
+        return prompt
+
+    async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
+        """One model call."""
+        reply = await self.model.ask(messages, tools)
+        self.counter.note_usage(self._estimated, reply.usage)
+        return reply

@@ -1,0 +1,209 @@
+"""The life of a turn in the database: taken, set down on the way, closed, or found after a crash.
+
+`current_tool_call` holds what is under way. While a call that others notice is run it names that
+call, and whatever comes then, it is not run again. Between two calls it holds what was said and
+done so far, and a restart goes on from there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evennia_ai.core import compaction, conversation, inbox
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.overheard import tellable
+from evennia_ai.core.perception import PRIVATE
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.core.turn import Turn
+from evennia_ai.state import Work, bump_epoch, read, write
+
+UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happened", Fault.NOT_RUN)
+
+
+def load(script: Any, first: inbox.Stored, limit: int) -> Turn:
+    """A tray for an event and those that join it; they stay in the inbox until it is settled."""
+    return _begin(script, inbox.batch(script.work.inbox, first, limit))
+
+
+def resume(script: Any) -> Turn | None:
+    """The tray that was set down before a restart or a pause, if its events still wait."""
+    noted, work = read(script, "current_tool_call"), script.work
+    if not noted or "tool" in noted:
+        return None
+    stored = [item for item in work.inbox if item["id"] in noted["events"]]
+    if not stored or len(stored) != len(noted["events"]):
+        write(script, current_tool_call=None)
+        return None
+    turn = _begin(script, stored)
+    turn.overheard, turn.is_private = (), noted["is_private"]
+    turn.said, turn.found = list(noted["said"]), list(noted["found"])
+    turn.iterations = turn.began_at = noted["iterations"]
+    turn.effects = noted["effects"]
+    return turn
+
+
+def of_goal(script: Any, event: Event) -> Turn:
+    """A tray for something of the assistant's own, which nobody waits for."""
+    return _begin(script, [event.as_stored()])
+
+
+def by_hand(script: Any, event: Event) -> Turn:
+    """A tray for one call that a person lets the assistant make, beside what else it does."""
+    return Turn(script.work.epoch, (event,), is_private=event.source in PRIVATE)
+
+
+def _begin(script: Any, stored: Sequence[inbox.Stored]) -> Turn:
+    work = script.work
+    events = tuple(Event.from_stored(item) for item in stored)
+    work.busy = frozenset(event.id for event in events)
+    person = events[-1].person
+    overheard = tellable(work.overheard, person)
+    sources = (events[-1].source, *(item.source for item in overheard))
+    return Turn(
+        work.epoch,
+        events,
+        overheard,
+        conversation.known_to(work.history, person),
+        is_private=bool(PRIVATE.intersection(sources)),
+    )
+
+
+def note_effect(script: Any, turn: Turn, call: ToolCall) -> None:
+    """Store that a call is about to happen, so that a crash cannot make it happen twice."""
+    noted = {"tool": call.name, "call_id": call.id, "arguments": dict(call.arguments)}
+    write(script, current_tool_call=_as_noted(turn) | noted)
+
+
+def forget_effect(script: Any, turn: Turn) -> None:
+    """The call that was noted did not happen: a crash from here on may take the event again."""
+    if turn.epoch == script.work.epoch and read(script, "current_tool_call"):
+        write(script, current_tool_call=_as_noted(turn) if turn.effects else None)
+
+
+def checkpoint(script: Any, turn: Turn) -> None:
+    """Store what was said and done so far."""
+    write(script, current_tool_call=_as_noted(turn))
+    _forget_told(script.work, turn)
+
+
+def _as_noted(turn: Turn) -> dict[str, Any]:
+    return {
+        "events": [event.id for event in turn.events],
+        "said": list(turn.said),
+        "iterations": turn.iterations,
+        "found": list(turn.found),
+        "effects": turn.effects,
+        "is_private": turn.is_private,
+    }
+
+
+def _forget_told(work: Work, turn: Turn) -> None:
+    told = set(map(id, turn.overheard))
+    work.overheard = [item for item in work.overheard if id(item) not in told]
+
+
+def count(script: Any, turn: Turn) -> None:
+    """Count the model calls of a turn, and what they used."""
+    work = script.work
+    work.usage = work.usage + turn.usage
+    work.calls += turn.iterations - turn.began_at
+
+
+def settle(script: Any, turn: Turn, *, is_answered: bool, consecutive_errors: int) -> None:
+    """Close a turn: its events leave the inbox, and what was said or done is remembered."""
+    work = script.work
+    work.inbox = inbox.settle(work.inbox, {event.id for event in turn.events})
+    work.busy = frozenset()
+    count(script, turn)
+    values: dict[str, Any] = {"pending_events": work.inbox, "usage": _stored_usage(work)}
+    if is_answered or turn.effects:
+        _remember(script, turn.said, turn.event.person if turn.is_private else None)
+        _forget_told(work, turn)
+        values["conversation_history"] = work.history
+    if script.attributes.get("current_tool_call") is not None:
+        values["current_tool_call"] = None
+    if consecutive_errors != read(script, "consecutive_errors"):
+        values["consecutive_errors"] = consecutive_errors
+    write(script, **values)
+
+
+def _remember(script: Any, said: Sequence[conversation.Message], private_to: str | None) -> None:
+    if private_to is not None:
+        said = conversation.marked_private(said, private_to)
+    work, limit = script.work, read(script, "max_history")
+    history = [*work.history, *said]
+    if len(history) > limit:
+        # A quarter at once: a talk that begins elsewhere in every turn is new to every cache.
+        history = compaction.trim(history, max(1, limit - limit // 4))
+    work.history = history
+
+
+def _stored_usage(work: Work) -> dict[str, int]:
+    return {
+        "calls": work.calls,
+        "prompt_tokens": work.usage.prompt_tokens,
+        "completion_tokens": work.usage.completion_tokens,
+    }
+
+
+def pause(script: Any, turn: Turn) -> None:
+    """Let the events wait for the next beat, which goes on from the last checkpoint."""
+    count(script, turn)
+    script.work.busy = frozenset()
+    write(script, usage=_stored_usage(script.work))
+
+
+def recover(script: Any) -> str:
+    """Settle what was interrupted in the middle of an effect: done or not, it is not done again.
+
+    Returns:
+        What was interrupted, in words for the log, or "".
+    """
+    noted = read(script, "current_tool_call")
+    if not noted or "tool" not in noted or script.work is None:
+        return ""
+    _give_up(script, noted)
+    return f"{noted['tool']} {noted['arguments']}"
+
+
+def _give_up(script: Any, noted: Mapping[str, Any]) -> None:
+    """Take the events as answered, and remember what is known to have happened."""
+    work = script.work
+    events = [item for item in work.inbox if item["id"] in noted["events"]]
+    work.inbox = inbox.settle(work.inbox, noted["events"])
+    said = [_with_unknown(message, noted.get("call_id", "")) for message in noted.get("said", ())]
+    if said and events:
+        last = Event.from_stored(events[-1])
+        _remember(script, said, last.person if noted["is_private"] else None)
+    write(
+        script,
+        pending_events=work.inbox,
+        conversation_history=work.history,
+        current_tool_call=None,
+    )
+
+
+def _with_unknown(message: conversation.Message, call_id: str) -> conversation.Message:
+    if message.get("tool_call_id") != call_id:
+        return message
+    return {**message, "content": UNKNOWN.as_content()}
+
+
+def reset_history(script: Any) -> None:
+    """Forget the conversation and void what is under way; what waits in the inbox stays."""
+    bump_epoch(script)
+    noted = read(script, "current_tool_call")
+    if script.work is not None:
+        if noted and ("tool" in noted or noted.get("effects")):
+            _give_up(script, noted)
+        script.work.history = []
+    write(script, conversation_history=[], current_tool_call=None, confirmations=[])
+
+
+def describe(noted: Mapping[str, Any]) -> str:
+    """What is under way, in words for staff."""
+    if "tool" in noted:
+        return f"{noted['tool']} {json.dumps(noted['arguments'], ensure_ascii=False)}"
+    return f"{noted['iterations']} steps done"

@@ -1,0 +1,151 @@
+"""Several steps in one turn, in a running game: tools of all kinds, a crash on the way, a yes."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+import pytest
+
+from tests.fakes.handle import FakeModel
+from tests.journeys.clients import Enter, Player
+from tests.journeys.game import ROOT, UNHURRIED, Game
+from tests.journeys.lines import whisper_of
+from tests.journeys.staging import quiet_log, run
+
+__all__ = ("quiet_log",)
+ALMANAC = str(ROOT / "tests/mcp/servers.py")
+
+
+@pytest.fixture(scope="module")
+def game_settings() -> dict[str, Any]:
+    """An MCP server, a model that stands in, and nobody is made to wait."""
+    return {
+        "EVENNIA_AI_MCP_SERVERS": {"almanac": {"command": [sys.executable, ALMANAC, "almanac"]}},
+        "EVENNIA_AI_FALLBACK_MODELS": ["scripted"],
+        **UNHURRIED,
+    }
+
+
+@pytest.fixture(autouse=True)
+def rested(admin: Player) -> None:
+    """The failures of one test do not open a breaker in the next."""
+    run(admin, "from evennia_ai import services\nservices.pool().breakers.reset_all()")
+
+
+def use(tool: str, **arguments: Any) -> dict[str, Any]:
+    """A tool call of the scripted model."""
+    return {"tool": tool, "arguments": arguments}
+
+
+def does(*calls: dict[str, Any]) -> dict[str, Any]:
+    """An answer of the scripted model that makes these calls."""
+    return {"kind": "answer", "calls": list(calls)}
+
+
+def whispers(words: str) -> dict[str, Any]:
+    """A call that whispers to Tom."""
+    return use("whisper", target="Tom", message=words)
+
+
+def results(model: FakeModel, number: int = -1) -> list[dict[str, Any]]:
+    """The tool results that the model was shown in one of its calls."""
+    messages = model.read_calls()[number]["body"]["messages"]
+    return [json.loads(m["content"]) for m in messages if m["role"] == "tool"]
+
+
+def test_she_looks_twice_and_answers(enter: Enter, model: FakeModel) -> None:
+    """Three model calls, one turn: each is shown what came of those before."""
+    tom = enter("Tom")
+    model.queue(
+        does(use("inspect_location")),
+        does(use("exits"), use("who_is_here")),
+        does(whispers("It is the Reading Room.")),
+    )
+    tom.ask("whisper ada = where are we?", r'Ada whispers: "It is the Reading Room\."')
+    assert 3 == model.count_calls()
+    assert 3 == len(results(model))
+    assert "Tom" in results(model)[2]["result"]
+
+
+def test_words_and_a_gesture_in_one_reply(enter: Enter, model: FakeModel) -> None:
+    """Both happen, in order, for one model call."""
+    tom = enter("Tom")
+    model.queue(does(use("emote", action="nods slowly."), whispers("So it is.")))
+    tom.ask("whisper ada = is it so?", r'Ada nods slowly\.[\s\S]*Ada whispers: "So it is\."')
+    assert 1 == model.count_calls()
+
+
+@pytest.mark.usefixtures("quiet_log")
+def test_a_tool_of_an_mcp_server(enter: Enter, admin: Player, model: FakeModel) -> None:
+    """Its tools are on offer, it is asked, and status shows it."""
+    tom = enter("Tom")
+    model.queue(
+        does(use("almanac__tide", harbour="Greyport", day=2)),
+        does(whispers("At noon, Tom.")),
+    )
+    tom.ask("whisper ada = when is the tide?", r'Ada whispers: "At noon, Tom\."')
+    offered = [tool["function"]["name"] for tool in model.read_calls()[0]["body"]["tools"]]
+    assert "almanac__tide" in offered
+    assert "Greyport, day 2: at noon" == results(model)[-1]["result"]
+    admin.ask("assistant status ada", r"mcp +almanac: \w+, \d+ tools")
+
+
+def test_killed_between_two_steps(game: Game, enter: Enter, model: FakeModel) -> None:
+    """She spoke and looked, then the server was killed: she goes on, and says nothing twice."""
+    tom = enter("Tom")
+    model.queue(does(whispers("Let me see."), use("look")), {"kind": "hang"})
+    tom.ask("whisper ada = what is here?", r'Ada whispers: "Let me see\."')
+    model.wait_for_calls(2)
+    game.kill_server()
+    model.reset()
+    model.queue(does(whispers("Books, mostly.")))
+    game.start()
+    tom.come_back()
+    tom.ask("whisper ada = thank you", whisper_of("thank you"))
+    assert "whispered to Tom" == results(model, 0)[-2]["result"]
+    for words in ("Let me see.", "Books, mostly."):
+        assert 1 == tom.count(f'Ada whispers: "{words}"')
+
+
+def test_another_model_stands_in(enter: Enter, admin: Player, model: FakeModel) -> None:
+    """The endpoint fails: the scripted model answers, and `assistant why` tells staff."""
+    tom = enter("Tom")
+    model.behave(kind="status", status=500)
+    tom.ask("whisper ada = anybody there?", r'Ada whispers: "I heard you: "anybody there\?"')
+    admin.ask("assistant why ada", r"went another way: .*500")
+
+
+def test_a_yes_before_she_acts(enter: Enter, admin: Player, model: FakeModel) -> None:
+    """What is dangerous waits for the one who asked; then it is done, and she says so."""
+    tom = enter("Tom")
+    thing = "'evennia.objects.objects.DefaultObject', key='lamp', location=ada.obj.location"
+    run(admin, f"create_object({thing})")
+    admin.ask("assistant context ada tick_event set dangerous_requires_confirm True", "Ada")
+    model.queue(does(use("get", item="lamp")), does(whispers("May I?")))
+    asked = tom.ask(
+        "whisper ada = take the lamp", r"Ada asks \(question (\d+)\): may I do this: get"
+    )
+    number = re.findall(r"question (\d+)", tom.transcript)[-1]
+    assert asked is not None
+    model.queue(does(whispers("I have it.")))
+    tom.ask(f"assistant answer {number} yes", r'Ada whispers: "I have it\."')
+    assert "True" == run(admin, "told = [t.key for t in ada.obj.contents] == ['lamp']")
+
+
+def test_a_goal_is_worked_on_unasked(enter: Enter, admin: Player, model: FakeModel) -> None:
+    """Given a goal and a quick pace she acts by herself; when it is reached she is silent."""
+    tom = enter("Tom")
+    run(admin, "ada.db.autonomy_config = {'seconds': 1, 'acts_per_hour': 3}\nada.db.tick_rate = 1")
+    model.queue(
+        does(use("say", message="Has anybody seen the atlas?")),
+        does(use("complete_goal", number=1, outcome="it lies here")),
+        does(use("noop")),
+    )
+    admin.ask("assistant goal ada = find the atlas", "Ada has goal 1")
+    tom.expect(r'Ada says, "Has anybody seen the atlas\?"', 30)
+    model.wait_for_calls(3)
+    run(admin, "ada.attributes.remove('autonomy_config')\nada.attributes.remove('tick_rate')")
+    admin.ask("assistant goal ada", r"1  completed: find the atlas: it lies here")

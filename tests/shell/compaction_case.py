@@ -1,0 +1,66 @@
+"""A long talk, and a model that sums it up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import compaction, preparation, state
+from evennia_ai.compaction import Outcome
+from evennia_ai.core.conversation import (
+    Message,
+    call_message,
+    marked_private,
+    result_message,
+    user_message,
+)
+from evennia_ai.core.toolspec import ToolCall, ToolResult
+from tests.shell.support import ShellTest, pump
+
+SECRET = "the key is under the third stone"
+
+
+TOLD = {"prompt_tokens": 900, "completion_tokens": 80}
+
+
+def turn_of(number: int, text: str = "", owner: str = "") -> list[Message]:
+    """A turn of three messages, long enough that nobody keeps it word for word."""
+    call = ToolCall(f"c{number}", "say", {"message": f"answer {number}"})
+    told = user_message(f'Tom says to you: "question {number} {text or "about storms " * 12}"')
+    turn = [told, call_message(call), result_message(call, ToolResult(True, "said"))]
+    return marked_private(turn, owner) if owner else turn
+
+
+class CompactionCase(ShellTest):
+    """Ada has talked a lot: sixteen turns."""
+
+    def setUp(self) -> None:
+        """A history of 48 messages, of which 18 are to stay."""
+        super().setUp()
+        self.remember([message for number in range(16) for message in turn_of(number)])
+
+    def remember(self, history: list[Message]) -> None:
+        """Give Ada a conversation."""
+        self.history = history
+        self.ada_script.work.history = list(history)
+        state.write(self.ada_script, conversation_history=history)
+
+    def compact(self, *answers: bytes | Exception, **options: Any) -> list[Outcome]:
+        """Sum up; what came of it is in the list as soon as it is known."""
+        self.model.answers.extend(answers)
+        found: list[Outcome] = []
+        running = compaction.compact_conversation_history(self.ada_script, **options)
+        running.addCallback(found.append)
+        pump()
+        return found
+
+    def stored(self) -> list[Message]:
+        """The conversation as the database has it."""
+        kept = list(state.read(self.ada_script, "conversation_history"))
+        assert kept == self.ada_script.work.history
+        return kept
+
+    def is_due(self, **options: Any) -> bool:
+        """Whether it would be done now."""
+        client = self.ada_script.client()
+        count = preparation.counter_of(client).count
+        return compaction.is_due(self.ada_script, client, count, **options)

@@ -1,0 +1,30 @@
+"""Schemas that tests of arguments begin with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai.core.toolspec import ToolSpec
+from tests.core.samples import make_spec
+
+SPEC = make_spec(
+    "ring",
+    {"bell": "string", "times": "integer", "loudness": "number", "far": "boolean"},
+    required=("bell",),
+)
+
+
+def taking(**properties: Any) -> ToolSpec:
+    """A tool that needs arguments of these schemas and takes no others."""
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return ToolSpec("ring", "To ring.", schema)
+
+
+def remote(schema: Any) -> ToolSpec:
+    """A tool whose schema somebody else wrote."""
+    return ToolSpec("ring", "To ring.", schema)

@@ -1,0 +1,226 @@
+"""Older talk is summed up by a model: all of it at once, or not at all."""
+
+from __future__ import annotations
+
+import math
+
+from evennia_ai import operations, preparation, state
+from evennia_ai.compaction import DEADLINE_SECONDS, RETRY_AFTER_SECONDS
+from evennia_ai.core.compaction import DEFAULT_COMPACTION_PROMPT, summary_message, summary_text
+from evennia_ai.core.conversation import (
+    Message,
+    known_to,
+)
+from evennia_ai.core.turn import Usage
+from evennia_ai.errors import ModelReplyError, ToolError
+from tests.llm.doubles import completion
+from tests.shell.compaction_case import SECRET, TOLD, CompactionCase, turn_of
+from tests.shell.support import NOT_A_COMPLETION, pump, whispers
+
+
+class TestSuccess(CompactionCase):
+    """The model sums up."""
+
+    def test_a_summary_takes_the_place_of_the_old(self) -> None:
+        """The newest turns stay as they are, in memory and stored."""
+        (outcome,) = self.compact(completion("Tom asked ten times about storms.", usage=TOLD))
+        assert outcome
+        expected = [summary_message("Tom asked ten times about storms."), *self.history[30:]]
+        assert expected == self.stored()
+        assert (1, Usage(900, 80)) == (outcome.calls, outcome.usage)
+
+    def test_what_the_model_is_asked(self) -> None:
+        """Our prompt, and all that is summed up; nothing else, and no tools."""
+        self.compact(completion("Storms."))
+        (body,) = self.model.bodies
+        system, lines = body["messages"]
+        assert DEFAULT_COMPACTION_PROMPT == system["content"]
+        for number in range(16):
+            assert (f"question {number} " in lines["content"]) is (number < 10)
+        assert not {"tools", "max_tokens"}.intersection(body)
+
+    def test_an_earlier_summary_is_taken_over(self) -> None:
+        """It is among what is summed up, and only the new one is left."""
+        self.remember([summary_message("Tom is afraid of geese."), *self.history])
+        self.compact(completion("Tom fears geese and asked about storms."))
+        assert "Tom is afraid of geese." in self.model.bodies[0]["messages"][1]["content"]
+        assert [1] == [len([m for m in self.stored() if summary_text(m)])]
+
+    def test_it_is_noted_and_counted(self) -> None:
+        """When, and how much shorter the talk is; its tokens are Ada's."""
+        self.clock.advance(77)
+        self.compact(completion("Storms.", usage=TOLD))
+        noted = state.read(self.ada_script, "last_compaction")
+        assert (77, [48, 19]) == (noted["at"], noted["messages"])
+        assert noted["tokens"][0] > 2 * noted["tokens"][1] > 0
+        work = self.ada_script.work
+        assert (1, Usage(900, 80), None) == (work.calls, work.usage, work.in_flight)
+
+    def test_the_next_turn_is_shown_it(self) -> None:
+        """Ada knows what was said before."""
+        self.compact(completion("Tom lost his hat at sea."))
+        self.ask("whisper Ada = do you remember?", whispers("I do."))
+        shown = str(self.model.bodies[-1]["messages"])
+        assert "Tom lost his hat at sea." in shown
+        assert "question 3 " not in shown
+
+    def test_settings_of_the_call(self) -> None:
+        """A model, a prompt and a length of its own."""
+        values = {"compact_model": "small", "compact_prompt": "Briefly.", "llm_max_tokens": 50}
+        state.write(self.ada_script, **values)
+        self.compact(completion("Storms."))
+        (body,) = self.model.bodies
+        assert ("small", 700) == (body["model"], body["max_tokens"])
+        assert "Briefly." == body["messages"][0]["content"]
+
+    def test_the_call_fits_the_context(self) -> None:
+        """Half of a small context is not overrun by what is summed up."""
+        state.write(self.ada_script, max_context_tokens=1500)
+        self.compact(completion("Storms."))
+        (body,) = self.model.bodies
+        count = preparation.counter_of(self.ada_script.client()).count
+        assert count(body["messages"][0]["content"] + body["messages"][1]["content"]) < 800
+        assert "question 9 " in body["messages"][1]["content"]
+
+    def test_what_comes_meanwhile_is_kept(self) -> None:
+        """A turn that ends while the model writes is not lost."""
+        found = self.compact()
+        work = self.ada_script.work
+        later = turn_of(99)
+        work.history = [*work.history, *later][3:]
+        self.model.answer(completion("Storms."))
+        assert [True] == list(map(bool, found))
+        assert [summary_message("Storms."), *self.history[30:], *later] == self.stored()
+
+    def test_nobody_waits_for_it(self) -> None:
+        """Tom is answered while the model sums up, and both are kept."""
+        found = self.compact()
+        writing = self.model.waiting.pop()
+        self.ask("whisper Ada = hello", whispers("Good evening."))
+        assert ['Ada whispers: "Good evening."'] == self.tom.heard_from(self.ada)
+        writing.callback(completion("Storms."))
+        pump()
+        assert [True] == list(map(bool, found))
+        kept = self.stored()
+        assert "Storms." == summary_text(kept[0])
+        assert "Good evening." in str(kept[-2:])
+
+
+class TestPrivate(CompactionCase):
+    """Some of it was whispered."""
+
+    def setUp(self) -> None:
+        """Of the old turns two are Tom's secret, and one is Mira's."""
+        super().setUp()
+        history = list(self.history)
+        history[3:6] = turn_of(1, SECRET + " of the wall" * 60, "*#1")
+        history[6:9] = turn_of(2, SECRET + " of the wall" * 60, "*#1")
+        history[9:12] = turn_of(3, "Mira's own", "*#2")
+        self.remember(history)
+
+    def test_a_secret_stays_with_whom_it_is_private_to(self) -> None:
+        """Asked apart, kept apart, and shown to nobody else."""
+        answers = {"*#1": "Tom told where the key is.", None: "Storms."}
+        asked = self._answer_each(answers)
+        assert {None, "*#1"} == set(asked)
+        assert SECRET in asked["*#1"]
+        assert SECRET not in asked[None]
+        assert "Mira" not in asked[None] + asked["*#1"]
+        kept = self.stored()
+        assert SECRET not in str(kept)
+        for person, expected in (
+            ("*#1", ["Storms.", "Tom told where the key is."]),
+            ("*#3", ["Storms."]),
+            ("", ["Storms."]),
+        ):
+            shown = [summary_text(m) for m in known_to(kept, person) if summary_text(m)]
+            assert expected == sorted(shown)
+
+    def test_what_is_short_is_kept_word_for_word(self) -> None:
+        """No model is asked for Mira's three lines, and nothing of them is lost."""
+        self._answer_each({"*#1": "Tom told where the key is.", None: "Storms."})
+        shown = [summary_text(m) for m in known_to(self.stored(), "*#2")]
+        assert any("Mira's own" in text for text in shown)
+
+    def test_one_failure_leaves_all(self) -> None:
+        """The open part was summed up already: it does not matter."""
+        (outcome,) = self.compact(completion("Storms."), NOT_A_COMPLETION)
+        assert not outcome
+        assert 2 == outcome.calls
+        assert self.history == self.stored()
+
+    def _answer_each(self, answers: dict[str | None, str]) -> dict[str | None, str]:
+        """Answer each call by what it is about; gives what it was about."""
+        asked: dict[str | None, str] = {}
+        self.compact()
+        while self.model.waiting:
+            lines = self.model.bodies[-1]["messages"][1]["content"]
+            owner = "*#1" if SECRET in lines else None
+            asked[owner] = lines
+            self.model.answer(completion(answers[owner]))
+            pump()
+        return asked
+
+
+class TestFailure(CompactionCase):
+    """The model, or something else, does not do its part."""
+
+    def test_the_history_is_as_it_was(self) -> None:
+        """Whatever happened, and nothing is tried again for five minutes."""
+        for answer, detail in (
+            (NOT_A_COMPLETION, "choices"),
+            (ModelReplyError("no"), "no"),
+            (completion(""), "no summary"),
+            (completion("<think>hm</think>"), "no summary"),
+            (completion(None, ("say", {"message": "hi"})), "no summary"),
+            (RuntimeError("bug"), "bug"),
+        ):
+            with self.subTest(answer=answer):
+                self.ada_script.work.compact_after = 0.0
+                assert self.is_due()
+                (outcome,) = self.compact(answer)
+                assert (False, True) == (bool(outcome), detail in outcome.detail)
+                assert self.history == self.stored()
+                assert not state.read(self.ada_script, "last_compaction")
+                assert not self.is_due()
+                self.clock.advance(RETRY_AFTER_SECONDS)
+                assert self.is_due()
+
+    def test_tokens_of_a_failure_are_counted(self) -> None:
+        """They were used."""
+        (outcome,) = self.compact(completion("", usage=TOLD))
+        assert Usage(900, 80) == outcome.usage == self.ada_script.work.usage
+
+    def test_a_model_that_hangs(self) -> None:
+        """After two minutes for all calls together it is given up."""
+        found = self.compact()
+        assert math.inf == self.ada_script.work.compact_after
+        self.clock.advance(DEADLINE_SECONDS)
+        pump()
+        assert ["no summary within 120 s"] == [outcome.detail for outcome in found]
+        assert 1 == self.model.cancelled
+        assert self.history == self.stored()
+
+    def test_a_stop_hangs_up(self) -> None:
+        """The model is not left writing for nobody, and may be asked again at once."""
+        found = self.compact()
+        operations.stop(self.ada_script, "test")
+        pump()
+        assert ["it was cut off"] == [outcome.detail for outcome in found]
+        assert 1 == self.model.cancelled
+        assert self.is_due()
+
+    def test_what_wants_to_see_it_first(self) -> None:
+        """It gets all that will be summed up; when it fails, nothing is."""
+        seen: list[list[Message]] = []
+
+        async def keep_facts(messages: list[Message]) -> None:
+            seen.append(messages)
+
+        async def fail(messages: list[Message]) -> None:
+            raise ToolError("the store is down")
+
+        assert not self.compact(before=fail)[0]
+        assert self.history == self.stored()
+        assert self.compact(completion("Storms."), before=keep_facts)[0]
+        assert [self.history[:30]] == seen

@@ -1,0 +1,143 @@
+"""Compaction that is cut off, and when it is due."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+
+from evennia_ai import compaction, operations, services, state
+from evennia_ai.core.compaction import summary_text
+from evennia_ai.core.conversation import (
+    Message,
+)
+from tests.llm.doubles import StubbornTransport, completion
+from tests.shell.compaction_case import TOLD, CompactionCase, turn_of
+from tests.shell.support import pump
+
+
+class TestStopped(CompactionCase):
+    """Something ends it while the model writes."""
+
+    def setUp(self) -> None:
+        """A model that cannot be cancelled: its answer comes after all."""
+        super().setUp()
+        self.model = StubbornTransport()
+        services.pool().set_transport(services.endpoint(), self.model)
+
+    def test_a_late_summary_lands_nowhere(self) -> None:
+        """Stop, reset, pause or shutdown: the history is as each of them left it."""
+        for name, end in {
+            "emergency stop": lambda: operations.stop(self.ada_script, "test"),
+            "history reset": lambda: operations.reset_history(self.ada_script),
+            "paused": lambda: self.ada_script.pause(),
+            "shutdown": lambda: self.ada_script.at_server_shutdown(),
+        }.items():
+            with self.subTest(name):
+                self._set_up_again()
+                found = self.compact()
+                end()
+                expected = self.stored()
+                assert expected == ([] if name == "history reset" else self.history)
+                self.model.answer(completion("Too late."))
+                pump()
+                assert [False] == list(map(bool, found))
+                assert expected == self.stored()
+
+    def test_a_stop_while_a_turn_is_under_way_too(self) -> None:
+        """The stop cancels the turn; the summary, which nobody cancels, is refused."""
+        self.ada_script.work.in_flight = Deferred()
+        found = self.compact()
+        operations.stop(self.ada_script, "test")
+        self.model.answer(completion("Too late.", usage=TOLD))
+        pump()
+        assert [False] == list(map(bool, found))
+        assert self.history == self.stored()
+
+    def test_a_reload_in_between(self) -> None:
+        """The next life of the script has the whole history, and can sum it up anew."""
+        found = self.compact()
+        self.ada_script.work = None
+        self.ada_script.at_start()
+        self.model.answer(completion("Too late."))
+        pump()
+        assert [False] == list(map(bool, found))
+        assert self.history == self.stored()
+        assert self.compact(completion("Storms."))[0]
+
+    def test_a_stop_between_two_steps(self) -> None:
+        """Also where it is not the model that is waited for."""
+        gate: Deferred[None] = Deferred()
+
+        async def wait(messages: list[Message]) -> None:
+            await gate
+
+        self.ada_script.work.in_flight = Deferred()
+        found = self.compact(completion("Storms."), before=wait)
+        operations.stop(self.ada_script, "test")
+        gate.callback(None)
+        pump()
+        assert [False] == list(map(bool, found))
+        assert self.history == self.stored()
+
+    def test_all_that_was_to_stay_is_gone(self) -> None:
+        """Then there is nothing to put a summary before."""
+        found = self.compact()
+        self.remember(turn_of(99))
+        self.model.answer(completion("Storms."))
+        pump()
+        assert [False] == list(map(bool, found))
+        assert turn_of(99) == self.stored()
+
+    def _set_up_again(self) -> None:
+        self.ada_script.delete()
+        self.ada.delete()
+        self.ada_script, self.ada = self.make("Ada")
+        self.remember(self.history or [m for number in range(16) for m in turn_of(number)])
+
+
+class TestWhen(CompactionCase):
+    """Whether it is done at all."""
+
+    def test_by_messages_and_by_tokens(self) -> None:
+        """At eighty per cent of either, and at seventy asleep."""
+        assert self.is_due()
+        state.write(self.ada_script, max_history=61)
+        assert not self.is_due()
+        assert self.is_due(is_asleep=True)
+        assert self.is_due(beside=8192)
+        state.write(self.ada_script, max_context_tokens=1000)
+        assert self.is_due()
+
+    def test_switched_off(self) -> None:
+        """Then the oldest is left away, as it always was."""
+        state.write(self.ada_script, compact_enabled=False)
+        assert not self.is_due()
+
+    def test_the_embedded_model_is_not_asked(self) -> None:
+        """It is not shown the conversation, so nobody needs a summary."""
+        state.write(self.ada_script, llm_provider="local")
+        assert not self.is_due()
+        assert not self.compact()[0]
+        assert [] == self.model.bodies
+
+    def test_nothing_to_sum_up(self) -> None:
+        """A short talk stays as it is, and no model is asked."""
+        self.remember(turn_of(1))
+        assert ["there is nothing to sum up"] == [o.detail for o in self.compact()]
+        assert [] == self.model.bodies
+
+    def test_one_at_a_time(self) -> None:
+        """While the model writes, another is neither due nor begun."""
+        self.compact()
+        assert not self.is_due()
+        assert [False] == list(map(bool, self.compact()))
+        assert 1 == len(self.model.bodies)
+
+    def test_begin_if_due(self) -> None:
+        """It begins beside all else, once, and again when it is due again."""
+        client = self.ada_script.client()
+        self.model.answers.append(completion("Storms."))
+        running = compaction.begin_if_due(self.ada_script, client)
+        assert running is not None
+        pump()
+        assert "Storms." == summary_text(self.stored()[0])
+        assert None is compaction.begin_if_due(self.ada_script, client)

@@ -1,0 +1,58 @@
+"""Fallback models as a game and an assistant set them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from evennia_ai import services
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.endpoints import Endpoint
+
+URL = "http://127.0.0.1:9/v1"
+BIG = Endpoint("custom", "big", URL)
+
+
+@pytest.fixture(autouse=True)
+def game_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The game's model of first choice."""
+    monkeypatch.setenv("OPENAI_BASE_URL", URL)
+    monkeypatch.setenv("EVENNIA_AI_MODEL", "big")
+    monkeypatch.setenv("SOME_KEY", "sk-some")
+    for name in ("OPENAI_API_KEY", "EVENNIA_AI_TOOL_MODE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def _names(*arguments: Any) -> list[str]:
+    return [each.model for each in services.fallbacks(*arguments)]
+
+
+def test_nothing_is_set() -> None:
+    """Without the setting there is only the first choice."""
+    assert () == services.fallbacks() == services.fallbacks((), BIG)
+
+
+@override_settings(EVENNIA_AI_FALLBACK_MODELS=["small", {"model": "x", "api_key_env": "SOME_KEY"}])
+def test_the_games_list() -> None:
+    """Names are models of the game's own address; keys are looked up in its environment."""
+    assert (
+        Endpoint("custom", "small", URL),
+        Endpoint("custom", "x", URL, "sk-some"),
+    ) == services.fallbacks()
+
+
+@override_settings(EVENNIA_AI_FALLBACK_MODELS=["small", "scripted"])
+def test_an_assistants_own_list_wins() -> None:
+    """And where it has none the game's counts, without what it asks first anyway."""
+    assert ["tiny"] == _names(["tiny"], BIG)
+    assert ["small", "scripted"] == _names([], BIG)
+    assert ["small"] == _names([], Endpoint("scripted", "scripted"))
+
+
+@override_settings(EVENNIA_AI_FALLBACK_MODELS="small")
+def test_a_wrong_list_is_found_at_the_start() -> None:
+    """Not when the first model fails, in the middle of the night."""
+    with pytest.raises(ConfigurationError, match="EVENNIA_AI_FALLBACK_MODELS is 'small'; it must"):
+        services.check_settings()

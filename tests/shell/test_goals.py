@@ -1,0 +1,172 @@
+"""Acting unasked: for a goal or a reason, seldom, and never for nothing."""
+
+from __future__ import annotations
+
+from evennia_ai import operations, state
+from evennia_ai.commands import AssistantCmdSet
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump, says
+
+NOOP = completion(None, ("noop", {}))
+DONE = completion(None, ("complete_goal", {"number": 1, "outcome": "under the stair"}))
+
+
+class GoalsTest(HearingTest):
+    """Ada may act every ten seconds."""
+
+    def setUp(self) -> None:
+        """A quick pace, and one beat behind her."""
+        super().setUp()
+        for person in (self.tom, self.mira):
+            person.cmdset.add(AssistantCmdSet)
+        self.set(autonomy_config={"seconds": 10, "acts_per_hour": 4})
+        self.beat()
+
+    def beat(self, seconds: float = 0.0) -> int:
+        """Time passes, the timer fires; how often the model was asked since the last time."""
+        before = len(self.model.bodies)
+        self.clock.advance(seconds)
+        self.ada_script.at_repeat()
+        pump()
+        return len(self.model.bodies) - before
+
+    def give(self, text: str = "find the lost atlas") -> None:
+        """Give Ada a goal, and let the time begin."""
+        assert operations.add_goal(self.ada_script, text).ok
+        self.beat()
+
+
+class TestGoals(GoalsTest):
+    """A goal."""
+
+    def test_without_a_goal_nothing_is_asked(self) -> None:
+        """Nobody near and no goal, somebody near and no goal: no call, however long."""
+        assert 0 == sum(self.beat(1000) for _ in range(20))
+
+    def test_a_goal_is_worked_on(self) -> None:
+        """After its time the model is told the goal, and what it does is done."""
+        self.give()
+        assert 0 == self.beat(9)
+        self.model.answers.append(says("Has anybody seen the atlas?"))
+        assert 1 == self.beat(1)
+        assert "Your goal 1: find the lost atlas." in self.prompt()
+        assert ['Ada says, "Has anybody seen the atlas?"'] == self.tom.heard_from(self.ada)
+
+    def test_it_is_seldom_and_ever_more_seldom_in_vain(self) -> None:
+        """Each noop doubles the wait."""
+        self.give()
+        self.model.answers.extend([NOOP] * 4)
+        assert [1, 0, 1, 0, 1] == [self.beat(seconds) for seconds in (10, 10, 10, 39, 1)]
+
+    def test_there_are_only_so_many_in_an_hour(self) -> None:
+        """Whatever there is to do."""
+        self.give()
+        self.model.answers.extend([says("Hm.")] * 20)
+        assert 4 == sum(self.beat(10) for _ in range(60))
+
+    def test_a_goal_that_is_reached_costs_nothing_more(self) -> None:
+        """The model says so by a tool; then there is nothing left to do."""
+        self.give()
+        self.model.answers.extend([DONE, NOOP])
+        assert 2 == self.beat(10)
+        (goal,) = state.read(self.ada_script, "current_goals")["goals"]
+        assert ("completed", "under the stair") == (goal["status"], goal["outcome"])
+        assert 0 == sum(self.beat(3000) for _ in range(5))
+
+    def test_somebody_who_asks_goes_first(self) -> None:
+        """A question is answered when it comes, goal or not."""
+        self.give()
+        self.ask("whisper Ada = hello", NOOP)
+        assert "hello" in self.prompt()
+
+    def test_a_silent_or_stopped_assistant_does_nothing(self) -> None:
+        """Goals do not wake what was put to rest."""
+        self.give()
+        operations.set_enabled(self.ada_script, False)
+        assert 0 == self.beat(100)
+        operations.set_enabled(self.ada_script, True)
+        operations.stop(self.ada_script, "test")
+        assert 0 == self.beat(100)
+
+    def test_what_it_only_writes_down_is_not_said(self) -> None:
+        """Plain text of a turn that nobody began is a thought."""
+        self.give()
+        self.model.answers.append(completion("I should look under the stair."))
+        assert 1 == self.beat(10)
+        assert [] == self.tom.heard_from(self.ada)
+
+    def test_a_failing_model_is_told_to_staff_alone(self) -> None:
+        """No player waits, so no player is bothered; the errors count."""
+        self.give()
+        self.model.answers.append(b"{}")
+        self.beat(10)
+        assert [] == self.tom.heard_from(self.ada)
+        assert "Nobody waited." in self.sent_to_staff()[-1]
+        assert 1 == state.read(self.ada_script, "consecutive_errors")
+
+    def test_nothing_private_is_in_its_prompt(self) -> None:
+        """What somebody whispered is not known in a turn that is nobody's."""
+        self.ask("whisper Ada = the code is 1234", NOOP)
+        self.give()
+        self.model.answers.append(NOOP)
+        self.beat(10)
+        assert "1234" not in str(self.model.bodies[-1])
+
+    def test_a_goal_may_wait_for_company(self) -> None:
+        """Where that is set, it does nothing while no player is near."""
+        self.set(autonomy_config={"seconds": 10, "needs_company": True})
+        self.give()
+        self.tom.location = self.mira.location = self.room2
+        assert 0 == self.beat(100)
+        self.model.answers.append(NOOP)
+        self.tom.location = self.room1
+        assert 1 == self.beat(100)
+
+    def test_an_idle_beat_with_a_goal_costs_no_statement(self) -> None:
+        """Asking whether it is time reads nothing from the database."""
+        self.give()
+        with self.assertNumQueries(0):
+            for _ in range(10):
+                self.ada_script.at_repeat()
+
+
+class TestInitiative(GoalsTest):
+    """Speaking up without a goal."""
+
+    def test_only_where_it_is_wanted(self) -> None:
+        """With company and something heard she may speak, once for what she heard."""
+        self.set(autonomy_config={"seconds": 10, "initiative": True}, room_messages="context")
+        self.type(self.tom, "say what a quiet evening")
+        self.beat()
+        self.model.answers.extend([says("Indeed."), says("Indeed!")])
+        assert [1, 0] == [self.beat(10), self.beat(100)]
+        assert "what a quiet evening" in self.prompt()
+
+
+class TestCommand(GoalsTest):
+    """`assistant goal`."""
+
+    def test_what_staff_type(self) -> None:
+        """Each line and what it answers."""
+        rows = (
+            ("assistant goal Ada", "Ada has no goal, and does nothing unasked."),
+            ("assistant goal Ada = find the atlas", "Ada has goal 1."),
+            ("assistant goal Ada 9 = dust the shelves", "Ada has goal 2."),
+            ("assistant goal Ada", "   2  priority 9: dust the shelves"),
+            ("assistant goal Ada 11 = run", "priority is 11; it must be 1"),
+            ("assistant goal Ada =", "a goal needs words"),
+            ("assistant goal Ada done 2", "Ada: goal 2 is completed."),
+            ("assistant goal Ada drop 1", "Ada: goal 1 is dropped."),
+            ("assistant goal Ada drop 1", "no open goal has the number 1; open are: none"),
+            ("assistant goal Nobody = x", "There is no assistant named Nobody."),
+        )
+        for line, told in rows:
+            with self.subTest(line=line):
+                self.type(self.tom, line)
+                assert told in self.tom.ndb.messages[-1].raw
+
+    def test_it_is_for_staff(self) -> None:
+        """A player is told so."""
+        self.type(self.mira, "assistant goal Ada = obey")
+        assert "is for staff" in self.mira.ndb.messages[-1].raw

@@ -1,0 +1,174 @@
+"""A model that misbehaves in every way we can name: the right end, history and words each time.
+
+Everything is real but the model: Evennia's objects, the SDK, a socket, and the scripted server.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from django.test.utils import override_settings
+
+from evennia_ai import state
+from tests.fakes.acceptance import acts, complaints
+from tests.fakes.handle import FakeModel
+from tests.shell.misbehaviour import CALLS, HEARD, SORRY, Row, does, look, said, whisper
+from tests.shell.misbehaviour_case import ASK, MisbehaviourTest
+from tests.shell.misbehaviour_texts import BODIES, BUSY, SMALL, TEXTS, TOO_LONG, WIRE, refused
+
+
+class TestNative(MisbehaviourTest):
+    """A model with tool calls of the API."""
+
+    def test_calls(self) -> None:
+        """Whatever it calls, and however, what can be run is, and the rest is explained to it."""
+        self.check_all(CALLS)
+
+    def test_texts(self) -> None:
+        """Whatever it writes in place of a call is said as plain words, or not at all."""
+        self.check_all(TEXTS)
+
+    def test_bodies(self) -> None:
+        """Whatever stands around it."""
+        self.check_all(BODIES)
+
+
+class TestJson(MisbehaviourTest):
+    """A model that is held to a JSON schema, as the demo brain is."""
+
+    tool_mode = "json"
+
+    def test_texts(self) -> None:
+        """What is no such JSON is read as far as it goes."""
+        self.check_all(SMALL)
+
+
+class TestContext(MisbehaviourTest):
+    """A prompt that is too long for the model."""
+
+    def test_without_the_talk_it_fits(self) -> None:
+        """Whatever a service calls it, the model is asked again without what was said before."""
+        for name, body in TOO_LONG.items():
+            with self.subTest(name):
+                self.begin()
+                self.whispered()
+                self.prepare(refused(400, body))
+                assert "terminal_tool" == self.whispered()
+                calls = self.server.read_calls()[1:]
+                assert [5, 2] == [len(each["body"]["messages"]) for each in calls]
+                assert [*HEARD, *HEARD] == self.tom.heard_from(self.ada)
+                assert ["whisper", "whisper"] == [acts(turn) for turn in self.turns()]
+                self.expect_well()
+
+    def test_even_without_any_talk(self) -> None:
+        """There is nothing left to leave out."""
+        self.check(
+            Row(
+                "too long",
+                (refused(400, TOO_LONG["OpenAI"]),),
+                "critical_tokens",
+                (SORRY,),
+                "",
+                detail="maximum context length",
+            )
+        )
+
+    def test_larger_than_is_allowed(self) -> None:
+        """The model is not asked at all."""
+        self.begin()
+        state.write(self.ada_script, max_context_tokens=200)
+        assert "critical_tokens" == self.whispered()
+        assert (0, [SORRY]) == (self.server.count_calls(), self.tom.heard_from(self.ada))
+        state.write(self.ada_script, max_context_tokens=None)
+        self.expect_well()
+
+    def test_looks_until_it_is_full(self) -> None:
+        """It is told twice that room runs out, and then it is over."""
+        self.room1.db.desc = "Rain. " * 250
+        self.begin()
+        self.whispered()
+        tokens = self.ada_script.work.context_tokens
+        self.begin(then=does(look(), look("call_2", target="Tom")))
+        state.write(self.ada_script, max_context_tokens=int(tokens / 0.65))
+        assert "critical_tokens" == self.whispered()
+        assert [SORRY] == self.tom.heard_from(self.ada)
+        last = self.server.read_calls()[-1]["body"]["messages"][-1]["content"]
+        assert "final answer" in json.loads(last)["advisory"]
+        state.write(self.ada_script, max_context_tokens=None)
+        self.expect_well()
+
+
+class TestWire(MisbehaviourTest):
+    """The way to the model."""
+
+    def test_refusals_and_breaks(self) -> None:
+        """What may pass is tried once more, the rest is not."""
+        self.check_all(WIRE)
+
+
+class TestSlow(MisbehaviourTest):
+    """A model that takes its time."""
+
+    deadline_seconds = 1.5
+
+    def test_given_up(self) -> None:
+        """After the deadline the player is told."""
+        slow = Row("", (), "llm_error", (SORRY,), "", 1, detail="within 1.5 s")
+        for kind in ("hang", "drip"):
+            with self.subTest(kind):
+                self.check(replace(slow, answers=({"kind": kind},)))
+
+
+class TestFallback(MisbehaviourTest):
+    """Another model stands in."""
+
+    def setUp(self) -> None:
+        """A second server, which the game names as the next to be asked."""
+        super().setUp()
+        self.other = self.enterContext(FakeModel.in_thread())
+        self.other.behave(**self._as_behaviour(does(whisper("I stand in."))))
+        named = {"model": "other", "base_url": self.other.base_url}
+        self.enterContext(override_settings(EVENNIA_AI_FALLBACK_MODELS=[named]))
+
+    def test_it_answers(self) -> None:
+        """The player notices nothing, staff can see it, and the conversation goes on."""
+        for first in (refused(401, "no key"), '{"choices": []}', {"kind": "html"}):
+            self.check(said("", first, "I stand in."))  # type: ignore[arg-type]
+        self.begin(refused(401, "no key"))
+        self.whispered()
+        (notice,) = [text for step, text in self.records()[0].steps if step == "went another way"]
+        assert "other" in notice
+        assert "401" in notice
+
+    def test_in_the_middle_of_a_turn(self) -> None:
+        """What the first looked up, the other is told."""
+        row = Row("", (does(look()), refused(401, "no")), kept="look whisper", asked=2)
+        self.check(replace(row, heard=('Ada whispers: "I stand in."',)))
+        told = self.other.read_calls()[0]["body"]["messages"]
+        assert ["assistant", "tool"] == [message["role"] for message in told][-2:]
+
+    def test_both_fail(self) -> None:
+        """The player is told, and staff read of both."""
+        self.other.queue(refused(403, "closed"))
+        row = Row("", (refused(401, "no key"),), "llm_error", (SORRY,), "", 1, detail="closed")
+        self.check(replace(row, detail="401"))
+
+
+class TestTwo(MisbehaviourTest):
+    """Two assistants and one model."""
+
+    def test_each_has_its_own_turn(self) -> None:
+        """What goes wrong with one does not reach the other."""
+        brass_script, brass = self.make("Brass")
+        self.begin(BUSY)
+        self.server.behave()
+        self.tom.execute_cmd(ASK)
+        self.type(self.tom, "whisper Brass = good evening")
+        self.run_until(self.is_idle)
+        assert ['Ada whispers: "I heard: hello"'] == self.tom.heard_from(self.ada)
+        assert ['Brass whispers: "I heard: good evening"'] == self.tom.heard_from(brass)
+        histories = [self.stored("conversation_history")]
+        histories.append(state.read(brass_script, "conversation_history"))
+        assert [[], []] == [complaints(history) for history in histories]
+        assert 3 == self.server.count_calls()

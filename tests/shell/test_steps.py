@@ -1,0 +1,185 @@
+"""A turn of several steps: set down after each, taken up again, and never done twice."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from evennia_ai import operations, state, turns
+from evennia_ai.core.toolspec import ToolCall
+from tests.engine.doubles import dangling
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump, whispers
+
+LOOK = completion(None, ("look", {}))
+WAIT = ("whisper", {"target": "Tom", "message": "Let me see."})
+SPEAK_AND_LOOK = completion(None, WAIT, ("look", {}))
+
+
+class StepsTest(HearingTest):
+    """Looks at what a turn that is under way has kept."""
+
+    def kept(self) -> Any:
+        """What a restart would find."""
+        return state.read(self.ada_script, "current_tool_call")
+
+    def history(self) -> list[dict[str, Any]]:
+        """The stored conversation, which is checked to be one that providers accept."""
+        stored: list[dict[str, Any]] = state.read(self.ada_script, "conversation_history")
+        assert [] == dangling(stored)
+        return stored
+
+    def told(self) -> list[str]:
+        """What Tom heard of Ada."""
+        heard: list[str] = self.tom.heard_from(self.ada)
+        return heard
+
+
+class TestCheckpoint(StepsTest):
+    """Between two steps."""
+
+    def test_a_result_is_stored_before_the_next_call(self) -> None:
+        """While the model thinks again, what it looked up is in the database."""
+        self.ask("whisper Ada = what is here?", LOOK)
+        assert 2 == len(self.model.bodies)
+        kept = self.kept()
+        assert (1, 0, True) == (kept["iterations"], kept["effects"], kept["is_private"])
+        assert ["user", "assistant", "tool"] == [message["role"] for message in kept["said"]]
+
+    def test_a_restart_goes_on_from_there(self) -> None:
+        """The model is asked with what was looked up, and nothing is looked up again."""
+        self.ask("whisper Ada = what is here?", LOOK)
+        self.model.answers.append(whispers("A room."))
+        self.restart()
+        pump()
+        assert 3 == len(self.model.bodies)
+        roles = [message["role"] for message in self.model.bodies[2]["messages"]]
+        assert ["system", "user", "assistant", "tool"] == roles
+        assert ['Ada whispers: "A room."'] == self.told()
+        assert ([], None) == (self.waiting(), self.kept())
+        assert 4 + 1 == len(self.history())
+
+    def test_what_was_said_is_not_said_again(self) -> None:
+        """She spoke, looked, and the game went down: afterwards she only goes on."""
+        self.ask("whisper Ada = what is here?", SPEAK_AND_LOOK)
+        self.model.answers.append(whispers("A room."))
+        self.restart()
+        pump()
+        assert ['Ada whispers: "Let me see."', 'Ada whispers: "A room."'] == self.told()
+
+    def test_an_emergency_stop_keeps_it_too(self) -> None:
+        """After the clearing she goes on where she was."""
+        self.ask("whisper Ada = what is here?", SPEAK_AND_LOOK)
+        operations.stop(self.ada_script, "test")
+        self.model.answers.append(whispers("A room."))
+        operations.clear(self.ada_script)
+        pump()
+        assert ['Ada whispers: "Let me see."', 'Ada whispers: "A room."'] == self.told()
+
+    def test_a_reset_gives_up_what_was_begun(self) -> None:
+        """She has spoken already, so the question counts as answered; all is forgotten."""
+        self.ask("whisper Ada = what is here?", SPEAK_AND_LOOK)
+        operations.reset_history(self.ada_script)
+        pump()
+        assert ([], [], None) == (self.waiting(), self.history(), self.kept())
+        assert 2 == len(self.model.bodies)
+
+    def test_a_reset_begins_anew_what_nobody_noticed(self) -> None:
+        """She only looked, so the question is asked once more, from its beginning."""
+        self.ask("whisper Ada = what is here?", LOOK)
+        self.model.answers.append(whispers("A room."))
+        operations.reset_history(self.ada_script)
+        pump()
+        assert 2 == len(self.model.bodies[2]["messages"])
+        assert ['Ada whispers: "A room."'] == self.told()
+
+    def test_a_turn_whose_question_is_gone_is_forgotten(self) -> None:
+        """Whoever asked muted her meanwhile: nothing is taken up."""
+        self.ask("whisper Ada = what is here?", LOOK)
+        operations.set_muted(self.ada_script, self.tom, True)
+        self.ask("whisper Ada = hello", whispers("Hello.", "Mira"), person=self.mira)
+        assert ['Ada whispers: "Hello."'] == self.mira.heard_from(self.ada)
+        assert self.kept() is None
+
+    def test_what_failed_after_speaking_is_remembered(self) -> None:
+        """The model never answers again, but what she said is part of the conversation."""
+        self.ask("whisper Ada = what is here?", SPEAK_AND_LOOK, b"{}")
+        assert "Let me see." in json.dumps(self.history())
+        assert [] == self.waiting()
+
+    def test_killed_in_the_act(self) -> None:
+        """Whether it happened nobody knows: it is not repeated, and the model learns just that."""
+        self.type(self.tom, "whisper Ada = hello")
+        turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 1)
+        call = ToolCall("c1", "whisper", {"target": "Tom", "message": "Hello."})
+        turn.said = [
+            {"role": "user", "content": "hello"},
+            {"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]},
+            {"role": "tool", "tool_call_id": "c1", "content": "not yet"},
+        ]
+        turns.note_effect(self.ada_script, turn, call)
+        self.restart()
+        pump()
+        assert "nobody knows whether this happened" in self.history()[-1]["content"]
+        assert 1 == len(self.model.bodies)
+
+
+class TestOneStepABeat(StepsTest):
+    """An assistant that may do one thing a beat."""
+
+    def setUp(self) -> None:
+        """Without multi-action."""
+        super().setUp()
+        self.set(execution_config={"multi_action_enabled": False})
+
+    def test_it_goes_on_with_the_next_beat(self) -> None:
+        """A look in one tick, the answer in the next, one question, one conversation."""
+        self.ask("whisper Ada = what is here?", LOOK, whispers("A room."))
+        assert ['Ada whispers: "A room."'] == self.told()
+        assert "goes on with the next beat" in self.steps()
+        assert 2 == operations.status(self.ada_script).data["calls"]
+        assert 5 == len(self.history())
+
+    def test_it_does_not_go_on_for_ever(self) -> None:
+        """After ten steps whoever asked is told, once."""
+        self.ask("whisper Ada = what is here?", *[LOOK] * 20)
+        assert 10 == len(self.model.bodies)
+        assert 1 == len(self.told())
+        assert [] == self.waiting()
+
+
+EASY = '{"complexity_score": 1, "recommended_mode": "single_action", "reasoning": "a greeting"}'
+
+
+class TestAssessment(StepsTest):
+    """How much a task seems to need."""
+
+    def test_the_words_alone_change_nothing(self) -> None:
+        """Unless it is wanted, what a task looks like is only noted."""
+        self.ask("whisper Ada = look around", LOOK, whispers("A room."))
+        assert ['Ada whispers: "A room."'] == self.told()
+        (why,) = [detail for step, detail in self.records()[0].steps if step == "may do"]
+        assert "task, only noted: looks like observation, 1 of 5" in why
+
+    def test_where_it_is_wanted_it_restricts(self) -> None:
+        """A plain task gets one step a beat, and goes on with the next."""
+        self.set(execution_config={"task_assessment_enabled": True})
+        self.ask("whisper Ada = look around", LOOK, whispers("A room."))
+        assert ['Ada whispers: "A room."'] == self.told()
+        assert "goes on with the next beat" in self.steps()
+
+    def test_the_model_may_be_asked(self) -> None:
+        """One more short call, without tools; what it says holds."""
+        self.set(execution_config={"task_assessment_enabled": True, "task_assessment_by": "model"})
+        self.ask("whisper Ada = build it", completion(EASY), LOOK, whispers("A room."))
+        assert ['Ada whispers: "A room."'] == self.told()
+        assert "goes on with the next beat" in self.steps()
+        assert "tools" not in self.model.bodies[0]
+        assert 3 == operations.status(self.ada_script).data["calls"]
+
+    def test_a_model_that_fails_there_does_no_harm(self) -> None:
+        """Then the words alone are judged."""
+        self.set(execution_config={"task_assessment_enabled": True, "task_assessment_by": "model"})
+        self.ask("whisper Ada = hello", b"{}", whispers("Hello."))
+        assert ['Ada whispers: "Hello."'] == self.told()

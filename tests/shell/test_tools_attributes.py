@@ -1,0 +1,122 @@
+"""Setting attributes, and telling the time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.test.utils import override_settings
+
+from evennia_ai import state
+from tests.shell.tool_case import ToolTest
+
+
+class TestSetAttribute(ToolTest):
+    """`set_attribute`."""
+
+    def setUp(self) -> None:
+        """Ada may set the mood of a sign that lets her."""
+        super().setUp()
+        state.write(self.ada_script, attribute_allowlist=["Mood", "desc"])
+        self.sign = self.make_thing("sign")
+        self.sign.locks.add("ai_set:all();edit:perm(Admin)")
+
+    def set(self, value: Any, name: str = "mood", target: str = "sign") -> tuple[bool, str]:
+        """Set one attribute."""
+        return self.do("set_attribute", target=target, name=name, value=value)
+
+    def test_plain_values_are_set(self) -> None:
+        """Text, numbers, truths, nothing, and what is made of them."""
+        for value in ("sad", 3, 1.5, True, None, [1, "a"], {"a": [None]}):
+            with self.subTest(value):
+                assert (True, "mood of sign is set") == self.set(value)
+                assert value == self.sign.db.mood
+        assert (True, "mood of sign is set") == self.set("glad", " MOOD ")
+        assert "glad" == self.sign.attributes.get("mood")
+
+    def test_by_either_lock(self) -> None:
+        """The game's own lock for editing, or one for assistants; of the room as well."""
+        self.sign.locks.add("ai_set:false();edit:all()")
+        assert (True, "mood of sign is set") == self.set(1)
+        self.sign.locks.add("edit:perm(Admin)")
+        assert (False, "you are not allowed to change sign") == self.set(2)
+        self.room1.locks.add(f"ai_set:id({self.ada.id})")
+        assert (True, "mood of Room is set") == self.set(3, target="here")
+        assert (1, 3) == (self.sign.db.mood, self.room1.db.mood)
+
+    def test_without_a_lock_nothing_is_let(self) -> None:
+        """Not herself, not a person, not a thing that says nothing of it."""
+        for target in ("Ada", "Tom", "Obj", "here"):
+            with self.subTest(target):
+                is_set, told = self.set("x", target=target)
+                assert (False, "you are not allowed to change") == (is_set, told[:29])
+
+    def test_an_attribute_may_have_locks_of_its_own(self) -> None:
+        """Both when it is there and when it would have to be made."""
+        self.sign.db.mood = "calm"
+        self.sign.attributes.get("mood", return_obj=True).locks.add("attredit:false()")
+        assert (False, "you are not allowed to change sign") == self.set("wild")
+        self.sign.attributes.remove("desc")
+        self.sign.locks.add("attrcreate:false()")
+        assert (False, "you are not allowed to change sign") == self.set("a sign", "desc")
+        assert "calm" == self.sign.db.mood
+
+    def test_only_what_is_on_the_list(self) -> None:
+        """By its whole name; without a list nothing."""
+        for name in ("moods", "moo", "creator_id", "_mood", "mood;desc", "mood\n", "", "tom/mood"):
+            with self.subTest(name):
+                if name.strip() == "mood":
+                    continue
+                is_set, told = self.set("x", name)
+                assert not is_set
+                assert told.startswith("you are not allowed to set")
+                assert told.endswith("; you may set mood, desc")
+        state.write(self.ada_script, attribute_allowlist=())
+        expected = "you are allowed none: your owner put nothing on attribute_allowlist"
+        assert (False, expected) == self.set("x")
+
+    def test_text_is_shown_as_text(self) -> None:
+        """No description of hers holds a link that runs a command when it is clicked."""
+        self.set("|lcquit|ltclick|le |rred", "desc")
+        shown = self.told("look", target="sign")
+        assert "|" in shown
+        assert "click" in shown
+        assert "|lc" not in self.sign.db.desc
+        self.set({"|lcquit|ltx|le": ["|lcquit|ltx|le"]})
+        assert "|lc" not in str(self.sign.db.mood)
+
+    def test_a_value_has_a_bound(self) -> None:
+        """A thousand characters, however they are spread."""
+        for value in ("x" * 1000, ["x" * 100] * 20):
+            with self.subTest(len(value)):
+                assert (False, "a value has at most 1000 characters") == self.set(value)
+
+    def test_not_while_a_player_is_in_her_body(self) -> None:
+        """For then the player's rights would count."""
+        self.account.puppet_object(self.session, self.ada)
+        assert (False, "you do not do that while a player is in your body") == self.set("x")
+        self.account.puppet_object(self.session, self.tom)
+
+
+class TestTime(ToolTest):
+    """`time`."""
+
+    def test_both_times(self) -> None:
+        """The game's as its own command would say it, and the real one in UTC."""
+        self.clock.advance(86_400 * 365)
+        told = self.told("time")
+        assert told.startswith("In the game: ")
+        assert told.endswith("In the real world: Friday 01 January 1971, 00:00 UTC.")
+
+    def test_a_calendar_of_the_games_own(self) -> None:
+        """Its units with their longest names, the biggest first."""
+        units = {"sec": 1, "min": 60, "moon": 600, "moons and a half": 600}
+        with override_settings(TIME_UNITS=units):
+            told = self.told("time")
+        assert told.startswith("In the game: moons and a half ")
+        assert ", min " in told
+        assert ", sec " in told
+
+    def test_a_date_beyond_all_calendars(self) -> None:
+        """It is told in seconds, for want of anything better."""
+        with override_settings(TIME_GAME_EPOCH=10**15):
+            assert self.told("time").startswith("In the game: second 10")

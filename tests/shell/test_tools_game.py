@@ -1,0 +1,279 @@
+"""Commands and attributes: nothing by default, and never more than what is on the list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.test.utils import override_settings
+from evennia.commands.cmdparser import cmdparser
+from evennia.commands.cmdset import CmdSet
+from evennia.commands.command import Command
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai import state
+from tests.shell.tool_case import ToolTest
+
+RAN: list[tuple[str, str]] = []
+
+
+class CmdPolish(Command):
+    """A harmless command."""
+
+    key = "polish"
+    aliases = ["+shine", "buff"]
+    locks = "cmd:all()"
+
+    def func(self) -> None:
+        """Note that it ran, and answer."""
+        RAN.append((self.key, self.args.strip()))
+        self.caller.msg(f"You polish |y{self.args.strip() or 'nothing'}|n.\nIt shines.")
+
+
+class CmdPolishAll(CmdPolish):
+    """A command whose name begins like the harmless one."""
+
+    key = "polishall"
+    aliases = ["polish all"]
+
+
+class CmdBurn(CmdPolish):
+    """A harmful command."""
+
+    key = "burn"
+    aliases = ["@burn down", "b"]
+
+
+class CmdStaff(CmdPolish):
+    """A command that the game keeps for its staff."""
+
+    key = "staffonly"
+    aliases = []
+    locks = "cmd:perm(Admin)"
+
+
+class CmdSlow(CmdPolish):
+    """A command that ends when a test says so."""
+
+    key = "slow"
+    aliases = []
+    waiting: list[Deferred[None]] = []
+
+    def at_post_cmd(self) -> Deferred[None]:
+        """Wait."""
+        self.waiting.append(Deferred())
+        return self.waiting[-1]
+
+
+class CmdMute(CmdPolish):
+    """A command that says nothing."""
+
+    key = "mutter"
+    aliases = []
+
+    def func(self) -> None:
+        """Say nothing."""
+
+
+class CmdNames(CmdPolish):
+    """A command that asks what others there are."""
+
+    key = "names"
+    aliases = []
+
+    def func(self) -> None:
+        """List them."""
+        self.caller.msg(", ".join(sorted(command.key for command in self.cmdset)))
+
+
+class CmdNovel(CmdPolish):
+    """A command that says much."""
+
+    key = "novel"
+    aliases = []
+
+    def func(self) -> None:
+        """Say much."""
+        for _ in range(500):
+            self.caller.msg("It was a dark and stormy night.")
+
+
+class Commands(CmdSet):
+    """The commands of this game."""
+
+    def at_cmdset_creation(self) -> None:
+        """Add them."""
+        harmless = (CmdPolish, CmdSlow, CmdMute, CmdNames, CmdNovel)
+        for command in (*harmless, CmdPolishAll, CmdBurn, CmdStaff):
+            self.add(command())
+
+
+class OtherPolish(CmdSet):
+    """A set in which the harmless name is an alias of something else."""
+
+    key, priority, mergetype = "OtherPolish", 10, "Replace"
+
+    def at_cmdset_creation(self) -> None:
+        """Add it."""
+        other = CmdBurn()
+        other.set_aliases(["polish"])
+        self.add(other)
+
+
+def late_parser(line: str, cmdset: Any, caller: Any, **options: Any) -> Deferred[Any]:
+    """The game's parser, as one that takes its time."""
+    return succeed(cmdparser(line, cmdset, caller, **options))
+
+
+class TestExecuteCommand(ToolTest):
+    """`execute_command`."""
+
+    def setUp(self) -> None:
+        """Ada may polish and look."""
+        super().setUp()
+        RAN.clear()
+        self.ada.cmdset.add(Commands)
+        self.allow("Polish", "look", "staffonly", "slow", "mutter", "novel")
+
+    def allow(self, *keys: str) -> None:
+        """Put these on the list, and no others."""
+        state.write(self.ada_script, command_allowlist=keys)
+
+    def test_by_default_nothing_is_allowed(self) -> None:
+        """The refusal says whose business that is."""
+        expected = "you are allowed none: your owner put nothing on command_allowlist"
+        for empty in ((), [""], ""):
+            with self.subTest(empty):
+                state.write(self.ada_script, command_allowlist=empty)
+                assert expected == self.refusal("execute_command", command="look")
+
+    def test_an_allowed_command_runs_and_is_heard(self) -> None:
+        """By its name, an alias, a prefix, in capitals, with arguments; its output is told."""
+        for line in ("polish lamp", "POLISH lamp", "@polish lamp", "buff lamp", "+shine lamp"):
+            with self.subTest(line):
+                RAN.clear()
+                told = self.told("execute_command", command=f" {line} ")
+                assert 'the game answers "You polish lamp.\\nIt shines."' == told
+                assert [("polish", "lamp")] == RAN
+        assert self.ada_script.work.capture is None
+
+    def test_a_single_name_is_a_list(self) -> None:
+        """An owner who forgot the brackets meant that one command."""
+        state.write(self.ada_script, command_allowlist="polish")
+        assert self.told("execute_command", command="polish")
+        assert "you may use polish" in self.refusal("execute_command", command="burn")
+
+    def test_stock_commands(self) -> None:
+        """Those of the game work as they are, with all that they need to know."""
+        assert "Room" in self.told("execute_command", command="look")
+        self.allow("names")
+        assert "burn" in self.told("execute_command", command="names")
+
+    def test_what_is_not_on_the_list(self) -> None:
+        """By name, alias, prefix, abbreviation, number, capitals or a longer name."""
+        refused = "you are not allowed the command "
+        for line, key in (
+            ("burn lamp", "burn"),
+            ("BURN lamp", "burn"),
+            ("b lamp", "burn"),
+            ("@burn lamp", "burn"),
+            ("+burn lamp", "burn"),
+            ("/burn lamp", "burn"),
+            ("&@+burn lamp", "burn"),
+            ("burn down lamp", "burn"),
+            ("burn-1 lamp", "burn"),
+            ("polishall", "polishall"),
+            ("polish all", "polishall"),
+            ("get Obj", "get"),
+            ("grab Obj", "get"),
+            ("north polish", ""),
+            ("polis lamp", ""),
+            ("pol lamp", ""),
+            ("bur lamp", ""),
+        ):
+            with self.subTest(line):
+                told = self.refusal("execute_command", command=line)
+                expected = f"{refused}{key};" if key else "no command is called like"
+                assert expected in told
+                assert [] == RAN
+
+    def test_several_lines_and_several_commands(self) -> None:
+        """One command at a time, whatever sign parts two of them."""
+        refused = "give one command, on one line, without ;"
+        for sign in (*"\n\r\v\f\x1c\x85\u2028\u2029\t\x00\x1b\u200b\u202e", ";", "\r\n", " ; "):
+            with self.subTest(sign):
+                line = f"polish lamp{sign}burn lamp"
+                assert refused == self.refusal("execute_command", command=line)
+        assert [] == RAN
+
+    def test_nicks_are_seen_through(self) -> None:
+        """What a nick makes of a line is what is judged, and the way back is closed too."""
+        self.ada.nicks.add("polish $1", "burn $1", category="inputline")
+        refused = "you are not allowed the command burn"
+        assert refused in self.refusal("execute_command", command="polish lamp")
+        self.ada.nicks.remove("polish $1", category="inputline")
+        self.ada.nicks.add("polish $1", "look;burn $1", category="inputline")
+        expected = "give one command, on one line, without ;"
+        assert expected == self.refusal("execute_command", command="polish lamp")
+        self.ada.nicks.remove("polish $1", category="inputline")
+        self.ada.nicks.add("rub $1", "polish $1", category="inputline")
+        assert "You polish lamp." in self.told("execute_command", command="rub lamp")
+        self.ada.nicks.add("lamp", "burn", category="inputline")
+        self.told("execute_command", command="polish lamp")
+        assert {"polish"} == {key for key, _ in RAN}
+
+    def test_another_command_by_an_allowed_name(self) -> None:
+        """A set that gives the name to something else does not make that allowed."""
+        self.ada.cmdset.add(OtherPolish)
+        assert "not allowed the command burn" in self.refusal("execute_command", command="polish x")
+        assert [] == RAN
+
+    def test_her_own_locks_count(self) -> None:
+        """What the game keeps for its staff she cannot run, list or no list."""
+        expected = 'no command is called like "staffonly"'
+        assert expected == self.refusal("execute_command", command="staffonly")
+        self.ada.permissions.add("Admin")
+        assert self.told("execute_command", command="staffonly")
+
+    def test_a_parser_of_the_games_own(self) -> None:
+        """It may wait; what it finds is judged as well."""
+        with override_settings(COMMAND_PARSER=f"{__name__}.late_parser"):
+            assert self.told("execute_command", command="polish lamp")
+            assert "command burn" in self.refusal("execute_command", command="burn lamp")
+
+    def test_lines_that_are_none(self) -> None:
+        """Empty and endless ones."""
+        for line in ("", "   ", "polish " + "x" * 200):
+            with self.subTest(line):
+                expected = "a command has 1 to 200 characters"
+                assert expected == self.refusal("execute_command", command=line)
+
+    def test_not_while_a_player_is_in_her_body(self) -> None:
+        """For then the player's rights would count."""
+        self.account.puppet_object(self.session, self.ada)
+        expected = "you do not do that while a player is in your body"
+        assert expected == self.refusal("execute_command", command="polish lamp")
+        self.account.puppet_object(self.session, self.tom)
+        assert [] == RAN
+
+    def test_output_is_bounded(self) -> None:
+        """Of a novel the beginning is told, of silence that it is one."""
+        assert 1700 > len(self.told("execute_command", command="novel"))
+        expected = "done; the game said nothing"
+        assert expected == self.told("execute_command", command="mutter")
+
+    def test_a_command_that_waits(self) -> None:
+        """It is waited for, and cut off when it takes too long; then she hears as before."""
+        for is_ending in (True, False):
+            with self.subTest(is_ending):
+                outcomes: list[Any] = []
+                started = self.start("execute_command", {"command": "slow lamp"})
+                started.addBoth(outcomes.append)
+                assert [] == outcomes
+                if is_ending:
+                    CmdSlow.waiting[-1].callback(None)
+                    assert "You polish lamp." in outcomes[0].text
+                else:
+                    self.clock.advance(30)
+                    expected = "execute_command took longer than 30 s"
+                    assert expected == outcomes[0].getErrorMessage()
+                assert self.ada_script.work.capture is None

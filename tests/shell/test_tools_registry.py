@@ -1,0 +1,279 @@
+"""How tools come into the registry: functions, classes, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.toolspec import ToolCategory, ToolSpec
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.tools import (
+    REGISTRY,
+    TOOL_REGISTRY,
+    CharacterTools,
+    Tool,
+    load_modules,
+    register,
+    tool,
+)
+
+
+@pytest.fixture(autouse=True)
+def _registry() -> Iterator[None]:
+    """Put the registry back as it was."""
+    load_modules()  # what is imported already is not registered once more
+    before = dict(TOOL_REGISTRY)
+    yield
+    TOOL_REGISTRY.clear()
+    TOOL_REGISTRY.update(before)
+
+
+def ring(character: Any, bell: str) -> str:
+    """Ring a bell."""
+    return f"{bell} rings"
+
+
+def named(name: str) -> Any:
+    """A tool function of that name."""
+
+    def made(character: Any) -> None:
+        """Do it."""
+
+    made.__name__ = name
+    return made
+
+
+class Ring(Tool):
+    """A tool as a class, as it may be registered."""
+
+    name = "ring"
+    description = "Ring a bell."
+    parameters = {"type": "object", "properties": {"bell": {"type": "string"}}}
+
+    def execute(self, character: Any, **arguments: Any) -> Any:
+        """Ring it."""
+        return arguments["bell"]
+
+
+def test_a_function_with_all_options() -> None:
+    """What the decorator is told, the spec says; the function stays as it is."""
+    decorate = tool(
+        category="dangerous", timeout_seconds=4, is_idempotent=True, needs_confirmation=True
+    )
+    assert ring is decorate(ring)
+    spec = TOOL_REGISTRY["ring"].spec
+    assert (ToolCategory.DANGEROUS, 4, True, True) == (
+        spec.category,
+        spec.timeout_seconds,
+        spec.is_idempotent,
+        spec.needs_confirmation,
+    )
+    assert (False, None) == (spec.cacheable, spec.cache_ttl)
+
+
+@pytest.mark.parametrize(
+    ("cached", "options"),
+    [
+        pytest.param((False, "tick", None), {}, id="not"),
+        pytest.param((True, "tick", 60), {"cache_seconds": 60}, id="a minute"),
+        pytest.param(
+            (True, "session", 0.5),
+            {"cache_seconds": 0.5, "cache_scope": "session"},
+            id="beyond the turn",
+        ),
+        pytest.param(
+            (True, "tick", 9),
+            {"cache_seconds": 9, "category": "async_required"},
+            id="what is outside",
+        ),
+    ],
+)
+def test_caching(cached: tuple[bool, str, float | None], options: dict[str, Any]) -> None:
+    """`cache_seconds` makes a tool cacheable, and says for how long."""
+    tool(**options)(ring)
+    spec = TOOL_REGISTRY["ring"].spec
+    assert cached == (spec.cacheable, spec.cache_scope, spec.cache_ttl)
+
+
+def test_a_registered_function_can_be_run_as_a_tool() -> None:
+    """What is in the registry has the attributes of a tool, whatever it was made of."""
+    tool(cache_seconds=5)(ring)
+    made = TOOL_REGISTRY["ring"]
+    assert "big rings" == made.execute(None, bell="big")
+    assert ("ring", "Ring a bell.", 30.0, True, "tick", 5) == (
+        made.name,
+        made.description,
+        made.timeout,
+        made.cacheable,
+        made.cache_scope,
+        made.cache_ttl,
+    )
+    assert __name__ == made.module
+
+
+def test_a_function_need_not_know_who_acts() -> None:
+    """A tool that is the same for everybody takes no character."""
+    tool()(noon)
+    assert "noon" == TOOL_REGISTRY["noon"].execute(object())
+
+
+def noon() -> str:
+    """Say when it is noon."""
+    return "noon"
+
+
+@pytest.mark.parametrize(
+    "made", [pytest.param(Ring, id="a class"), pytest.param(Ring(), id="an instance")]
+)
+def test_a_class(made: Any) -> None:
+    """A class registers by decorator or by an instance, closed to arguments it does not name."""
+    assert made is register(made)
+    schema = {**Ring.parameters, "additionalProperties": False}
+    assert ToolSpec("ring", "Ring a bell.", schema) == TOOL_REGISTRY["ring"].spec
+    assert not TOOL_REGISTRY["ring"].takes_turn
+
+
+def test_a_class_may_stay_open() -> None:
+    """A schema that says itself what more it takes is left as it is."""
+
+    class Open(Ring):
+        """Takes anything."""
+
+        parameters = {"type": "object", "additionalProperties": {"type": "string"}}
+
+    register(Open)
+    assert Open.parameters == TOOL_REGISTRY["ring"].spec.parameters
+
+
+def test_both_names_are_one_registry() -> None:
+    """And the toolbox offers what is in it, without copying it for each call."""
+    assert TOOL_REGISTRY is REGISTRY
+    register(Ring)
+    offered = CharacterTools(None, None).specs()
+    assert offered is CharacterTools(None, None).specs()
+    assert TOOL_REGISTRY.keys() == offered.keys()
+    assert TOOL_REGISTRY["ring"].spec is offered["ring"]
+    assert len(TOOL_REGISTRY) == len(offered)
+
+
+def test_a_module_may_register_its_tool_again() -> None:
+    """A reload finds its own tool, and the newer one counts."""
+    tool(timeout_seconds=1)(ring)
+    tool(timeout_seconds=2)(ring)
+    assert 2 == TOOL_REGISTRY["ring"].spec.timeout_seconds
+
+
+@pytest.mark.parametrize(
+    "made", [pytest.param(ring, id="a function"), pytest.param(Ring(), id="a class")]
+)
+def test_two_modules_cannot_share_a_name(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence names both and what to do."""
+    other = type("Other", (Ring,), {"__module__": "world.bells"})
+    register(other)
+    with pytest.raises(ConfigurationError) as refusal:
+        register(made) if isinstance(made, Tool) else tool()(made)
+    expected = (
+        f"two tools are named 'ring': one in world.bells, one in {__name__}; rename one of them"
+    )
+    assert expected == str(refusal.value)
+    assert "world.bells" == TOOL_REGISTRY["ring"].module
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("gezeiten_für_möwen", id="letters of another alphabet"),
+        pytest.param("n" * 65, id="too long"),
+        pytest.param("<lambda>", id="signs"),
+        pytest.param("ring\n", id="a line break"),
+        pytest.param("", id="none"),
+    ],
+)
+def test_names_that_no_provider_takes(name: str) -> None:
+    """A name that would make every request fail is refused when the tool is registered."""
+    with pytest.raises(ConfigurationError, match=r"a name is 1 to 64 of the letters a to z"):
+        tool()(named(name))
+    assert name not in TOOL_REGISTRY
+
+
+def test_the_longest_name() -> None:
+    """64 characters are taken, digits, hyphens and all."""
+    name = "Ring-2_" + "n" * 57
+    tool()(named(name))
+    assert name in TOOL_REGISTRY
+
+
+@pytest.mark.parametrize(
+    ("told", "changes"),
+    [
+        pytest.param("it needs a description: the model reads it", {"description": " "}, id="mute"),
+        pytest.param(
+            "its parameters are no JSON schema of an object: its type must be",
+            {"parameters": {"type": "array"}},
+            id="a list of arguments",
+        ),
+        pytest.param(
+            "its parameters are no JSON schema of an object: 'text' is not",
+            {"parameters": {"type": "object", "properties": {"x": {"type": "text"}}}},
+            id="a type that is none",
+        ),
+        pytest.param(
+            "an argument cannot be called character, turn: the game gives that",
+            {"parameters": {"properties": {"turn": {}, "character": {}, "x": {}}}},
+            id="what the game gives",
+        ),
+        pytest.param("'sofa' is not a valid ToolCategory", {"category": "sofa"}, id="category"),
+        pytest.param("its timeout is 0; it must be", {"timeout": 0}, id="no time"),
+        pytest.param("its timeout is True; it must be", {"timeout": True}, id="a truth"),
+        pytest.param("its timeout is inf; it must be", {"timeout": float("inf")}, id="for ever"),
+        pytest.param("it is cached for -1; that must be", {"cache_ttl": -1}, id="cached for less"),
+        pytest.param("its cache scope is 'day'", {"cache_scope": "day"}, id="scope"),
+        pytest.param(
+            "what is terminal has to be done each time",
+            {"category": "terminal", "cacheable": True},
+            id="speech from the cache",
+        ),
+        pytest.param(
+            "what is dangerous has to be done each time",
+            {"category": ToolCategory.DANGEROUS, "cacheable": True},
+            id="a change from the cache",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_tool_is_told_at_start(told: str, changes: dict[str, Any]) -> None:
+    """One sentence names the tool, its module, and what would be right."""
+    made = type("Made", (Ring,), {**changes, "__module__": "world.bells"})
+    with pytest.raises(ConfigurationError) as refusal:
+        register(made)
+    assert str(refusal.value).startswith(f"tool 'ring' of world.bells: {told}")
+    assert "ring" not in TOOL_REGISTRY
+
+
+def test_an_unknown_category_of_a_function() -> None:
+    """The sentence lists those there are."""
+    expected = (
+        "tool 'ring': its category is 'sofa'; it must be one of "
+        "safe_chain, terminal, dangerous, async_required"
+    )
+    with pytest.raises(ConfigurationError, match=expected):
+        tool(category="sofa")(ring)
+
+
+def test_a_class_without_execute_is_no_tool() -> None:
+    """Python itself says what is missing."""
+    with pytest.raises(TypeError, match="execute"):
+        register(type("Mute", (Tool,), {}))
+
+
+def test_a_module_with_a_wrong_tool_is_told_of_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence is about the tool, and not about an import."""
+    source = "from evennia_ai.tools import tool\n@tool(category='sofa')\ndef sit(character): 'Sit.'"
+    (tmp_path / "world_of_sofas.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"^tool 'sit': its category is 'sofa'"):
+        load_modules(["world_of_sofas"])
