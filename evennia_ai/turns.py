@@ -7,7 +7,6 @@ done so far, and a restart goes on from there.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -200,10 +199,3 @@ def reset_history(script: Any) -> None:
             _give_up(script, noted)
         script.work.history = []
     write(script, conversation_history=[], current_tool_call=None, confirmations=[])
-
-
-def describe(noted: Mapping[str, Any]) -> str:
-    """What is under way, in words for staff."""
-    if "tool" in noted:
-        return f"{noted['tool']} {json.dumps(noted['arguments'], ensure_ascii=False)}"
-    return f"{noted['iterations']} steps done"

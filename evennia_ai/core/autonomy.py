@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from evennia_ai.core.stored import read_config
 from evennia_ai.errors import ConfigurationError
 
 HOUR = 3600.0
@@ -61,13 +62,7 @@ class AutonomyConfig:
         Raises:
             ConfigurationError: a key is unknown or a value makes no sense.
         """
-        known = [entry.name for entry in fields(cls)]
-        unknown = sorted(set(stored) - set(known))
-        if unknown:
-            raise ConfigurationError(
-                f"autonomy_config has no key {unknown[0]!r}; it has {', '.join(known)}"
-            )
-        return cls(**stored)
+        return read_config(cls, "autonomy_config", stored, "{'seconds': 300}")
 
 
 @dataclass(slots=True)

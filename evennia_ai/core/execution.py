@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from evennia_ai.core.stored import read_config
 from evennia_ai.core.toolspec import ToolCategory, ToolSpec
 from evennia_ai.errors import ConfigurationError
 
@@ -89,17 +90,7 @@ class ExecutionConfig:
         Raises:
             ConfigurationError: it is no mapping, a key is unknown or a value is out of bounds.
         """
-        if not isinstance(stored, Mapping):
-            raise ConfigurationError(
-                f"execution_config is {stored!r}; it must be like {{'max_iterations_per_tick': 5}}"
-            )
-        known = [entry.name for entry in fields(cls)]
-        unknown = [key for key in stored if key not in known]
-        if unknown:
-            raise ConfigurationError(
-                f"execution_config has no key {unknown[0]!r}; it has {', '.join(known)}"
-            )
-        return cls(**stored)
+        return read_config(cls, "execution_config", stored, "{'max_iterations_per_tick': 5}")
 
     @property
     def iterations(self) -> int:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from evennia_ai.core.perception import Standing
+from evennia_ai.core.stored import read_config
 from evennia_ai.errors import ConfigurationError
 
 MINUTE_SECONDS = 60.0
@@ -66,17 +67,7 @@ class HearingConfig:
         Raises:
             ConfigurationError: it is no mapping, a key is unknown or a value is out of bounds.
         """
-        if not isinstance(stored, Mapping):
-            raise ConfigurationError(
-                f"hearing_config is {stored!r}; it must be like {{'calls_per_player': 6}}"
-            )
-        known = [entry.name for entry in fields(cls)]
-        unknown = [key for key in stored if key not in known]
-        if unknown:
-            raise ConfigurationError(
-                f"hearing_config has no key {unknown[0]!r}; it has {', '.join(known)}"
-            )
-        return cls(**stored)
+        return read_config(cls, "hearing_config", stored, "{'calls_per_player': 6}")
 
 
 class Admission(StrEnum):

@@ -1,27 +1,16 @@
-"""A reactor of its own in a thread, and the ear for programs that end."""
+"""A reactor that runs, and the ear for programs that end."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
 from twisted.internet.selectreactor import SelectReactor
 
+from tests.fakes.reactor import running_reactor
 from tests.mcp.harness import Lifeline, Remote, command
 
-
-@pytest.fixture(scope="session")
-def running_reactor() -> Iterator[SelectReactor]:
-    """A reactor that runs in a thread until the tests end."""
-    reactor = SelectReactor()
-    thread = threading.Thread(
-        target=reactor.run, kwargs={"installSignalHandlers": False}, daemon=True
-    )
-    thread.start()
-    yield reactor
-    reactor.callFromThread(reactor.stop)
-    thread.join(10)
+__all__ = ("running_reactor",)
 
 
 @pytest.fixture

@@ -1,0 +1,25 @@
+"""A reactor of its own in a thread, for what needs one that runs.
+
+It is not the process's global reactor: tests of the shell drive that one in the main thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from twisted.internet.selectreactor import SelectReactor
+
+
+@pytest.fixture(scope="session")
+def running_reactor() -> Iterator[SelectReactor]:
+    """A reactor that runs in a thread until the tests end."""
+    reactor = SelectReactor()
+    thread = threading.Thread(
+        target=reactor.run, kwargs={"installSignalHandlers": False}, daemon=True
+    )
+    thread.start()
+    yield reactor
+    reactor.callFromThread(reactor.stop)
+    thread.join(10)
