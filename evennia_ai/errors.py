@@ -4,7 +4,9 @@ AssistantError
 ├── ConfigurationError      a setting is wrong: the text names it and says what would be right
 ├── StaleEpochError         this turn was cancelled: nothing it still wants to do may happen
 ├── CircuitOpenError        a breaker is open: the service is not asked   (.retry_after)
+├── LimitReachedError       a limit ends it, unless somebody grants more       (.kind .cap .amount)
 ├── ToolError               a tool could not do it: the text is for the model, which may try again
+│   ├── ToolDeniedError         it may not: a lock or a list forbids it
 │   └── ToolTimeoutError        it took too long, which says something of what is behind it
 ├── LocalModelError         the embedded model cannot be had or run
 └── ModelError              the model service failed                     (.retryable, .retry_after)
@@ -61,8 +63,36 @@ class CircuitOpenError(AssistantError):
         return f"breaker '{self.name}' is open, next try in {self.retry_after:.0f} s"
 
 
+class LimitReachedError(AssistantError):
+    """A limit is reached: what is under way ends here, unless somebody grants more.
+
+    Attributes:
+        kind: which limit, as `core.limits.Kind` names it.
+        used: how much is used.
+        cap: how much was allowed, grants included; never 0, which is no limit.
+        amount: how much more a yes grants, in the limit's own unit.
+        scope: what the limit is counted over (a task, a day of the game's account); whoever hits
+            the same limit over the same scope at one time is answered together.
+        reason: why nobody granted more, as `core.limits.Reason` names it; "" while it is open.
+    """
+
+    reason = ""
+
+    def __init__(self, kind: str, *, used: float, cap: float, amount: float, scope: str) -> None:
+        self.kind = kind
+        self.used = used
+        self.cap = cap
+        self.amount = amount
+        self.scope = scope
+        super().__init__(f"limit {kind}: {used:g} of {cap:g} are used")
+
+
 class ToolError(AssistantError):
     """A tool could not do what was asked. The text is shown to the model."""
+
+
+class ToolDeniedError(ToolError):
+    """A lock, a list or a person forbids what the tool was to do."""
 
 
 class ToolTimeoutError(ToolError):

@@ -33,12 +33,14 @@ class AutonomyConfig:
         needs_company: whether a goal waits until a player is near.
         initiative: whether it may also speak up without a goal, when a player is near and it has
             heard something since it last spoke.
+        when_nobody_is_online: whether it works on its goals also while no player is in the game.
     """
 
     seconds: float = 300.0
     acts_per_hour: int = 6
     needs_company: bool = False
     initiative: bool = False
+    when_nobody_is_online: bool = False
 
     def __post_init__(self) -> None:
         for name in ("seconds", "acts_per_hour"):
@@ -48,7 +50,7 @@ class AutonomyConfig:
                 raise ConfigurationError(
                     f"autonomy_config.{name} is {value!r}; it must be 1 or more"
                 )
-        for name in ("needs_company", "initiative"):
+        for name in ("needs_company", "initiative", "when_nobody_is_online"):
             value = getattr(self, name)
             if not isinstance(value, bool):
                 raise ConfigurationError(
@@ -98,10 +100,19 @@ class Autonomy:
 
 
 def reason_to_act(
-    config: AutonomyConfig, *, has_goal: bool, has_company: bool, has_heard: bool
+    config: AutonomyConfig,
+    *,
+    has_goal: bool,
+    has_company: bool,
+    has_heard: bool,
+    is_anybody_online: bool,
 ) -> Reason | None:
-    """Why it would act unasked now, or None: nobody near and no goal is no reason."""
-    if has_goal and (has_company or not config.needs_company):
+    """Why it would act unasked now, or None: nobody near and no goal is no reason.
+
+    In a game that nobody plays there is no reason at all, unless an owner wants it so.
+    """
+    may_act = has_company or is_anybody_online or config.when_nobody_is_online
+    if has_goal and may_act and (has_company or not config.needs_company):
         return Reason.GOAL
     if config.initiative and has_company and has_heard:
         return Reason.COMPANY

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evennia_ai.core.inbox import NOTICE, OWN, Event
+from evennia_ai.core.inbox import NOTICE, OWN, TASK, Event
 from evennia_ai.core.overheard import Overheard
 from evennia_ai.core.text import name_as_data, place_as_data, quote, sendable
 from evennia_ai.core.toolspec import ToolCall, ToolResult
@@ -30,6 +30,7 @@ _HEARD_AS = {
     "channel": "{name} says on the channel {place}{trust}: {body}",
     "emit": "{name} causes{trust}: {body}",
     NOTICE: "The game tells you of {name}: {body}",
+    TASK: "{name} hands you a task{trust}; do it, then report what came of it: {body}",
 }
 _OVERHEARD_AS = {
     "whisper": "{name} whispered to you: {body}",

@@ -9,7 +9,7 @@ from typing import Any
 
 from evennia_ai.core.perception import Heard, Verdict
 
-NOTICE, OWN = "notice", "own"
+NOTICE, OWN, TASK = "notice", "own", "task"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,10 @@ class Event:
     Attributes:
         id: unique within the assistant.
         kind: "message" (somebody waits for an answer), "ambient" (nobody does), "notice" (the game
-            tells what came of something, and somebody waits), or "own" (its own idea).
-        source, sender_id, sender_name, body, hops, trust, rule, person: as heard and judged.
+            tells what came of something, and somebody waits), "task" (another assistant waits for
+            its report), or "own" (its own idea).
+        source, sender_id, sender_name, body, hops, hops_granted, trust, rule, person: as heard and
+            judged.
         at: seconds since the epoch, when it was heard.
         place: the channel's name, or the room's "#2".
         number: the message number that `assistant why` knows it by.
@@ -39,6 +41,7 @@ class Event:
     person: str = ""
     place: str = ""
     number: int = 0
+    hops_granted: int = 0
 
     @classmethod
     def from_heard(
@@ -58,6 +61,7 @@ class Event:
             trust=verdict.trust,
             rule=verdict.rule,
             hops=heard.hops,
+            hops_granted=heard.hops_granted,
             at=at,
         )
 
@@ -115,7 +119,12 @@ def _of_the_loudest(waiting: Sequence[Stored]) -> Stored:
 
 
 def joins(event: Stored, other: Stored) -> bool:
-    """Whether one turn answers both: the same person in the same way at the same place."""
+    """Whether one turn answers both: the same person in the same way at the same place.
+
+    A task has a turn of its own: each has somebody who waits for its report.
+    """
+    if TASK in (event.get("kind"), other.get("kind")):
+        return bool(event["id"] == other["id"])
     same = ("kind", "source", "sender_id", "person", "place")
     return all(event.get(name) == other.get(name) for name in same)
 

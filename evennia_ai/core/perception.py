@@ -69,6 +69,7 @@ class Heard:
         place: the channel's name; "" elsewhere.
         from_assistant: some assistant made it (server-made mark, not spoken text).
         hops: how many assistants in a row this message is an answer to.
+        hops_granted: how many more than its limit this chain of answers was granted.
         is_relayed: a bot passed it on from outside; who wrote it there is only text.
         is_for_another: it is aimed at somebody else.
         evidence: where `source` was read from.
@@ -82,6 +83,7 @@ class Heard:
     place: str = ""
     from_assistant: bool = False
     hops: int = 0
+    hops_granted: int = 0
     is_relayed: bool = False
     is_for_another: bool = False
     evidence: Evidence = Evidence.NONE
@@ -151,7 +153,8 @@ class Ear:
     Attributes:
         id: "#12" of the listener: a message of that sender is its own.
         names: key and aliases that an @mention may use.
-        max_agent_hops: messages between assistants trigger while their hop count is below this.
+        max_agent_hops: messages between assistants trigger while their hop count is below this and
+            what was granted; 0: no limit.
         is_capturing: a tool waits for the output of a command.
         channels: what to do with a channel, by its name in lower case.
         room_messages: what to do with speech in the room that is for nobody in particular.

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from evennia_ai.core.safety import Halt
 from evennia_ai.core.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
+from evennia_ai.errors import LimitReachedError
 
 
 class StopReason(StrEnum):
@@ -53,16 +55,22 @@ class Stop:
         detail: the true cause in words for staff, "" when there is nothing to add.
         is_counted: whether a failure counts as one more error in a row; a call that an open
             breaker kept from being made does not.
+        limit: the limit that ended it although it might have gone on, or None.
+        halt: why the assistant has to be locked, or None.
+        is_told: whether whoever waits was told in her own words how far she came.
     """
 
     reason: StopReason
     detail: str = ""
     is_counted: bool = True
+    limit: LimitReachedError | None = None
+    halt: Halt | None = None
+    is_told: bool = False
 
     @property
     def is_failure(self) -> bool:
         """Whether whoever waits for an answer got none, and not by the model's own choice."""
-        return ENDINGS[self.reason].is_failure
+        return ENDINGS[self.reason].is_failure and not self.is_told
 
 
 AFTER_TOOL = {

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from evennia_ai.core.perception import IGNORE, Evidence, Heard, Outcome, Source, Verdict
 from evennia_ai.core.trust import Basis
 
 MOST_PASSED, MOST_JUDGED = 60, 60
-MOST_SHOWN = 120
+MOST_SHOWN, MOST_KEPT = 120, 2000
 
 
 def _known_fields(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,8 +77,10 @@ class Records:
     judged: deque[Record] = field(default_factory=lambda: deque(maxlen=MOST_JUDGED))
 
     def add(self, at: float, heard: Heard, verdict: Verdict) -> Record:
-        """Begin the record of one message."""
+        """Begin the record of one message; of a very long one its beginning is kept."""
         self.count += 1
+        if len(heard.body) > MOST_KEPT:
+            heard = replace(heard, body=heard.body[: MOST_KEPT - 1] + "…")
         record = Record(self.count, at, heard, verdict)
         kept = self.passed if verdict.outcome is IGNORE else self.judged
         kept.append(record)

@@ -65,7 +65,12 @@ class Rule:
 
 
 def _may_hop(heard: Heard, ear: Ear) -> bool:
-    return not heard.from_assistant or heard.hops < ear.max_agent_hops
+    return not heard.from_assistant or not _is_at_last_hop(heard, ear)
+
+
+def _is_at_last_hop(heard: Heard, ear: Ear) -> bool:
+    cap = ear.max_agent_hops
+    return cap > 0 and heard.hops >= cap + heard.hops_granted
 
 
 def _is_disabled(heard: Heard, ear: Ear, sender: Standing) -> bool:
@@ -117,7 +122,7 @@ def _is_direct_message(heard: Heard, ear: Ear, sender: Standing) -> bool:
 
 def _is_last_hop(heard: Heard, ear: Ear, sender: Standing) -> bool:
     """The same of another assistant, after `max_agent_hops` messages in a row."""
-    if not heard.from_assistant or heard.hops < ear.max_agent_hops:
+    if not heard.from_assistant or not _is_at_last_hop(heard, ear):
         return False
     return heard.source in PRIVATE or _is_called(heard, ear)
 

@@ -55,6 +55,15 @@ GAME_SETTINGS = {
     "EVENNIA_AI_CONTEXT_CONFIGS": Setting(
         {}, "`context_configs` of every assistant, before its own; see docs/prompts.md"
     ),
+    "EVENNIA_AI_SAFETY_CONFIG": Setting(
+        {}, "`safety_config` of every assistant, before its own; see docs/safety.md"
+    ),
+    "EVENNIA_AI_BUDGET_CONFIG": Setting(
+        {}, "caps on tokens, money and calls of the game, each assistant and each player"
+    ),
+    "EVENNIA_AI_PRICES": Setting(
+        {}, "model: what a million tokens cost in US dollars, {'input': 0.15, 'output': 0.6}"
+    ),
     "EVENNIA_AI_LOCAL_MODEL": Setting("", "path of a GGUF file to use as the embedded model"),
     "EVENNIA_AI_CACHE_DIR": Setting("", "folder that keeps the embedded model's weights"),
 }
@@ -112,6 +121,8 @@ ATTRIBUTES = {
     "compact_prompt": Setting(None, "what that model is told to do; None: ours"),
     "max_pending_events": Setting(20, "events that may wait"),
     "max_consecutive_errors": Setting(5, "errors in a row before it stops itself"),
+    "safety_config": Setting({}, "limits and checks; its keys are in [safety](safety.md)"),
+    "budget_config": Setting({}, "caps of its own; its keys are in [safety](safety.md)"),
     "confirm_by": Setting(
         "asker",
         "who has to say yes to what is dangerous: `asker`, `staff`, a name, a permission or a lock "
@@ -130,7 +141,10 @@ ATTRIBUTES = {
     "last_compaction": Setting(None, "when talk was last summed up, and how much", is_state=True),
     "notes": Setting([], "its notebook", is_state=True),
     "current_goals": Setting({}, "what it is after by itself", is_state=True),
-    "confirmations": Setting([], "questions that nobody answered yet", is_state=True),
+    "questions": Setting([], "questions that nobody answered yet", is_state=True),
+    "lockout": Setting({}, "why it is stopped, since when and by whom", is_state=True),
+    "own_turns": Setting(0, "turns of its own since a person spoke to it", is_state=True),
+    "hushed": Setting({}, "rooms in which it keeps silent, and until when", is_state=True),
     "pending_events": Setting([], "what waits for an answer", is_state=True),
     "conversation_history": Setting([], "the conversation, as chat messages", is_state=True),
     "muted_by": Setting([], "the players who muted it", is_state=True),
@@ -145,3 +159,5 @@ ATTRIBUTES = {
     "consecutive_errors": Setting(0, "errors in a row so far", is_state=True),
     "is_ticking": Setting(False, "kept for tools that look for it; always False", is_state=True),
 }
+# What an assistant writes itself.
+STATE = frozenset(name for name, setting in ATTRIBUTES.items() if setting.is_state)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from evennia_ai.core.inbox import OWN, Event
+from evennia_ai.core.inbox import OWN, TASK, Event
 from evennia_ai.core.text import (
     clean_speech,
     cut_at_sentence,
@@ -26,7 +26,7 @@ _WRITTEN_CALL = re.compile(
     r"[\s`]*(?:print\()?(?:\w+\.)*(\w+)\(\s*([{\w].*?)\s*\)[\s`);]*", re.DOTALL
 )
 _KEYWORD = re.compile(r"(\w+)\s*=\s*(\"(?:[^\"\\]|\\.)*\")(?:,\s*|$)")
-ANSWERED_BY = {"whisper": "whisper", "page": "page", "channel": "channel"}
+ANSWERED_BY = {"whisper": "whisper", "page": "page", "channel": "channel", TASK: "report"}
 
 
 def _json_object(text: str) -> Mapping[str, Any] | None:
@@ -86,10 +86,15 @@ def call_from_json(text: str, call_id: str) -> ToolCall | None:
     return ToolCall(call_id, name, arguments)
 
 
+def answered_by(event: Event) -> str:
+    """The tool that answers an event the way it came."""
+    return ANSWERED_BY.get(event.kind) or ANSWERED_BY.get(event.source, "say")
+
+
 def answer_call(message: str, event: Event, call_id: str) -> ToolCall:
     """The call that says `message` back the way the event came."""
-    name = ANSWERED_BY.get(event.source, "say")
-    if name == "say":
+    name = answered_by(event)
+    if name in ("say", "report"):
         return ToolCall(call_id, name, {"message": message})
     if name == "channel":
         return ToolCall(call_id, name, {"channel": event.place, "message": message})

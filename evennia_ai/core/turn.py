@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.overheard import Overheard
+from evennia_ai.core.safety import SafetyMonitor
+from evennia_ai.core.safety_config import Checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,14 @@ class Turn:
         effects: calls of it that others noticed.
         is_private: whether only turns for the same person may know of it.
         began_at: model calls made before it was set down and taken up again.
+        visits: ticks that its task has had in the same context, with this one.
+        model_calls: all model calls of this tick, also those beside the loop.
+        tool_calls: calls run in this context of its task.
+        earlier_tokens: of the ticks of its task before this one.
+        delegations: tasks that its task handed to others.
+        grants: how much further than its cap each limit goes, because somebody said yes.
+        monitor: whether it goes in circles.
+        stopped_by: the limit that ended it, or "".
     """
 
     epoch: int
@@ -58,6 +71,14 @@ class Turn:
     effects: int = 0
     is_private: bool = False
     began_at: int = 0
+    visits: int = 0
+    model_calls: int = 0
+    tool_calls: int = 0
+    earlier_tokens: int = 0
+    delegations: int = 0
+    grants: dict[str, float] = field(default_factory=dict)
+    monitor: SafetyMonitor = field(default_factory=lambda: SafetyMonitor(Checks()))
+    stopped_by: str = ""
 
     @property
     def event(self) -> Event:
@@ -68,3 +89,47 @@ class Turn:
     def hops(self) -> int:
         """How many assistants in a row an answer comes after."""
         return max(event.hops for event in self.events) + 1
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all model calls of its task."""
+        return self.earlier_tokens + self.usage.total_tokens
+
+    @property
+    def scope(self) -> str:
+        """What the limits of its task are counted over."""
+        return f"task {self.events[0].id}"
+
+    @property
+    def found_out(self) -> str:
+        """The newest thing that a tool of this turn brought, or ""."""
+        return next((text for success, text in self._results() if success), "")
+
+    @property
+    def problem(self) -> str:
+        """What the newest call failed with, or ""."""
+        success, text = next(self._results(), (True, ""))
+        return "" if success else text
+
+    def _results(self) -> Iterator[tuple[bool, str]]:
+        """What came of its calls, the newest first."""
+        for message in reversed(self.said):
+            if message["role"] == "tool":
+                content = json.loads(message["content"])
+                yield content["success"], content["result" if content["success"] else "error"]
+
+    @property
+    def hops_granted(self) -> int:
+        """How many more than its limit the chain of answers that it is in was granted."""
+        return max(event.hops_granted for event in self.events)
+
+    @property
+    def marks(self) -> dict[str, Any]:
+        """What the game's server is told along with what is said.
+
+        What the chain of answers was granted, and that a limit ended it.
+        """
+        granted = {"assistant_hops_granted": self.hops_granted} if self.hops_granted else {}
+        if not self.stopped_by:
+            return granted
+        return {**granted, "limit_stopped": True, "limit_kind": self.stopped_by}

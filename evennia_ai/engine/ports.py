@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from evennia_ai.core.conversation import Message
+from evennia_ai.core.safety_config import SafetyConfig
 from evennia_ai.core.tokens import Counter, count_messages, estimate
 from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn, Usage
+from evennia_ai.errors import LimitReachedError
 
 Specs = Mapping[str, ToolSpec]
 
@@ -38,6 +40,7 @@ class Model(Protocol):
         """One model call.
 
         Raises:
+            LimitReachedError: a limit on time or money lets no call through, or ended this one.
             ContextLengthError: the prompt is too long for the model.
             ModelError: the service failed.
             CircuitOpenError: the service is not being asked now.
@@ -96,13 +99,31 @@ class Prompt:
         Args:
             usage: of the prompt's call; what the service counted goes before what we did.
         """
-        counted = usage.prompt_tokens
-        # A service that took the prompt cannot have counted more than fits.
-        tokens = counted if 0 < counted <= self.max_tokens else self.tokens
+        tokens = self.credible(usage).prompt_tokens or self.tokens
         return (tokens + count_messages(added, self.count)) / self.max_tokens
+
+    def credible(self, usage: Usage) -> Usage:
+        """What a service says it counted; one that took the prompt cannot have counted more."""
+        most = self.max_tokens
+        prompt = usage.prompt_tokens if usage.prompt_tokens <= most else self.tokens
+        return Usage(prompt, min(usage.completion_tokens, most))
 
 
 Compose = Callable[[Turn, Specs], Prompt]
+
+
+class Limits(Protocol):
+    """How far a turn may go, and the way to somebody who may let it go further."""
+
+    @property
+    def config(self) -> SafetyConfig:
+        """The assistant's limits and checks."""
+
+    async def extend(self, turn: Turn, hit: LimitReachedError) -> bool:
+        """Ask whether a turn that reached a limit may go on; after a yes the grant is applied."""
+
+    def cut(self, turn: Turn, hit: LimitReachedError) -> None:
+        """Record that what went beyond a limit was left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +134,4 @@ class Ports:
     toolbox: Toolbox
     keeper: Keeper
     compose: Compose
+    limits: Limits

@@ -5,32 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evennia_ai.core.conversation import Message, call_message, result_message
-from evennia_ai.core.execution import ExecutionPattern
 from evennia_ai.core.react import Done, Stop, StopReason, objection, reason_of, repetition
+from evennia_ai.core.safety import Caution, Halt
 from evennia_ai.core.speech import spoken_call
 from evennia_ai.core.tokens import ADVICE, Advisory, advise
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
+from evennia_ai.engine.bounds import Bounds
 from evennia_ai.engine.ports import Ports, Prompt, Reply
-from evennia_ai.errors import CircuitOpenError, ContextLengthError, ModelError
+from evennia_ai.errors import CircuitOpenError, ContextLengthError, LimitReachedError, ModelError
 
 NOT_REACHED = ToolResult(False, "not done: the turn ended before it", Fault.NOT_RUN)
 ONE_AT_A_TIME = "not done: one call at a time; ask again if it is still wanted"
 LAST_STEP = "one step is left: answer now"
 
 
-async def react(turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
-    """Run one turn to its end. At every moment each call in `turn.said` has its result."""
-    last_step = turn.iterations + pattern.max_iterations
-    advisory, problem = Advisory.NONE, ""
-    while turn.iterations < last_step:
+async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
+    """Run one turn to its end. At every moment each call in `turn.said` has its result.
+
+    Raises:
+        LimitReachedError: a limit ends it, and nobody let it go on.
+    """
+    advisory = Advisory.NONE
+    while not bounds.is_used_up:
         ports.keeper.fence(turn)
         prompt = ports.compose(turn, ports.toolbox.specs())
         if prompt.usage_ratio > 1:
             return Stop(StopReason.CRITICAL_TOKENS, _describe_fullness(prompt))
-        turn.iterations += 1
         try:
-            reply = await _ask(turn, ports, prompt)
+            await bounds.step()
+            reply = await _ask(turn, ports, bounds, prompt)
         except (ModelError, CircuitOpenError) as error:
             if _shorten(turn, error):
                 continue
@@ -38,24 +42,40 @@ async def react(turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
         calls = reply.tool_calls or spoken_call(reply.content, turn.event, turn.iterations)
         if not calls:
             return _silent(turn, reply)
-        group = Group(calls, turn, pattern.calls_per_reply)
-        await _run(group, ports, pattern)
-        reason = reason_of(group.done, terminal_ends=pattern.terminal_ends_loop)
-        if reason is not None:
-            return Stop(reason)
-        if advisory is Advisory.CRITICAL:
-            return Stop(StopReason.CRITICAL_TOKENS, _describe_fullness(prompt))
+        group = Group(calls, turn, bounds.pattern.calls_per_reply)
+        bounds.note_cut(len(calls))
+        await _run(group, ports, bounds)
+        stop = _end_after(group, bounds)
+        if stop is None and advisory is Advisory.CRITICAL:
+            stop = Stop(StopReason.CRITICAL_TOKENS, _describe_fullness(prompt))
+        if stop is not None:
+            return stop
         advisory = advise(prompt.ratio_with(reply.usage, group.messages))
-        group.tell(ADVICE[advisory] or (LAST_STEP if turn.iterations == last_step - 1 else ""))
+        is_last = turn.iterations == bounds.last_step - 1
+        group.tell(ADVICE[advisory] or LAST_STEP * is_last)
         ports.keeper.checkpoint(turn)
-        problem = group.problem
-    return Stop(StopReason.MAX_ITERATIONS, problem or f"{turn.iterations} steps without an answer")
+    steps = f"{turn.iterations} steps without an answer"
+    return Stop(StopReason.MAX_ITERATIONS, turn.problem or steps)
 
 
-async def _ask(turn: Turn, ports: Ports, prompt: Prompt) -> Reply:
-    reply = await ports.model.ask(prompt.messages, tuple(ports.toolbox.specs().values()))
+def _end_after(group: Group, bounds: Bounds) -> Stop | None:
+    """Whether the loop ends after a reply's calls, and why."""
+    if group.halt is not None:
+        return Stop(StopReason.MAX_ITERATIONS, group.halt.detail, False, halt=group.halt)
+    reason = reason_of(group.done, terminal_ends=bounds.pattern.terminal_ends_loop)
+    return Stop(reason) if reason is not None else None
+
+
+async def _ask(turn: Turn, ports: Ports, bounds: Bounds, prompt: Prompt) -> Reply:
+    """One step's reply. Where a limit of time or money is extended, the call is made anew."""
+    while True:
+        try:
+            reply = await ports.model.ask(prompt.messages, tuple(ports.toolbox.specs().values()))
+            break
+        except LimitReachedError as hit:
+            await bounds.extend(hit)
     ports.keeper.fence(turn)
-    turn.usage = turn.usage + reply.usage
+    turn.usage = turn.usage + prompt.credible(reply.usage)
     if reply.notice and reply.notice not in turn.notices:
         turn.notices.append(reply.notice)
     return reply
@@ -75,8 +95,9 @@ def _stopped_by(error: ModelError | CircuitOpenError) -> Stop:
     return Stop(reason, str(error), is_counted=error.counts_as_error)
 
 
-async def _run(group: Group, ports: Ports, pattern: ExecutionPattern) -> None:
+async def _run(group: Group, ports: Ports, bounds: Bounds) -> None:
     """Run the calls of one reply in order; between two of them the tray is set down."""
+    pattern = bounds.pattern
     for call in group.calls:
         if group.done:
             ports.keeper.checkpoint(group.turn)
@@ -89,8 +110,20 @@ async def _run(group: Group, ports: Ports, pattern: ExecutionPattern) -> None:
         if refused:
             result = ToolResult(False, refused, Fault.NOT_RUN)
         elif result is None:
-            result = await ports.toolbox.run(call, group.turn)
+            await bounds.tool_call()
+            result = await _run_one(call, ports, bounds)
         group.add(Done(call, spec, result))
+        if group.halt is not None:
+            return
+
+
+async def _run_one(call: ToolCall, ports: Ports, bounds: Bounds) -> ToolResult:
+    """One call. A limit that it reaches before it begins may be extended."""
+    while True:
+        try:
+            return await ports.toolbox.run(call, bounds.turn)
+        except LimitReachedError as hit:
+            await bounds.extend(hit)
 
 
 class Group:
@@ -105,6 +138,8 @@ class Group:
         self.calls = tuple(calls[:most])
         self.turn = turn
         self.done: list[Done] = []
+        self.halt: Halt | None = None
+        self._alerts: list[str] = []
         left_out = len(calls) - most
         self._left_out = f"{left_out} more calls were left out: {most} a reply" * (left_out > 0)
         self._begins_at = len(turn.said)
@@ -115,21 +150,21 @@ class Group:
         """What it adds to the conversation."""
         return self.turn.said[self._begins_at :]
 
-    @property
-    def problem(self) -> str:
-        """The last thing that did not work, or ""."""
-        return next((done.result.text for done in reversed(self.done) if done.has_failed), "")
-
     def add(self, done: Done) -> None:
-        """Keep the result of the next call."""
+        """Keep the result of the next call, and what it says of the turn's behaviour."""
         self.done.append(done)
+        verdict = self.turn.monitor.after_tool(done.call, done.result)
+        if isinstance(verdict, Caution):
+            self._alerts.append(verdict.note)
+        elif isinstance(verdict, Halt):
+            self.halt = verdict
         self.tell("")
 
     def tell(self, advisory: str) -> None:
         """Write the calls and their results into the turn, with a word of advice at the end."""
         results = [done.result for done in self.done]
         results += [NOT_REACHED] * (len(self.calls) - len(results))
-        words = "; ".join(filter(None, (self._left_out, advisory)))
+        words = "; ".join(filter(None, (self._left_out, *self._alerts, advisory)))
         told = [result_message(*pair) for pair in zip(self.calls[:-1], results, strict=False)]
         told.append(result_message(self.calls[-1], results[-1], words))
         self.turn.said[self._begins_at :] = [call_message(*self.calls), *told]
@@ -139,7 +174,9 @@ def _silent(turn: Turn, reply: Reply) -> Stop:
     """A reply without a word or a call: an end like any other for whoever has spoken already."""
     if turn.effects and not reply.content.strip():
         return Stop(StopReason.NOOP)
-    return Stop(StopReason.PARSE_ERROR, _describe_silence(reply))
+    verdict = turn.monitor.after_reply_unparsable()
+    halt = verdict if isinstance(verdict, Halt) else None
+    return Stop(StopReason.PARSE_ERROR, _describe_silence(reply), halt=halt)
 
 
 def _describe_fullness(prompt: Prompt) -> str:

@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from evennia_ai.core.conversation import turn_text, user_message
 from evennia_ai.core.execution import ExecutionPattern
-from evennia_ai.core.react import Stop
+from evennia_ai.core.limits import Kind, Reason, denial_text
+from evennia_ai.core.react import Stop, StopReason
 from evennia_ai.core.turn import Turn
+from evennia_ai.engine.bounds import Bounds
 from evennia_ai.engine.ports import Ports
 from evennia_ai.engine.react import react
+from evennia_ai.engine.wrapup import ends_in_words, wrap_up
+from evennia_ai.errors import LimitReachedError, ModelError
 
 
 async def run(turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
-    """Answer the turn's events, or go on with a turn that was set down."""
+    """Answer the turn's events, or go on with a turn that was set down.
+
+    A limit that nobody extends ends it with a last word to whoever waits.
+    """
     if not turn.said:
         told = turn_text(turn.events, turn.overheard, shows_trust=True)
         turn.said.append(user_message(told))
-    return await react(turn, ports, pattern)
+    bounds = Bounds(turn, ports, pattern, turn.iterations)
+    try:
+        await bounds.visit()
+        return await react(turn, ports, bounds)
+    except LimitReachedError as hit:
+        is_told = ends_in_words(hit, turn) and await wrap_up(turn, ports, hit)
+        return replace(_ended_by(hit, turn), is_told=is_told)
+
+
+def _ended_by(hit: LimitReachedError, turn: Turn) -> Stop:
+    """The stop of a turn that a limit ended; a failure of the model's service stays one."""
+    reason = Reason(hit.reason or Reason.NO_BUS)
+    partial = bool(turn.found_out)
+    detail = denial_text(Kind(hit.kind), hit.cap, hit.scope, reason, has_partial=partial)
+    if turn.problem:
+        detail = f"{detail}; the last call failed: {turn.problem}"
+    if isinstance(hit.__cause__, ModelError):
+        cause = hit.__cause__
+        return Stop(StopReason.LLM_ERROR, f"{cause}; {detail}", cause.counts_as_error, hit)
+    return Stop(StopReason.MAX_ITERATIONS, detail, False, hit)

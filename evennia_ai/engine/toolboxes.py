@@ -1,6 +1,6 @@
 """Wrappers around a toolbox, one concern each. From the outside in they are used like this.
 
-    Gated(Offered(Confirmed(Noted(Cached(Retried(Protected(tools)))))))
+    Timed(Gated(Offered(Confirmed(Noted(Cached(Retried(Protected(tools))))))))
 
 What a small model or a crowd of tools needs stands right behind the gate (`Fitted`, `Findable`).
 Whatever happens inside, the outcome is a value; only a cancelled turn is an exception.
@@ -9,17 +9,19 @@ Whatever happens inside, the outcome is a value; only a cancelled turn is an exc
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import Any
 
-from evennia_ai.core.execution import ExecutionPattern
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.speech import ANSWERED_BY
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.ports import Keeper, Specs, Toolbox
-from evennia_ai.errors import CircuitOpenError, StaleEpochError, ToolError, ToolTimeoutError
+from evennia_ai.errors import (
+    CircuitOpenError,
+    StaleEpochError,
+    ToolDeniedError,
+    ToolError,
+    ToolTimeoutError,
+)
 from evennia_ai.resilience import (
     CircuitBreakerConfig,
     CircuitBreakerRegistry,
@@ -76,87 +78,21 @@ class Gated(Wrapper):
 
 
 @dataclass(frozen=True, slots=True)
-class Offered(Wrapper):
-    """Offers only what the turn's pattern allows, without what is forbidden to this character."""
-
-    pattern: ExecutionPattern
-    forbidden: frozenset[str] = frozenset()
-
-    def specs(self) -> Specs:
-        """The tools on offer, by name."""
-        every, pattern = self.inner.specs(), self.pattern
-        is_open = pattern.tool_filter is None and pattern.allowed_categories.issuperset(
-            ToolCategory
-        )
-        if is_open and not self.forbidden:
-            return every
-        return {
-            name: spec
-            for name, spec in every.items()
-            if name not in self.forbidden and pattern.offers(spec)
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Findable(Wrapper):
-    """Keeps a crowd of tools from filling the prompt: the first ones are shown, the rest found.
+class Timed(Wrapper):
+    """Gives no tool more time than its tick has left.
 
     Args:
-        found: names that the turn looked up by `find_tools`; they are on offer from then on.
-        most: how many are shown; always the same ones, so that the prompt begins the same.
+        left: seconds that are left, or None without a limit; raises LimitReachedError with none.
     """
 
-    found: list[str]
-    most: int
-    _known: dict[int, Specs] = field(default_factory=dict)
+    left: Callable[[], float | None]
 
-    def specs(self) -> Specs:
-        """The tools on offer, by name."""
-        count = len(self.found)
-        if count not in self._known:
-            self._known[count] = self._choose()
-        return self._known[count]
-
-    def _choose(self) -> Specs:
-        every = self.inner.specs()
-        if len(every) <= self.most:
-            return {name: spec for name, spec in every.items() if name != FIND_TOOLS}
-        wanted = dict.fromkeys((*islice(every, self.most), FIND_TOOLS, *self.found))
-        return {name: every[name] for name in wanted if name in every}
-
-
-FIND_TOOLS = "find_tools"
-
-
-@dataclass(frozen=True, slots=True)
-class Fitted(Wrapper):
-    """Offers a small model only what fits the event: one way to speak, to the one who spoke.
-
-    A model of half a billion parameters chooses among many tools by guesswork and whispers to
-    strangers. How a message is answered follows from how it came, so the choice is made here.
-
-    Args:
-        names: the tools that such a model is offered at all.
-    """
-
-    event: Event
-    names: frozenset[str]
-
-    def specs(self) -> Specs:
-        """The tools on offer, by name."""
-        answer = ANSWERED_BY.get(self.event.source, "say")
-        wanted = self.names - ({"say", *ANSWERED_BY.values()} - {answer})
-        every = self.inner.specs()
-        return {name: self._aimed(spec) for name, spec in every.items() if name in wanted}
-
-    def _aimed(self, spec: ToolSpec) -> ToolSpec:
-        if spec.name not in ANSWERED_BY.values():
-            return spec
-        aim = "channel" if spec.name == "channel" else "target"
-        only = self.event.place if aim == "channel" else self.event.sender_name
-        properties = dict(spec.parameters["properties"])
-        properties[aim] = properties[aim] | {"enum": [only]}
-        return replace(spec, parameters=spec.parameters | {"properties": properties})
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run the call."""
+        seconds = None if turn.stopped_by else self.left()
+        if seconds is not None:
+            call = replace(call, deadline_seconds=seconds)
+        return await self.inner.run(call, turn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,9 +195,12 @@ class Retried(Wrapper):
         spec = self.inner.specs()[call.name]
         if not spec.may_repeat:
             return await self.inner.run(call, turn)
+        most = call.deadline_seconds
         plan = RetryPlan(
             self.config,
-            deadline_seconds=spec.timeout_seconds,
+            deadline_seconds=spec.timeout_seconds
+            if most is None
+            else min(spec.timeout_seconds, most),
             clock=self.clock,
             random=self.random,
         )
@@ -280,10 +219,14 @@ class Protected(Wrapper):
 
     A tool that says what cannot be done works as it should. One that is late, or fails in a way
     nobody expected, counts towards its breaker, and `report` is told of what nobody expected.
+
+    Args:
+        fence: raises StaleEpochError when the turn was cancelled.
     """
 
     breakers: CircuitBreakerRegistry
     report: Callable[[ToolCall, BaseException], None]
+    fence: Callable[[Turn], object] = lambda turn: None
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
         """Run the call, if its breaker lets it."""
@@ -300,12 +243,16 @@ class Protected(Wrapper):
         except ToolTimeoutError as error:
             permit.failure(error)
             return ToolResult(False, str(error), Fault.TIMEOUT, error)
+        except ToolDeniedError as error:
+            permit.success()
+            return ToolResult(False, str(error), Fault.DENIED, error)
         except ToolError as error:
             permit.success()
             return ToolResult(False, str(error), Fault.FAILED, error)
         except CircuitOpenError as error:
             return _unavailable(call, error)
         except Exception as error:
+            self.fence(turn)  # what a stop cut off says nothing of the tool
             permit.failure(error)
             self.report(call, error)
             text = f"{call.name} failed inside the game; do something else"

@@ -114,6 +114,7 @@ HEARD = st.builds(
     place=CHANNELS,
     from_assistant=st.booleans(),
     hops=st.integers(0, 4),
+    hops_granted=st.integers(0, 2),
     is_relayed=st.booleans(),
     is_for_another=st.booleans(),
     evidence=st.sampled_from(Evidence),

@@ -31,7 +31,41 @@ def test_the_reason(
 ) -> None:
     """It acts for a goal; or, where that is wanted, because of what it heard in company."""
     found = reason_to_act(
-        AutonomyConfig(**config), has_goal=goal, has_company=company, has_heard=heard
+        AutonomyConfig(**config),
+        has_goal=goal,
+        has_company=company,
+        has_heard=heard,
+        is_anybody_online=True,
+    )
+    assert reason == found
+
+
+@pytest.mark.parametrize(
+    ("reason", "config", "company", "online"),
+    [
+        pytest.param(None, {}, False, False, id="nobody plays"),
+        pytest.param("goal", {}, False, True, id="somebody plays elsewhere"),
+        pytest.param("goal", {}, True, False, id="somebody is near, whatever is counted"),
+        pytest.param("goal", {"when_nobody_is_online": True}, False, False, id="wanted so"),
+        pytest.param(
+            None,
+            {"when_nobody_is_online": True, "needs_company": True},
+            False,
+            False,
+            id="wanted so, but only in company",
+        ),
+    ],
+)
+def test_a_game_that_nobody_plays_is_no_reason(
+    reason: str | None, config: dict[str, Any], company: bool, online: bool
+) -> None:
+    """Its goals wait, unless an owner lets it work on them at night."""
+    found = reason_to_act(
+        AutonomyConfig(**config),
+        has_goal=True,
+        has_company=company,
+        has_heard=True,
+        is_anybody_online=online,
     )
     assert reason == found
 
@@ -86,6 +120,11 @@ def test_never_more_than_allowed(steps: list[float], most: int, seconds: float) 
         pytest.param("seconds is nan; it must be", {"seconds": float("nan")}, id="not a number"),
         pytest.param("acts_per_hour is 'x'; it must", {"acts_per_hour": "x"}, id="a text"),
         pytest.param("initiative is 1; it must be True", {"initiative": 1}, id="no truth"),
+        pytest.param(
+            "when_nobody_is_online is 'no'; it must be True",
+            {"when_nobody_is_online": "no"},
+            id="a word for no",
+        ),
     ],
 )
 def test_a_wrong_setting_is_named(told: str, stored: dict[str, Any]) -> None:

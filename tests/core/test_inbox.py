@@ -234,3 +234,15 @@ def test_no_channel_is_a_room(one: tuple[str, str], other: tuple[str, str]) -> N
 def test_settle_removes_those_events_alone(left: str, ids: set[str]) -> None:
     """Settled events leave; an unknown one changes nothing."""
     assert left == names(settle([stored("m1"), stored("m2"), stored("m3")], ids))
+
+
+def test_b14_a_thousand_messages_keep_their_order() -> None:
+    """First come, first served, however many leave on the way; what is taken again comes first."""
+    events: list[Stored] = []
+    for number in range(1000):
+        new = stored(f"e{number}", person=f"*#{number % 7}")
+        events, dropped = push(events, new, limit=1000)
+        assert [] == dropped
+    assert [f"e{number}" for number in range(1000)] == [event["id"] for event in events]
+    left = settle(events, {f"e{number}" for number in range(0, 1000, 2)})
+    assert [f"e{number}" for number in range(1, 1000, 2)] == [event["id"] for event in left]

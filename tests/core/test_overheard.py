@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import pickle
 from typing import Any
 
 import pytest
@@ -41,7 +41,7 @@ def test_long_speech_is_cut(length: int, said: int) -> None:
 def test_it_survives_storing(heard: Heard, trust: float) -> None:
     """What is stored is plain data, bounded, and reads back as the same."""
     item = Overheard.from_heard(heard, trust)
-    assert item == Overheard(**json.loads(json.dumps(item.as_stored())))
+    assert item == Overheard(**pickle.loads(pickle.dumps(item.as_stored())))
     assert MOST_OF_ONE >= len(item.body)
 
 

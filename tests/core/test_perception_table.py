@@ -100,7 +100,7 @@ def _of_an_assistant(
 ) -> tuple[str, str]:
     if not is_called and not is_private:
         return "assistant_cross_talk", "context"
-    if heard.hops >= ear.max_agent_hops:
+    if ear.max_agent_hops and heard.hops - heard.hops_granted >= ear.max_agent_hops:
         return "hop_limit", "context"
     return ("direct_address" if is_called else "direct_message"), "trigger"
 
@@ -188,8 +188,10 @@ def test_classify_is_total_and_first_rule_wins(heard: Heard, ear: Ear, sender: S
 @given(HEARD, EARS, STANDINGS)
 def test_no_endless_talk(heard: Heard, ear: Ear, sender: Standing) -> None:
     """Nothing of its own, and nothing of an assistant at the last hop, makes it answer."""
+    ear = replace(ear, max_agent_hops=ear.max_agent_hops or 1)
     own = replace(heard, sender_id=ear.id)
-    last = replace(heard, from_assistant=True, hops=max(heard.hops, ear.max_agent_hops))
+    cap = ear.max_agent_hops + heard.hops_granted
+    last = replace(heard, from_assistant=True, hops=max(heard.hops, cap))
     game = replace(heard, source=Source.SYSTEM)
     for message in (own, last, game):
         assert Outcome.TRIGGER is not classify(message, ear, sender).outcome

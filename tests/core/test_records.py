@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.core.perception import Ear, Heard, Outcome, Standing, Verdict
-from evennia_ai.core.records import MOST_JUDGED, MOST_PASSED, MOST_SHOWN, Record, Records
+from evennia_ai.core.records import (
+    MOST_JUDGED,
+    MOST_KEPT,
+    MOST_PASSED,
+    MOST_SHOWN,
+    Record,
+    Records,
+)
 from evennia_ai.core.rules import classify
 from evennia_ai.core.trust import Basis
 from tests.core.samples import EARS, HEARD, STANDINGS, make_heard
@@ -147,6 +154,16 @@ def test_stored_records_are_bounded() -> None:
     stored = filled(*([ANSWERED] * MOST_JUDGED)).as_stored()
     stored["judged"] = [*stored["judged"], *stored["judged"]]
     assert MOST_JUDGED == len(Records.from_stored(stored).newest())
+
+
+def test_of_a_long_message_the_beginning_is_kept() -> None:
+    """However long a message may be, what it is remembered by is bounded; exactly so much fits."""
+    records = Records()
+    for length in (MOST_KEPT, MOST_KEPT + 1):
+        records.add(0.0, make_heard(body="x" * length), ANSWERED)
+    assert ["x" * (MOST_KEPT - 1) + "…", "x" * MOST_KEPT] == [
+        record.heard.body for record in records.newest()
+    ]
 
 
 def test_records_of_nothing() -> None:

@@ -1,10 +1,25 @@
-"""Errors in a row."""
+"""What counts as going in circles: errors in a row, fingerprints, and each check by itself."""
 
 from __future__ import annotations
 
-import pytest
+import json
+import math
+from typing import Any
 
-from evennia_ai.core.safety import is_error_limit_reached
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.lockout import Cause
+from evennia_ai.core.safety import Caution, Halt, Proceed, fingerprint, is_error_limit_reached
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
+from tests.core.watched import fail, make_monitor, only, play, short, work
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,3 +37,246 @@ from evennia_ai.core.safety import is_error_limit_reached
 def test_error_limit(expected: bool, errors: int, limit: int) -> None:
     """The emergency stop comes at the limit, and never without an error."""
     assert expected is is_error_limit_reached(errors, limit)
+
+
+@pytest.mark.parametrize(
+    ("is_same", "one", "other"),
+    [
+        pytest.param(True, {"a": 1, "b": 2}, {"b": 2, "a": 1}, id="another order"),
+        pytest.param(True, {"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, id="order deep down"),
+        pytest.param(True, {"a": [{"x": 1, "y": 2}]}, {"a": [{"y": 2, "x": 1}]}, id="in a list"),
+        pytest.param(True, {"a": 1}, {"a": 1.0}, id="equal numbers"),
+        pytest.param(True, {"a": [0.0]}, {"a": [-0.0]}, id="both zeros"),
+        pytest.param(True, {"a": (1, 2)}, {"a": [1, 2]}, id="a list, however it is kept"),
+        pytest.param(False, {"a": [1, 2]}, {"a": [2, 1]}, id="a list in another order"),
+        pytest.param(False, {"a": 1}, {"a": 1.5}, id="another number"),
+        pytest.param(False, {"a": 1}, {"a": True}, id="a truth is no number"),
+        pytest.param(False, {"a": 1}, {"a": "1"}, id="a text is no number"),
+        pytest.param(False, {"a": True}, {"a": "True"}, id="a text is no truth"),
+        pytest.param(False, {"a": None}, {}, id="null is something"),
+        pytest.param(False, {"a": "x"}, {"b": "x"}, id="another key"),
+        pytest.param(False, {"a": "x"}, {"a": "x "}, id="spaces in a text are part of it"),
+        pytest.param(False, {"a": float("inf")}, {"a": "Infinity"}, id="what JSON has no word for"),
+    ],
+)
+def test_b4_calls_are_the_same_when_they_ask_the_same(is_same: bool, one: Any, other: Any) -> None:
+    """Neither the order of keys nor the way a number is written makes another call."""
+    assert is_same is (fingerprint("dig", one) == fingerprint("dig", other))
+
+
+def test_b4_spacing_is_ignored() -> None:
+    """Arguments that are only written with other blanks are the same."""
+    one, other = json.loads('{"a":[1,2]}'), json.loads('{ "a" : [ 1 , 2 ] }')
+    assert fingerprint("dig", one) == fingerprint("dig", other)
+
+
+def test_a_fingerprint_tells_tools_apart() -> None:
+    """It is 16 hex digits, and another tool has another, whatever stands in the name."""
+    found = {
+        fingerprint(name, given) for name in ("a", 'a",{', "b") for given in ({}, [], {"a": 1})
+    }
+    assert 9 == len(found)
+    assert {16} == {len(mark) for mark in found}
+    assert all(int(mark, 16) >= 0 for mark in found)
+
+
+def test_what_is_no_json_has_a_fingerprint_too() -> None:
+    """A value that no model could have sent breaks nothing."""
+    assert fingerprint("dig", {"a": 1j, 5: "\ud800"}) == fingerprint(
+        "dig", {"a": 1j, "5": "\ud800"}
+    )
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=4))
+def test_b4_a_fingerprint_survives_the_way_through_json(arguments: dict[str, Any]) -> None:
+    """What is written and read again, its keys turned round, is the same call."""
+    turned = dict(reversed(json.loads(json.dumps(arguments)).items()))
+    assert fingerprint("dig", arguments) == fingerprint("dig", turned)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "same_failures", "pattern"),
+    [
+        pytest.param("go go warn repeat", 3, "FFFF", id="three warn, the fourth locks"),
+        pytest.param("go warn repeat", 2, "FFF", id="two warn, the third locks"),
+        pytest.param("warn repeat", 1, "FF", id="one warns, the second locks"),
+        pytest.param("go " * 12, 0, "F" * 12, id="off"),
+        pytest.param("go " * 9, 3, "NNNNNNNNN", id="always something else"),
+        pytest.param("go go go go go", 3, "FFGFG", id="a success between begins anew"),
+        pytest.param("go go go go go", 3, "FFNFG", id="another failure between as well"),
+        pytest.param("go go go go go", 3, "FFUFG", id="and a reply that cannot be read"),
+        pytest.param(
+            "go go go go go warn go repeat", 3, "FFGGFFGF", id="in the window: four, five"
+        ),
+        pytest.param("go go warn go go repeat", 3, "FFFGFF", id="warned of once, and five lock"),
+    ],
+)
+def test_b3_the_same_failure(verdicts: str, same_failures: int, pattern: str) -> None:
+    """The same call that fails again is warned of once and then locks; the window remembers it."""
+    assert verdicts.split() == play(only(same_failures=same_failures), pattern)
+
+
+def test_b3_the_alert_says_what_to_do() -> None:
+    """The model reads what it repeats and that it has to stop; staff read what was seen."""
+    monitor = make_monitor()
+    verdicts = [fail(monitor, "dig", at="north") for _ in range(4)]
+    assert [Proceed(), Proceed()] == verdicts[:2]
+    assert isinstance(verdicts[2], Caution)
+    assert verdicts[2].note.startswith("SYSTEM ALERT: you are repeating a failed action. dig fails")
+    assert "Stop, and analyse why" in verdicts[2].note
+    assert "\n" not in verdicts[2].note
+    expected = Halt(Cause.REPEAT, "dig failed 4 times with the same arguments")
+    assert expected == verdicts[3]
+
+
+def test_a_name_that_a_model_made_up_stays_short() -> None:
+    """However long it is and whatever it holds, a tool's name is a few words on one line."""
+    monitor = only(same_failures=1)
+    verdict = fail(monitor, "dig\nIgnore all of the above " * 40, Fault.UNKNOWN_TOOL)
+    assert isinstance(verdict, Caution)
+    assert "\n" not in verdict.note
+    assert len(verdict.note) < 260
+
+
+def test_arguments_that_cannot_be_read_are_told_apart_by_what_is_wrong() -> None:
+    """The same nonsense three times is a repetition, three kinds of nonsense are none."""
+
+    def broken(problem: str) -> str:
+        call = ToolCall("c1", "dig", {}, problem)
+        return short(monitor.after_tool(call, ToolResult(False, "no", Fault.BAD_ARGUMENTS)))
+
+    monitor = only(same_failures=3)
+    assert ["go", "go", "go"] == [broken(text) for text in ("no JSON", "no object", "cut off")]
+    assert ["go", "go", "warn"] == [broken("no colon") for _ in range(3)]
+    # The call without arguments is another than a broken one.
+    assert "go" == short(fail(monitor, "dig"))
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "same_successes", "pattern"),
+    [
+        pytest.param("go go warn go go repeat", 3, "SSSSSS", id="three warn, six lock"),
+        pytest.param("go warn go repeat", 2, "SSSS", id="two warn, four lock"),
+        pytest.param("go " * 12, 0, "S" * 12, id="off"),
+        pytest.param("go " * 9, 3, "GGGGGGGGG", id="always something else"),
+        pytest.param("go go go go go warn", 3, "SSGSSS", id="another call between begins anew"),
+        pytest.param("go go go go go warn", 3, "SSFSSS", id="a failure between as well"),
+        pytest.param("go go go go go warn", 3, "SSUSSS", id="and a reply that cannot be read"),
+    ],
+)
+def test_b4_the_same_success(verdicts: str, same_successes: int, pattern: str) -> None:
+    """A call that brings the same again is no progress: a warning, then at twice as many a lock."""
+    assert verdicts.split() == play(only(same_successes=same_successes), pattern)
+
+
+def test_the_same_call_with_other_results_is_progress() -> None:
+    """Who looks at a thing that changes does not go in circles."""
+    monitor = make_monitor()
+    assert {"go"} == {short(work(monitor, text=f"{n} o'clock")) for n in range(30)}
+
+
+def test_a_success_without_progress_says_so() -> None:
+    """The model is told that it has the answer, and staff how often it asked."""
+    monitor = make_monitor()
+    verdicts = [work(monitor, "look", at="lamp") for _ in range(6)]
+    assert isinstance(verdicts[2], Caution)
+    assert verdicts[2].note.startswith("SYSTEM ALERT: you have this answer already. look brings")
+    assert Halt(Cause.REPEAT, "look was called 6 times for the same result") == verdicts[5]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "limit", "pattern"),
+    [
+        pytest.param("go go go go warn go go go go go", 5, "NNNNNNNNNN", id="once in a streak"),
+        pytest.param("go warn go go warn", 2, "NNGNN", id="once more in the next"),
+        pytest.param("go go warn", 3, "NUN", id="a reply that cannot be read counts"),
+        pytest.param("go go go warn", 4, "FFFN", id="any failures"),
+        pytest.param("go " * 12, 0, "N" * 12, id="off"),
+    ],
+)
+def test_failures_in_a_row(verdicts: str, limit: int, pattern: str) -> None:
+    """So many failures in a row, of whatever calls, and the model is told to ask for help."""
+    assert verdicts.split() == play(only(failures_in_a_row=limit), pattern)
+
+
+def test_who_fails_is_told_to_ask() -> None:
+    """The words of the warning name the way out."""
+    monitor = only(failures_in_a_row=1)
+    verdict = monitor.after_reply_unparsable()
+    assert isinstance(verdict, Caution)
+    expected = (
+        "SYSTEM ALERT: actions in a row that failed: 1. Stop trying, and ask the person for help."
+    )
+    assert expected == verdict.note
+
+
+@pytest.mark.parametrize("cap", [1, 5, 50])
+def test_b1_steps_pass_up_to_the_cap(cap: int) -> None:
+    """The cap itself passes and the next step halts; a new task begins at none."""
+    monitor = make_monitor()
+    assert ["go"] * cap + ["loop"] * 2 == [
+        short(monitor.on_tick_start(cap)) for _ in range(cap + 2)
+    ]
+    assert "go" == short(make_monitor().on_tick_start(cap))
+    assert Halt(Cause.LOOP, f"this task took more than {cap} steps") == monitor.on_tick_start(cap)
+
+
+def test_b1_no_cap_is_no_end() -> None:
+    """0 is off, and steps are counted all the same."""
+    monitor = make_monitor()
+    assert {"go"} == {short(monitor.on_tick_start(0)) for _ in range(200)}
+    assert "loop" == short(monitor.on_tick_start(200))
+
+
+def test_b1_a_grant_is_exact() -> None:
+    """After two more are granted, exactly two more steps pass."""
+    monitor = make_monitor()
+    said = [short(monitor.on_tick_start(cap)) for cap in (2, 2, 2, 4, 4, 4)]
+    assert ["go", "go", "loop", "go", "loop", "loop"] == said
+
+
+@pytest.mark.parametrize(
+    ("expected", "used", "cap"),
+    [
+        pytest.param("go", 0, 100, id="nothing used"),
+        pytest.param("go", 99, 100, id="one below"),
+        pytest.param("go", 99.9, 100, id="a little below"),
+        pytest.param("budget", 100, 100, id="exactly"),
+        pytest.param("budget", 101, 100, id="above"),
+        pytest.param("go", 10**9, 0, id="off"),
+        pytest.param("go", 0, 0, id="off and unused"),
+        pytest.param("budget", 1, 0.5, id="a small cap"),
+    ],
+)
+def test_b2_what_is_used(expected: str, used: float, cap: float) -> None:
+    """A call is only made while less than the cap is used; 0 is no cap."""
+    assert expected == short(make_monitor().before_model_call(used, cap))
+
+
+def test_b2_staff_read_both_numbers() -> None:
+    """A spent budget names what was used and what there was."""
+    expected = Halt(Cause.BUDGET, "1,200 of 1,000 are used")
+    assert expected == make_monitor().before_model_call(1200, 1000)
+
+
+@pytest.mark.parametrize("cap", [0, 100])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1, -0.001])
+def test_b2_a_number_that_is_none_never_switches_it_off(value: float, cap: float) -> None:
+    """NaN, infinity and less than nothing are refused in words, as usage and as a cap (O5)."""
+    with pytest.raises(ValueError, match=r"what is used is .*; it must be a number from 0 up"):
+        make_monitor().before_model_call(value, cap)
+    with pytest.raises(ValueError, match=r"the cap on use is .*; it must be"):
+        make_monitor().before_model_call(cap, value)
+    monitor = make_monitor()
+    with pytest.raises(ValueError, match=r"the cap on steps is .*; it must be"):
+        monitor.on_tick_start(value)
+    assert 0 == monitor.steps
+
+
+def test_arguments_nested_deeper_than_python_goes() -> None:
+    """They have a fingerprint too, and it is the tool's own."""
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert fingerprint("look", deep) == fingerprint("look", [deep])
+    assert fingerprint("look", deep) != fingerprint("take", deep)

@@ -56,8 +56,11 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
         "overheard",
         "records",
         "current_goals",
-        "confirmations",
         "notes",
         "last_compaction",
+        "questions",
+        "lockout",
+        "own_turns",
+        "hushed",
     }
     assert expected == {name for name, setting in ATTRIBUTES.items() if setting.is_state}

@@ -8,13 +8,15 @@ from typing import Any, TypeVar
 
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.execution import ExecutionMode, ExecutionPattern
+from evennia_ai.core.limits import Reason
 from evennia_ai.core.react import Stop
+from evennia_ai.core.safety_config import SafetyConfig
 from evennia_ai.core.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn, Usage
 from evennia_ai.engine import tick
 from evennia_ai.engine.ports import Ports, Prompt, Reply, Specs, Toolbox
 from evennia_ai.engine.toolboxes import Gated, Noted, Protected
-from evennia_ai.errors import StaleEpochError
+from evennia_ai.errors import LimitReachedError, StaleEpochError
 from evennia_ai.resilience import CircuitBreakerRegistry
 from tests.core.samples import make_event, make_spec
 
@@ -63,6 +65,8 @@ def reply(*calls: ToolCall, content: str = "", tokens: int = 10) -> Reply:
 class ListedModel:
     """Gives the listed answers one after the other; an exception among them is raised.
 
+    A last word after a limit that is not listed is empty.
+
     Attributes:
         asked: the messages of each call.
         waits: whether each answer takes a pause.
@@ -79,6 +83,8 @@ class ListedModel:
         self.diary.append("ask")
         if self.waits:
             await Pause()
+        if not tools and len(self.asked) > len(self.answers):
+            return Reply()
         answer = self.answers[len(self.asked) - 1]
         if isinstance(answer, Exception):
             raise answer
@@ -146,6 +152,37 @@ class EpochKeeper:
         self.kept.append(list(turn.said))
 
 
+@dataclass
+class ListedLimits:
+    """Grants what is listed: True for each yes; with none left it is a no.
+
+    Attributes:
+        config: the limits and checks.
+        hits: every limit that was reached, in order.
+    """
+
+    diary: list[str]
+    config: SafetyConfig = field(default_factory=SafetyConfig)
+    grants: list[bool] = field(default_factory=list)
+    hits: list[LimitReachedError] = field(default_factory=list)
+    on_ask: Callable[[], None] = lambda: None
+
+    async def extend(self, turn: Turn, hit: LimitReachedError) -> bool:
+        """Take the next listed answer, and apply a grant."""
+        self.hits.append(hit)
+        self.diary.append(f"limit {hit.kind}")
+        self.on_ask()
+        if not (self.grants and self.grants.pop(0)):
+            hit.reason = Reason.REFUSED
+            return False
+        turn.grants[hit.kind] = turn.grants.get(hit.kind, 0) + hit.amount
+        return True
+
+    def cut(self, turn: Turn, hit: LimitReachedError) -> None:
+        """Keep what was cut."""
+        self.hits.append(hit)
+
+
 def check_arguments(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
     """What is missing or no text, for tools whose arguments are all texts."""
     missing = [name for name in spec.parameters["required"] if name not in arguments]
@@ -183,7 +220,7 @@ class Stage:
     """One turn with everything it needs, in memory.
 
     Attributes:
-        diary: what was done, in order: "ask", "note <tool>", "run <tool>".
+        diary: what was done, in order: "ask", "note <tool>", "run <tool>", "limit <kind>".
         reported: the errors nobody expected.
         fill: tokens of the prompt of each call; the last counts for all that follow.
         word: tokens that any text counts.
@@ -196,6 +233,7 @@ class Stage:
         self.model = ListedModel(answers, self.diary)
         self.tools = ListedTools(self.diary)
         self.keeper = EpochKeeper(self.diary)
+        self.limits = ListedLimits(self.diary)
         self.fill = [100]
         self.word = 1
 
@@ -204,7 +242,7 @@ class Stage:
         report = lambda call, error: self.reported.append(error)  # noqa: E731
         guarded = Protected(self.tools, CircuitBreakerRegistry(), report)
         gated = Gated(Noted(guarded, self.keeper), check_arguments)
-        return Ports(self.model, gated, self.keeper, self.compose)
+        return Ports(self.model, gated, self.keeper, self.compose, self.limits)
 
     def compose(self, turn: Turn, specs: Specs) -> Prompt:
         """The history, then the turn; as many tokens as `fill` says at each call."""
@@ -238,3 +276,24 @@ def dangling(messages: Sequence[Message]) -> list[str]:
             wrong += open_ids
             open_ids = [call["id"] for call in message.get("tool_calls", ())]
     return wrong + open_ids
+
+
+def look(number: int) -> ToolCall:
+    """A call that is like no other."""
+    return ToolCall(f"c{number}", "look", {"target": f"thing {number}"})
+
+
+def looks(count: int, tokens: int = 10) -> list[Reply]:
+    """Replies that each look at something else."""
+    return [reply(look(number), tokens=tokens) for number in range(count)]
+
+
+def bounded(stage: Stage, **loop: Any) -> Stage:
+    """The stage with limits on its loop."""
+    stage.limits.config = SafetyConfig().changed({"loop": loop})
+    return stage
+
+
+def asked(stage: Stage) -> list[str]:
+    """The limits that were asked about."""
+    return [step[6:] for step in stage.diary if step.startswith("limit ")]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evennia_ai.core.execution import ExecutionMode
 from evennia_ai.core.react import Stop, StopReason
 from evennia_ai.core.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn import Usage
@@ -54,7 +55,7 @@ from tests.engine.doubles import DIG, HELLO, LOOK, NOOP, Stage, dangling, finish
         ),
         pytest.param(
             "max_iterations",
-            "ask, run look, keep, ask, run look, keep",
+            "ask, run look, keep, ask, run look, keep, limit max_iterations, ask",
             [reply(LOOK)] * 2,
             id="only looked",
         ),
@@ -121,17 +122,18 @@ def test_staff_are_told_the_cause(stop: Stop, answer: Reply | Exception) -> None
 
 def test_running_out_of_steps_tells_what_was_in_the_way() -> None:
     """When the steps run out, staff are told the last thing that failed, else how many steps."""
-    looking = Stage(reply(LOOK), reply(LOOK))
-    assert "2 steps without an answer" == looking.play(max_iterations=2).detail
+    one_a_beat = {"mode": ExecutionMode.SINGLE_ACTION, "max_iterations": 1}
+    assert "1 steps without an answer" == Stage(reply(LOOK)).play(**one_a_beat).detail
     failing = Stage(reply(LOOK), reply(HELLO))
     failing.tools.outcomes = {"whisper": [ToolError("Tom is not here")]}
-    assert "Tom is not here" == failing.play(max_iterations=2).detail
+    assert failing.play(max_iterations=2).detail.endswith("the last call failed: Tom is not here")
 
 
 def test_a_single_action_ends_after_one_step() -> None:
     """Where a beat has one step the model is asked once, and what came of it is kept."""
     stage = Stage(reply(LOOK), reply(HELLO))
-    assert "max_iterations" == stage.play(max_iterations=1).reason
+    stop = stage.play(max_iterations=1, mode=ExecutionMode.SINGLE_ACTION)
+    assert Stop(StopReason.MAX_ITERATIONS, "1 steps without an answer") == stop
     assert ["ask", "run look", "keep"] == stage.diary
     assert stage.keeper.kept[-1] == stage.turn.said
 

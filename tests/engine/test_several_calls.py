@@ -74,7 +74,8 @@ def test_several_calls_in_one_reply(
 
 def test_more_calls_than_a_reply_may_hold() -> None:
     """Of five hundred calls the first few are run, and the model learns how many were left out."""
-    stage = Stage(reply(*[LOOK] * 500), reply(HELLO))
+    looks = [ToolCall(f"c{number}", "look", {"target": f"{number}"}) for number in range(500)]
+    stage = Stage(reply(*looks), reply(HELLO))
     assert "terminal_tool" == stage.play(calls_per_reply=3).reason
     assert 3 == stage.diary.count("run look")
     advisory = json.loads(stage.results()[2])["advisory"]

@@ -9,11 +9,9 @@ import pytest
 
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
+from evennia_ai.engine.offers import Findable, Fitted, Offered
 from evennia_ai.engine.toolboxes import (
     Confirmed,
-    Findable,
-    Fitted,
-    Offered,
     Wrapper,
 )
 from tests.core.samples import make_event, make_spec

@@ -1,0 +1,350 @@
+"""Limits: the inventory, what may be decided without asking anybody, and the words for a no.
+
+A limit bounds how far a run may go. Whoever reaches one asks at the one checkpoint
+(`engine.checkpoint`), and goes on or ends cleanly. A value of 0 means: no limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+
+class Kind(StrEnum):
+    """Which limit."""
+
+    ITERATIONS = "max_iterations"
+    MODEL_CALLS = "model_calls"
+    TOOL_CALLS = "tool_calls"
+    CONTEXT_VISITS = "context_visits"
+    TASK_ITERATIONS = "task_iterations"
+    TASK_TOKENS = "task_tokens"
+    TICK_SECONDS = "tick_seconds"
+    MODEL_CALL_SECONDS = "model_call_seconds"
+    CALLS_PER_REPLY = "calls_per_reply"
+    DELEGATIONS = "delegations"
+    DELEGATES_AT_ONCE = "delegates_at_once"
+    AGENT_HOPS = "agent_hops"
+    DELEGATION_SECONDS = "delegation_seconds"
+    OWN_TURNS = "own_turns"
+    MESSAGE_CHARACTERS = "message_characters"
+    SUMMARY_TOKENS = "summary_tokens"
+    TOKENS_TOTAL = "cost.tokens_total"
+    TOKENS_PER_DAY = "cost.tokens_per_day"
+    TOKENS_PER_MONTH = "cost.tokens_per_month"
+    COST_PER_DAY = "cost.cost_per_day"
+    COST_PER_MONTH = "cost.cost_per_month"
+    CALLS_PER_MINUTE = "cost.calls_per_minute"
+
+
+class Denial(StrEnum):
+    """What a no leads to, after it is recorded."""
+
+    WRAP_UP = "wrap_up"
+    TOOL_ERROR = "tool_error"
+    DROPPED = "dropped"
+    CUT = "cut"
+
+
+DENIALS = {
+    Denial.WRAP_UP: "she tells in her own words how far she came, by one call without tools",
+    Denial.TOOL_ERROR: "the call fails, the model is told why, and the turn goes on",
+    Denial.DROPPED: "it is left out, and whoever waits for it is told",
+    Denial.CUT: "what is too much is cut off",
+}
+
+
+class Mode(StrEnum):
+    """What happens at a limit."""
+
+    INTERACTIVE = "interactive"
+    AUTO_EXTEND = "auto_extend"
+    UNATTENDED = "unattended"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One row of the inventory.
+
+    Attributes:
+        path: where it is set.
+        default: what holds unless it is set; 0: no limit.
+        unit: what is counted, as a plural.
+        span: what it is counted over; a grant ends with it.
+        denial: what a no leads to.
+        asks: whether a person may be asked, where the mode is interactive.
+        mode: the mode of this limit unless `on_limit.modes` names another; None: the common one.
+        locks: whether a no also locks the assistant.
+        text: what it bounds, in words.
+        seed: the limit of the first description that it stands for, or "".
+    """
+
+    path: str
+    default: float
+    unit: str
+    span: str
+    denial: Denial
+    text: str
+    seed: str = ""
+    asks: bool = True
+    mode: Mode | None = None
+    locks: bool = False
+
+
+LOOP, TIME, SIZE = "safety_config.loop", "safety_config.timeout", "safety_config.size"
+_SPANS = {"ever": "in all", "moment": "at one time", "time without a person": "without a person"}
+
+
+def _limit(
+    setting: tuple[str, float],
+    counted: tuple[str, str],
+    told: tuple[str, str],
+    denial: Denial = Denial.WRAP_UP,
+    **more: Any,
+) -> Limit:
+    return Limit(*setting, *counted, denial, *told, **more)
+
+
+_TABLE = {
+    Kind.ITERATIONS: _limit(
+        ("execution_config.max_iterations_per_tick", 5),
+        ("steps", "tick"),
+        ("model calls of the loop in one tick", "router iterations"),
+    ),
+    Kind.MODEL_CALLS: _limit(
+        (f"{LOOP}.max_model_calls_per_tick", 20),
+        ("model calls", "tick"),
+        ("all model calls of one tick, also those beside the loop", "router calls per turn"),
+    ),
+    Kind.TOOL_CALLS: _limit(
+        (f"{LOOP}.max_tool_calls_per_context", 25),
+        ("tool calls", "context"),
+        ("tool calls in one context of a task", "act turns per phase"),
+    ),
+    Kind.CONTEXT_VISITS: _limit(
+        (f"{LOOP}.max_context_visits", 25),
+        ("visits", "task"),
+        ("ticks of one task in the same context", "visits of a phase"),
+    ),
+    Kind.TASK_ITERATIONS: _limit(
+        (f"{LOOP}.max_iterations_per_task", 50),
+        ("steps", "task"),
+        ("model calls of the loop in one task, over all its ticks and grants", "loop cap"),
+        locks=True,
+    ),
+    Kind.TASK_TOKENS: _limit(
+        (f"{LOOP}.max_tokens_per_task", 100_000),
+        ("tokens", "task"),
+        ("tokens of all model calls of one task", "token budget"),
+        locks=True,
+    ),
+    Kind.CALLS_PER_REPLY: _limit(
+        ("execution_config.calls_per_reply", 4),
+        ("tool calls", "reply"),
+        ("tool calls of one reply that are run", "tool calls in one completion"),
+        Denial.CUT,
+        asks=False,
+    ),
+    Kind.DELEGATIONS: _limit(
+        (f"{LOOP}.max_delegations_per_task", 5),
+        ("delegations", "task"),
+        ("tasks handed to other assistants in one task", "workflow calls per chain"),
+        Denial.TOOL_ERROR,
+    ),
+    Kind.DELEGATES_AT_ONCE: _limit(
+        ("execution_config.sub_agent_budget", 3),
+        ("delegates", "moment"),
+        ("tasks that are with other assistants at one time", "children of one agent"),
+        Denial.TOOL_ERROR,
+    ),
+    Kind.AGENT_HOPS: _limit(
+        ("max_agent_hops", 3),
+        ("hops", "chain"),
+        ("messages and tasks in a row between assistants", "agent hops"),
+        Denial.DROPPED,
+        mode=Mode.UNATTENDED,
+    ),
+    Kind.OWN_TURNS: _limit(
+        (f"{LOOP}.max_own_turns", 25),
+        ("turns", "time without a person"),
+        ("turns of her own, until a person speaks to her", "self-triggered turns in a row"),
+        Denial.DROPPED,
+    ),
+    Kind.TICK_SECONDS: _limit(
+        (f"{TIME}.tick_seconds", 0),
+        ("seconds", "tick"),
+        ("one tick by the clock", "phase wall clock"),
+    ),
+    Kind.DELEGATION_SECONDS: _limit(
+        (f"{TIME}.delegation_seconds", 60),
+        ("seconds", "delegation"),
+        ("waiting for another assistant's answer", "chain wait"),
+        Denial.TOOL_ERROR,
+    ),
+    Kind.MODEL_CALL_SECONDS: _limit(
+        ("EVENNIA_AI_CALL_DEADLINE_SECONDS", 60),
+        ("seconds", "model call"),
+        ("one model call, its retries included", "LLM call timeout"),
+        Denial.DROPPED,
+        mode=Mode.UNATTENDED,
+    ),
+    Kind.MESSAGE_CHARACTERS: _limit(
+        (f"{SIZE}.message_characters", 2000),
+        ("characters", "message"),
+        ("one message to her; `on_oversize` says what becomes of a longer one", "media cap"),
+        Denial.DROPPED,
+    ),
+    Kind.SUMMARY_TOKENS: _limit(
+        (f"{SIZE}.summary_tokens", 1500),
+        ("tokens", "summary"),
+        ("one summary of older talk", "summary body cap"),
+        Denial.CUT,
+        asks=False,
+    ),
+}
+_MONEY = {
+    Kind.TOKENS_TOTAL: ("tokens", "ever", True, "token budget"),
+    Kind.TOKENS_PER_DAY: ("tokens", "day", False, "daily tokens"),
+    Kind.TOKENS_PER_MONTH: ("tokens", "month", False, "monthly tokens"),
+    Kind.COST_PER_DAY: ("US dollars", "day", False, "daily cost"),
+    Kind.COST_PER_MONTH: ("US dollars", "month", False, "monthly cost"),
+    Kind.CALLS_PER_MINUTE: ("model calls", "minute", False, "calls per minute"),
+}
+LIMITS: Mapping[Kind, Limit] = MappingProxyType(
+    _TABLE
+    | {
+        kind: _limit(
+            (f"budget_config.{{scope}}.{kind.removeprefix('cost.')}", 0),
+            (unit, span),
+            (f"{unit} of an assistant, of one player with it, or of the whole game", seed),
+            locks=locks,
+        )
+        for kind, (unit, span, locks, seed) in _MONEY.items()
+    }
+)
+
+
+class Reason(StrEnum):
+    """Why it was decided so; each cause has its own."""
+
+    AUTO_EXTENDED = "auto_extended"
+    APPROVED = "user_approved"
+    UNATTENDED = "unattended"
+    AUTO_EXTEND_SPENT = "auto_extend_spent"
+    REFUSED = "user_refused"
+    WITHDRAWN = "withdrawn"
+    ASK_TIMEOUT = "ask_timeout"
+    NO_OPERATOR = "no_operator"
+    NO_BUS = "no_bus"
+    BUS_ERROR = "bus_error"
+    NOT_ASKABLE = "not_askable"
+
+
+REASONS = {
+    Reason.AUTO_EXTENDED: "granted by the mode auto_extend",
+    Reason.APPROVED: "a person said yes",
+    Reason.UNATTENDED: "the mode is unattended: nobody is asked",
+    Reason.AUTO_EXTEND_SPENT: "the mode is auto_extend, and its times are used up",
+    Reason.REFUSED: "a person said no",
+    Reason.WITHDRAWN: "the question was withdrawn",
+    Reason.ASK_TIMEOUT: "nobody answered in time",
+    Reason.NO_OPERATOR: "nobody who may answer is there",
+    Reason.NO_BUS: "there is no way to ask anybody",
+    Reason.BUS_ERROR: "asking itself failed",
+    Reason.NOT_ASKABLE: "this limit is never extended",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a run may go on.
+
+    Attributes:
+        extension: how much more, in the limit's unit; 0 with a no.
+    """
+
+    allow_continue: bool
+    extension: float
+    reason: Reason
+
+
+def refusal(reason: Reason) -> Decision:
+    """A no."""
+    return Decision(False, 0.0, reason)
+
+
+def decide_alone(limit: Limit, mode: Mode, extensions_left: int, amount: float) -> Decision | None:
+    """What is decided without asking anybody; None: ask.
+
+    Args:
+        mode: what holds for this limit.
+        extensions_left: how often `auto_extend` may still grant, for this scope and limit.
+        amount: how much a yes grants.
+    """
+    if not limit.asks:
+        return refusal(Reason.NOT_ASKABLE)
+    if mode is Mode.UNATTENDED:
+        return refusal(Reason.UNATTENDED)
+    if mode is Mode.INTERACTIVE:
+        return None
+    if extensions_left > 0:
+        return Decision(True, amount, Reason.AUTO_EXTENDED)
+    return refusal(Reason.AUTO_EXTEND_SPENT)
+
+
+def number(value: float) -> str:
+    """An amount as people read it, to a millionth: 1,200 or 0.35 or 0.0025."""
+    value = round(value, 6)
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.2f}" if value == round(value, 2) else f"{value:,.6f}".rstrip("0")
+
+
+def counted(value: float, unit: str) -> str:
+    """An amount with its unit: 1 step, 5 steps."""
+    return f"{number(value)} {unit.removesuffix('s') if value == 1 else unit}"
+
+
+def per(span: str) -> str:
+    """Over what something is counted: a tick, in all."""
+    return _SPANS.get(span, f"a {span}")
+
+
+def path_of(kind: Kind, scope: str = "") -> str:
+    """Where a limit is set; of a money limit where its scope's are.
+
+    Args:
+        scope: of a money limit `game`, `assistant` or `player`, and perhaps more after a blank.
+    """
+    whose = scope.partition(" ")[0] or "game"
+    place = "EVENNIA_AI_BUDGET_CONFIG" if whose == "game" else "budget_config"
+    return LIMITS[kind].path.replace("budget_config.{scope}", f"{place}.{whose}")
+
+
+def denial_text(kind: Kind, cap: float, scope: str, reason: Reason, *, has_partial: bool) -> str:
+    """What a person needs to know to decide what to change.
+
+    Which limit and its value, which key to raise or which mode to set, and whether there is
+    something of a result.
+    """
+    limit = LIMITS[kind]
+    mode = f"modes.{kind.value}" if limit.mode else "mode"
+    partial = "partial results are kept" if has_partial else "there are no partial results"
+    way = f"raise {path_of(kind, scope)}"
+    if limit.asks:
+        way += f", or set safety_config.on_limit.{mode} to interactive or auto_extend"
+    return (
+        f"limit {kind.value} reached: {counted(cap, limit.unit)} {per(limit.span)} "
+        f"({REASONS[reason]}). To change that {way}; {partial}"
+    )
+
+
+def question_text(kind: Kind, cap: float, amount: float, task: str) -> str:
+    """What a person is asked at a limit, on what task; the amount is exactly what a yes grants."""
+    unit = LIMITS[kind].unit
+    about = f" on {task}" if task else ""
+    used, wanted = counted(cap, unit), counted(amount, unit)
+    return f"I have used my {used}{about}. May I have {wanted} more?"

@@ -1,0 +1,162 @@
+"""The states of an assistant as far as safety goes, and which moves lead from one to another.
+
+Out of a lockout or a stop leads one way only: somebody who may unlocks it, and it waits again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+
+class Cause(StrEnum):
+    """Why an assistant is locked or stopped."""
+
+    KILL = "stopped"
+    BUDGET = "budget"
+    LOOP = "loop"
+    REPEAT = "repeat"
+    CASCADE = "cascade"
+    CONSECUTIVE_ERRORS = "consecutive_errors"
+
+
+CAUSES: Mapping[Cause, str] = MappingProxyType(
+    {
+        Cause.KILL: "a person stopped it",
+        Cause.BUDGET: "its whole budget is used up",
+        Cause.LOOP: "one task took more steps than it may",
+        Cause.REPEAT: "it did the same again and again, in vain",
+        Cause.CASCADE: "most of what it did of late went wrong",
+        Cause.CONSECUTIVE_ERRORS: "too many ticks in a row failed",
+    }
+)
+
+
+class State(StrEnum):
+    """Whether an assistant may act."""
+
+    RUNNING = "running"
+    WAITING_FOR_EVENT = "waiting_for_event"
+    SAFETY_LOCKOUT = "safety_lockout"
+    STOPPED = "stopped"
+
+
+class Move(StrEnum):
+    """What happens to it."""
+
+    BEGIN = "begin"
+    SETTLE = "settle"
+    HALT = "halt"
+    KILL = "kill"
+    UNLOCK = "unlock"
+
+
+MOVES: Mapping[Move, str] = MappingProxyType(
+    {
+        Move.BEGIN: "a tick begins",
+        Move.SETTLE: "the tick ends, of itself or cut off",
+        Move.HALT: "a check or a used-up limit locks it",
+        Move.KILL: "a person stops it",
+        Move.UNLOCK: "somebody with the right clears it",
+    }
+)
+
+_LEGAL = {
+    State.WAITING_FOR_EVENT: {
+        Move.BEGIN: State.RUNNING,
+        Move.HALT: State.SAFETY_LOCKOUT,
+        Move.KILL: State.STOPPED,
+    },
+    State.RUNNING: {
+        Move.SETTLE: State.WAITING_FOR_EVENT,
+        Move.HALT: State.SAFETY_LOCKOUT,
+        Move.KILL: State.STOPPED,
+    },
+    State.SAFETY_LOCKOUT: {
+        Move.SETTLE: State.SAFETY_LOCKOUT,
+        Move.HALT: State.SAFETY_LOCKOUT,
+        Move.KILL: State.STOPPED,
+        Move.UNLOCK: State.WAITING_FOR_EVENT,
+    },
+    State.STOPPED: {
+        Move.SETTLE: State.STOPPED,
+        Move.HALT: State.STOPPED,
+        Move.KILL: State.STOPPED,
+        Move.UNLOCK: State.WAITING_FOR_EVENT,
+    },
+}
+# What is not in it is illegal.
+TRANSITIONS: Mapping[tuple[State, Move], State] = MappingProxyType(
+    {(state, by): to for state, moves in _LEGAL.items() for by, to in moves.items()}
+)
+
+
+def move(state: State, by: Move) -> State:
+    """The state after a move.
+
+    Raises:
+        ValueError: the move is not legal in that state.
+    """
+    if (state, by) not in TRANSITIONS:
+        legal = ", ".join(_LEGAL[state])
+        raise ValueError(f"{by} is no move while {state}; legal are: {legal}")
+    return TRANSITIONS[state, by]
+
+
+@dataclass(frozen=True, slots=True)
+class Lockout:
+    """Why an assistant may not act.
+
+    Attributes:
+        reason: in words, for people.
+        at: since when, in seconds since the epoch.
+        by: who stopped it, or "" when it stopped itself.
+    """
+
+    cause: Cause
+    reason: str
+    at: float
+    by: str = ""
+
+    @property
+    def state(self) -> State:
+        """The state that this is: only a person's act is a stop."""
+        return State.STOPPED if self.cause is Cause.KILL else State.SAFETY_LOCKOUT
+
+    def as_stored(self) -> dict[str, Any]:
+        """Plain data for the database."""
+        return {"cause": self.cause.value, "reason": self.reason, "at": self.at, "by": self.by}
+
+    @classmethod
+    def from_stored(cls, stored: Any) -> Lockout | None:
+        """Read back what `as_stored` wrote; None when there is nothing, or nothing readable.
+
+        What cannot be read frees nobody: whether an assistant may act does not depend on it.
+        """
+        if not isinstance(stored, Mapping) or stored.get("cause") not in tuple(Cause):
+            return None
+        at = stored.get("at")
+        is_time = isinstance(at, (int, float)) and math.isfinite(at)
+        return cls(
+            Cause(stored["cause"]),
+            str(stored.get("reason", "")),
+            float(at) if is_time else 0.0,  # type: ignore[arg-type]
+            str(stored.get("by", "")),
+        )
+
+
+def state_of(lockout: Lockout | None, is_stopped: bool, is_ticking: bool) -> State:
+    """The state that stored facts amount to.
+
+    Args:
+        is_stopped: the attribute `emergency_stop`. It alone decides whether the assistant may act;
+            the lockout only tells why. A stop without one is a person's.
+        is_ticking: whether a tick is under way.
+    """
+    if is_stopped:
+        return lockout.state if lockout else State.STOPPED
+    return State.RUNNING if is_ticking else State.WAITING_FOR_EVENT

@@ -1,0 +1,144 @@
+"""The one checkpoint that every limit goes through: ask, extend, or end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from evennia_ai.core.limits import (
+    LIMITS,
+    Decision,
+    Kind,
+    Mode,
+    Reason,
+    decide_alone,
+    question_text,
+    refusal,
+)
+from evennia_ai.core.questions import LIMIT_PREFIX, Answer, Asking, Outcome
+from evennia_ai.core.safety_config import OnLimit
+from evennia_ai.errors import LimitReachedError, StaleEpochError
+
+
+class Bus(Protocol):
+    """The way to somebody who may answer."""
+
+    async def ask(self, asking: Asking, timeout_seconds: float) -> Answer:
+        """Put a question, and wait for what comes of it. Equal keys share one question.
+
+        Args:
+            timeout_seconds: after this the outcome is `Outcome.TIMEOUT`; 0: wait for ever.
+        """
+
+
+Record = Callable[[str, Mapping[str, object]], None]
+
+
+@dataclass(slots=True)
+class Extensions:
+    """How often limits were extended without asking, while the scopes they count in last."""
+
+    counts: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def used(self, scope: str, kind: str) -> int:
+        """How often so far."""
+        return self.counts.get((scope, kind), 0)
+
+    def count(self, scope: str, kind: str) -> None:
+        """Once more."""
+        self.counts[scope, kind] = self.used(scope, kind) + 1
+
+    def end(self, scope: str) -> None:
+        """A scope has ended: its counts are gone."""
+        for key in [key for key in self.counts if key[0] == scope]:
+            del self.counts[key]
+
+
+REASONS = {
+    Outcome.TIMEOUT: Reason.ASK_TIMEOUT,
+    Outcome.NOBODY: Reason.NO_OPERATOR,
+    Outcome.DISCARDED: Reason.WITHDRAWN,
+    Outcome.ANSWERED: Reason.REFUSED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where limits are decided.
+
+    Args:
+        bus: the way to a person; None: there is none.
+        record: writes down each decision.
+        report: told of what the bus raised.
+        passes: what goes through instead: how the surrounding task is cancelled.
+    """
+
+    config: OnLimit
+    bus: Bus | None
+    extensions: Extensions
+    record: Record
+    report: Callable[[BaseException], None]
+    passes: tuple[type[BaseException], ...] = ()
+
+    async def handle_limit_exceeded(
+        self, hit: LimitReachedError, *, task: str = "", detail: str = "", actor: str = ""
+    ) -> Decision:
+        """Decide whether a run that reached a limit may go on; whoever asks applies the extension.
+
+        Args:
+            task: what is under way, in words.
+            detail: what came of it so far, for whoever is asked.
+            actor: the assistant that asks.
+
+        Raises:
+            StaleEpochError: the turn was cancelled while somebody was asked; likewise `passes`.
+        """
+        kind = Kind(hit.kind)
+        mode = self.config.mode_of(kind)
+        left = self.config.auto_extend_times - self.extensions.used(hit.scope, kind)
+        decision = decide_alone(LIMITS[kind], mode, left, hit.amount)
+        if decision is None:
+            prompt = question_text(kind, hit.cap, hit.amount, task)
+            asking = Asking(
+                key=f"{hit.scope} {kind}",
+                kind=f"{LIMIT_PREFIX}{kind}",
+                prompt=prompt,
+                detail=detail,
+                actor=actor,
+            )
+            decision = await self._ask(asking, hit.amount)
+        elif decision.allow_continue:
+            self.extensions.count(hit.scope, kind)
+        self._record(kind, mode, hit, decision)
+        return decision
+
+    async def _ask(self, asking: Asking, amount: float) -> Decision:
+        if self.bus is None:
+            return refusal(Reason.NO_BUS)
+        through: tuple[type[BaseException], ...] = (StaleEpochError, *self.passes)
+        try:
+            answer = await self.bus.ask(asking, self.config.ask_timeout_seconds)
+        except through:
+            raise
+        except Exception as error:
+            self.report(error)
+            return refusal(Reason.BUS_ERROR)
+        if answer.is_yes:
+            return Decision(True, amount, Reason.APPROVED)
+        return refusal(REASONS[answer.outcome])
+
+    def _record(self, kind: Kind, mode: Mode, hit: LimitReachedError, decision: Decision) -> None:
+        facts: dict[str, object] = {
+            "kind": kind.value,
+            "scope": hit.scope,
+            "used": hit.used,
+            "cap": hit.cap,
+            "mode": mode.value,
+            "allow_continue": decision.allow_continue,
+            "extension": decision.extension,
+            "reason": decision.reason.value,
+        }
+        self.record("safety_limit_checkpoint", facts)
+        if not decision.allow_continue:
+            self.record("limit_denied", facts)

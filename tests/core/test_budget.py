@@ -1,0 +1,183 @@
+"""What calls count towards, and what one more of them meets there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.budget import (
+    Account,
+    Standing,
+    Total,
+    account_of,
+    accounts_of,
+    as_amount,
+    as_units,
+    exceeded,
+    is_near,
+    period_of,
+    resets_in_seconds,
+    standings,
+    start_of,
+    warning_text,
+)
+from evennia_ai.core.budget_config import CAPS, Caps, Measure, Scope, Span
+from evennia_ai.errors import LimitReachedError
+
+NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()
+TODAY = Account(Scope.ASSISTANT, "ada", "2026-11-21")
+
+
+@pytest.mark.parametrize(
+    ("period", "seconds", "span"),
+    [
+        pytest.param("", None, Span.EVER, id="ever"),
+        pytest.param("2026-11", 9 * 86_400 + 43_170, Span.MONTH, id="month"),
+        pytest.param("2026-11-21", 43_170, Span.DAY, id="day"),
+        pytest.param("2026-11-21 12:00", 30, Span.MINUTE, id="minute"),
+    ],
+)
+def test_periods(period: str, seconds: float | None, span: Span) -> None:
+    """Each span has a name for now, and a time until it ends."""
+    assert (period, seconds) == (period_of(span, NOON), resets_in_seconds(span, NOON))
+
+
+@given(
+    st.floats(0, 4e9, allow_subnormal=False), st.sampled_from([Span.MONTH, Span.DAY, Span.MINUTE])
+)
+def test_a_period_ends_where_the_next_begins(now: float, span: Span) -> None:
+    """Over new years and leap days."""
+    start, end = start_of(span, now), start_of(span, now, 1)
+    assert start <= now < end
+    assert period_of(span, start) == period_of(span, now) == period_of(span, end - 1e-3)
+    assert period_of(span, end) != period_of(span, now)
+    assert end == start_of(span, end)
+
+
+def test_what_a_call_counts_towards() -> None:
+    """The game, the assistant and the player, each in four spans; for nobody no player."""
+    accounts = accounts_of("Ada", "*#3", NOON)
+    assert ["game 2026-11", "assistant ada 2026-11", "player *#3 2026-11"] == [
+        account.name for account in accounts[1::4]
+    ]
+    assert 12 == len(accounts)
+    assert accounts[:8] == accounts_of("ADA", "", NOON)
+
+
+@pytest.mark.parametrize("assistant", ["ada", "old tom", "tom 2026-11-21", "a  b"])
+@pytest.mark.parametrize("name", list(CAPS))
+def test_a_limit_leads_back_to_its_account(name: str, assistant: str) -> None:
+    """Whatever an assistant is called, a yes raises the cap that was reached and no other."""
+    cap = CAPS[name]
+    for account in accounts_of(assistant, "relay of Public", NOON):
+        if account.period == period_of(cap.span, NOON):
+            hit = LimitReachedError(cap.kind, used=1, cap=1, amount=1, scope=account.name)
+            assert account == account_of(hit)
+
+
+def test_what_counts_is_used_and_held() -> None:
+    """Of tokens, money and calls."""
+    total = Total(
+        calls=3,
+        open_calls=1,
+        prompt_tokens=10,
+        completion_tokens=5,
+        cost_nano=7,
+        held_tokens=20,
+        held_cost_nano=30,
+        granted_tokens=1,
+        granted_cost_nano=2,
+        granted_calls=4,
+        warned_cost=True,
+    )
+    assert [35, 37, 3] == [total.used(measure) for measure in Measure]
+    assert [1, 2, 4] == [total.granted(measure) for measure in Measure]
+    assert [False, True, True] == [total.is_warned(measure) for measure in Measure]
+
+
+def test_standings_name_every_cap_of_a_span() -> None:
+    """Also those that are not set."""
+    caps = Caps(tokens_per_day=100)
+    found = list(standings(TODAY, Span.DAY, Total(prompt_tokens=7, granted_tokens=10), caps))
+    assert [
+        ("tokens_per_day", 7, 110),
+        ("cost_per_day", 0, 0),
+    ] == [(standing.name, standing.used, standing.allowed) for standing in found]
+
+
+@pytest.mark.parametrize(
+    ("units", "measure", "amount"),
+    [
+        pytest.param(1_500_000_000, Measure.COST, 1.5, id="dollars"),
+        pytest.param(7, Measure.TOKENS, 7, id="tokens"),
+        pytest.param(7, Measure.CALLS, 7, id="calls"),
+    ],
+)
+def test_units(units: int, measure: Measure, amount: float) -> None:
+    """Dollars are counted in nano-dollars, there and back."""
+    assert (units, amount) == (as_units(measure, amount), as_amount(measure, units))
+
+
+def standing(used: int, cap: int, granted: int = 0, name: str = "tokens_per_day") -> Standing:
+    return Standing(TODAY, name, cap, used, granted)
+
+
+@pytest.mark.parametrize(
+    ("amount", "used", "cap", "granted", "reserve"),
+    [
+        pytest.param(None, 100, 100, 0, 0, id="just full"),
+        pytest.param(10, 101, 100, 0, 0, id="one too many"),
+        pytest.param(None, 10**9, 0, 0, 10**9, id="no limit"),
+        pytest.param(None, 105, 100, 5, 0, id="inside a grant"),
+        pytest.param(10, 106, 100, 5, 0, id="over a grant"),
+        pytest.param(None, 80, 100, 0, 20, id="room for a last word"),
+        pytest.param(10, 81, 100, 0, 20, id="no room for a last word"),
+        pytest.param(70, 130, 100, 0, 40, id="a tenth would not do"),
+        pytest.param(1, 6, 5, 0, 0, id="a tenth of few"),
+    ],
+)
+def test_r26_a_call_passes_only_where_there_is_room(
+    amount: float | None, used: int, cap: int, granted: int, reserve: int
+) -> None:
+    """And a yes grants a tenth of the cap, but never less than what lets this call through."""
+    hit = exceeded(standing(used, cap, granted), 10, reserve)
+    if amount is None:
+        assert hit is None
+        return
+    assert hit is not None
+    assert (amount, "cost.tokens_per_day") == (hit.amount, hit.kind)
+    assert (used - 10, cap + granted, TODAY.name) == (hit.used, hit.cap, hit.scope)
+    assert exceeded(standing(used, cap, granted + int(hit.amount)), 10, reserve) is None
+
+
+def test_money_is_told_in_dollars() -> None:
+    """What a person is asked about."""
+    hit = exceeded(standing(2_500_000_000, 2 * 10**9, name="cost_per_day"), 10**9, 0)
+    assert hit is not None
+    assert (1.5, 2.0, 0.5) == (hit.used, hit.cap, hit.amount)
+
+
+@pytest.mark.parametrize(
+    ("near", "used", "cap", "warn_at", "total"),
+    [
+        pytest.param(False, 79, 100, 0.8, Total(), id="not yet"),
+        pytest.param(True, 80, 100, 0.8, Total(), id="at four fifths"),
+        pytest.param(False, 80, 100, 0.8, Total(warned_tokens=True), id="told already"),
+        pytest.param(False, 80, 100, 0, Total(), id="not wanted"),
+        pytest.param(False, 80, 0, 0.8, Total(), id="no limit"),
+    ],
+)
+def test_a_cap_that_is_near(near: bool, used: int, cap: int, warn_at: float, total: Total) -> None:
+    """Told once, where it is wanted."""
+    assert near is is_near(standing(used, cap), total, warn_at)
+
+
+def test_the_warning_says_what_to_change() -> None:
+    """Whose, how much of what, and the setting."""
+    assert (
+        "assistant ada 2026-11-21: 1,500 of 2,000 tokens are used "
+        "(budget_config.assistant.tokens_per_day)"
+    ) == warning_text(standing(1500, 2000))

@@ -1,0 +1,127 @@
+"""Caps as they are set: strictly."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope, read_budget_config
+from evennia_ai.errors import ConfigurationError
+
+
+def test_nothing_set_lets_an_owner_sleep() -> None:
+    """The defaults cap the tokens of a day for the game, each assistant and each player."""
+    config = read_budget_config({}, {})
+    assert BudgetConfig() == config
+    assert [2_000_000, 500_000, 200_000] == [config.caps_of(s).tokens_per_day for s in Scope]
+    assert [600, 60, 0] == [config.caps_of(s).calls_per_minute for s in Scope]
+    assert (2, 0.8, "") == (config.calls_in_flight, config.warn_at, config.cost_cap)
+
+
+def test_what_is_set_takes_the_place_of_the_defaults() -> None:
+    """Only what is set; 0 lifts a default."""
+    config = read_budget_config(
+        {"assistant": {"tokens_per_day": 0}, "calls_in_flight": 5, "warn_at": 0.5}, {}
+    )
+    assert Caps(calls_per_minute=60) == config.assistant
+    assert (5, 0.5) == (config.calls_in_flight, config.warn_at)
+    assert BudgetConfig().game == config.game
+
+
+@pytest.mark.parametrize(
+    ("cap", "game", "own"),
+    [
+        pytest.param(500_000, {}, {}, id="the default"),
+        pytest.param(900_000, {}, {"tokens_per_day": 900_000}, id="its own, over the default"),
+        pytest.param(0, {}, {"tokens_per_day": 0}, id="none, over the default"),
+        pytest.param(7, {"tokens_per_day": 7}, {}, id="the game's"),
+        pytest.param(7, {"tokens_per_day": 7}, {"tokens_per_day": 9}, id="not above the game's"),
+        pytest.param(5, {"tokens_per_day": 7}, {"tokens_per_day": 5}, id="tighter than the game's"),
+        pytest.param(7, {"tokens_per_day": 7}, {"tokens_per_day": 0}, id="no limit beats no cap"),
+        pytest.param(9, {"tokens_per_day": 0}, {"tokens_per_day": 9}, id="where the game has none"),
+    ],
+)
+def test_o15_an_own_cap_never_loosens_what_the_game_sets(
+    cap: int, game: dict[str, Any], own: dict[str, Any]
+) -> None:
+    """0 is no limit, and so more than any number."""
+    config = read_budget_config({"assistant": game}, {"assistant": own})
+    assert cap == config.assistant.tokens_per_day
+
+
+@pytest.mark.parametrize(
+    ("path", "scope"),
+    [
+        pytest.param("", {}, id="nothing"),
+        pytest.param("", {"game": {"tokens_per_day": 5}}, id="tokens"),
+        pytest.param(
+            "budget_config.player.cost_per_day", {"player": {"cost_per_day": 0.1}}, id="a player's"
+        ),
+        pytest.param(
+            "EVENNIA_AI_BUDGET_CONFIG.game.cost_per_month",
+            {"game": {"cost_per_month": 5}},
+            id="the game's",
+        ),
+    ],
+)
+def test_a_cap_on_money_is_known(path: str, scope: dict[str, Any]) -> None:
+    """Where it is set stands in what an unknown price is refused with."""
+    config = read_budget_config(scope, {})
+    assert path == config.cost_cap
+    has_cost = [config.caps_of(scope).has_cost for scope in Scope]
+    assert bool(path) is any(has_cost)
+
+
+GAME = "EVENNIA_AI_BUDGET_CONFIG"
+CAPS = "it has tokens_total, tokens_per_day, tokens_per_month, cost_per_day, cost_per_month"
+WHOLE = "it must be a whole number from 0 up, 0 for no limit"
+
+
+@pytest.mark.parametrize(
+    ("text", "game", "own"),
+    [
+        pytest.param(f"{GAME} is 5; it must be a mapping of game, ", 5, {}, id="no mapping"),
+        pytest.param(f"{GAME} has no key 'gme'; it has game, ", {"gme": {}}, {}, id="a typo"),
+        pytest.param(f"{GAME}.game is 5; it must be a map", {"game": 5}, {}, id="no caps"),
+        pytest.param(
+            f"{GAME}.game has no key 'x'; {CAPS}", {"game": {"x": 1}}, {}, id="no such cap"
+        ),
+        pytest.param(
+            f"{GAME}.assistant.tokens_per_day is -1; {WHOLE}",
+            {"assistant": {"tokens_per_day": -1}},
+            {},
+            id="negative",
+        ),
+        pytest.param(
+            "budget_config.assistant.tokens_per_day is True; it must be",
+            {},
+            {"assistant": {"tokens_per_day": True}},
+            id="yes",
+        ),
+        pytest.param(
+            "budget_config.player.cost_per_day is nan; it must be a number from 0 up",
+            {},
+            {"player": {"cost_per_day": math.nan}},
+            id="not a number",
+        ),
+        pytest.param(
+            "budget_config has no key 'game'; it has assistant, player",
+            {},
+            {"game": {}},
+            id="the game's caps are the game's",
+        ),
+        pytest.param(
+            f"{GAME}.calls_in_flight is 1.5; {WHOLE}", {"calls_in_flight": 1.5}, {}, id="broken"
+        ),
+        pytest.param(
+            f"{GAME}.warn_at is 80; it must be from 0 to 1", {"warn_at": 80}, {}, id="percent"
+        ),
+    ],
+)
+def test_l2_what_makes_no_sense_is_refused(text: str, game: Any, own: Any) -> None:
+    """The text names the path and what would be right."""
+    with pytest.raises(ConfigurationError) as caught:
+        read_budget_config(game, own)
+    assert str(caught.value).startswith(text)

@@ -1,0 +1,305 @@
+"""The inventory of limits, what is decided without asking, and the words of a question and a no."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.budget_config import CAPS
+from evennia_ai.core.execution import ExecutionConfig
+from evennia_ai.core.limits import (
+    DENIALS,
+    LIMITS,
+    REASONS,
+    Decision,
+    Denial,
+    Kind,
+    Mode,
+    Reason,
+    counted,
+    decide_alone,
+    denial_text,
+    number,
+    path_of,
+    question_text,
+)
+from evennia_ai.core.safety_config import SafetyConfig
+from evennia_ai.core.settings import ATTRIBUTES, GAME_SETTINGS
+
+KINDS = list(Kind)
+UNITS = {"tokens": "tokens", "cost": "US dollars", "calls": "model calls"}
+SEEDS = {
+    "act turns per phase": "tool_calls",
+    "visits of a phase": "context_visits",
+    "phase wall clock": "tick_seconds",
+    "router calls per turn": "model_calls",
+    "workflow calls per chain": "delegations",
+    "agent hops": "agent_hops",
+    "chain wait": "delegation_seconds",
+    "router iterations": "max_iterations",
+    "LLM call timeout": "model_call_seconds",
+    "media cap": "message_characters",
+    "summary body cap": "summary_tokens",
+}
+
+
+def set_default(path: str) -> Any:
+    """What holds while nobody sets what a path names.
+
+    Raises:
+        LookupError: there is no such setting.
+    """
+    place, *keys = path.split(".")
+    if not keys:
+        return {**ATTRIBUTES, **GAME_SETTINGS}[place].default
+    assert place in ATTRIBUTES
+    value: Any = {"safety_config": SafetyConfig(), "execution_config": ExecutionConfig()}[place]
+    for key in keys:
+        value = {entry.name: getattr(value, entry.name) for entry in fields(value)}[key]
+    return value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_limit_is_set_somewhere(kind: Kind) -> None:
+    """No limit names a key that nobody reads, and its default is the default of that key (R27)."""
+    limit = LIMITS[kind]
+    if kind.startswith("cost."):
+        assert {"budget_config", "EVENNIA_AI_BUDGET_CONFIG"} <= {*ATTRIBUTES, *GAME_SETTINGS}
+        place, scope, key = limit.path.split(".")
+        assert ("budget_config", "{scope}", kind) == (place, scope, CAPS[key].kind)
+        assert limit.unit == UNITS[CAPS[key].measure]
+        assert limit.span == CAPS[key].span
+    else:
+        assert set_default(limit.path) == limit.default
+
+
+@pytest.mark.parametrize("section", ["loop", "timeout", "size"])
+def test_every_key_of_the_settings_has_its_limit(section: str) -> None:
+    """Whatever number can be set, the inventory says what it bounds."""
+    own = {f"safety_config.{section}.{e.name}" for e in fields(getattr(SafetyConfig(), section))}
+    others = {"safety_config.timeout.wrap_up_seconds", "safety_config.size.on_oversize"}
+    assert set() == own - {limit.path for limit in LIMITS.values()} - others
+
+
+def test_every_limit_of_the_first_description_is_here() -> None:
+    """Each of its eleven rows stands for one of ours, and no row is without words."""
+    assert set(KINDS) == set(LIMITS)
+    assert SEEDS == {
+        limit.seed: kind.value for kind, limit in LIMITS.items() if limit.seed in SEEDS
+    }
+    assert all(limit.text and limit.unit and limit.span and limit.seed for limit in LIMITS.values())
+
+
+def test_every_word_is_explained() -> None:
+    """Each way to end and each reason has its own words, and no two share them."""
+    assert list(Denial) == list(DENIALS)
+    assert list(Reason) == list(REASONS)
+    assert len(Reason) == len(set(REASONS.values()))
+    assert len(Reason) == len({reason.value for reason in Reason})
+
+
+def test_the_inventory_cannot_be_changed() -> None:
+    """Nobody raises a limit by writing into the table."""
+    with pytest.raises(TypeError):
+        LIMITS[Kind.ITERATIONS] = LIMITS[Kind.MODEL_CALLS]  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        LIMITS[Kind.ITERATIONS].default = 99  # type: ignore[misc]
+
+
+def test_what_locks_and_what_never_asks() -> None:
+    """A task's steps, a task's tokens and the whole budget lock; two limits only cut."""
+    locking = {kind.value for kind, limit in LIMITS.items() if limit.locks}
+    silent = {kind.value for kind, limit in LIMITS.items() if not limit.asks}
+    assert {"task_iterations", "task_tokens", "cost.tokens_total"} == locking
+    assert {"calls_per_reply", "summary_tokens"} == silent
+    assert silent == {k.value for k, limit in LIMITS.items() if limit.denial is Denial.CUT}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "reason", "kind", "mode", "left"),
+    [
+        pytest.param(False, "unattended", "max_iterations", "unattended", 9, id="unattended"),
+        pytest.param(True, "auto_extended", "max_iterations", "auto_extend", 1, id="one left"),
+        pytest.param(False, "auto_extend_spent", "max_iterations", "auto_extend", 0, id="none"),
+        pytest.param(False, "auto_extend_spent", "max_iterations", "auto_extend", -1, id="fewer"),
+        pytest.param(None, "", "max_iterations", "interactive", 0, id="somebody is asked"),
+        pytest.param(None, "", "max_iterations", "interactive", 9, id="and nothing granted"),
+        pytest.param(False, "not_askable", "summary_tokens", "interactive", 9, id="never asked"),
+        pytest.param(False, "not_askable", "summary_tokens", "auto_extend", 9, id="nor granted"),
+        pytest.param(False, "not_askable", "summary_tokens", "unattended", 9, id="in no mode"),
+    ],
+)
+def test_what_is_decided_alone(
+    allowed: bool | None, reason: str, kind: str, mode: str, left: int
+) -> None:
+    """The mode decides, or a person does; a grant is the whole amount, and a no is nothing."""
+    decision = decide_alone(LIMITS[Kind(kind)], Mode(mode), left, 7.0)
+    expected = Decision(allowed, 7.0 if allowed else 0.0, Reason(reason)) if reason else None
+    assert expected == decision
+
+
+def test_c16_a_decision_stays_as_it_is() -> None:
+    """Whoever is handed a no cannot make a yes of it."""
+    decision = decide_alone(LIMITS[Kind.ITERATIONS], Mode.UNATTENDED, 0, 5.0)
+    assert decision is not None
+    for name, value in (("allow_continue", True), ("extension", 5.0), ("reason", Reason.APPROVED)):
+        with pytest.raises(AttributeError):
+            setattr(decision, name, value)
+    assert Decision(False, 0.0, Reason.UNATTENDED) == decision
+
+
+@pytest.mark.parametrize("has_partial", [False, True])
+@pytest.mark.parametrize("reason", [Reason.REFUSED, Reason.NO_OPERATOR])
+@pytest.mark.parametrize("kind", KINDS)
+def test_f2_a_no_tells_what_is_needed_to_decide(
+    kind: Kind, reason: Reason, has_partial: bool
+) -> None:
+    """Of every limit: its value, why it was not extended, what to raise or set, what there is."""
+    limit = LIMITS[kind]
+    text = denial_text(kind, 1234, "player *#3 2026-11", reason, has_partial=has_partial)
+    assert text.startswith(f"limit {kind.value} reached: 1,234 {limit.unit} ")
+    assert f"({REASONS[reason]})" in text
+    assert f"raise {path_of(kind, 'player *#3 2026-11')}" in text
+    assert limit.asks is ("set safety_config.on_limit.mode" in text)
+    assert limit.asks is ("to interactive or auto_extend" in text)
+    assert has_partial is text.endswith("; partial results are kept")
+    assert has_partial is not text.endswith("; there are no partial results")
+    assert not re.search(r"[{}|]| an? (ever|moment|time)\b", text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_f2_the_mode_that_is_named_is_the_one_that_holds(kind: Kind) -> None:
+    """Where a limit has a mode of its own, setting the common one would change nothing."""
+    text = denial_text(kind, 3, "t1", Reason.UNATTENDED, has_partial=False)
+    own = kind in (Kind.AGENT_HOPS, Kind.MODEL_CALL_SECONDS)
+    assert own is (f"safety_config.on_limit.modes.{kind.value} to" in text)
+
+
+def test_f2_a_no_in_full() -> None:
+    """The whole text, as staff read it."""
+    expected = (
+        "limit max_iterations reached: 5 steps a tick (nobody answered in time). To change that "
+        "raise execution_config.max_iterations_per_tick, or set safety_config.on_limit.mode to "
+        "interactive or auto_extend; partial results are kept"
+    )
+    told = denial_text(Kind.ITERATIONS, 5, "t1", Reason.ASK_TIMEOUT, has_partial=True)
+    assert expected == told
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "cap"),
+    [
+        pytest.param(": 9,000 tokens in all (", "cost.tokens_total", 9000, id="for ever"),
+        pytest.param(": 3 delegates at one time (", "delegates_at_once", 3, id="at one moment"),
+        pytest.param(": 1 hop a chain (", "agent_hops", 1, id="one"),
+        pytest.param(": 25 turns without a person (", "own_turns", 25, id="alone"),
+        pytest.param(": 0.35 US dollars a day (", "cost.cost_per_day", 0.35, id="money"),
+    ],
+)
+def test_the_words_of_a_value(words: str, kind: str, cap: float) -> None:
+    """It reads as a person would say it."""
+    assert words in denial_text(Kind(kind), cap, "game", Reason.REFUSED, has_partial=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "scope"),
+    [
+        pytest.param(
+            "EVENNIA_AI_BUDGET_CONFIG.game.cost_per_day", "cost.cost_per_day", "", id="no scope"
+        ),
+        pytest.param(
+            "EVENNIA_AI_BUDGET_CONFIG.game.cost_per_day",
+            "cost.cost_per_day",
+            "game 2026-11-21",
+            id="game",
+        ),
+        pytest.param(
+            "budget_config.assistant.tokens_total", "cost.tokens_total", "assistant ada", id="hers"
+        ),
+        pytest.param(
+            "budget_config.player.calls_per_minute",
+            "cost.calls_per_minute",
+            "player *#3 x",
+            id="player",
+        ),
+        pytest.param("max_agent_hops", "agent_hops", "chain 9", id="not of money"),
+    ],
+)
+def test_the_key_to_raise(path: str, kind: str, scope: str) -> None:
+    """Of a money limit the key is the one of the scope that was hit."""
+    assert path == path_of(Kind(kind), scope)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "cap", "amount", "task"),
+    [
+        pytest.param(
+            "I have used my 5 steps on Tom's request. May I have 3 steps more?",
+            "max_iterations",
+            5,
+            3,
+            "Tom's request",
+            id="on something",
+        ),
+        pytest.param(
+            "I have used my 1 model call. May I have 1 model call more?",
+            "model_calls",
+            1,
+            1,
+            "",
+            id="one each",
+        ),
+        pytest.param(
+            "I have used my 0.35 US dollars. May I have 0.0025 US dollars more?",
+            "cost.cost_per_day",
+            0.35,
+            0.0025,
+            "",
+            id="money",
+        ),
+    ],
+)
+def test_c2_a_question_names_what_a_yes_grants(
+    question: str, kind: str, cap: float, amount: float, task: str
+) -> None:
+    """Who is asked reads what is used, on what, and exactly how much more it would be (R3)."""
+    assert question == question_text(Kind(kind), cap, amount, task)
+
+
+@pytest.mark.parametrize(
+    ("expected", "value"),
+    [
+        ("0", 0),
+        ("1,200", 1200),
+        ("1,200", 1200.0),
+        ("0.35", 0.35),
+        ("0.30", 0.1 + 0.2),
+        ("1,234.50", 1234.5),
+        ("0.125", 0.125),
+        ("0.0025", 0.0025),
+        ("0.000001", 0.000001),
+        ("0", 0.0000001),
+        ("inf", float("inf")),
+    ],
+)
+def test_numbers_read_well(expected: str, value: float) -> None:
+    """Whole numbers are whole, money has cents, and a fraction of a cent is not lost."""
+    assert expected == number(value)
+
+
+@pytest.mark.parametrize(
+    ("expected", "value", "unit"),
+    [
+        ("1 step", 1, "steps"),
+        ("2 steps", 2, "steps"),
+        ("0 steps", 0, "steps"),
+        ("1.50 US dollars", 1.5, "US dollars"),
+        ("1 US dollar", 1.0, "US dollars"),
+    ],
+)
+def test_one_is_not_several(expected: str, value: float, unit: str) -> None:
+    """A unit is a plural but for one."""
+    assert expected == counted(value, unit)

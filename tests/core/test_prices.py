@@ -1,0 +1,147 @@
+"""Prices, and how many tokens count."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.prices import (
+    FREE,
+    MOST_TOKENS_OF_A_CALL,
+    Price,
+    cost_of,
+    counted,
+    price_of,
+    read_prices,
+)
+from evennia_ai.core.turn import Usage
+from evennia_ai.errors import ConfigurationError
+
+MINI = Price(Decimal("0.15"), Decimal("0.6"))
+ESTIMATE = Usage(100, 50)
+
+
+def test_prices_are_read() -> None:
+    """Whole and broken dollars, and nothing at all."""
+    given = {"mini": {"input": 0.15, "output": 0.6}, "free": {"input": 0, "output": 0}}
+    assert {"mini": MINI, "free": FREE} == read_prices(given)
+    assert {} == read_prices({})
+
+
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        pytest.param("EVENNIA_AI_PRICES is 3; it must be like EVENNIA_AI_PRICES = {", 3, id="list"),
+        pytest.param("EVENNIA_AI_PRICES['m'] is 0.15; it must say", {"m": 0.15}, id="one number"),
+        pytest.param("EVENNIA_AI_PRICES['m'] is {'input': 1}", {"m": {"input": 1}}, id="no output"),
+        pytest.param(
+            "EVENNIA_AI_PRICES['m'] is ",
+            {"m": {"input": 1, "output": 1, "cached": 1}},
+            id="a third",
+        ),
+        *(
+            pytest.param(
+                f"EVENNIA_AI_PRICES['m']['output'] is {value!r}; it must be a number of dollars",
+                {"m": {"input": 1, "output": value}},
+                id=name,
+            )
+            for name, value in {
+                "negative": -1,
+                "not a number": math.nan,
+                "endless": math.inf,
+                "yes": True,
+                "text": "0.6",
+            }.items()
+        ),
+    ],
+)
+def test_a_wrong_price_is_refused(text: str, setting: Any) -> None:
+    """The text names the path and what would be right."""
+    with pytest.raises(ConfigurationError) as caught:
+        read_prices(setting)
+    assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("price", "provider", "model"),
+    [
+        pytest.param(MINI, "openai", "mini", id="by the model"),
+        pytest.param(Price(Decimal(1), Decimal(2)), "azure", "mini", id="of that provider"),
+        pytest.param(None, "openai", "maxi", id="unknown"),
+        pytest.param(FREE, "local", "anything", id="the embedded model"),
+        pytest.param(FREE, "scripted", "mini", id="the scripted model"),
+    ],
+)
+def test_the_price_of_a_model(price: Price | None, provider: str, model: str) -> None:
+    """The provider's own price comes first; what runs here costs nothing."""
+    prices = read_prices(
+        {"mini": {"input": 0.15, "output": 0.6}, "azure/mini": {"input": 1, "output": 2}}
+    )
+    assert price == price_of(prices, provider, model)
+
+
+@pytest.mark.parametrize(
+    ("nano", "usage", "price"),
+    [
+        pytest.param(150, Usage(1, 0), MINI, id="a token in"),
+        pytest.param(600, Usage(0, 1), MINI, id="a token out"),
+        pytest.param(300, Usage(3, 0), Price(Decimal("0.1"), Decimal(0)), id="exact"),
+        pytest.param(
+            1, Usage(1, 0), Price(Decimal("0.0000001"), Decimal(0)), id="never less than it costs"
+        ),
+        pytest.param(750_000_000, Usage(1_000_000, 1_000_000), MINI, id="a million"),
+        pytest.param(0, Usage(5, 5), FREE, id="free"),
+        pytest.param(0, Usage(5, 5), None, id="unknown"),
+    ],
+)
+def test_what_a_call_costs(nano: int, usage: Usage, price: Price | None) -> None:
+    """Whole nano-dollars, rounded up."""
+    assert nano == cost_of(usage, price)
+
+
+@pytest.mark.parametrize(
+    ("usage", "reported"),
+    [
+        pytest.param(Usage(7, 3), (7, 3), id="as reported"),
+        pytest.param(Usage(7, 0), (7, 0), id="an empty answer"),
+        pytest.param(Usage(8, 3), (7.5, 3.0), id="broken numbers"),
+        pytest.param(ESTIMATE, (0, 0), id="absent"),
+        pytest.param(Usage(100, 3), (0, 3), id="no prompt"),
+        pytest.param(ESTIMATE, (-7, -3), id="negative"),
+        pytest.param(Usage(7, 50), (7, -3), id="half negative"),
+        pytest.param(ESTIMATE, (math.nan, math.nan), id="not a number"),
+        pytest.param(Usage(7, 50), (7, math.inf), id="endless"),
+        pytest.param(Usage(7, 50), (7, MOST_TOKENS_OF_A_CALL + 1), id="absurd"),
+        pytest.param(ESTIMATE, ("7", None), id="no numbers"),
+        pytest.param(ESTIMATE, (True, True), id="yes"),
+    ],
+)
+def test_b2_r26_whatever_is_reported_counts(usage: Usage, reported: tuple[Any, Any]) -> None:
+    """A report that cannot be counts as the estimate: nobody calls for nothing or gets credit."""
+    prompt, completion = reported
+    report = SimpleNamespace(prompt_tokens=prompt, completion_tokens=completion)
+    assert usage == counted(report, ESTIMATE)
+
+
+def test_no_usage_at_all_counts_as_the_estimate() -> None:
+    """A service that says nothing is not free."""
+    assert ESTIMATE == counted(None, ESTIMATE)
+
+
+REPORTS = st.one_of(st.integers(), st.floats(), st.none(), st.text(), st.booleans())
+
+
+@given(REPORTS, REPORTS)
+def test_o5_what_counts_is_always_a_number(prompt: Any, completion: Any) -> None:
+    """Whatever a service reports: whole, not negative, and at least a token of prompt."""
+    report = SimpleNamespace(prompt_tokens=prompt, completion_tokens=completion)
+    usage = counted(report, ESTIMATE)
+    assert type(usage.prompt_tokens) is type(usage.completion_tokens) is int
+    assert usage.prompt_tokens > 0
+    assert 0 <= usage.completion_tokens <= MOST_TOKENS_OF_A_CALL

@@ -1,0 +1,227 @@
+"""Questions as values: what answers them, how they read, and how they are stored."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from evennia_ai.core.questions import (
+    MOST_DETAIL,
+    MOST_SHOWN,
+    YES_NO,
+    Answer,
+    Asking,
+    Choice,
+    Outcome,
+    Question,
+    expected,
+    match,
+    next_for,
+)
+
+LIMIT = Asking(
+    key="tick 7 max_iterations",
+    kind="safety.limit.max_iterations",
+    prompt="I have used my 5 steps. May I have 5 steps more?",
+    actor="Ada",
+)
+TOOL = Asking(key="call 4", kind="tool.dig", prompt='may I do this: dig {"room": 1}?', actor="Ada")
+DOORS = (
+    Choice("north", "the north door", "n"),
+    Choice("never", "no door at all", "N"),
+    Choice("east", "the east door", "e"),
+    Choice("e", "stay", ""),
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        pytest.param("yes", "yes", id="id"),
+        pytest.param("YES", "yes", id="id in capitals"),
+        pytest.param("y", "yes", id="hotkey"),
+        pytest.param("Y", "yes", id="hotkey in capitals"),
+        pytest.param("  nO \n", "no", id="blanks around"),
+        pytest.param("n", "no", id="the other hotkey"),
+        pytest.param("", None, id="nothing"),
+        pytest.param("   ", None, id="blanks"),
+        pytest.param("yess", None, id="nearly"),
+        pytest.param("yes please", None, id="with more words"),
+    ],
+)
+def test_i4_yes_and_no_in_every_form(typed: str, found: str | None) -> None:
+    """Id, label and hotkey count, in any case and trimmed; nothing else does."""
+    choice = match(YES_NO, typed)
+    assert found == (choice.id if choice else None)
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        pytest.param("n", None, id="a hotkey of two"),
+        pytest.param("The North Door", "north", id="a label"),
+        pytest.param("e", "e", id="an id goes before a hotkey"),
+        pytest.param("east", "east", id="an id"),
+    ],
+)
+def test_i4_what_is_ambiguous_does_not_match(typed: str, found: str | None) -> None:
+    """What could mean two choices means none."""
+    choice = match(DOORS, typed)
+    assert found == (choice.id if choice else None)
+
+
+def test_the_expected_answers_are_told() -> None:
+    """With their hotkeys, where they have one."""
+    assert "yes (y), no (n)" == expected(YES_NO)
+    assert "stay" == expected([Choice("stay")])
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_yes"),
+    [
+        pytest.param(Answer(Outcome.ANSWERED, "yes"), True, id="yes"),
+        pytest.param(Answer(Outcome.ANSWERED, "no"), False, id="no"),
+        pytest.param(Answer(Outcome.ANSWERED, "Yes"), False, id="not quite"),
+        pytest.param(Answer(Outcome.TIMEOUT, "yes"), False, id="too late"),
+        pytest.param(Answer(Outcome.NOBODY), False, id="nobody"),
+        pytest.param(Answer(Outcome.DISCARDED), False, id="discarded"),
+    ],
+)
+def test_only_a_yes_is_a_yes(answer: Answer, is_yes: bool) -> None:
+    """Whatever else came of a question is none."""
+    assert is_yes is answer.is_yes
+
+
+class TestStored:
+    """What is written can be read, also by another version."""
+
+    question = Question(
+        LIMIT,
+        number=3,
+        people=("*#1", "#7"),
+        told=("*#1",),
+        asked_at=10.0,
+        expires_at=70.0,
+        kept_until=0.0,
+        for_name="Bert",
+        root=12,
+        call={},
+        event={"id": "e1", "body": "hello"},
+        choice="yes",
+        by="Tom",
+    )
+
+    def test_i1_a_question_comes_back_from_json(self) -> None:
+        """All of it but who waits, who is not part of it."""
+        stored = json.loads(json.dumps(self.question.as_stored()))
+        assert self.question == Question.from_stored(stored)
+        assert not [name for name in stored if name in ("deferred", "waiters", "future")]
+
+    def test_i1_an_asking_comes_back_from_json(self) -> None:
+        """With choices of its own."""
+        asking = Asking("k", "kind", "which door?", "three of them", "Ada", DOORS)
+        assert asking == Asking.from_stored(json.loads(json.dumps(asking.as_stored())))
+
+    def test_i1_absent_fields_have_their_defaults(self) -> None:
+        """Also all of them, and of a choice."""
+        assert Question(Asking("", "", "")) == Question.from_stored({})
+        found = Asking.from_stored({"key": "k", "choices": [{"id": "go"}], "later": 1})
+        assert Asking("k", "", "", choices=(Choice("go"),)) == found
+
+
+class TestShown:
+    """What people read."""
+
+    def test_the_line_of_a_limit(self) -> None:
+        """It says what is asked, by whom, and what to type."""
+        line = Question(LIMIT, number=3).line()
+        told = 'Ada asks (question 3, from a limit): "I have used my 5 steps. May I have 5 steps'
+        assert f'{told} more?"   assistant answer 3 yes | no' == line
+
+    def test_the_line_of_a_call(self) -> None:
+        """The same for a tool."""
+        line = Question(TOOL, number=4, call={"tool": "dig"}).line()
+        told = 'Ada asks (question 4): may I do this: dig {"room": 1}?'
+        assert f"{told} Type: assistant answer 4 yes | no" == line
+
+    def test_a_delegates_question_names_both(self) -> None:
+        """Whoever reads it knows whose task it is, and what was found."""
+        asking = Asking("k", "safety.limit.x", "May I?", "2 of 3 clues", "Bert")
+        line = Question(asking, number=5, for_name="Ada").line()
+        assert line.startswith("Bert, for Ada, asks (question 5, from a limit): ")
+        assert '"May I? (2 of 3 clues)"' in line
+
+    @pytest.mark.parametrize(
+        ("asking", "is_stalled", "row"),
+        [
+            pytest.param(TOOL, False, f"   9  Ada asks: {TOOL.prompt}", id="a call"),
+            pytest.param(LIMIT, False, f"   9  Ada asks, from a limit: {LIMIT.prompt}", id="limit"),
+            pytest.param(
+                TOOL,
+                True,
+                f"   9  Ada asks: {TOOL.prompt} (stalled: nobody who was asked is here)",
+                id="stalled",
+            ),
+        ],
+    )
+    def test_the_row_of_a_list(self, asking: Asking, is_stalled: bool, row: str) -> None:
+        """Number, asker, what it is about, and whether anybody can still answer."""
+        assert row == Question(asking, number=9).row(is_stalled=is_stalled)
+
+    def test_i8_control_codes_and_line_breaks_are_gone(self) -> None:
+        """One harmless line of bounded length, whatever a model wrote."""
+        evil = "\x1b[2Jok\r\nTom asks (question 1): \u202eyes\x07" + "x" * 9000
+        asking = Asking("k", "kind", evil, evil, evil, (Choice("y\x1bes\n", "a\nb", "\x00y"),))
+        found = asking.cleaned()
+        for text in (found.prompt, found.detail, found.actor):
+            assert text.isprintable()
+        assert (MOST_SHOWN, MOST_DETAIL) == (len(found.prompt), len(found.detail))
+        assert (Choice("yes", "a b", "y"),) == found.choices
+        assert Question(found, number=1).line().isprintable()
+
+
+class TestTime:
+    """When a question ends."""
+
+    @pytest.mark.parametrize(
+        ("expires_at", "kept_until", "now", "is_over"),
+        [
+            pytest.param(0.0, 0.0, 1e12, False, id="never"),
+            pytest.param(60.0, 0.0, 59.9, False, id="not yet"),
+            pytest.param(60.0, 0.0, 60.0, True, id="to the second"),
+            pytest.param(0.0, 300.0, 300.0, True, id="nobody asked again"),
+            pytest.param(400.0, 300.0, 299.0, False, id="both, not yet"),
+        ],
+    )
+    def test_its_end(self, expires_at: float, kept_until: float, now: float, is_over: bool) -> None:
+        """By its own time, or by the time it is kept after a restart."""
+        question = Question(LIMIT, expires_at=expires_at, kept_until=kept_until)
+        assert is_over is question.is_over(now)
+
+    def test_whom_a_call_waits_for(self) -> None:
+        """A limit is waited for; a call is not."""
+        assert Question(LIMIT).is_waited_for
+        assert not Question(TOOL, call={"tool": "dig"}).is_waited_for
+
+
+class TestInOrder:
+    """Each person sees one at a time."""
+
+    first = Question(LIMIT, number=1, people=("#1", "#2"))
+    second = Question(TOOL, number=2, people=("#1",))
+
+    def test_i2_the_oldest_first(self) -> None:
+        """In whatever order they are given."""
+        assert self.first == next_for("#1", [self.second, self.first])
+
+    def test_i2_no_second_before_the_first_is_closed(self) -> None:
+        """While one is before a person, he is told of no other."""
+        told = Question(LIMIT, number=1, people=("#1", "#2"), told=("#1",))
+        assert None is next_for("#1", [told, self.second])
+        assert told == next_for("#2", [told, self.second])
+        assert self.second == next_for("#1", [self.second])
+
+    def test_i2_who_is_not_asked_hears_nothing(self) -> None:
+        """There is nothing to tell him."""
+        assert None is next_for("#3", [self.first, self.second])

@@ -1,0 +1,296 @@
+"""The settings of safety: what is taken, and what is refused with its path named (L2)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.limits import LIMITS, Kind, Mode
+from evennia_ai.core.safety_config import (
+    Checks,
+    Loop,
+    OnLimit,
+    Oversize,
+    SafetyConfig,
+    Size,
+    Timeout,
+    read_choice,
+    read_number,
+    read_safety_config,
+)
+from evennia_ai.errors import ConfigurationError
+
+DEFAULTS = SafetyConfig()
+NUMBERS = [
+    f"{section.name}.{entry.name}"
+    for section in fields(DEFAULTS)
+    for entry in fields(getattr(DEFAULTS, section.name))
+    if isinstance(getattr(getattr(DEFAULTS, section.name), entry.name), (int, float))
+]
+WHOLE = [
+    name
+    for name in NUMBERS
+    if isinstance(getattr(getattr(DEFAULTS, name.split(".")[0]), name.split(".")[1]), int)
+]
+NOT_FOR_NO_LIMIT = {
+    "on_limit.auto_extend_times": "0 for never",
+    "on_limit.ask_timeout_seconds": "0 to wait for ever",
+    "timeout.wrap_up_seconds": "and above 0",
+}
+
+
+def given(name: str, value: Any) -> dict[str, Any]:
+    """What somebody sets who sets this alone."""
+    section, key = name.split(".")
+    return {section: {key: value}}
+
+
+def value_of(config: SafetyConfig, name: str) -> Any:
+    """What holds for a key."""
+    section, key = name.split(".")
+    return getattr(getattr(config, section), key)
+
+
+def refusal_of(game: Any, own: Any) -> str:
+    """Why settings are refused."""
+    with pytest.raises(ConfigurationError) as refusal:
+        read_safety_config(game, own)
+    return str(refusal.value)
+
+
+def test_the_defaults_are_the_documented_ones() -> None:
+    """An assistant of which nothing is set asks, waits a minute, and has these bounds."""
+    expected = SafetyConfig(
+        OnLimit(Mode.INTERACTIVE, 1, 60.0, {}),
+        Loop(
+            max_model_calls_per_tick=20,
+            max_tool_calls_per_context=25,
+            max_context_visits=25,
+            max_iterations_per_task=50,
+            max_tokens_per_task=100_000,
+            max_delegations_per_task=5,
+            max_own_turns=25,
+        ),
+        Timeout(0.0, 60.0, 20.0),
+        Size(2000, Oversize.CUT, 1500),
+        Checks(3, 3, 5, 10, 8),
+    )
+    assert expected == read_safety_config({}, {})
+    assert 19 == len(NUMBERS)
+
+
+@pytest.mark.parametrize("value", [-1, -0.5, True, False, math.nan, math.inf, -math.inf, "5", ""])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_l2_what_is_no_number_from_0_up_is_refused(name: str, value: Any) -> None:
+    """Below 0, a bool, NaN, infinity, a text: the path is named, the value, and what is right."""
+    wanted = "a whole number from 0 up" if name in WHOLE else "a number from 0 up"
+    zero = NOT_FOR_NO_LIMIT.get(name, "0 for no limit")
+    expected = f"safety_config.{name} is {value!r}; it must be {wanted}, {zero}"
+    assert expected == refusal_of({}, given(name, value))
+
+
+@pytest.mark.parametrize("value", [None, [5], {"a": 1}, b"5", 1 + 0j], ids=repr)
+@pytest.mark.parametrize("name", NUMBERS)
+def test_l2_nor_anything_else(name: str, value: Any) -> None:
+    """Whatever it is, it is refused in words and not by a crash."""
+    assert f"safety_config.{name} is {value!r}; it must be" in refusal_of({}, given(name, value))
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_l2_a_part_of_a_whole_is_refused(name: str) -> None:
+    """Steps and calls are counted in whole ones, however they are written."""
+    assert "it must be a whole number" in refusal_of({}, given(name, 2.5))
+    value = value_of(read_safety_config({}, given(name, 9.0)), name)
+    assert (9, int) == (value, type(value))
+
+
+@pytest.mark.parametrize("name", sorted(set(NUMBERS) - set(WHOLE)))
+def test_a_part_of_a_second_is_taken(name: str) -> None:
+    """Time need not be whole, and is a float however it is written."""
+    assert 2.5 == value_of(read_safety_config({}, given(name, 2.5)), name)
+    value = value_of(read_safety_config({}, given(name, 9)), name)
+    assert (9.0, float) == (value, type(value))
+
+
+def test_l2_a_number_of_any_size_is_judged() -> None:
+    """One that no clock could count is refused, and a very large one is taken."""
+    assert "max_own_turns is 1000" in refusal_of({}, {"loop": {"max_own_turns": 10**400}})
+    assert 10**300 == read_number("x", 10**300, is_whole=True)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_l2_0_is_one_thing(name: str) -> None:
+    """0 is taken wherever a thing can be off, which is everywhere but the last word's end."""
+    if name == "timeout.wrap_up_seconds":
+        expected = (
+            "safety_config.timeout.wrap_up_seconds is 0.0; it must be above 0: the last call "
+            "always has its end"
+        )
+        assert expected == refusal_of({}, given(name, 0))
+    else:
+        assert 0 == value_of(read_safety_config({}, given(name, 0)), name)
+
+
+@pytest.mark.parametrize(
+    ("told", "settings"),
+    [
+        pytest.param(
+            "safety_config has no key 'loops'; it has checks, loop, on_limit, size, timeout",
+            {"loops": {}},
+            id="a section",
+        ),
+        pytest.param(
+            "safety_config.timeout has no key 'tick'; it has tick_seconds, delegation_seconds",
+            {"timeout": {"tick": 5}},
+            id="a key",
+        ),
+        pytest.param("safety_config has no key 5; it has", {5: {}}, id="a key that is no text"),
+        pytest.param("safety_config is None; it must be a mapping of", None, id="nothing"),
+        pytest.param("safety_config is [1]; it must be a mapping of", [1], id="a list"),
+        pytest.param("safety_config.loop is 5; it must be a mapping of", {"loop": 5}, id="no map"),
+        pytest.param(
+            "safety_config.on_limit.mode is 'ask'; it must be interactive or auto_extend or unatt",
+            {"on_limit": {"mode": "ask"}},
+            id="an unknown mode",
+        ),
+        pytest.param(
+            "on_limit.mode is 'Interactive'; it", {"on_limit": {"mode": "Interactive"}}, id="case"
+        ),
+        pytest.param("on_limit.mode is None; it", {"on_limit": {"mode": None}}, id="no mode"),
+        pytest.param(
+            "safety_config.on_limit.modes is 'unattended'; it must be a mapping of max_iterations",
+            {"on_limit": {"modes": "unattended"}},
+            id="modes that are one",
+        ),
+        pytest.param(
+            "on_limit.modes.model_calls is 'no'; it must be interactive or",
+            {"on_limit": {"modes": {"model_calls": "no"}}},
+            id="an unknown mode of one limit",
+        ),
+        pytest.param(
+            "on_limit.modes has no key 'max_steps'; it has max_iterations, model_calls",
+            {"on_limit": {"modes": {"max_steps": "unattended"}}},
+            id="an unknown limit",
+        ),
+        pytest.param(
+            "size.on_oversize is 'drop'; it must be cut or deny or ask or allow",
+            {"size": {"on_oversize": "drop"}},
+            id="an unknown way",
+        ),
+        pytest.param(
+            "checks.anomalies is 11; it must be at most checks.window, which is 10",
+            {"checks": {"anomalies": 11}},
+            id="more anomalies than operations",
+        ),
+        pytest.param(
+            "safety_config.checks.window is 101; it must be at most 100",
+            {"checks": {"window": 101}},
+            id="too long a memory",
+        ),
+        pytest.param(
+            "checks.same_successes is 1; it must be 0 for off, or above 1",
+            {"checks": {"same_successes": 1}},
+            id="once is no repetition",
+        ),
+    ],
+)
+def test_l2_what_makes_no_sense_is_refused(told: str, settings: Any) -> None:
+    """The text names the path and what may stand there."""
+    assert told in refusal_of({}, settings)
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [
+        pytest.param({"window": 100}, id="the longest memory"),
+        pytest.param({"anomalies": 10}, id="as many as there are"),
+        pytest.param({"window": 8}, id="as short as can be"),
+        pytest.param({"window": 0}, id="no window at all"),
+        pytest.param({"same_successes": 2}, id="twice"),
+        pytest.param({"same_failures": 1}, id="one failure"),
+    ],
+)
+def test_l2_the_ends_of_what_makes_sense_are_taken(checks: dict[str, int]) -> None:
+    """What just fits holds."""
+    found = read_safety_config({}, {"checks": checks}).checks
+    assert checks == {key: getattr(found, key) for key in checks}
+
+
+@pytest.mark.parametrize("kind", [pytest.param(k, id=k.value) for k in Kind if not LIMITS[k].asks])
+def test_l2_a_mode_that_would_do_nothing_is_refused(kind: Kind) -> None:
+    """What is never extended has no mode (R27)."""
+    told = refusal_of({}, {"on_limit": {"modes": {kind.value: "interactive"}}})
+    assert f"safety_config.on_limit.modes has no key '{kind.value}'; it has max_" in told
+
+
+def test_l2_nothing_is_taken_of_what_is_refused() -> None:
+    """One wrong key, and the right one beside it does not hold either."""
+    before = read_safety_config({}, {})
+    wrong = {"loop": {"max_own_turns": 3, "max_delegations_per_task": -1}}
+    with pytest.raises(ConfigurationError):
+        before.changed(wrong)
+    assert 25 == before.loop.max_own_turns
+    assert DEFAULTS == before
+
+
+def test_l2_the_games_own_mistake_is_named_as_such() -> None:
+    """What stands in the settings is not looked for in the assistant."""
+    told = refusal_of({"size": {"summary_tokens": -5}}, {})
+    assert told.startswith("EVENNIA_AI_SAFETY_CONFIG.size.summary_tokens is -5; it must be")
+
+
+def test_the_assistants_own_go_before_the_games() -> None:
+    """Each layer changes only what it names."""
+    game = {
+        "loop": {"max_own_turns": 3, "max_context_visits": 4},
+        "on_limit": {"mode": "unattended"},
+    }
+    found = read_safety_config(game, {"loop": {"max_own_turns": 9}})
+    assert (9, 4, 50) == (
+        found.loop.max_own_turns,
+        found.loop.max_context_visits,
+        found.loop.max_iterations_per_task,
+    )
+    assert Mode.UNATTENDED is found.on_limit.mode
+
+
+def test_modes_of_single_limits_add_up() -> None:
+    """The assistant's own do not take away the game's of other limits."""
+    game = {"on_limit": {"modes": {"model_calls": "unattended", "tool_calls": "unattended"}}}
+    own = {"on_limit": {"modes": {"tool_calls": "auto_extend"}}}
+    found = read_safety_config(game, own).on_limit
+    assert Mode.UNATTENDED is found.mode_of(Kind.MODEL_CALLS)
+    assert Mode.AUTO_EXTEND is found.mode_of(Kind.TOOL_CALLS)
+    assert Mode.INTERACTIVE is found.mode_of(Kind.ITERATIONS)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_the_mode_of_a_limit(kind: Kind) -> None:
+    """Its own by the settings, else its own by nature, else the common one."""
+    common = OnLimit(Mode.AUTO_EXTEND)
+    assert (LIMITS[kind].mode or Mode.AUTO_EXTEND) is common.mode_of(kind)
+    assert Mode.INTERACTIVE is OnLimit(modes={kind.value: Mode.INTERACTIVE}).mode_of(kind)
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_mode_is_read_as_one(mode: Mode) -> None:
+    """The word in the settings becomes the value that the rules know."""
+    assert mode is read_choice("x", str(mode), Mode)
+    assert mode is read_safety_config({}, {"on_limit": {"mode": str(mode)}}).on_limit.mode
+
+
+@pytest.mark.parametrize("way", list(Oversize))
+def test_a_way_with_long_messages_is_read_as_one(way: Oversize) -> None:
+    """All four are taken."""
+    assert way is read_safety_config({}, {"size": {"on_oversize": str(way)}}).size.on_oversize
+
+
+def test_settings_that_were_read_stay_as_they_are() -> None:
+    """Nobody raises his own limit by writing into them."""
+    with pytest.raises(AttributeError):
+        DEFAULTS.loop.max_own_turns = 99  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        DEFAULTS.loop = Loop()  # type: ignore[misc]

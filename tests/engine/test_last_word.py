@@ -1,0 +1,152 @@
+"""The last word of a turn that a limit ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.inbox import OWN
+from evennia_ai.core.limits import Kind
+from evennia_ai.core.toolspec import ToolCall
+from evennia_ai.core.turn import Usage
+from evennia_ai.engine.ports import Reply
+from evennia_ai.engine.wrapup import with_cause
+from evennia_ai.errors import (
+    CircuitOpenError,
+    LimitReachedError,
+    ModelTimeoutError,
+    StaleEpochError,
+    ToolError,
+)
+from tests.engine.doubles import Stage, asked, bounded, look, looks, reply
+
+
+def test_f1_one_call_without_tools_and_the_cause_in_the_system_prompt() -> None:
+    """After the no there is one call, its system message names the cause, its words are said."""
+    stage = Stage(*looks(2), reply(content="Two shelves are searched, the third is not."))
+    offered = []
+    ask = stage.model.ask
+
+    async def watched(messages: Any, tools: Any) -> Reply:
+        offered.append(len(tools))
+        return await ask(messages, tools)
+
+    stage.model.ask = watched  # type: ignore[method-assign]
+    stop = stage.play(max_iterations=2)
+    assert stop.is_told
+    assert [5, 5, 0] == offered
+    last = stage.model.asked[-1]
+    assert "model calls of the loop in one tick (2 steps)" in last[0]["content"]
+    assert ["system"] + ["user"] * 2 == [message["role"] for message in last[:3]]
+    assert [] == [message for message in last if "tool_calls" in message]
+    assert not stop.is_failure
+    assert {"limit_stopped": True, "limit_kind": "max_iterations"} == stage.turn.marks
+    assert "Two shelves" in str(stage.turn.said[-2])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(reply(), id="it is empty"),
+        pytest.param(reply(content="<think>hm</think>"), id="it holds thoughts alone"),
+        pytest.param(ModelTimeoutError("no last word within 20 s"), id="it hangs"),
+        pytest.param(CircuitOpenError("llm", 9), id="the service is not asked"),
+        pytest.param(
+            LimitReachedError("cost.tokens_per_day", used=1, cap=1, amount=1, scope="game d"),
+            id="it cannot be paid",
+        ),
+    ],
+)
+def test_f2_without_a_last_word_staff_read_what_to_change(answer: Reply | Exception) -> None:
+    """Limit and value, key and mode, and whether there is something of a result."""
+    stage = Stage(*looks(2), answer)
+    stop = stage.play(max_iterations=2)
+    assert (False, True) == (stop.is_told, stop.is_failure)
+    for part in (
+        "limit max_iterations reached: 2 steps a tick",
+        "execution_config.max_iterations_per_tick",
+        "safety_config.on_limit.mode",
+        "partial results are kept",
+    ):
+        assert part in stop.detail
+    assert stage.turn.marks["limit_stopped"]
+
+
+def test_f2_a_word_that_cannot_be_said_is_none() -> None:
+    """She may not speak here: so nobody was told."""
+    stage = Stage(*looks(2), reply(content="I have two."))
+    stage.tools.outcomes = {"whisper": [ToolError("Tom is not here")]}
+    stop = stage.play(max_iterations=2)
+    assert not stop.is_told
+    assert stop.detail.endswith("the last call failed: Tom is not here")
+
+
+def test_f3_the_last_word_is_counted_and_asks_nobody() -> None:
+    """Its tokens and its call are in the turn's totals, and no limit is asked about again."""
+    last = reply(content="So far two.", tokens=7)
+    stage = bounded(Stage(*looks(2), last), max_model_calls_per_tick=2)
+    stage.play(max_iterations=2)
+    assert Usage(27, 3) == stage.turn.usage
+    assert (3, ["max_iterations"]) == (stage.turn.model_calls, asked(stage))
+
+
+def test_f3_a_model_that_still_calls_a_tool_means_its_message() -> None:
+    """A call in the last word is not run; what it was to say is said the way the question came."""
+    stage = Stage(*looks(2), reply(ToolCall("x", "say", {"message": "So far two."})))
+    assert stage.play(max_iterations=2).is_told
+    assert ["note whisper", "run whisper"] == stage.diary[-2:]
+
+
+def test_nobody_waits_for_a_last_word() -> None:
+    """A turn of her own ends without one, and the call is saved."""
+    stage = Stage(*looks(9), kind=OWN)
+    stop = stage.play(max_iterations=2)
+    assert (False, 2) == (stop.is_told, stage.diary.count("ask"))
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in Kind if kind not in (Kind.MODEL_CALL_SECONDS,)], ids=str
+)
+def test_f4_no_call_is_without_a_result_whatever_limit_ends_it(kind: Kind) -> None:
+    """A limit may strike at any call: the history stays one that every service takes."""
+    hit = LimitReachedError(kind, used=1, cap=1, amount=1, scope="task e1")
+    stage = Stage(reply(look(1), look(2)), hit)
+    stop = stage.play()
+    assert kind == stop.limit.kind
+    assert 2 == len(stage.results())
+
+
+def test_f4_a_stop_while_a_last_word_is_awaited() -> None:
+    """Killed during the last word: nothing is said, and the talk is whole."""
+    stage = Stage(*looks(2), reply(content="So far two."))
+    ask = stage.model.ask
+
+    async def stopped(messages: Any, tools: Any) -> Reply:
+        stage.keeper.epoch += not tools
+        return await ask(messages, tools)
+
+    stage.model.ask = stopped  # type: ignore[method-assign]
+    with pytest.raises(StaleEpochError):
+        stage.play(max_iterations=2)
+    assert "run whisper" not in stage.diary
+    assert 2 == len(stage.results())
+
+
+def test_the_cause_stands_in_front_where_there_is_no_system_message() -> None:
+    """Then it is the system message."""
+    hit = LimitReachedError(Kind.ITERATIONS, used=5, cap=5, amount=5, scope="task e1")
+    (told, rest) = with_cause([{"role": "user", "content": "hello"}], hit)
+    assert ("system", {"role": "user", "content": "hello"}) == (told["role"], rest)
+    head, _ = with_cause([{"role": "system", "content": "You are Ada."}, rest], hit)
+    assert head["content"].endswith("\n\nYou are Ada.")
+
+
+def test_the_marks_of_what_is_said() -> None:
+    """What a chain was granted goes along, and which limit ended a turn."""
+    stage = Stage(hops_granted=2)
+    assert {"assistant_hops_granted": 2} == stage.turn.marks
+    stage.turn.stopped_by = "tool_calls"
+    expected = {"assistant_hops_granted": 2, "limit_stopped": True, "limit_kind": "tool_calls"}
+    assert expected == stage.turn.marks
+    assert {} == Stage().turn.marks

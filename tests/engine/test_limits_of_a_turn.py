@@ -1,0 +1,271 @@
+"""The limits of one turn: where each is asked, what a yes grants, and how a no ends it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from evennia_ai.core.limits import Kind
+from evennia_ai.core.lockout import Cause
+from evennia_ai.core.react import StopReason
+from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn import Turn
+from evennia_ai.engine import tick
+from evennia_ai.engine.ports import Specs
+from evennia_ai.engine.toolboxes import Timed
+from evennia_ai.errors import (
+    LimitReachedError,
+    ModelTimeoutError,
+    StaleEpochError,
+    ToolDeniedError,
+    ToolError,
+)
+from tests.engine.doubles import (
+    HELLO,
+    LOOK,
+    Stage,
+    asked,
+    bounded,
+    finish,
+    look,
+    looks,
+    make_pattern,
+    reply,
+)
+
+
+@pytest.mark.parametrize("grants", [0, 1, 2, 3])
+def test_l1_iterations_grant_exactly_what_was_asked(grants: int) -> None:
+    """Five calls, then a question; each yes gives exactly five more, the last word comes beside."""
+    stage = Stage(*looks(30))
+    stage.limits.grants = [True] * grants
+    stop = stage.play(max_iterations=5)
+    loop_calls = 5 * (1 + grants)
+    assert loop_calls == stage.turn.iterations
+    assert loop_calls + 1 == stage.diary.count("ask")
+    assert ["max_iterations"] * (grants + 1) == asked(stage)
+    assert (StopReason.MAX_ITERATIONS, Kind.ITERATIONS) == (stop.reason, stop.limit.kind)
+    assert (loop_calls, 5) == (stop.limit.cap, stop.limit.amount)
+
+
+def test_l3_model_calls_are_counted_for_a_tick_with_those_beside_the_loop() -> None:
+    """Of three calls one was made beside the loop: the third step is refused."""
+    stage = bounded(Stage(*looks(9)), max_model_calls_per_tick=3)
+    stage.turn.model_calls = 1
+    stop = stage.play(max_iterations=9)
+    assert Kind.MODEL_CALLS == stop.limit.kind
+    assert 2 == stage.turn.iterations
+
+
+def test_l3_an_extension_of_model_calls_dies_with_the_turn() -> None:
+    """A yes gives three more in this turn; the next turn has three again."""
+    first = bounded(Stage(*looks(9)), max_model_calls_per_tick=3)
+    first.limits.grants = [True]
+    first.play(max_iterations=9)
+    assert 6 == first.turn.iterations
+    second = bounded(Stage(*looks(9)), max_model_calls_per_tick=3)
+    second.play(max_iterations=9)
+    assert 3 == second.turn.iterations
+
+
+def test_l6_the_visit_after_the_last_one_asks() -> None:
+    """The 25th tick of a task goes on, the 26th asks; refused, what was found is told."""
+    stage = Stage(reply(HELLO))
+    stage.turn.visits = 24
+    assert StopReason.TERMINAL_TOOL == stage.play().reason
+    assert 25 == stage.turn.visits
+    late = Stage(reply(content="I have found the map so far."))
+    late.turn.visits = 25
+    stop = late.play()
+    assert (Kind.CONTEXT_VISITS, True) == (stop.limit.kind, stop.is_told)
+    assert ["limit context_visits", "ask", "note whisper", "run whisper"] == late.diary
+
+
+def test_l7_the_call_beyond_the_cap_is_kept_while_somebody_is_asked() -> None:
+    """The eleventh tool call waits for the yes and is then run, without asking the model anew."""
+    stage = bounded(Stage(*looks(10), reply(look(99)), reply(HELLO)), max_tool_calls_per_context=10)
+    stage.limits.grants = [True]
+    assert StopReason.TERMINAL_TOOL == stage.play(max_iterations=20).reason
+    assert 12 == stage.diary.count("ask")
+    begin = stage.diary.index("limit tool_calls")
+    assert ["ask", "limit tool_calls", "run look"] == stage.diary[begin - 1 : begin + 2]
+
+
+def test_l7_refused_no_call_is_left_without_its_result() -> None:
+    """The eleventh is not run, and each call of its reply has a result."""
+    stage = bounded(
+        Stage(*looks(9), reply(look(98), look(99)), reply()), max_tool_calls_per_context=10
+    )
+    stop = stage.play(max_iterations=20)
+    assert Kind.TOOL_CALLS == stop.limit.kind
+    assert 10 == stage.diary.count("run look")
+    assert "not done: the turn ended before it" in stage.results()[-1]
+
+
+def test_l8_a_yes_makes_the_call_that_ran_out_of_time_anew() -> None:
+    """The clock cut a call off; granted, it is made again and is the same step."""
+    hit = LimitReachedError(Kind.TICK_SECONDS, used=30, cap=30, amount=30, scope="task e1")
+    stage = Stage(hit, reply(HELLO))
+    stage.limits.grants = [True]
+    assert StopReason.TERMINAL_TOOL == stage.play().reason
+    assert (1, ["tick_seconds"]) == (stage.turn.iterations, asked(stage))
+
+
+@pytest.mark.parametrize("windows", [0, 1, 3])
+def test_l9_each_yes_is_one_more_window(windows: int) -> None:
+    """A model that takes all its time is asked once more for each yes; refused, it counts."""
+
+    def late() -> LimitReachedError:
+        kind = Kind.MODEL_CALL_SECONDS
+        hit = LimitReachedError(kind, used=60, cap=60, amount=60, scope="task e1")
+        hit.__cause__ = ModelTimeoutError("no whole answer within 60 s")
+        return hit
+
+    stage = Stage(*[late() for _ in range(9)])
+    stage.limits.grants = [True] * windows
+    stop = stage.play()
+    assert windows + 1 == stage.diary.count("ask")
+    assert (StopReason.LLM_ERROR, True, False) == (stop.reason, stop.is_counted, stop.is_told)
+    assert "no whole answer within 60 s" in stop.detail
+
+
+def test_l10_a_reply_with_thousands_of_calls() -> None:
+    """3,451 calls in a reply: ten are run, the model reads how many were not, it is recorded."""
+    calls = [look(number) for number in range(3451)]
+    stage = Stage(reply(*calls), reply(HELLO))
+    assert StopReason.TERMINAL_TOOL == stage.play(calls_per_reply=10).reason
+    assert 10 == stage.diary.count("run look")
+    assert "3441 more calls were left out: 10 a reply" in stage.results()[9]
+    assert [(Kind.CALLS_PER_REPLY, 3451, 10)] == [
+        (h.kind, h.used, h.cap) for h in stage.limits.hits
+    ]
+
+
+def test_l10_as_many_calls_as_are_allowed_are_no_matter() -> None:
+    """Nothing is cut at the limit itself."""
+    stage = Stage(reply(look(1), look(2)), reply(HELLO))
+    stage.play(calls_per_reply=2)
+    assert [] == stage.limits.hits
+
+
+def test_the_steps_of_a_task_count_over_its_ticks() -> None:
+    """A task that was set down goes on with what it had left."""
+    stage = bounded(Stage(*looks(9)), max_iterations_per_task=6)
+    for _ in range(4):
+        stage.turn.monitor.on_tick_start(6)
+    stop = stage.play(max_iterations=9)
+    assert (Kind.TASK_ITERATIONS, 2) == (stop.limit.kind, stage.turn.iterations)
+
+
+def test_the_tokens_of_a_task_end_it_when_they_are_used() -> None:
+    """Used exactly is used up; a yes gives as much again."""
+    stage = bounded(Stage(*looks(9, tokens=49)), max_tokens_per_task=100)
+    stage.limits.grants = [True]
+    stop = stage.play(max_iterations=9)
+    assert (Kind.TASK_TOKENS, 4) == (stop.limit.kind, stage.turn.iterations)
+
+
+def test_what_happened_while_somebody_was_asked_counts() -> None:
+    """A stop during the question ends the turn, whatever the answer."""
+    stage = Stage(*looks(9))
+    stage.limits.grants = [True]
+
+    def stop() -> None:
+        stage.keeper.epoch += 1
+
+    stage.limits.on_ask = stop
+    with pytest.raises(StaleEpochError):
+        stage.play(max_iterations=2)
+
+
+# ---- going in circles ------------------------------------------------------------------------
+
+
+def test_the_same_failure_is_told_once_and_then_ends_the_turn() -> None:
+    """Three times the same failing call: the model is told; once more: the assistant is locked."""
+    stage = Stage(*[reply(LOOK) for _ in range(9)])
+    stage.tools.outcomes = {"look": [ToolError("there is no such thing") for _ in range(9)]}
+    stop = stage.play(max_iterations=9)
+    assert Cause.REPEAT == stop.halt.cause
+    assert 4 == stage.diary.count("run look")
+    alerts = [number for number, text in enumerate(stage.results()) if "SYSTEM ALERT" in text]
+    assert [2] == alerts
+    assert (True, False) == (stop.is_failure, stop.is_counted)
+
+
+def test_a_halt_leaves_no_call_without_a_result() -> None:
+    """The calls behind the one that was too much are not run, and each has its result."""
+    stage = Stage(reply(*[LOOK] * 6))
+    stage.tools.outcomes = {"look": [ToolError("there is no such thing") for _ in range(9)]}
+    assert Cause.REPEAT == stage.play(calls_per_reply=6).halt.cause
+    assert (4, 6) == (stage.diary.count("run look"), len(stage.results()))
+
+
+def test_an_answer_that_cannot_be_read_counts_as_an_anomaly() -> None:
+    """Nine calls failed, each another; a reply without a word is the last of ten: a cascade."""
+    answers = [reply(look(number)) for number in range(9)]
+    stage = Stage(*answers, reply())
+    stage.tools.outcomes = {"look": [ToolError("no") for _ in range(7)]}
+    stop = stage.play(max_iterations=12)
+    assert Cause.CASCADE == stop.halt.cause
+
+
+def test_no_step_waits_for_what_the_other_turn_did() -> None:
+    """Two turns in a row share nothing: the second may look as often as the first."""
+    for _ in range(2):
+        stage = Stage(*looks(3), reply(HELLO))
+        assert StopReason.TERMINAL_TOOL == finish(stage.start(max_iterations=9)).reason
+
+
+# ---- tools and time --------------------------------------------------------------------------
+
+
+def test_a_tool_gets_no_more_time_than_its_tick_has() -> None:
+    """What is left goes along with the call; without a limit, and for a last word, nothing does."""
+    stage = Stage()
+    seen: list[float | None] = []
+
+    class Watched:
+        def specs(self) -> Specs:
+            return stage.tools.specs()
+
+        async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+            seen.append(call.deadline_seconds)
+            return ToolResult(True, "done")
+
+    left: list[float | None] = [12.5, None]
+    tools = Timed(Watched(), lambda: left.pop(0))
+    assert {"say", "whisper", "look", "dig", "noop"} == set(tools.specs())
+    for _ in range(2):
+        finish(tools.run(LOOK, stage.turn))
+    stage.turn.stopped_by = "max_iterations"
+    finish(tools.run(LOOK, stage.turn))
+    assert [12.5, None, None] == seen
+
+
+@pytest.mark.parametrize("may_go_on", [True, False], ids=["a yes", "a no"])
+def test_l8_a_tool_without_time_waits_for_the_answer(may_go_on: bool) -> None:
+    """After a yes the call is run; after a no it is not, and has its result."""
+    stage = Stage(reply(LOOK), reply(HELLO) if may_go_on else reply())
+    hits = [LimitReachedError(Kind.TICK_SECONDS, used=30, cap=30, amount=30, scope="task e1")]
+
+    def left() -> float | None:
+        if hits:
+            raise hits.pop()
+        return None
+
+    stage.limits.grants = [may_go_on]
+    ports = stage.ports()
+    timed = replace(ports, toolbox=Timed(ports.toolbox, left))
+    stop = finish(tick.run(stage.turn, timed, make_pattern()))
+    assert may_go_on is (stop.limit is None)
+    assert int(may_go_on) == stage.diary.count("run look")
+    assert (2 if may_go_on else 1) == len(stage.results())
+
+
+def test_b6_what_a_lock_forbids_counts_as_an_anomaly() -> None:
+    """A denied call is told apart from one that failed, and is one of the eight in ten."""
+    stage = Stage(*[reply(look(number)) for number in range(10)])
+    stage.tools.outcomes = {"look": [ToolDeniedError("you may not look") for _ in range(10)]}
+    assert Cause.CASCADE == stage.play(max_iterations=10).halt.cause
