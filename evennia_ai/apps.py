@@ -6,20 +6,38 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.core import checks
+from django.db.utils import DatabaseError
 
 from evennia_ai.errors import ConfigurationError
 
 
 def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     """Report settings that do not fit together."""
-    from evennia_ai import preparation, services
+    from evennia_ai import ledger, preparation, services
 
     try:
         notice = services.check_settings()
         preparation.check_settings()
+        ledger.check_settings(services.endpoint())
     except ConfigurationError as error:
         return [checks.Error(str(error), id="evennia_ai.E001")]
     return [checks.Warning(notice, id="evennia_ai.W001")] if notice else []
+
+
+def check_tables(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
+    """Report tables that are missing: without them no model is asked."""
+    from evennia_ai import ledger
+
+    # `migrate`, which makes them, names the databases it is about to work on.
+    if kwargs.get("databases"):
+        return []
+    try:
+        missing = ledger.missing_tables()
+    except DatabaseError:
+        return []  # there is no database yet, which others report
+    hint = "Type: evennia migrate. Until then assistants make no model call."
+    text = f"the game's database has no tables {', '.join(missing)}"
+    return [checks.Error(text, hint=hint, id="evennia_ai.E002")] if missing else []
 
 
 class EvenniaAIConfig(AppConfig):
@@ -30,5 +48,6 @@ class EvenniaAIConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the settings check."""
+        """Register the checks."""
         checks.register(check_settings)
+        checks.register(check_tables)

@@ -1,0 +1,185 @@
+"""What an assistant or the game has used, of which caps, and raising one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from twisted.internet import reactor
+
+from evennia_ai import audit, ledger, state
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.budget import (
+    Account,
+    Standing,
+    as_amount,
+    as_units,
+    period_of,
+    resets_in_seconds,
+    start_of,
+)
+from evennia_ai.core.budget_config import CAPS, Cap, Measure, Scope, Span
+from evennia_ai.core.limits import number
+from evennia_ai.core.prices import NAME as PRICES
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.inbound import find_being
+from evennia_ai.operations.result import Result
+
+ALWAYS_SHOWN = ("tokens_per_day", "cost_per_month")
+NAMES = {Span.EVER: "in all", Span.MONTH: "month", Span.DAY: "today", Span.MINUTE: "minute"}
+_UNITS = {Measure.TOKENS: " tok", Measure.COST: "", Measure.CALLS: " calls"}
+
+
+def budget_of(script: AssistantScript | None) -> Result:
+    """What an assistant has used, by whom, and what holds for the game; with None the game alone.
+
+    The shares of players are for staff only.
+    """
+    now = _now(script)
+    try:
+        config = ledger.config_for(_own(script))
+        game = ledger.report(None, config, now)
+        own = game if script is None else ledger.report(script.key, config, now)
+    except ConfigurationError as error:
+        return Result(False, f"No model call is made: {error}.")
+    lines = [f"{_name(script):<14}{'used':>14}{'cap':>16}   resets", *_rows(own.standings, now)]
+    lines.append(f"  {'by player':<12} {_by_player(own.shares)}")
+    if script is not None:
+        lines += ["The whole game", *_rows(game.standings, now)]
+    if own.unpriced:
+        lines.append(f"Of {own.unpriced} calls this month the price is not known: {PRICES}")
+    data = {
+        "standings": [_as_data(standing, now) for standing in own.standings],
+        "game": [_as_data(standing, now) for standing in game.standings],
+        "players": own.shares,
+        "unpriced": own.unpriced,
+    }
+    return Result(True, "\n".join(lines), data)
+
+
+def today_of(script: AssistantScript) -> str:
+    """Tokens that an assistant used today, and how many it may, in a few words."""
+    now = _now(script)
+    try:
+        cap = ledger.config_for(_own(script)).caps_of(Scope.ASSISTANT).tokens_per_day
+        used = ledger.tokens_of(script.key, now)
+    except ConfigurationError as error:
+        return str(error)
+    return f"{used:,} of {cap:,}" if cap else f"{used:,}"
+
+
+def _now(script: AssistantScript | None) -> float:
+    clock = reactor if script is None else script.clock
+    return float(clock.seconds())
+
+
+def _own(script: AssistantScript | None) -> Any:
+    return {} if script is None else state.read(script, "budget_config")
+
+
+def _name(script: AssistantScript | None) -> str:
+    return "The whole game" if script is None else str(script.key)
+
+
+def _rows(standings: tuple[Standing, ...], now: float) -> list[str]:
+    shown = [s for s in standings if s.configured or s.name in ALWAYS_SHOWN]
+    return [_row(standing, now) for standing in sorted(shown, key=_order)]
+
+
+def _order(standing: Standing) -> int:
+    return [Span.DAY, Span.MONTH, Span.EVER, Span.MINUTE].index(standing.cap.span)
+
+
+def _row(standing: Standing, now: float) -> str:
+    cap = standing.cap
+    used = _amount(cap, standing.used) + _UNITS[cap.measure]
+    allowed = _amount(cap, standing.allowed) if standing.configured else "no cap"
+    granted = f" ({_amount(cap, standing.granted)} of it added)" if standing.granted else ""
+    return f"  {NAMES[cap.span]:<12}{used:>14}{allowed:>16}   {_resets(cap.span, now)}{granted}"
+
+
+def _amount(cap: Cap, units: int) -> str:
+    amount = as_amount(cap.measure, units)
+    if cap.measure is Measure.COST:
+        # What was spent is never shown as less than it is.
+        return f"${math.ceil(amount * 100 - 1e-9) / 100:,.2f}"
+    return number(amount)
+
+
+def _resets(span: Span, now: float) -> str:
+    if span is Span.EVER:
+        return "never"
+    if span is Span.MONTH:
+        day = datetime.fromtimestamp(start_of(span, now, 1), UTC)
+        return f"on {day.day} {day:%b}"
+    minutes = math.ceil((resets_in_seconds(span, now) or 0) / 60)
+    return f"in {minutes // 60:02}:{minutes % 60:02}"
+
+
+def _by_player(shares: Mapping[str, float]) -> str:
+    parts = [f"{_name_of(person)} {share:.0%}" for person, share in shares.items()]
+    return "   ".join(part.replace("%", " %") for part in parts) or "nobody yet"
+
+
+def _name_of(person: str) -> str:
+    if not person:
+        return "nobody (autonomous)"
+    being = find_being(person)
+    return str(being.key) if being is not None else person
+
+
+def _as_data(standing: Standing, now: float) -> dict[str, Any]:
+    measure = standing.cap.measure
+    return {
+        "name": standing.name,
+        "used": as_amount(measure, standing.used),
+        "cap": as_amount(measure, standing.allowed),
+        "granted": as_amount(measure, standing.granted),
+        "resets_in_seconds": resets_in_seconds(standing.cap.span, now),
+    }
+
+
+def refuse_game(by: str, wanted: str) -> Result:
+    """Say what a person lacks who wanted to raise a cap of the game, and write down that they did.
+
+    Args:
+        wanted: the permission.
+    """
+    audit.record("control_refused", "game", act="budget raise", by=by)
+    return Result(False, f"You may not raise caps of the whole game: that needs {wanted}.")
+
+
+def raise_budget(script: AssistantScript | None, name: str, amount: str, by: str) -> Result:
+    """Add to a cap of an assistant, or with None of the whole game, until its period ends.
+
+    Args:
+        name: of the cap, such as `tokens_per_day`.
+        amount: as it was typed: tokens, US dollars or calls.
+        by: who does it, for the record.
+    """
+    cap, more = CAPS.get(name), _read_amount(amount)
+    if cap is None:
+        return Result(False, f"There is no cap {name!r}; there are {', '.join(CAPS)}.")
+    if more is None:
+        return Result(False, f"{amount!r} is no amount; it must be a number above 0.")
+    scope, key = (Scope.ASSISTANT, script.key.casefold()) if script else (Scope.GAME, "")
+    account = Account(scope, key, period_of(cap.span, _now(script)))
+    try:
+        if not getattr(ledger.config_for(_own(script)).caps_of(scope), name):
+            return Result(False, f"{_name(script)} has no cap {name}: there is nothing to raise.")
+        ledger.raise_cap(ledger.Raise(account, name, more, by))
+    except ConfigurationError as error:
+        return Result(False, f"That was not done: {error}.")
+    shown = _amount(cap, as_units(cap.measure, more))
+    until = "for good" if cap.span is Span.EVER else f"until the {cap.span} ends"
+    return Result(True, f"{_name(script)}: {name} is raised by {shown}, {until}.")
+
+
+def _read_amount(text: str) -> float | None:
+    try:
+        amount = float(text.strip().lstrip("$").replace(",", ""))
+    except ValueError:
+        return None
+    return amount if math.isfinite(amount) and amount > 0 else None

@@ -1,0 +1,103 @@
+"""What a server process does with the ledger in a test. Loaded once Django is set up."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from django.core.management import call_command
+from django.db import connection, connections
+
+from evennia_ai.core.budget import Account
+from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
+from evennia_ai.core.prices import FREE
+from evennia_ai.core.turn import Usage
+from evennia_ai.errors import LimitReachedError
+from evennia_ai.ledger import Book, Need, Payer
+from evennia_ai.ledger.reading import read_total
+from evennia_ai.models import ModelCall
+
+NOW = 1_795_262_430.0
+NEED = Need(Usage(6, 4), "openai/mini", FREE)
+
+
+def migrate(_options: dict[str, Any]) -> Any:
+    """Make the tables."""
+    call_command("migrate", "evennia_ai", interactive=False, verbosity=0, skip_checks=True)
+    return {}
+
+
+def spend(options: dict[str, Any]) -> Any:
+    """Make calls in several threads, each with a book of its own or all with the same."""
+    shared = Book()
+    books = [Book() if options["own_books"] else shared for _ in range(options["threads"])]
+    seeds = [options["seed"] * 100 + number for number in range(len(books))]
+    with ThreadPoolExecutor(len(books)) as threads:
+        passed = list(threads.map(_spend, books, seeds, [options] * len(books)))
+    for book in books:
+        book.flush()
+    return {"passed": sum(passed)}
+
+
+def _spend(book: Book, seed: int, options: dict[str, Any]) -> int:
+    cap = Caps(tokens_per_day=options["cap"])
+    config = BudgetConfig(cap, Caps(), Caps(), calls_in_flight=0)
+    chance, passed = random.Random(seed), 0
+    for number in range(options["attempts"]):
+        # Some accounts are shared by all, some begin in the middle.
+        payer = Payer(f"Ada {number % 7}", f"*#{seed % 3}")
+        try:
+            claim = book.reserve(payer, NEED, config, NOW)
+        except LimitReachedError:
+            continue
+        passed += 1
+        _close(book, claim, chance if options["mixed"] else None)
+    book.flush()
+    connections.close_all()
+    return passed
+
+
+def _close(book: Book, claim: Any, chance: random.Random | None) -> None:
+    act = chance.choice(("settle", "settle", "release", "cut_off")) if chance else "settle"
+    if act == "settle":
+        used = Usage(chance.randint(1, 6), chance.randint(0, 4)) if chance else NEED.estimate
+        book.settle(claim, used, NOW)
+    else:
+        getattr(book, act)(claim, NOW)
+
+
+def hold(options: dict[str, Any]) -> Any:
+    """Leave a call open until somebody sends another line."""
+    book = Book()
+    config = BudgetConfig(Caps(tokens_per_day=options["cap"]), Caps(), Caps(), calls_in_flight=0)
+    try:
+        claim = book.reserve(Payer("Ada"), NEED, config, NOW)
+    except LimitReachedError:
+        return {"held": None}
+    print(json.dumps({"held": claim.key}), flush=True)
+    sys.stdin.readline()
+    book.settle(claim, Usage(1, 1), NOW)
+    book.flush()
+    return {"settled": claim.key}
+
+
+def look(_options: dict[str, Any]) -> Any:
+    """What the database holds."""
+    total = read_total(Account(Scope.GAME, "", ""))
+    calls = ModelCall.objects.all()
+    return {
+        "vendor": connection.vendor,
+        "used": total.prompt_tokens + total.completion_tokens,
+        "held": total.held_tokens,
+        "calls": total.calls,
+        "open": total.open_calls,
+        "sum": sum(call.prompt_tokens + call.completion_tokens for call in calls),
+        "sent": sum(call.state != "released" for call in calls),
+        "states": {call.key: call.state for call in calls} if calls.count() < 10 else {},
+    }
+
+
+ACTS = {act.__name__: act for act in (migrate, spend, hold, look)}

@@ -1,0 +1,9 @@
+"""The demo game's settings on the database that a test names."""
+
+import json
+import os
+
+from server.conf.settings import *  # noqa: F403
+from server.conf.settings import DATABASES
+
+DATABASES["default"] |= json.loads(os.environ["LEDGER_TEST_DATABASE"])

@@ -1,0 +1,75 @@
+"""Several real server processes and threads, one database, one cap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.ledger.conftest import Run
+
+CALL_TOKENS = 10
+
+
+def look(run: Run) -> Any:
+    """What the database holds."""
+    worker = run("look")
+    worker.go()
+    told = worker.told()
+    worker.end()
+    return told
+
+
+def spend(run: Run, **options: Any) -> int:
+    """Three processes of three threads each, which begin at the same moment."""
+    workers = [
+        run("spend", threads=3, own_books=seed > 0, seed=seed, attempts=30, **options)
+        for seed in range(3)
+    ]
+    for worker in workers:
+        worker.get_ready()
+    for worker in workers:
+        worker.go()
+    passed = sum(int(worker.told()["passed"]) for worker in workers)
+    for worker in workers:
+        worker.end()
+    return passed
+
+
+@pytest.mark.parametrize("room", [pytest.param(1, id="one call"), pytest.param(50, id="fifty")])
+def test_l15_exactly_as_many_calls_pass_as_there_is_room_for(run: Run, room: int) -> None:
+    """However many processes and threads want the last room at the same time."""
+    assert room == spend(run, cap=room * CALL_TOKENS + 5, mixed=False)
+    found = look(run)
+    assert (room * CALL_TOKENS, room) == (found["used"], found["calls"])
+    assert (0, 0) == (found["held"], found["open"])
+
+
+def test_r26_whatever_becomes_of_the_calls_the_sums_are_right(run: Run) -> None:
+    """Settled with less, released, cut off: never over the cap, and nothing stays held."""
+    cap = 600
+    spend(run, cap=cap, mixed=True)
+    found = look(run)
+    assert cap - CALL_TOKENS < found["used"] <= cap
+    assert (found["sum"], found["sent"]) == (found["used"], found["calls"])
+    assert (0, 0) == (found["held"], found["open"])
+
+
+def test_l15_a_killed_process_frees_nothing_it_may_have_used(run: Run) -> None:
+    """Its open call counts as cut off once another starts, which leaves a living one's alone."""
+    cap = 2 * CALL_TOKENS + 5
+    killed, living, third = (run("hold", cap=cap) for _ in range(3))
+    keys = []
+    for worker in (killed, living):
+        worker.go()
+        keys.append(worker.told()["held"])
+    killed.kill()
+    third.go()
+    assert {"held": None} == third.told()
+    found = look(run)
+    assert {keys[0]: "cut_off", keys[1]: "open"} == found["states"]
+    assert (CALL_TOKENS, CALL_TOKENS) == (found["used"], found["held"])
+    living.go()
+    assert {"settled": keys[1]} == living.told()
+    found = look(run)
+    assert (CALL_TOKENS + 2, 0, 0) == (found["used"], found["held"], found["open"])

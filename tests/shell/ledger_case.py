@@ -1,0 +1,98 @@
+"""What tests of the ledger share: a book, calls made with it, and what the database then holds."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.test import TestCase
+
+from evennia_ai import audit
+from evennia_ai.core.budget import Account, CallState, Total
+from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
+from evennia_ai.core.prices import FREE, Price
+from evennia_ai.core.turn import Usage
+from evennia_ai.ledger import Book, Claim, Need, Payer
+from evennia_ai.ledger.reading import read_total
+from evennia_ai.models import BudgetTotal, ModelCall
+
+NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()
+FOR_EVER = Account(Scope.GAME, "", "")
+OPEN = BudgetConfig(Caps(), Caps(), Caps(), calls_in_flight=0)
+SUMMED = ("prompt_tokens", "completion_tokens", "cost_nano")
+
+
+def capped(scope: str = "game", **caps: Any) -> BudgetConfig:
+    """A configuration with no caps but these."""
+    return BudgetConfig(**{"game": Caps(), "assistant": Caps(), "player": Caps()} | {
+        scope: Caps(**caps), "calls_in_flight": 0
+    })  # fmt: skip
+
+
+def need(prompt: int = 60, completion: int = 40, **changes: Any) -> Need:
+    """What a call needs: 100 tokens unless a test wants it different."""
+    return Need(Usage(prompt, completion), **{"model": "openai/mini", "price": FREE} | changes)
+
+
+class LedgerTest(TestCase):
+    """An empty ledger, and the book of one server process.
+
+    Attributes:
+        recorded: what was put on record meanwhile: (event, subject, facts).
+    """
+
+    def setUp(self) -> None:
+        """Nothing is on record yet."""
+        super().setUp()
+        self.book = Book()
+        self.recorded: list[tuple[str, str, dict[str, Any]]] = []
+        listener = lambda *record: self.recorded.append(record)  # noqa: E731
+        audit.LISTENERS.append(listener)
+        self.addCleanup(audit.LISTENERS.remove, listener)
+
+    def reserve(
+        self,
+        config: BudgetConfig = OPEN,
+        *,
+        at: float = NOON,
+        wanted: Need | None = None,
+        book: Book | None = None,
+        assistant: str = "Ada",
+        person: str = "*#3",
+        purpose: str = "turn",
+    ) -> Claim:
+        """Reserve a call of Ada's for Tom."""
+        payer = Payer(assistant, person, purpose)
+        return (book or self.book).reserve(payer, wanted or need(), config, at)
+
+    def use(self, prompt: int, completion: int, config: BudgetConfig = OPEN, **who: Any) -> Claim:
+        """A whole call that uses exactly this."""
+        claim = self.reserve(config, wanted=need(prompt, completion), **who)
+        self.book.settle(claim, Usage(prompt, completion), who.get("at", NOON))
+        self.book.flush()
+        return claim
+
+    def price(self, dollars: float) -> Price:
+        """The same price for every token: so many dollars for a million."""
+        return Price(Decimal(str(dollars)), Decimal(str(dollars)))
+
+    def total(self, account: Account = FOR_EVER) -> Total:
+        """What the database holds of an account."""
+        return read_total(account)
+
+    def assert_consistent(self) -> None:
+        """No counter is negative, and the game's totals equal the sum of all calls."""
+        counters = [entry.name for entry in fields(Total) if not entry.name.startswith("warned")]
+        for row in BudgetTotal.objects.values(*counters):
+            assert all(value >= 0 for value in row.values()), row
+        calls = list(ModelCall.objects.all())
+        total = self.total()
+        for name in SUMMED:
+            assert getattr(total, name) == sum(getattr(call, name) for call in calls)
+        still = [call for call in calls if call.state == CallState.OPEN]
+        held = sum(c.estimated_prompt_tokens + c.estimated_completion_tokens for c in still)
+        assert (len(still), held) == (total.open_calls, total.held_tokens)
+        assert sum(call.estimated_cost_nano for call in still) == total.held_cost_nano
+        assert total.calls == sum(call.state != CallState.RELEASED for call in calls)

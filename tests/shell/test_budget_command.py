@@ -1,0 +1,226 @@
+"""`assistant budget`: what was used, of what, by whom; and allowing more."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core import checks
+from django.db import connection
+from django.test.utils import override_settings
+
+from evennia_ai import audit, ledger
+from evennia_ai.apps import check_tables
+from evennia_ai.core.prices import Price
+from evennia_ai.core.turn import Usage
+from evennia_ai.inbound import person_of
+from evennia_ai.operations.budget import budget_of, raise_budget
+from tests.shell.ledger_case import OPEN, need
+from tests.shell.support import ShellTest
+
+HALF_PAST_TWO = datetime(2026, 11, 21, 14, 48, tzinfo=UTC).timestamp()
+FREE = need().price
+CAPS = {
+    "assistant": {"tokens_per_day": 200_000, "cost_per_month": 20},
+    "game": {"tokens_per_day": 2_000_000},
+}
+
+
+class BudgetTest(ShellTest):
+    """Ada has made calls for Tom, for Mira and for nobody."""
+
+    def setUp(self) -> None:
+        """The clock stands in the afternoon of a day in November."""
+        super().setUp()
+        ledger.start_anew()
+        self.addCleanup(ledger.start_anew)
+        self.clock.advance(HALF_PAST_TWO)
+        self.recorded: list[tuple[str, str, dict[str, Any]]] = []
+        listener = lambda *record: self.recorded.append(record)  # noqa: E731
+        audit.LISTENERS.append(listener)
+        self.addCleanup(audit.LISTENERS.remove, listener)
+
+    def use(
+        self, tokens: int, person: Any = None, price: Price | None = FREE, name: str = "Ada"
+    ) -> None:
+        """A call of so many tokens."""
+        payer = ledger.Payer(name, person_of(person) if person else "")
+        claim = ledger.reserve(payer, need(tokens, 1, price=price), OPEN, HALF_PAST_TWO)
+        ledger.settle(claim, Usage(tokens, 0), HALF_PAST_TWO)
+
+    def told(self, line: str, person: Any = None) -> str:
+        """What a person is shown who types a line."""
+        return str(self.call(self.command(), line, caller=person or self.tom))
+
+    def command(self) -> Any:
+        """The command under test."""
+        from evennia_ai.commands import CmdAssistant
+
+        return CmdAssistant()
+
+
+@override_settings(EVENNIA_AI_BUDGET_CONFIG=CAPS)
+class TestShown(BudgetTest):
+    """What staff see."""
+
+    def test_l15_what_was_used_and_by_whom(self) -> None:
+        """Today, this month, and whose calls it was; and the same of the whole game."""
+        dollars = Price(*map(type(FREE.input), (10, 10))) if FREE else None
+        self.use(30_500, self.tom, dollars)
+        self.use(15_000, self.mira, dollars)
+        self.use(4_500, None, dollars)
+        self.use(50_000, self.mira, name="Edda")
+        shown = budget_of(self.ada_script).message.splitlines()
+        assert [
+            "Ada                     used             cap   resets",
+            "  today           50,000 tok         200,000   in 09:12",
+            "  month                $0.50          $20.00   on 1 Dec",
+            "  minute             3 calls              60   in 00:01",
+            "  by player    Tom 61 %   Mira 30 %   nobody (autonomous) 9 %",
+            "The whole game",
+            "  today          100,000 tok       2,000,000   in 09:12",
+            "  month                $0.50          no cap   on 1 Dec",
+            "  minute             4 calls             600   in 00:01",
+        ] == [line.replace("TestAccount2", "Mira").replace("TestAccount", "Tom") for line in shown]
+
+    def test_before_the_first_call(self) -> None:
+        """Nothing is used, and nobody used it."""
+        result = budget_of(self.ada_script)
+        assert "  by player    nobody yet" in result.message.splitlines()
+        assert [0.0] * 6 == [row["used"] for row in result.data["standings"]]
+
+    def test_for_programs(self) -> None:
+        """The same as plain data, with seconds."""
+        self.use(1000, self.tom)
+        data = budget_of(self.ada_script).data
+        today = next(row for row in data["standings"] if row["name"] == "tokens_per_day")
+        assert {
+            "name": "tokens_per_day",
+            "used": 1000,
+            "cap": 200_000,
+            "granted": 0,
+            "resets_in_seconds": 33_120.0,
+        } == today
+        assert {person_of(self.tom): 1.0} == data["players"]
+
+    def test_a_price_that_nobody_knows_is_told(self) -> None:
+        """What money it was is then not the whole truth."""
+        self.use(1000, self.tom, None)
+        last = budget_of(self.ada_script).message.splitlines()[-1]
+        assert "Of 1 calls this month the price is not known: EVENNIA_AI_PRICES" == last
+
+    def test_a_player_who_is_gone_keeps_their_number(self) -> None:
+        """Nobody is left out of the sum."""
+        claim = ledger.reserve(ledger.Payer("Ada", "*#9999"), need(), OPEN, HALF_PAST_TWO)
+        ledger.settle(claim, Usage(1, 1), HALF_PAST_TWO)
+        assert "*#9999 100 %" in budget_of(self.ada_script).message
+
+    def test_wrong_caps_are_said(self) -> None:
+        """Where, and what would be right."""
+        self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": "many"}}
+        result = budget_of(self.ada_script)
+        assert (False, True) == (
+            result.ok,
+            "budget_config.assistant.tokens_per_day is 'many'" in result.message,
+        )
+
+
+@override_settings(EVENNIA_AI_BUDGET_CONFIG=CAPS)
+class TestRaised(BudgetTest):
+    """Allowing more, until the day ends."""
+
+    def test_it_is_raised_and_recorded(self) -> None:
+        """By so much, by whom, and shown as added."""
+        result = raise_budget(self.ada_script, "tokens_per_day", "50,000", "Tom")
+        assert "Ada: tokens_per_day is raised by 50,000, until the day ends." == result.message
+        facts = {"cap": "tokens_per_day", "amount": 50_000.0, "by": "Tom"}
+        assert [("budget_raised", "ada", {**facts, "account": "assistant ada 2026-11-21"})] == (
+            self.recorded
+        )
+        assert "250,000   in 09:12 (50,000 of it added)" in budget_of(self.ada_script).message
+
+    def test_money_is_raised_in_dollars(self) -> None:
+        """With or without the sign."""
+        result = raise_budget(self.ada_script, "cost_per_month", "$2.50", "Tom")
+        assert "Ada: cost_per_month is raised by $2.50, until the month ends." == result.message
+        assert "$22.50" in budget_of(self.ada_script).message
+
+    def test_what_cannot_be_raised(self) -> None:
+        """An unknown cap, one that is not set, and no amount."""
+        for text, name, amount in (
+            ("There is no cap 'tokens'; there are tokens_total, ", "tokens", "5"),
+            ("Ada has no cap tokens_total: there is nothing to raise.", "tokens_total", "5"),
+            ("'many' is no amount; it must be a number above 0.", "tokens_per_day", "many"),
+            ("'-5' is no amount", "tokens_per_day", "-5"),
+            ("'nan' is no amount", "tokens_per_day", "nan"),
+            ("That was not done: 1e+30 is no amount", "tokens_per_day", "1e30"),
+        ):
+            with self.subTest(name=name, amount=amount):
+                result = raise_budget(self.ada_script, name, amount, "Tom")
+                assert not result.ok
+                assert result.message.startswith(text)
+        assert [] == self.recorded
+
+
+@override_settings(EVENNIA_AI_BUDGET_CONFIG=CAPS)
+class TestCommand(BudgetTest):
+    """What is typed."""
+
+    def test_staff_look(self) -> None:
+        """With a name, without one, and at the whole game."""
+        assert self.told("budget Ada").startswith("Ada  ")
+        assert self.told("budget").startswith("Ada  ")
+        assert self.told("budget game").startswith("The whole game  ")
+        assert "There is no assistant named Bob." in self.told("budget Bob")
+
+    def test_players_do_not_look(self) -> None:
+        """Who used how much is staff's business."""
+        assert "'assistant budget' is for staff." in self.told("budget Ada", self.mira)
+
+    def test_who_controls_her_raises_her_caps(self) -> None:
+        """The lock of her body decides; a refusal is recorded."""
+        line = "budget Ada raise tokens_per_day 1000"
+        assert "raised by 1,000" in self.told(line)
+        self.ada.locks.add("control:false()")
+        self.tom.account.is_superuser = False
+        assert "You may not control Ada" in self.told(line)
+        assert ["budget_raised", "control_refused"] == [event for event, _, _ in self.recorded]
+
+    def test_the_games_caps_need_an_admin(self) -> None:
+        """And what is refused is recorded."""
+        line = "budget game raise tokens_per_day 1000"
+        assert "The whole game: tokens_per_day is raised by 1,000" in self.told(line)
+        self.tom.permissions.clear()
+        self.tom.account.permissions.clear()
+        self.tom.permissions.add("Builder")
+        self.tom.account.permissions.add("Builder")
+        self.tom.account.is_superuser = False
+        wanted = "You may not raise caps of the whole game: that needs the permission Admin."
+        assert wanted in self.told(line)
+        assert ["budget_raised", "control_refused"] == [event for event, _, _ in self.recorded]
+
+    def test_half_a_line_is_answered_with_a_whole_one(self) -> None:
+        """What is missing is shown."""
+        for line in (
+            "budget Ada raise",
+            "budget Ada raise tokens_per_day",
+            "budget Ada raise 5 6 7",
+        ):
+            with self.subTest(line=line):
+                assert self.told(line).startswith("Usage: assistant budget [<name>], ")
+
+
+class TestCheck(BudgetTest):
+    """A game whose owner forgot `evennia migrate`."""
+
+    def test_missing_tables_are_an_error(self) -> None:
+        """With what to type; while `migrate` itself runs nothing is missing."""
+        assert [] == check_tables(None)
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE evennia_ai_budgettotal RENAME TO elsewhere")
+        (found,) = check_tables(None)
+        assert isinstance(found, checks.Error)
+        assert "the game's database has no tables evennia_ai_budgettotal" == found.msg
+        assert "evennia migrate" in str(found.hint)
+        assert [] == check_tables(None, databases=["default"])
+        assert not budget_of(self.ada_script).ok

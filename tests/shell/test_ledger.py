@@ -1,0 +1,269 @@
+"""The ledger: reserved before a call, closed after it, and never over a cap."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from evennia_ai.core.budget import Account, accounts_of
+from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
+from evennia_ai.core.turn import Usage
+from evennia_ai.errors import ConfigurationError, LimitReachedError, NoFreeSlotError
+from evennia_ai.ledger import Book, grant
+from evennia_ai.models import BudgetTotal, ModelCall
+from tests.shell.ledger_case import NOON, OPEN, LedgerTest, capped, need
+
+TODAY = Account(Scope.GAME, "", "2026-11-21")
+
+
+class TestCounting(LedgerTest):
+    """What one call leaves behind."""
+
+    def test_l15_held_before_and_counted_after(self) -> None:
+        """From the reservation on the estimate is held; then what was used counts, no more."""
+        claim = self.reserve()
+        total = self.total()
+        assert (1, 1, 100, 0) == (
+            total.calls, total.open_calls, total.held_tokens, total.prompt_tokens
+        )  # fmt: skip
+        self.book.settle(claim, Usage(50, 7), NOON)
+        self.book.flush()
+        total = self.total()
+        assert (1, 0, 0) == (total.calls, total.open_calls, total.held_tokens)
+        assert (50, 7) == (total.prompt_tokens, total.completion_tokens)
+        self.assert_consistent()
+
+    def test_a_call_counts_in_twelve_accounts(self) -> None:
+        """The game, the assistant and the player, each for ever, this month, day and minute."""
+        self.use(5, 6)
+        accounts = accounts_of("Ada", "*#3", NOON)
+        assert 12 == BudgetTotal.objects.count()
+        assert {11} == {
+            total.prompt_tokens + total.completion_tokens for total in map(self.total, accounts)
+        }
+
+    def test_a_call_for_nobody_counts_to_no_player(self) -> None:
+        """What an assistant does by itself."""
+        self.use(5, 6, person="")
+        assert not BudgetTotal.objects.filter(scope="player").exists()
+
+    def test_more_than_was_held_counts_in_full(self) -> None:
+        """Also beyond a cap: the next call is refused then."""
+        config = capped(tokens_per_day=200)
+        self.book.settle(self.reserve(config), Usage(900, 100), NOON)
+        with pytest.raises(LimitReachedError):
+            self.reserve(config)
+        self.book.flush()
+        assert 1000 == self.total(TODAY).prompt_tokens + self.total(TODAY).completion_tokens
+
+    def test_nothing_sent_nothing_counted(self) -> None:
+        """A released call is as if it had never been, but for its row."""
+        self.book.release(self.reserve(), NOON)
+        self.book.flush()
+        assert (0, 0, 0) == (self.total().calls, self.total().open_calls, self.total().held_tokens)
+        assert "released" == ModelCall.objects.get().state
+        self.assert_consistent()
+
+    def test_r26_a_call_that_was_cut_off_counts_as_held(self) -> None:
+        """Nobody knows what the service bills for it."""
+        wanted = need(price=self.price(2))
+        self.book.cut_off(self.reserve(wanted=wanted), NOON)
+        self.book.flush()
+        total = self.total()
+        assert (60, 40, 200_000, 0) == (
+            total.prompt_tokens, total.completion_tokens, total.cost_nano, total.held_cost_nano
+        )  # fmt: skip
+        self.assert_consistent()
+
+    def test_a_call_is_closed_once(self) -> None:
+        """Whoever closes it again changes nothing."""
+        claim = self.reserve()
+        self.book.settle(claim, Usage(1, 2), NOON)
+        self.book.settle(claim, Usage(1, 2), NOON)
+        self.book.cut_off(claim, NOON)
+        self.book.release(claim, NOON)
+        self.book.flush()
+        self.book.settle(claim, Usage(1, 2), NOON)
+        self.book.flush()
+        assert 3 == self.total().prompt_tokens + self.total().completion_tokens
+        self.assert_consistent()
+
+    def test_another_model_may_have_answered(self) -> None:
+        """Then its price counts, and its name is on record."""
+        claim = self.reserve(wanted=need(price=self.price(100)))
+        self.book.settle(claim, Usage(1, 1), NOON, model="local/small", price=self.price(1))
+        self.book.flush()
+        call = ModelCall.objects.get()
+        assert ("local/small", 2_000) == (call.model, self.total().cost_nano)
+
+    def test_an_unknown_price_is_on_record(self) -> None:
+        """The tokens count, and that the money is not known can be seen."""
+        self.book.settle(self.reserve(wanted=need(price=None)), Usage(1, 1), NOON)
+        self.book.cut_off(self.reserve(wanted=need(price=None)), NOON)
+        self.book.flush()
+        assert [False, False] == [call.is_priced for call in ModelCall.objects.all()]
+
+    def test_b2_a_report_that_cannot_be_counts_as_the_estimate(self) -> None:
+        """NaN, negative, absent: as much as was held."""
+        nan = math.nan
+        for prompt, completion in ((nan, nan), (-5, -5), (0, 0), (None, "7")):
+            with self.subTest(prompt=prompt, completion=completion):
+                before = self.total()
+                report = SimpleNamespace(prompt_tokens=prompt, completion_tokens=completion)
+                self.book.settle(self.reserve(), report, NOON)
+                self.book.flush()
+                assert 60 == self.total().prompt_tokens - before.prompt_tokens
+                assert 40 == self.total().completion_tokens - before.completion_tokens
+        self.assert_consistent()
+
+    def test_long_names_fit(self) -> None:
+        """Whatever an assistant, a relay or a model is called."""
+        self.use(1, 2, assistant="A" * 400, person="relay of " + "x" * 400)
+        self.book.settle(self.reserve(wanted=need(model="m" * 400)), Usage(1, 1), NOON)
+        self.book.flush()
+        self.assert_consistent()
+
+
+class TestCaps(LedgerTest):
+    """When a call is refused."""
+
+    def test_l15_every_cap_of_every_scope_refuses(self) -> None:
+        """Exactly so many calls pass as there is room for; the error says whose and which."""
+        for scope in Scope:
+            for cap, value, passing in (
+                ("tokens_total", 250, 2),
+                ("tokens_per_day", 250, 2),
+                ("tokens_per_month", 300, 3),
+                ("cost_per_day", 0.00025, 2),
+                ("cost_per_month", 0.0003, 3),
+                ("calls_per_minute", 3, 2),  # the third is kept for a last word
+            ):
+                with self.subTest(scope=scope, cap=cap):
+                    config = capped(scope, **{cap: value})
+                    who = {"assistant": f"{scope} {cap}", "person": f"*{scope} {cap}"}
+                    wanted = need(price=self.price(1))
+                    BudgetTotal.objects.filter(scope="game").delete()
+                    for _ in range(passing):
+                        self.reserve(config, wanted=wanted, **who)
+                    with pytest.raises(LimitReachedError) as caught:
+                        self.reserve(config, wanted=wanted, **who)
+                    assert f"cost.{cap}" == caught.value.kind
+                    assert scope == caught.value.scope.split(" ")[0]
+                    assert value == caught.value.cap
+
+    def test_l15_a_refused_call_leaves_nothing(self) -> None:
+        """Nothing is held for it, and nothing is on record."""
+        config = capped(tokens_per_day=150)
+        self.reserve(config)
+        before = list(BudgetTotal.objects.values())
+        with pytest.raises(LimitReachedError):
+            self.reserve(config)
+        assert before == list(BudgetTotal.objects.values())
+        assert 1 == ModelCall.objects.count()
+
+    def test_what_ended_is_seen_also_by_a_call_that_is_refused(self) -> None:
+        """Room that a call gave back is there for the next one at once."""
+        config = capped(tokens_per_day=150)
+        self.book.settle(self.reserve(config), Usage(10, 10), NOON)
+        self.reserve(config)
+        with pytest.raises(LimitReachedError) as caught:
+            self.reserve(config)
+        assert 120 == caught.value.used
+
+    def test_l15_two_processes_cannot_both_have_the_last_room(self) -> None:
+        """What another has reserved counts, before anybody knows how it ends."""
+        config, other = capped(tokens_per_day=250), Book()
+        self.reserve(config)
+        self.reserve(config, book=other)
+        for book in (self.book, other):
+            with pytest.raises(LimitReachedError):
+                self.reserve(config, book=book)
+
+    def test_f3_a_last_call_fits_into_what_is_kept_for_it(self) -> None:
+        """Ordinary calls leave its room free; it is counted, and no further one fits."""
+        config = capped("assistant", tokens_per_day=300)
+        wanted = need(last=Usage(60, 40))
+        for _ in range(2):
+            self.reserve(config, wanted=wanted)
+        with pytest.raises(LimitReachedError):
+            self.reserve(config, wanted=wanted)
+        self.book.settle(
+            self.reserve(config, wanted=wanted, purpose="wrap_up"), Usage(50, 30), NOON
+        )
+        self.book.flush()
+        ada = Account(Scope.ASSISTANT, "ada", "2026-11-21")
+        assert (50, 30, 200) == (
+            self.total(ada).prompt_tokens,
+            self.total(ada).completion_tokens,
+            self.total(ada).held_tokens,
+        )
+        with pytest.raises(LimitReachedError):
+            self.reserve(config, wanted=wanted, purpose="wrap_up")
+        self.assert_consistent()
+
+    def test_a_yes_lets_exactly_this_call_through(self) -> None:
+        """The amount of the error is at least what is missing, and a tenth of the cap."""
+        config = capped(tokens_per_day=1000)
+        self.use(900, 90, config)
+        wanted = need(200, 100, last=Usage(100, 50))
+        with pytest.raises(LimitReachedError) as caught:
+            self.reserve(config, wanted=wanted)
+        assert 990 + 300 + 150 - 1000 == caught.value.amount
+        grant(caught.value, caught.value.amount, by="Tom")
+        self.reserve(config, wanted=wanted)
+
+    def test_calls_in_flight(self) -> None:
+        """So many of one assistant at a time; a last word always; 0 is no limit."""
+        config = BudgetConfig(Caps(), Caps(), Caps(), calls_in_flight=2)
+        first = self.reserve(config)
+        self.reserve(config)
+        with pytest.raises(NoFreeSlotError, match="Ada has 2 model calls under way"):
+            self.reserve(config)
+        self.reserve(config, purpose="wrap_up")
+        self.reserve(config, assistant="Edda")
+        self.book.release(first, NOON)
+        with pytest.raises(NoFreeSlotError):
+            self.reserve(config)
+        self.reserve(OPEN)
+
+    def test_l15_r26_an_unknown_price_does_not_pass_a_cap_on_money(self) -> None:
+        """It is refused with words: the model, the cap, and what to write where."""
+        config = capped(cost_per_day=5)
+        with pytest.raises(ConfigurationError) as caught:
+            self.reserve(config, wanted=need(price=None))
+        text = str(caught.value)
+        for part in (
+            "'openai/mini'",
+            "EVENNIA_AI_BUDGET_CONFIG.game.cost_per_day",
+            "EVENNIA_AI_PRICES = {'openai/mini': {'input': 0.15, 'output': 0.6}}",
+        ):
+            assert part in text
+        assert not ModelCall.objects.exists()
+        self.reserve(OPEN, wanted=need(price=None))
+
+
+class TestCost(LedgerTest):
+    """What the ledger itself costs."""
+
+    def test_three_statements_for_a_call(self) -> None:
+        """Reserving one and settling the one before, within a minute; the rest is the commit."""
+        for _ in range(2):
+            self.book.settle(self.reserve(), Usage(1, 1), NOON)
+        with CaptureQueriesContext(connection) as taken:
+            self.book.settle(self.reserve(), Usage(1, 1), NOON)
+        made = [query["sql"] for query in taken]
+        statements = [sql for sql in made if "SAVEPOINT" not in sql]
+        assert 3 == len(statements), "\n".join(made)
+
+    def test_nothing_to_write_costs_nothing(self) -> None:
+        """A flush without calls, and closing one."""
+        claim = self.reserve()
+        with self.assertNumQueries(0):
+            self.book.settle(claim, Usage(1, 1), NOON)
+        self.book.flush()
+        with self.assertNumQueries(0):
+            self.book.flush()

@@ -1,0 +1,98 @@
+"""The ledger of one server process: what is written when, and what it says of wrong settings."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import OperationalError, connection
+from twisted.internet.task import Clock
+
+from evennia_ai import ledger
+from evennia_ai.core.turn import Usage
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.ledger import Book, rows
+from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.models import BudgetTotal
+from tests.shell.ledger_case import NOON, OPEN, LedgerTest, need
+
+
+class TestProcess(LedgerTest):
+    """The book of a server process."""
+
+    def test_endings_are_written_within_a_second(self) -> None:
+        """Also where no other call comes."""
+        clock = Clock()
+        self.book = Book(clock.callLater)
+        for _ in range(3):
+            self.book.settle(self.reserve(), Usage(5, 5), NOON)
+        self.book.release(self.reserve(), NOON)
+        assert 1 == len(clock.getDelayedCalls())
+        clock.advance(1.0)
+        assert (15, 0) == (self.total().prompt_tokens, self.total().open_calls)
+        assert [] == clock.getDelayedCalls()
+
+    def test_endings_are_written_at_shutdown(self) -> None:
+        """No timer stays behind."""
+        clock = Clock()
+        self.book = Book(clock.callLater)
+        self.book.cut_off(self.reserve(), NOON)
+        self.book.stop()
+        assert (60, []) == (self.total().prompt_tokens, clock.getDelayedCalls())
+
+    def test_a_process_with_nothing_left_stops_too(self) -> None:
+        """Nothing is written then."""
+        with self.assertNumQueries(0):
+            self.book.stop()
+
+    def test_the_front_door(self) -> None:
+        """The process's one book, by the functions that everybody uses."""
+        self.addCleanup(ledger.start_anew)
+        ledger.start_anew()
+        payer = ledger.Payer("Ada", "*#3", "turn")
+        ledger.settle(ledger.reserve(payer, need(), OPEN, NOON), Usage(5, 5), NOON)
+        ledger.release(ledger.reserve(payer, need(), OPEN, NOON), NOON)
+        ledger.cut_off(ledger.reserve(payer, need(), OPEN, NOON), NOON)
+        report = ledger.report("ADA", OPEN, NOON)
+        used = {standing.name: standing.used for standing in report.standings}
+        assert (110, 2) == (used["tokens_total"], used["calls_per_minute"])
+        assert {"*#3": 1.0} == report.shares
+        assert (0, {}) == (report.unpriced, ledger.report("Edda", OPEN, NOON).shares)
+
+    def test_settings_are_read_again_when_they_change(self) -> None:
+        """And only then; also where somebody changes the mapping itself."""
+        prices = {"mini": {"input": 0.15, "output": 0.6}}
+        with self.settings(EVENNIA_AI_PRICES=prices):
+            assert ledger.prices() is ledger.prices()
+            prices["maxi"] = {"input": 3, "output": 9}
+            assert ["mini", "maxi"] == list(ledger.prices())
+        own = {"assistant": {"tokens_per_day": 7}}
+        assert ledger.config_for(own) is ledger.config_for({**own})
+        for cap in range(ledger.MOST_READ + 2):
+            config = ledger.config_for({"assistant": {"tokens_per_day": cap}})
+            assert cap == config.assistant.tokens_per_day
+        with self.settings(EVENNIA_AI_BUDGET_CONFIG={"assistant": {"tokens_per_day": 3}}):
+            assert 3 == ledger.config_for(own).assistant.tokens_per_day
+
+    def test_capped_costs_need_a_price_before_anybody_calls(self) -> None:
+        """`evennia check` says it already; a model that runs here costs nothing."""
+        config = {"game": {"cost_per_day": 5}}
+        prices = {"mini": {"input": 0.15, "output": 0.6}}
+        with self.settings(EVENNIA_AI_BUDGET_CONFIG=config, EVENNIA_AI_PRICES=prices):
+            ledger.check_settings(Endpoint("openai", "mini"))
+            ledger.check_settings(Endpoint("local", "maxi"))
+            with pytest.raises(ConfigurationError, match="what the model 'openai/maxi' costs"):
+                ledger.check_settings(Endpoint("openai", "maxi"))
+        ledger.check_settings(Endpoint("openai", "maxi"))
+
+    def test_missing_tables_let_no_call_through(self) -> None:
+        """And say what to type."""
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE evennia_ai_modelcall RENAME TO elsewhere")
+        with pytest.raises(ConfigurationError, match="type: evennia migrate"):
+            self.reserve()
+        with pytest.raises(ConfigurationError, match="type: evennia migrate"):
+            ledger.report("Ada", OPEN, NOON)
+
+    def test_another_fault_of_the_database_stays_what_it_is(self) -> None:
+        """A table that is there is not called missing."""
+        with pytest.raises(OperationalError, match="no such column"), rows.tables_wanted():
+            BudgetTotal.objects.extra(where=["nowhere = 1"]).exists()

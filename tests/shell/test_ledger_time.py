@@ -1,0 +1,265 @@
+"""The ledger over time: days that end, caps that are raised, processes that are killed."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+
+import pytest
+from twisted.internet.task import Clock
+
+from evennia_ai.core.budget import DAY, Account, CallState, accounts_of
+from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
+from evennia_ai.core.turn import Usage
+from evennia_ai.errors import ConfigurationError, LimitReachedError
+from evennia_ai.ledger import Book, grant, owners, rows
+from evennia_ai.ledger.owners import is_gone, owner_of_this_process
+from evennia_ai.models import BudgetTotal, ModelCall
+from tests.shell.ledger_case import NOON, LedgerTest, capped, need
+
+TODAY = Account(Scope.GAME, "", "2026-11-21")
+
+
+class TestPeriods(LedgerTest):
+    """A cap counts in its own time."""
+
+    def fill(self, cap: str, value: float, at: float) -> LimitReachedError:
+        """Use a cap up, and return how it was refused."""
+        config = capped(**{cap: value})
+        for _ in range(20):
+            try:
+                self.reserve(config, at=at)
+            except LimitReachedError as hit:
+                return hit
+        raise AssertionError(f"{cap} of {value} never refused")
+
+    def test_l15_a_new_period_begins_at_nothing(self) -> None:
+        """The minute, the day, the month; what is counted for ever never begins anew."""
+        for cap, value, seconds in (
+            ("calls_per_minute", 3, 30),
+            ("tokens_per_day", 250, DAY // 2),
+            ("tokens_per_month", 250, 10 * DAY),
+        ):
+            with self.subTest(cap=cap):
+                self.fill(cap, value, NOON)
+                self.reserve(capped(**{cap: value}), at=NOON + seconds)
+                BudgetTotal.objects.all().delete()
+        self.fill("tokens_total", 250, NOON)
+        with pytest.raises(LimitReachedError):
+            self.reserve(capped(tokens_total=250), at=NOON + 400 * DAY)
+
+    def test_a_call_over_midnight_counts_to_the_day_it_began(self) -> None:
+        """And what it held there is free again."""
+        late = NOON + DAY // 2 - 31
+        claim = self.reserve(at=late)
+        self.book.settle(claim, Usage(5, 5), late + 60)
+        self.book.flush()
+        total = self.total(TODAY)
+        assert (5, 0, 0) == (total.prompt_tokens, total.held_tokens, total.open_calls)
+        assert 0 == self.total(TODAY._replace(period="2026-11-22")).calls
+
+    def test_a_grant_ends_with_its_period(self) -> None:
+        """Exactly what was granted, on record, and only today."""
+        config = capped(tokens_per_day=200)
+        hit = self.fill("tokens_per_day", 200, NOON)
+        grant(hit, 200, by="Tom")
+        assert ("budget_raised", "game") == self.recorded[-1][:2]
+        assert {
+            "cap": "tokens_per_day",
+            "account": "game 2026-11-21",
+            "amount": 200,
+            "by": "Tom",
+        } == self.recorded[-1][2]
+        self.reserve(config)
+        self.reserve(config)
+        with pytest.raises(LimitReachedError) as caught:
+            self.reserve(config)
+        assert (400, 400) == (caught.value.used, caught.value.cap)
+        tomorrow = self.fill("tokens_per_day", 200, NOON + DAY)
+        assert 200 == tomorrow.cap
+
+    def test_a_grant_of_money_is_exact(self) -> None:
+        """A dollar is a dollar."""
+        wanted = need(price=self.price(10_000))
+        config = capped("player", cost_per_month=1.5)
+        self.reserve(config, wanted=wanted)
+        with pytest.raises(LimitReachedError) as caught:
+            self.reserve(config, wanted=wanted)
+        grant(caught.value, 0.5, by="Tom")
+        self.reserve(config, wanted=wanted)
+        with pytest.raises(LimitReachedError) as caught:
+            self.reserve(config, wanted=wanted)
+        assert (2.0, 2.0) == (caught.value.used, caught.value.cap)
+
+    def test_an_amount_that_makes_no_sense_is_refused(self) -> None:
+        """Nothing, less, no number, or more than there is."""
+        hit = self.fill("tokens_per_day", 200, NOON)
+        for amount in (0, -5, math.nan, math.inf, 1e30):
+            with self.subTest(amount=amount), pytest.raises(ConfigurationError, match="amount"):
+                grant(hit, amount, by="Tom")
+
+
+class TestWarnings(LedgerTest):
+    """Staff hear once that a cap is near."""
+
+    def test_told_once_over_all_processes(self) -> None:
+        """At four fifths, by one process, and again the next day."""
+        config = BudgetConfig(Caps(), Caps(tokens_per_day=1000), Caps(), calls_in_flight=0)
+        other = Book()
+        told = [
+            (number, claim.warnings)
+            for number in range(1, 11)
+            if (claim := self.reserve(config, book=(self.book, other)[number % 2])).warnings
+        ]
+        text = (
+            "assistant ada 2026-11-21: 800 of 1,000 tokens are used "
+            "(budget_config.assistant.tokens_per_day)"
+        )
+        assert [(8, [text])] == told
+        assert ("budget_near", "Ada", {"text": text}) == self.recorded[-1]
+        assert 1 == len(self.recorded)
+        tomorrow = self.reserve(config, at=NOON + DAY, wanted=need(500, 400))
+        assert 1 == len(tomorrow.warnings)
+
+
+class TestKilled(LedgerTest):
+    """A server process ends in the middle of its calls."""
+
+    def killed(self, owner: str) -> None:
+        """A process of that name leaves an open call behind."""
+        book = Book()
+        book.owner = owner
+        self.reserve(book=book)
+        book.drop()
+
+    def dead(self) -> str:
+        """The name of a process of this machine that has ended."""
+        machine, pid, _, token = owner_of_this_process().split(":")
+        return f"{machine}:{pid}:1:{token}"
+
+    def test_its_calls_count_as_cut_off(self) -> None:
+        """At once, where the next process can see that it has ended."""
+        self.killed(self.dead())
+        self.use(1, 1)
+        assert ["cut_off", "settled"] == sorted(call.state for call in ModelCall.objects.all())
+        assert (61, 41, 0) == (
+            self.total().prompt_tokens, self.total().completion_tokens, self.total().held_tokens
+        )  # fmt: skip
+        self.assert_consistent()
+
+    def test_the_calls_of_a_living_process_are_left_alone(self) -> None:
+        """Of this machine and of another, until they are surely over: deadline and five minutes."""
+        self.reserve()
+        self.killed("elsewhere:1:1:abcd")
+        other = Book()
+        assert 0 == other.recover(NOON + 359)
+        assert 2 == other.recover(NOON + 362)
+        self.assert_consistent()
+
+    def test_a_call_that_was_closed_by_others_still_counts_as_it_was(self) -> None:
+        """A process that was only slow puts right what others took for cut off."""
+        ends = ("settle", "release", "cut_off")
+        claims = [self.reserve(wanted=need(price=self.price(1))) for _ in ends]
+        assert 3 == Book().recover(NOON + 1000)
+        assert 300 == self.total().prompt_tokens + self.total().completion_tokens
+        self.book.settle(claims[0], Usage(5, 6), NOON + 1000)
+        self.book.release(claims[1], NOON + 1000)
+        self.book.cut_off(claims[2], NOON + 1000)
+        self.book.flush()
+        total = self.total()
+        assert (2, 111, 111_000) == (
+            total.calls, total.prompt_tokens + total.completion_tokens, total.cost_nano
+        )  # fmt: skip
+        assert ["cut_off", "released", "settled"] == sorted(
+            c.state for c in ModelCall.objects.all()
+        )
+        self.assert_consistent()
+
+    def test_a_call_is_cut_off_once(self) -> None:
+        """Also where two processes find it at the same moment."""
+        self.killed(self.dead())
+        found = ModelCall.objects.get()
+        assert (True, False) == (self.book.close_orphan(found), self.book.close_orphan(found))
+        self.assert_consistent()
+
+    def test_an_ending_that_waited_long_to_be_written(self) -> None:
+        """The same where the database could not be written to for minutes."""
+        clock = Clock()
+        self.book = Book(clock=clock.seconds)
+        self.book.settle(self.reserve(), Usage(5, 6), NOON)
+        Book().recover(NOON + 1000)
+        clock.advance(1000)
+        self.book.flush()
+        assert (5, 6) == (self.total().prompt_tokens, self.total().completion_tokens)
+        self.assert_consistent()
+
+    def test_a_call_that_ends_late_but_first(self) -> None:
+        """Nobody else has closed it: it counts as always."""
+        claim = self.reserve()
+        self.book.settle(claim, Usage(5, 6), NOON + 1000)
+        self.book.flush()
+        self.assert_consistent()
+
+    def test_where_nobody_can_tell_nobody_has_ended(self) -> None:
+        """On a system that does not say what runs there, calls are closed once they are overdue."""
+        with tempfile.TemporaryDirectory() as folder:
+            nowhere = Path(folder)
+            assert "" == owners.machine(nowhere)
+            assert "" == owners.started(1, nowhere)
+
+    def test_who_has_ended(self) -> None:
+        """A process is told from a later one of the same number; of another machine none is."""
+        owner = owner_of_this_process()
+        machine, pid, started, token = owner.split(":")
+        assert (False, True) == (is_gone(owner), is_gone(self.dead()))
+        assert is_gone(f"{machine}:999999999:{started}:{token}")
+        assert not is_gone(f"elsewhere:{pid}:1:{token}")
+        assert not is_gone(f":{pid}:1:{token}")
+
+
+class TestUpkeep(LedgerTest):
+    """The tables do not grow for ever."""
+
+    def test_what_is_old_is_dropped(self) -> None:
+        """Calls and days after 90 days, minutes after one; months and the whole are kept."""
+        self.use(5, 5)
+        self.use(5, 5, at=NOON + 2 * DAY)
+        periods = {account.period for account in accounts_of("Ada", "", NOON)}
+        kept = set(BudgetTotal.objects.values_list("period", flat=True))
+        assert {"2026-11-21 12:00"} == periods - kept
+        self.use(5, 5, at=NOON + 91 * DAY)
+        kept = set(BudgetTotal.objects.values_list("period", flat=True))
+        assert {"", "2026-11"} == periods & kept
+        assert 2 == ModelCall.objects.count()
+        assert 15 == self.total().prompt_tokens
+
+    def test_open_calls_are_never_dropped(self) -> None:
+        """They are closed first."""
+        self.reserve()
+        Book().recover(NOON + 365 * DAY)
+        assert CallState.CUT_OFF == ModelCall.objects.get().state
+
+    def test_rows_that_others_dropped_are_made_anew(self) -> None:
+        """What a process remembers of the table is no promise."""
+        self.reserve()
+        BudgetTotal.objects.filter(period__contains=":").delete()
+        self.use(5, 5)
+        assert 12 == BudgetTotal.objects.count()
+
+    def test_rows_that_were_mixed_up_are_noticed(self) -> None:
+        """Numbers that stand for other rows now (a backup was put back) change nothing wrong."""
+        self.use(5, 5)
+        BudgetTotal.objects.filter(scope="game", period="").update(period="x")
+        BudgetTotal.objects.filter(scope="game", period="2026-11").update(period="")
+        self.use(5, 5)
+        assert 2 == self.total(TODAY).calls
+
+    def test_the_memory_of_numbers_is_bounded(self) -> None:
+        """A process that runs for years does not remember every minute."""
+        self.use(5, 5)
+        self.book.totals._numbers.update(
+            {Account(Scope.GAME, "", f"{n}"): n for n in range(rows.MOST_REMEMBERED)}
+        )
+        self.use(5, 5, at=NOON + 60)
+        assert 12 == len(self.book.totals._numbers)
