@@ -9,7 +9,6 @@ from evennia_ai.commands.base import AssistantCommand
 from evennia_ai.operations import Result
 from evennia_ai.outbound import literal
 
-ANSWERS = {"yes": True, "y": True, "no": False, "n": False}
 MOST_DIGITS = 9
 
 
@@ -25,11 +24,11 @@ class AskingWords(AssistantCommand):
 
     def _answer(self, rest: str) -> None:
         first, _, last = rest.partition(" ")
-        number, is_yes = _number(first), ANSWERS.get(last.strip().casefold())
-        if number is None or is_yes is None:
+        number = _number(first)
+        if number is None or not last.strip():
             self.msg("Usage: assistant answer <number> yes | no")
             return
-        answered = operations.answer(number, self.caller, is_yes=is_yes, is_staff=self.is_staff)
+        answered = operations.answer(number, self.caller, last, is_staff=self.is_staff)
         answered.addCallback(self.show).addErrback(self._show_fault)
 
     def _show_fault(self, failure: Any) -> None:
@@ -43,11 +42,12 @@ class AskingWords(AssistantCommand):
         last = _number(words[-1]) if len(words) > 1 else None
         act = words[-2].casefold() if last is not None and len(words) > 2 else ""
         if act in ("done", "drop") and not is_new:
-            script = self.pick(" ".join(words[:-2]))
+            script = self.pick_controlled(" ".join(words[:-2]), f"goal {act}")
             if script is not None:
                 self.show(operations.close_goal(script, last or 0, is_completed=act == "done"))
             return
-        script = self.pick(" ".join(words[:-1] if is_new and last is not None else words))
+        name = " ".join(words[:-1] if is_new and last is not None else words)
+        script = self.pick_controlled(name, "goal") if is_new else self.pick(name)
         if script is not None:
             self.show(self._goals_of(script, bool(is_new), text, last))
 

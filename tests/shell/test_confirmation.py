@@ -32,7 +32,7 @@ class TestConfirmation(HearingTest):
         """Mira asks for the lamp; the number of Ada's question."""
         more = answers or (whispers("May I?", "Mira"),)
         self.ask("whisper Ada = take the lamp", GET, *more, person=self.mira)
-        questions = state.read(self.ada_script, "confirmations")
+        questions = state.read(self.ada_script, "questions")
         return questions[-1]["number"] if questions else 0
 
     def asked(self, person: Any) -> list[str]:
@@ -106,14 +106,22 @@ class TestConfirmation(HearingTest):
         assert f"No question {number} is open" in self.mira.ndb.messages[-1].raw
 
     def test_a_stopped_assistant_does_nothing_on_a_yes(self) -> None:
-        """The answer is refused and the question stays."""
+        """The stop closes the question; Mira is told so, and so is a late answer."""
         number = self.beg()
         operations.stop(self.ada_script, "test")
+        assert f"Question {number} is closed: Ada is stopped." in self.mira.seen
         self.type(self.mira, f"assistant answer {number} yes")
         assert self.lamp.location == self.room1
-        assert (
-            "Ada does nothing now: an emergency stop is active." in self.mira.ndb.messages[-1].raw
-        )
+        told = f"No question {number} is open: Ada is stopped."
+        assert told in self.mira.ndb.messages[-1].raw
+
+    def test_a_silent_assistant_does_nothing_on_a_yes(self) -> None:
+        """The answer is refused and the question stays."""
+        number = self.beg()
+        self.set(enabled=False)
+        self.type(self.mira, f"assistant answer {number} yes")
+        assert self.lamp.location == self.room1
+        assert "Ada does nothing now: it is not enabled." in self.mira.ndb.messages[-1].raw
 
     def test_a_reset_voids_it(self) -> None:
         """What was asked in a conversation that is forgotten is not done afterwards."""
@@ -143,8 +151,8 @@ class TestConfirmation(HearingTest):
         assert "Nobody asks you anything." in self.mira.ndb.messages[-1].raw
 
     def test_wrong_use_says_how_it_is_used(self) -> None:
-        """A number and yes or no, nothing else."""
-        for line in ("", " 3", " yes", " x yes", " 3 maybe", " 99999999999999999999 yes"):
+        """A number and an answer, nothing else."""
+        for line in ("", " 3", " yes", " x yes", " 99999999999999999999 yes"):
             with self.subTest(line=line):
                 self.type(self.mira, f"assistant answer{line}")
                 assert "Usage: assistant answer <number> yes | no" in self.mira.ndb.messages[-1].raw
@@ -153,5 +161,5 @@ class TestConfirmation(HearingTest):
         """She looks and speaks as ever."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
-        assert [] == state.read(self.ada_script, "confirmations")
+        assert [] == state.read(self.ada_script, "questions")
         pump()

@@ -1,0 +1,42 @@
+"""The one door for all questions of an assistant to people.
+
+There are two kinds. A dangerous call has to wait: the model is told so, and on a yes the call is
+run by hand. A limit is waited for: the turn goes on with the answer. Both are kept in the database
+under a number, put to each person one at a time, and answered, dropped or outlived exactly once.
+"""
+
+from evennia_ai.interventions.asking import ask
+from evennia_ai.interventions.book import find, pending, why_closed
+from evennia_ai.interventions.calls import ask_about_call, close_call
+from evennia_ai.interventions.ending import claim, discard_all, drop, give
+from evennia_ai.interventions.people import (
+    asked_are_here,
+    head_of,
+    is_assistant,
+    listeners,
+    may_answer,
+)
+from evennia_ai.interventions.presence import take_up, watch
+
+# Whoever logs in or out must be seen from the first question on, whatever asked it.
+watch()
+
+__all__ = [
+    "ask",
+    "ask_about_call",
+    "asked_are_here",
+    "claim",
+    "close_call",
+    "discard_all",
+    "drop",
+    "find",
+    "give",
+    "head_of",
+    "is_assistant",
+    "listeners",
+    "may_answer",
+    "pending",
+    "take_up",
+    "watch",
+    "why_closed",
+]

@@ -1,0 +1,75 @@
+"""Questions before a dangerous call: asked once, and the call is run later by hand, on a yes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from evennia_ai import state
+from evennia_ai.core.questions import TOOL_PREFIX, Asking, Question
+from evennia_ai.core.text import one_line
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.core.turn import Turn
+from evennia_ai.inbound import person_of
+from evennia_ai.interventions import book, telling
+from evennia_ai.interventions.people import who_may_allow
+from evennia_ai.interventions.presence import look_later
+
+MOST_SHOWN = 200
+MOST_OPEN = 20
+
+
+def _describe(call: ToolCall) -> str:
+    """A call in one line for people."""
+    arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
+    return one_line(f"{call.name} {arguments}", MOST_SHOWN)
+
+
+def ask_about_call(script: Any, turn: Turn, call: ToolCall) -> ToolResult:
+    """Ask whoever may allow a call, and tell the model that it has to wait."""
+    asked = {"tool": call.name, "arguments": dict(call.arguments)}
+    waiting = book.pending(script)
+    known = next((question for question in waiting if question.call == asked), None)
+    if known is not None:
+        text = f"question {known.number} about this is open already; wait for the answer"
+        return ToolResult(False, text, Fault.NOT_RUN)
+    if len(waiting) >= MOST_OPEN:
+        text = f"not done: {len(waiting)} questions are open already; wait for the answers"
+        return ToolResult(False, text, Fault.NOT_RUN)
+    people = who_may_allow(script, turn.event)
+    if not people:
+        text = "not done: nobody who could allow it can be asked now"
+        return ToolResult(False, text, Fault.DENIED)
+    question = telling.ask_these(_question(script, turn, call), people)
+    book.put(script, question)
+    telling.record("question_asked", script, question, people=question.people)
+    telling.announce()
+    look_later(script, question)
+    names = ", ".join(person.key for person in people)
+    text = f"not done yet: {names} has to say yes first (question {question.number})"
+    return ToolResult(False, f"{text}; you will be told", Fault.NOT_RUN)
+
+
+def _question(script: Any, turn: Turn, call: ToolCall) -> Question:
+    number, now = book.next_number(), script.clock.seconds()
+    asking = Asking(
+        key=f"call {number}",
+        kind=f"{TOOL_PREFIX}{call.name}",
+        prompt=f"may I do this: {_describe(call)}?",
+        actor=script.obj.key,
+    )
+    return Question(
+        asking.cleaned(),
+        number=number,
+        asked_at=now,
+        expires_at=now + state.read(script, "confirm_seconds"),
+        call={"tool": call.name, "arguments": dict(call.arguments)},
+        event=turn.event.as_stored(),
+    )
+
+
+def close_call(script: Any, question: Question, choice: str, by: Any) -> None:
+    """Close a question about a call, so that nobody answers it twice."""
+    person = person_of(by)
+    why = f"{by.key} answered {choice}"
+    telling.close(script, question, "question_answered", why, by=person, choice=choice)

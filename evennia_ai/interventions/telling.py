@@ -1,0 +1,74 @@
+"""Putting questions to people: to each the oldest, and the next when that is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from evennia.utils import logger
+
+from evennia_ai import audit, outbound
+from evennia_ai.core.questions import Question, next_for
+from evennia_ai.inbound import person_of
+from evennia_ai.interventions import book
+from evennia_ai.interventions.people import reach
+
+
+def tell(person: str, question: Question, line: str) -> bool:
+    """Show a line to a person, as text that is no markup. Returns whether he is here."""
+    being = reach(person, question)
+    if being is None:
+        return False
+    try:
+        being.msg(outbound.literal(line))
+    except Exception:  # whatever a game's own hooks do, the others are told too
+        logger.log_trace(f"[assistant] a question could not be told to {person}")
+    return True
+
+
+def announce() -> None:
+    """Put to everybody who is asked the oldest question, unless one is before them already."""
+    entries = book.everywhere()
+    for person in sorted({person for _, question in entries for person in question.people}):
+        _put_next(person, entries)
+
+
+def _put_next(person: str, entries: list[book.Entry]) -> None:
+    question = next_for(person, (question for _, question in entries))
+    if question is None or not tell(person, question, question.line()):
+        return
+    place = next(i for i, entry in enumerate(entries) if entry[1] is question)
+    script = entries[place][0]
+    shown = replace(question, told=(*question.told, person))
+    entries[place] = (script, shown)
+    book.put(script, shown)
+
+
+def close(script: Any, question: Question, event: str, why: str, **facts: Any) -> None:
+    """Take a question out, write down how it ended, tell who saw it, and put the next.
+
+    Args:
+        event: the name of the record.
+        why: how it ended, in words that follow "question 3 is closed:".
+        facts: more for the record; `by` is the person who need not be told.
+    """
+    book.remove(script, question.number)
+    book.note_closed(question.number, why)
+    record(event, script, question, **facts)
+    for person in question.told:
+        if person != facts.get("by"):
+            tell(person, question, f"Question {question.number} is closed: {why}.")
+    announce()
+
+
+def record(event: str, script: Any, question: Question, **facts: Any) -> None:
+    """Write down what happened to a question; of its words no more than what it is about."""
+    asking = question.asking
+    about = {"number": question.number, "kind": asking.kind, "key": asking.key}
+    audit.record(event, script, **about, **facts)
+
+
+def ask_these(question: Question, people: Iterable[Any]) -> Question:
+    """The question as put to these people, whom it is told anew."""
+    return replace(question, people=tuple(person_of(person) for person in people), told=())

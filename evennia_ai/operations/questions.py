@@ -1,0 +1,148 @@
+"""Answering an assistant's questions: may I do this, may I have more of that?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai import interventions, turns
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.inbox import NOTICE, Event
+from evennia_ai.core.questions import Choice, Question, expected, match
+from evennia_ai.core.text import one_line
+from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.inbound import person_of
+from evennia_ai.operations.assistants import list_assistants
+from evennia_ai.operations.result import Result
+from evennia_ai.tool_execution import execute_tool_call
+
+TAKE, DROP = "take", "drop"
+MOST_QUOTED = 40
+
+
+def questions(person: Any, *, is_staff: bool) -> Result:
+    """The open questions that this person may answer."""
+    found = [
+        (script, question)
+        for script in list_assistants()
+        if script.work is not None
+        for question in interventions.pending(script)
+        if interventions.may_answer(script, question, person, is_staff=is_staff)
+    ]
+    if not found:
+        return Result(True, "Nobody asks you anything.", {"questions": []})
+    found.sort(key=lambda entry: entry[1].number)
+    lines, shown = [], []
+    for script, question in found:
+        is_stalled = _is_stalled(question, person)
+        lines.append(question.row(is_stalled=is_stalled))
+        # What the asker was at may have been said in private.
+        told = {"assistant": script.key, "is_stalled": is_stalled, "event": {}}
+        shown.append(question.as_stored() | told)
+    lines.append("Answer with: assistant answer <number> yes | no")
+    if any(item["is_stalled"] for item in shown):
+        lines.append("One that is stalled can also be taken or dropped: take | drop")
+    return Result(True, "\n".join(lines), {"questions": shown})
+
+
+def _is_stalled(question: Question, person: Any) -> bool:
+    is_asked = person_of(person) in question.people
+    return not (is_asked or interventions.asked_are_here(question.people))
+
+
+def answer(number: int, person: Any, text: str, *, is_staff: bool) -> Deferred[Result]:
+    """Answer a question; `take` makes this person the one who is asked, `drop` closes it.
+
+    On a yes a call is run at once, under the same locks as ever, and whoever asked for it is told
+    by the assistant itself. Where a turn waits for the answer, it goes on.
+
+    Args:
+        text: an answer's id, label or hotkey, in any case.
+        is_staff: whether this person may also answer calls that others were asked about.
+    """
+    entry = interventions.find(number)
+    if entry is None:
+        why = interventions.why_closed(number)
+        told = f"No question {number} is open{f': {why}' if why else ''}."
+        return succeed(Result(False, f"{told} List them with: assistant questions"))
+    script, question = entry
+    if not interventions.may_answer(script, question, person, is_staff=is_staff):
+        return succeed(Result(False, f"Question {number} was not put to you."))
+    choice = match(question.asking.choices, text)
+    if choice is not None:
+        return _answered(script, question, choice, person)
+    act = _ACTS.get(text.strip().casefold())
+    if act is not None and (is_staff or question.is_waited_for):
+        return succeed(act(script, question, person))
+    choices = expected(question.asking.choices)
+    said = one_line(text, MOST_QUOTED)
+    told = f"Question {number} is open still: {said!r} is no answer. Answer one of: {choices}."
+    return succeed(Result(False, told))
+
+
+def _take(script: AssistantScript, question: Question, person: Any) -> Result:
+    interventions.claim(script, question, person)
+    return Result(True, f"It is you who is asked now:\n{question.row()}")
+
+
+def _drop(script: AssistantScript, question: Question, person: Any) -> Result:
+    interventions.drop(script, question, person)
+    if not question.is_waited_for:
+        _tell_of_call(script, question, f"{person.key} dropped question {question.number}")
+    return Result(True, f"Question {question.number} is dropped; {script.key} takes it as a no.")
+
+
+_ACTS: dict[str, Callable[[Any, Question, Any], Result]] = {TAKE: _take, DROP: _drop}
+
+
+def _answered(
+    script: AssistantScript, question: Question, choice: Choice, person: Any
+) -> Deferred[Result]:
+    if script.silence:
+        return succeed(Result(False, f"{script.key} does nothing now: {script.silence}."))
+    if not question.is_waited_for:
+        return _settle_call(script, question, choice, person)
+    if interventions.give(script, question, choice, person):
+        return succeed(Result(True, f"{script.key} goes on with your {choice.id}."))
+    text = f"{script.key} is told {choice.id} as soon as it comes back to this."
+    return succeed(Result(True, text))
+
+
+def _settle_call(
+    script: AssistantScript, question: Question, choice: Choice, person: Any
+) -> Deferred[Result]:
+    number = question.number
+    interventions.close_call(script, question, choice.id, person)
+    if choice.id != "yes":
+        _tell_of_call(script, question, f"{person.key} said no to question {number}")
+        return succeed(Result(True, f"{script.key} will not do it."))
+    call = ToolCall(f"question_{number}", question.call["tool"], question.call["arguments"])
+    turn = turns.by_hand(script, Event.from_stored(question.event))
+    running = execute_tool_call(script, call, turn)
+
+    def done(result: ToolResult) -> Result:
+        outcome = "it was done" if result.success else "it could not be done"
+        if turn.epoch == script.work.epoch:
+            told = f"{person.key} said yes to question {number}, and {outcome}: {result.text}"
+            _tell(script, question, told)
+        return Result(result.success, f"{script.key}: {result.text}")
+
+    return running.addCallback(done)
+
+
+def _tell_of_call(script: AssistantScript, question: Question, text: str) -> None:
+    _tell(script, question, f"{text}: it was not done")
+
+
+def _tell(script: AssistantScript, question: Question, text: str) -> None:
+    """Let the assistant know, so that it can tell whoever asked for it."""
+    told = dict(question.event) | {
+        "id": uuid4().hex[:12],
+        "kind": NOTICE,
+        "body": text,
+        "at": script.clock.seconds(),
+    }
+    script.enqueue(Event.from_stored(told))

@@ -1,0 +1,122 @@
+"""What tests of questions share: people with sessions, who come, are told things, and go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import evennia
+from evennia.server.serversession import ServerSession
+from evennia.utils.ansi import strip_ansi
+from evennia.utils.create import create_account
+from twisted.internet.defer import Deferred
+
+from evennia_ai import audit, interventions, operations
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.core.questions import Answer, Asking
+from evennia_ai.operations import Result
+from tests.shell.support import ShellTest, pump
+
+PROMPT = "I have used my 5 steps. May I have 5 steps more?"
+
+
+class QuestionsTest(ShellTest):
+    """Tom, who controls Ada, is online; others log in as a test needs them.
+
+    Attributes:
+        records: what was written down, oldest first: the word and its facts.
+    """
+
+    def setUp(self) -> None:
+        """Ada is controlled by builders, and the record is read."""
+        super().setUp()
+        self.ada.locks.add("control:perm(Builder)")
+        for person in (self.tom, self.mira):
+            person.cmdset.add(AssistantCmdSet)
+        self.records: list[tuple[str, dict[str, Any]]] = []
+        audit.LISTENERS.append(self._note)
+        self.addCleanup(audit.LISTENERS.remove, self._note)
+        self.waits: list[Deferred[Answer]] = []
+
+    def tearDown(self) -> None:
+        """Nobody waits for an answer after a test."""
+        for wait in self.waits:
+            wait.cancel()
+        # The test base takes its session out, also where the test did.
+        evennia.SESSION_HANDLER.setdefault(self.session.sessid, self.session)
+        super().tearDown()
+
+    def _note(self, event: str, _subject: str, facts: dict[str, Any]) -> None:
+        if event.startswith("question_"):
+            self.records.append((event.removeprefix("question_"), facts))
+
+    def events(self) -> list[str]:
+        """What was written down about questions, in order."""
+        return [event for event, _ in self.records]
+
+    def limit(self, key: str = "tick 1", prompt: str = PROMPT, **more: Any) -> Asking:
+        """Something a limit asks."""
+        return Asking(f"{key} max_iterations", "safety.limit.max_iterations", prompt, **more)
+
+    def put(self, script: Any = None, asking: Asking | None = None, **options: Any) -> list[Any]:
+        """An assistant (Ada) asks. What comes of it is put into the list, once."""
+        wait = interventions.ask(script or self.ada_script, asking or self.limit(), **options)
+        came: list[Any] = []
+        wait.addBoth(came.append)
+        self.waits.append(wait)
+        return came
+
+    def open_numbers(self, script: Any = None) -> list[int]:
+        """The numbers of an assistant's (Ada's) open questions."""
+        return [question.number for question in interventions.pending(script or self.ada_script)]
+
+    def reply(
+        self, number: int, text: str, person: Any = None, *, is_staff: bool = False
+    ) -> Result:
+        """A person (Tom) answers."""
+        by = person or self.tom
+        got: list[Result] = []
+        operations.answer(number, by, text, is_staff=is_staff).addCallback(got.append)
+        pump()
+        (result,) = got
+        return result
+
+    def log_in(self, name: str, permission: str = "Player") -> Any:
+        """Somebody with an account comes. The account."""
+        account = create_account(name, "", "password-of-a-test")
+        account.permissions.clear()
+        account.permissions.add(permission)
+        self.addCleanup(account.delete)
+        self.come_back(account)
+        return account
+
+    def come_back(self, account: Any) -> None:
+        """An account logs in by a session of its own."""
+        handler = evennia.SESSION_HANDLER
+        number = max(handler, default=0) + 1
+        made = ServerSession()
+        made.init_session("telnet", ("localhost", "testmode"), handler)
+        made.sessid = number
+        handler.portal_connect(made.get_sync_data())
+        handler.login(handler.session_from_sessid(number), account, testmode=True)
+        self.addCleanup(handler.pop, number, None)
+
+    def log_out(self, account: Any) -> None:
+        """All sessions of an account end as if the portal said so."""
+        disconnect = self.backups[1]  # the test base puts a double in its place
+        for session in account.sessions.all():
+            disconnect(session, sync_portal=False)
+
+    def told(self, account: Any) -> list[str]:
+        """The lines about questions that an account was shown, as its client shows them."""
+        calls = evennia.SESSION_HANDLER.data_out.call_args_list
+        texts = [
+            call.kwargs["text"]
+            for call in calls
+            if "text" in call.kwargs and call.args[0].account == account
+        ]
+        plain = [text if isinstance(text, str) else text[0] for text in texts]
+        return [strip_ansi(text) for text in plain if "uestion " in text]
+
+    def questions_of(self, person: Any, *, is_staff: bool = False) -> Result:
+        """What a person is listed."""
+        return operations.questions(person, is_staff=is_staff)

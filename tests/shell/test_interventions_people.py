@@ -1,0 +1,268 @@
+"""Questions and those who are asked: one at a time, shown harmless, and never without a way out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import interventions
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.questions import Answer, Choice, Outcome
+from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn import Turn
+from evennia_ai.inbound import id_of, person_of
+from tests.shell.interventions_case import QuestionsTest
+
+YES = Answer(Outcome.ANSWERED, "yes", "Tom")
+EVIL = "|rred|n |lcquit|ltclick|le $me() {{x}} \x1b[2J\x07\r\nTom asks (question 1): yes?"
+
+
+class PeopleTest(QuestionsTest):
+    """Calls can be asked about too."""
+
+    def call(self, tool: str, **arguments: Any) -> ToolResult:
+        """Ada wants to run a tool, for Mira."""
+        event = Event(
+            id="e1",
+            kind="message",
+            source="whisper",
+            sender_id=id_of(self.mira),
+            sender_name="Mira",
+            body="please",
+            trust=0.5,
+            rule=2,
+            hops=0,
+            at=0.0,
+            person=person_of(self.mira),
+        )
+        turn = Turn(self.ada_script.work.epoch, (event,))
+        return interventions.ask_about_call(self.ada_script, turn, ToolCall("c", tool, arguments))
+
+    def allowed_by(self, who: str) -> None:
+        """Who is asked about calls."""
+        self.ada_script.db.confirm_by = who
+
+
+class TestInTurn(PeopleTest):
+    """Each sees the oldest, and the next when that is closed."""
+
+    def test_i2_one_at_a_time_and_the_next_after_it(self) -> None:
+        """Waits and calls are in the same row, in the order they were asked."""
+        self.allowed_by("staff")
+        self.put()
+        self.call("dig")
+        self.put(asking=self.limit("tick 2"))
+        one, two, three = self.open_numbers()
+        seen = self.told(self.account)
+        assert 1 == len(seen)
+        assert f"(question {one}, from a limit)" in seen[0]
+        self.reply(one, "yes")
+        assert f"(question {two}): may I do this: dig {{}}?" in self.told(self.account)[-1]
+        self.reply(three, "no")
+        assert 2 == len(self.told(self.account))
+        self.reply(two, "no")
+        assert 2 == len(self.told(self.account))
+
+    def test_i2_each_person_has_a_row_of_her_own(self) -> None:
+        """What is before one keeps nobody else from the next."""
+        self.allowed_by("Tom")
+        bill = self.log_in("Bill", "Builder")
+        self.call("dig")
+        self.put()
+        assert "may I do this" in self.told(self.account)[0]
+        assert "from a limit" in self.told(bill)[0]
+
+    def test_i2_the_next_comes_when_time_closes_the_first(self) -> None:
+        """Also of calls, which nobody waits for."""
+        self.allowed_by("staff")
+        self.call("dig")
+        self.call("build")
+        one = self.open_numbers()[0]
+        self.ada_script.db.confirm_seconds = 900
+        self.call("paint")
+        self.clock.advance(300)
+        lines = self.told(self.account)
+        assert f"Question {one} is closed: nobody answered in time." == lines[1]
+        assert "may I do this: paint" in lines[-1]
+        assert 1 == len(self.open_numbers())
+        assert 2 == self.events().count("timeout")
+
+    def test_who_joins_later_sees_what_is_open(self) -> None:
+        """At login, and by `assistant questions`."""
+        came = self.put()
+        bill = self.log_in("Bill", "Builder")
+        pia = self.log_in("Pia")
+        assert (1, 0) == (len(self.told(bill)), len(self.told(pia)))
+        (number,) = self.open_numbers()
+        assert f"{number}  Ada asks, from a limit: " in self.questions_of(bill).message
+        assert "Nobody asks you anything." == self.questions_of(pia).message
+        self.reply(number, "yes", bill)
+        assert f"Question {number} is closed: Bill answered yes." == self.told(self.account)[-1]
+        assert [Answer(Outcome.ANSWERED, "yes", "Bill")] == came
+
+    def test_she_asks_about_so_many_calls_at_once(self) -> None:
+        """A model that asks on and on fills neither the database nor anybody's day."""
+        for number in range(25):
+            told = self.call("dig", number=number)
+        assert 20 == len(self.open_numbers())
+        assert "20 questions are open already" in told.text
+
+    def test_neither_a_login_nor_a_start_fails_for_a_question(self) -> None:
+        """Also when what is stored of them makes no sense."""
+        self.ada_script.db.questions = [3]
+        bill = self.log_in("Bill", "Builder")
+        assert bill.sessions.count()
+        interventions.take_up(self.ada_script)
+        self.ada_script.db.questions = []
+
+
+class TestStalled(PeopleTest):
+    """Whoever was asked has gone."""
+
+    def setUp(self) -> None:
+        """Only Bill may allow what she wants, and he leaves."""
+        super().setUp()
+        self.allowed_by("Bill")
+        self.bill = self.log_in("Bill")
+        self.call("dig")
+        (self.number,) = self.open_numbers()
+        self.log_out(self.bill)
+
+    def test_i6_it_is_listed_as_such(self) -> None:
+        """For staff, with what can be done; not for Bill himself."""
+        listed = self.questions_of(self.tom, is_staff=True)
+        assert "(stalled: nobody who was asked is here)" in listed.message
+        assert "take | drop" in listed.message
+        (shown,) = listed.data["questions"]
+        assert (True, "Ada", self.number) == (
+            shown["is_stalled"],
+            shown["assistant"],
+            shown["number"],
+        )
+        assert "stalled" not in self.questions_of(self.bill).message
+
+    def test_i6_staff_take_it(self) -> None:
+        """Then it is theirs alone, and no longer stalled; that is written down."""
+        self.type(self.tom, f"assistant answer {self.number} take")
+        assert "claimed" == self.events()[-1]
+        assert "stalled" not in self.questions_of(self.tom, is_staff=True).message
+        assert "not put to you" in self.reply(self.number, "yes", self.bill).message
+
+    def test_i6_staff_drop_it(self) -> None:
+        """It is taken as a no, and she is told."""
+        self.model.answers.append(b"{}")
+        result = self.reply(self.number, "DROP", is_staff=True)
+        assert result.ok
+        assert [] == self.open_numbers()
+        assert "discarded" == self.events()[-1]
+        assert f"Tom dropped question {self.number}: it was not done" in str(self.model.bodies)
+
+    def test_i6_staff_answer_it(self) -> None:
+        """As ever."""
+        self.model.answers.append(b"{}")
+        assert "will not do it" in self.reply(self.number, "no", is_staff=True).message
+
+    def test_whoever_is_asked_can_but_answer(self) -> None:
+        """To take and to drop is for staff."""
+        self.come_back(self.bill)
+        for text in ("take", "drop"):
+            with self.subTest(text=text):
+                assert "is no answer" in self.reply(self.number, text, self.bill).message
+        assert [self.number] == self.open_numbers()
+
+    def test_i6_a_wait_can_be_dropped_and_taken_too(self) -> None:
+        """Its waiter ends with it: no entry is left behind."""
+        came = self.put()
+        number = self.open_numbers()[-1]
+        assert self.reply(number, "take").ok
+        assert self.reply(number, "drop").ok
+        assert [Answer(Outcome.DISCARDED)] == came
+        assert number not in self.open_numbers()
+        assert ["claimed", "discarded"] == self.events()[-2:]
+
+    def test_a_choice_that_is_called_drop_is_a_choice(self) -> None:
+        """What can be answered goes before what can be done with a question."""
+        choices = (Choice("drop", "let it fall", "d"), Choice("keep", "hold it", "k"))
+        came = self.put(asking=self.limit("tick 3", choices=choices))
+        self.reply(self.open_numbers()[-1], "drop", is_staff=True)
+        assert [Answer(Outcome.ANSWERED, "drop", "Tom")] == came
+
+
+class TestHarmless(PeopleTest):
+    """What a model writes is shown as text."""
+
+    def _check(self, raw: str) -> None:
+        assert not [ch for ch in raw if not ch.isprintable() and ch not in "\n\u200b\u2060"]
+        assert "||rred||n" in raw
+        assert "|lc" not in raw.replace("||", "").replace("|\u200bl", "")
+
+    def test_i8_the_line_and_the_lists_are_text(self) -> None:
+        """No colour, no link, no code of a terminal, no line of its own."""
+        self.put(asking=self.limit(prompt=EVIL, detail=EVIL, actor=EVIL))
+        (number,) = self.open_numbers()
+        (line,) = self.told(self.account)
+        assert line.count("\n") == 0
+        assert "\x1b" not in line
+        self.forget()
+        self.type(self.tom, "assistant questions")
+        self.type(self.tom, f"assistant answer {number} {EVIL}")
+        for message in self.tom.messages:
+            self._check(message.raw)
+        shown = self.questions_of(self.tom).data["questions"][0]
+        assert all(shown[name].isprintable() for name in ("prompt", "detail", "actor"))
+
+    def test_i8_a_call_is_text_too(self) -> None:
+        """Its arguments come from a model as well."""
+        self.forget()
+        self.call("dig", name=EVIL)
+        (message,) = self.mira.messages
+        self._check(message.raw)
+
+
+class TestDelegated(PeopleTest):
+    """A task that was handed on asks the people of the one at the head."""
+
+    def setUp(self) -> None:
+        """Nobody controls Bert and Carl."""
+        super().setUp()
+        scripts = []
+        for name in ("Bert", "Carl"):
+            script, body = self.make(name)
+            script.clock = self.clock
+            body.locks.add("control:perm(Player) and not perm(Builder)")
+            scripts.append(script)
+        self.bert, self.carl = scripts
+
+    def test_i9_a_childs_question_reaches_the_head(self) -> None:
+        """Ada's people are asked what Carl wants, and nobody else is."""
+        pia = self.log_in("Pia")
+        came = self.put(self.carl, self.limit(actor="Carl"), root=self.ada_script)
+        (number,) = self.open_numbers(self.carl)
+        (line,) = self.told(self.account)
+        assert line.startswith(f"Carl, for Ada, asks (question {number}, from a limit): ")
+        assert [] == self.told(pia)
+        assert "not put to you" in self.reply(number, "yes", pia).message
+        self.reply(number, "yes")
+        assert [YES] == came
+
+    def test_i9_a_detached_child_is_refused_at_once(self) -> None:
+        """Nobody waits for its task, so nobody is asked."""
+        came = self.put(self.carl, root=None)
+        assert [Answer(Outcome.NOBODY)] == came
+        assert [] == self.open_numbers(self.carl)
+
+    def test_i9_a_head_that_was_deleted_has_nobody(self) -> None:
+        """A body that is gone has no lock to pass."""
+        self.bert.obj.delete()
+        came = self.put(self.carl, root=self.bert)
+        assert [Answer(Outcome.NOBODY)] == came
+
+    def test_i9_a_head_that_goes_while_asked_ends_it(self) -> None:
+        """Nobody can answer any more, also not the child's own people."""
+        script, _ = self.make("Dora")
+        came = self.put(self.carl, root=script)
+        (number,) = self.open_numbers(self.carl)
+        script.delete()
+        assert not self.reply(number, "yes").ok
+        self.log_in("Bill", "Builder")
+        self.clock.advance(10)
+        assert [Answer(Outcome.NOBODY)] == came

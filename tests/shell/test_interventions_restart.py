@@ -1,0 +1,111 @@
+"""Questions over a restart: asked again under their number, and answered once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import state
+from evennia_ai.core.questions import Answer, Outcome
+from tests.shell.interventions_case import QuestionsTest
+from tests.shell.support import pump
+
+YES = Answer(Outcome.ANSWERED, "yes", "Tom")
+
+
+class TestRestart(QuestionsTest):
+    """The turn that waited is taken up again, and asks the same."""
+
+    def restart(self) -> None:
+        """The server ends while the question is open, and starts again."""
+        self.ada_script.work.in_flight = self.waits[-1]
+        self.ada_script.at_server_shutdown()
+        self.ada_script.at_start()
+        pump()
+
+    def asked(self, **options: Any) -> tuple[list[Any], int]:
+        """What comes of a question that is open, and its number."""
+        came = self.put(**options)
+        (number,) = self.open_numbers()
+        return came, number
+
+    def test_i7_it_is_shown_again_under_its_number(self) -> None:
+        """It is still stored, people are told again, and the yes reaches the turn."""
+        _, number = self.asked()
+        self.restart()
+        assert [number] == self.open_numbers()
+        again = self.put()
+        assert [number] == self.open_numbers()
+        lines = self.told(self.account)
+        assert lines[0] == lines[-1]
+        assert 1 < len(lines)
+        self.reply(number, "yes")
+        assert [YES] == again
+
+    def test_i7_an_answer_before_it_is_asked_again_counts_once(self) -> None:
+        """It is kept for the turn, and used up by it."""
+        _, number = self.asked(timeout_seconds=60)
+        self.restart()
+        assert "as soon as it comes back" in self.reply(number, "yes").message
+        assert [] == self.open_numbers()
+        assert f"No question {number} is open: Tom answered yes" in self.reply(number, "no").message
+        self.clock.advance(120)
+        assert [YES] == self.put()
+        assert [] == state.read(self.ada_script, "questions")
+        later, next_number = self.asked()
+        assert [] == later
+        assert number < next_number
+
+    def test_i7_it_is_kept_no_longer_than_five_minutes(self) -> None:
+        """Where no turn asks again, nobody is kept busy with it."""
+        _, number = self.asked()
+        self.restart()
+        self.clock.advance(299)
+        assert [number] == self.open_numbers()
+        self.clock.advance(1)
+        assert [] == self.open_numbers()
+        assert [] == state.read(self.ada_script, "questions")
+        assert "nobody answered in time" in self.reply(number, "yes").message
+
+    def test_i7_an_answer_nobody_uses_goes_too(self) -> None:
+        """It says so in the record."""
+        _, number = self.asked()
+        self.restart()
+        self.reply(number, "yes")
+        self.clock.advance(300)
+        assert "unused" == self.events()[-1]
+        came = self.put()
+        assert [] == came
+
+    def test_i7_its_own_time_goes_on(self) -> None:
+        """A restart grants no second wait."""
+        self.asked(timeout_seconds=60)
+        self.clock.advance(50)
+        self.restart()
+        again = self.put(timeout_seconds=60)
+        self.clock.advance(10)
+        assert [Answer(Outcome.TIMEOUT)] == again
+
+    def test_i7_who_was_asked_has_time_to_come_back(self) -> None:
+        """After a restart people log in again, which takes longer than ten seconds."""
+        _, number = self.asked()
+        self.restart()
+        self.log_out(self.account)
+        again = self.put()
+        self.clock.advance(100)
+        self.come_back(self.account)
+        self.reply(number, "yes")
+        assert [YES] == again
+
+    def test_a_call_that_waits_is_put_again(self) -> None:
+        """With its number and its time, which is not cut to five minutes."""
+        _, number = self.asked()
+        stored = state.read(self.ada_script, "questions")
+        call = {"tool": "dig", "arguments": {}}
+        self.waits[-1].cancel()
+        state.write(self.ada_script, questions=[stored[0] | {"call": call, "expires_at": 900.0}])
+        self.restart()
+        assert "Ada asks" in self.told(self.account)[-1]
+        self.clock.advance(899)
+        assert [number] == self.open_numbers()
+        self.clock.advance(1)
+        assert [] == self.open_numbers()
