@@ -1,50 +1,335 @@
 """The emergency stop: one flag that keeps an assistant from acting until a person clears it.
 
-Works with any script-like object: one with `db`, and perhaps `obj` and `ndb`.
+What a person stops is stopped, what stops itself is locked: the same thing with another cause.
+First everything under way is cancelled, in memory; then the stop is stored; then it is told.
+Works with any script-like object: one with `db`, and perhaps `obj`, `clock` and `work`.
 """
 
 from __future__ import annotations
 
+import gc
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
+from django.db import transaction
+from evennia.typeclasses.attributes import AttributeHandler
 from evennia.utils import logger
+from twisted.internet import reactor
 
-from evennia_ai import outbound, state
-from evennia_ai.inbound import notice
+from evennia_ai import audit, delegations, inbound, interventions, outbound, services, state, turns
+from evennia_ai.core import lockout as states
+from evennia_ai.core.dropped import Dropped, listed
+from evennia_ai.core.inbox import TASK, Event, Stored
+from evennia_ai.core.lockout import Cause, Lockout, Move, State
 
-
-def _work_of(script: Any) -> Any:
-    return getattr(script, "work", None)
-
-
-def trigger_emergency_stop(script: Any, reason: str) -> None:
-    """Stop an assistant at once: the flag is set, what is under way is dropped, staff are told."""
-    script.db.emergency_stop = True
-    if _work_of(script) is not None:
-        state.bump_epoch(script)
-    logger.log_err(f"[assistant] emergency stop of {script}: {reason}")
-    character = getattr(script, "obj", None)
-    if character is not None:
-        character.msg(notice(f"Emergency stop: {reason}"))
-        outbound.alert_staff(
-            f"{character.key} is stopped: {reason}. "
-            f"Until: assistant emergency clear {character.key}"
-        )
+RETURNED_LINE = '{name} stops short. "I have to break off here. Ask me again another time."'
+LOCKED_SECONDS = 1.0
+NOT_ACTIVE = "Emergency stop is not active"
+NOTHING = Dropped()
+CLEARED = "Emergency stop cleared; the assistant goes on with its next beat"
 
 
-def clear_emergency_stop(script: Any) -> tuple[bool, str]:
-    """Let an assistant act again.
+@dataclass(slots=True)
+class _Stopping:
+    """A stop on its way: what was found under way, and whether anything changes by it."""
+
+    script: Any
+    lockout: Lockout
+    is_new: bool
+    calls: int = 0
+    tools: tuple[str, ...] = ()
+    questions: int = 0
+    inbox: list[Stored] = field(default_factory=list)
+    is_stored: bool = False
+
+
+# ---- what is asked -----------------------------------------------------------------------------
+
+
+def lockout_of(script: Any) -> Lockout | None:
+    """Why an assistant may not act; None when it may, or when nobody wrote down why."""
+    return Lockout.from_stored(_read(script, "lockout")) if _is_stopped(script) else None
+
+
+def state_of(script: Any) -> State:
+    """Whether an assistant may act, and does."""
+    is_ticking = bool(getattr(_work_of(script), "is_ticking", False))
+    return states.state_of(lockout_of(script), _is_stopped(script), is_ticking)
+
+
+def trigger_emergency_stop(
+    script: Any, reason: str, *, cause: Cause = Cause.KILL, by: str = ""
+) -> Dropped:
+    """Stop an assistant at once, and tell everybody whom it concerns. It never fails.
+
+    Stopping twice is harmless. A stop turns a lockout into a stop; no lockout changes a stop.
+
+    Args:
+        reason: in words, for staff.
+        cause: why; anything but KILL is a lockout.
+        by: who stops it, or "" when it stops itself.
+    """
+    stopping = _cancel(script, Lockout(cause, reason, _now(script), by))
+    _store(stopping)
+    dropped = _settle(stopping)
+    if stopping.is_new:
+        name = _name_of(script)
+        word = "stopped" if cause is Cause.KILL else f"locked ({cause})"
+        _alert(f"{name} is {word}: {reason.rstrip('.')}.", dropped, name)
+    return dropped
+
+
+def stop_all(scripts: Iterable[Any], reason: str, by: str = "") -> int:
+    """Stop several assistants: all are cancelled before anything is stored or told of any.
+
+    Returns:
+        How many were not stopped before.
+    """
+    lockout = partial(Lockout, Cause.KILL, reason, by=by)
+    all_of_them: list[_Stopping] = []
+    is_stored = False
+    # Outside of any transaction: to begin one takes as long as others hold the database.
+    with _undisturbed():
+        # Who stores a question that others share hands it on when cancelled: they go last.
+        for script in sorted(scripts, key=_has_questions):
+            all_of_them.append(_cancel(script, lockout(at=_now(script))))
+    with _whatever_happens("the stops could not be stored together"):
+        with transaction.atomic():
+            for stopping in all_of_them:
+                _store(stopping)
+        is_stored = all(stopping.is_stored for stopping in all_of_them)
+    if not is_stored:
+        _store_each(all_of_them)
+    dropped = sum(map(_settle, all_of_them), NOTHING)
+    names = [_name_of(stopping.script) for stopping in all_of_them if stopping.is_new]
+    if names:
+        verb = "is" if len(names) == 1 else "are"
+        told = f"{listed(names)} {verb} stopped: {reason.rstrip('.')}."
+        _alert(told, dropped, names[0] if len(names) == 1 else "<name>")
+    return len(names)
+
+
+def clear_emergency_stop(script: Any, *, by: str = "") -> tuple[bool, str]:
+    """Let an assistant act again. Nothing is refunded, and no history is lost.
 
     Returns:
         Whether there was a stop to clear, and a sentence for whoever asked.
     """
-    if not script.db.emergency_stop:
-        return False, "Emergency stop is not active"
-    script.db.emergency_stop = False
-    script.db.consecutive_errors = 0
-    script.db.is_ticking = False
+    if not _is_stopped(script):
+        return False, NOT_ACTIVE
+    before = lockout_of(script)
+    _write(script, emergency_stop=False, consecutive_errors=0, is_ticking=False, lockout={})
     work = _work_of(script)
     if work is not None:
         work.is_ticking = False
-    logger.log_info(f"[assistant] emergency stop of {script} cleared")
-    return True, "Emergency stop cleared; the assistant goes on with its next beat"
+    was = before.cause.value if before else Cause.KILL.value
+    logger.log_info(f"[assistant] emergency stop of {_name_of(script)} cleared by {by or 'code'}")
+    audit.record("emergency_cleared", script, cause=was, by=by)
+    return True, CLEARED
+
+
+# ---- the steps of a stop -----------------------------------------------------------------------
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let nothing come between many cancellations.
+
+    The garbage that they make would be collected several times over, which takes longer than they.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        with ExitStack() as held:
+            with _whatever_happens("calls that wait for a slot could not be held back"):
+                held.enter_context(services.pool().held())
+            yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _cancel(script: Any, lockout: Lockout) -> _Stopping:
+    """Cancel everything under way, in memory only: nothing starts from here on."""
+    before = state_of(script)
+    after = states.move(before, Move.KILL if lockout.cause is Cause.KILL else Move.HALT)
+    stopping = _Stopping(script, lockout, is_new=after is not before)
+    work = _work_of(script)
+    if work is not None:
+        with _whatever_happens("what was under way could not be counted"):
+            _count(stopping, work)
+        with _whatever_happens("something under way could not be cancelled"):
+            state.bump_epoch(script)
+        # Whoever was talking with it has to address it again to be told that it does not answer.
+        work.engagements.by_place.clear()
+    return stopping
+
+
+def _count(stopping: _Stopping, work: state.Work) -> None:
+    """What is under way: a turn is at its model, at a tool, or waits for a person's answer."""
+    noted = _read(stopping.script, "current_tool_call") or {}
+    questions = interventions.pending(stopping.script)
+    asked_for = {question.event.get("id") for question in questions if question.is_waited_for}
+    if work.in_flight is not None and "tool" in noted:
+        stopping.tools = (str(noted["tool"]),)
+    elif work.in_flight is not None:
+        stopping.calls = int(not asked_for & work.busy)
+    stopping.calls += work.compacting is not None
+    stopping.questions = len(questions)
+
+
+def _store(stopping: _Stopping) -> None:
+    """Store the stop and empty the inbox, in one write."""
+    script, work, values = stopping.script, _work_of(stopping.script), {}
+    with _whatever_happens("the stop could not be stored"):
+        if stopping.is_new:
+            values = {"emergency_stop": True, "lockout": stopping.lockout.as_stored()}
+        if _is_ours(script):
+            waiting = work.inbox if work else state.read(script, "pending_events")
+            stopping.inbox = stopping.inbox or list(waiting)
+            if cut_off := turns.recover(script, is_final=True):
+                logger.log_warn(f"[assistant] {script.key}: cut off, and not repeated: {cut_off}")
+            values |= {"pending_events": [], "current_tool_call": None}
+        _write(script, **values)
+        stopping.is_stored = True
+    if work is not None:
+        work.inbox = []
+
+
+def _store_each(all_of_them: list[_Stopping]) -> None:
+    """Store one by one what could not be stored together, or was undone with it.
+
+    Where another process holds the database, to wait for it once more is enough.
+    """
+    for stopping in all_of_them:
+        stopping.is_stored = False
+        if _is_ours(stopping.script):
+            stopping.script.attributes.reset_cache()
+    for stopping in all_of_them:
+        began = time.monotonic()
+        _store(stopping)
+        if not stopping.is_stored and time.monotonic() - began > LOCKED_SECONDS:
+            return
+
+
+def _settle(stopping: _Stopping) -> Dropped:
+    """Tell everybody whom it concerns."""
+    script, lockout = stopping.script, stopping.lockout
+    if not stopping.is_stored:
+        _hold(script)
+    dropped = _return(stopping)
+    with _whatever_happens("the open questions could not be withdrawn"):
+        if _is_ours(script):
+            interventions.discard_all(script, f"{_name_of(script)} is stopped")
+    if not stopping.is_new:
+        return dropped
+    with _whatever_happens("its character could not be told"):
+        if (character := getattr(script, "obj", None)) is not None:
+            character.msg(inbound.notice(f"Emergency stop: {lockout.reason}"))
+    with _whatever_happens("the stop could not be recorded"):
+        facts = {key: value for key, value in asdict(dropped).items() if key != "is_new"}
+        told = lockout.as_stored() | facts
+        audit.record("emergency_stop", script, **told)
+    return dropped
+
+
+def _hold(script: Any) -> None:
+    """Where nothing can be stored, the beat's gate holds in this process at least."""
+    if (work := _work_of(script)) is not None:
+        work.is_ticking = True
+    _alert(f"{_name_of(script)}: the stop could not be stored, and holds until a restart.")
+
+
+def _return(stopping: _Stopping) -> Dropped:
+    """Give every waiting message back: each sender is told once, in private."""
+    by_person: dict[str, list[Event]] = {}
+    for stored in stopping.inbox:
+        with _whatever_happens("a waiting message cannot be read"):
+            event = Event.from_stored(stored)
+            sender = event.id if event.kind == TASK else event.person or event.sender_id
+            by_person.setdefault(sender, []).append(event)
+    told = Dropped(stopping.is_new, stopping.calls, stopping.tools, stopping.questions)
+    for events in by_person.values():
+        is_told = False
+        with _whatever_happens("a waiting message could not be returned"):
+            is_told = _tell(stopping.script, events[-1])
+        with _whatever_happens("a record could not be kept"):
+            step = "was told" if is_told else "could not be told"
+            stopping.script.work.records.note([e.number for e in events], "returned", step)
+        number, name = len(events), events[-1].sender_name
+        told += Dropped(messages=number, names=(name,)) if is_told else Dropped(untold=number)
+    return told
+
+
+def _tell(script: Any, event: Event) -> bool:
+    """Tell a sender that no answer will come; to an assistant that would be one more message."""
+    if event.kind == TASK:
+        return delegations.fail(event, "emergency_stop")
+    if script.obj is None or event.hops:
+        return False
+    person = inbound.find_being(event.sender_id)
+    return outbound.tell(script.obj, person, RETURNED_LINE, hops=1)
+
+
+def _alert(told: str, dropped: Dropped = NOTHING, name: str = "") -> None:
+    until = f"Until: assistant emergency clear {name}" if name else ""
+    with _whatever_happens("staff could not be told"):
+        outbound.alert_staff(" ".join(filter(None, (told, dropped.describe(), until))))
+
+
+# ---- script-like objects -----------------------------------------------------------------------
+
+
+@contextmanager
+def _whatever_happens(problem: str) -> Iterator[None]:
+    """A stop goes on, whatever of it fails."""
+    try:
+        yield
+    except Exception:
+        logger.log_trace(f"[assistant] emergency stop: {problem}")
+
+
+def _is_ours(script: Any) -> bool:
+    kept = getattr(script, "attributes", None)
+    return isinstance(kept, AttributeHandler) and hasattr(script, "work")
+
+
+def _work_of(script: Any) -> state.Work | None:
+    work = getattr(script, "work", None)
+    return work if isinstance(work, state.Work) else None
+
+
+def _has_questions(script: Any) -> bool:
+    return bool(_read(script, "questions"))
+
+
+def _is_stopped(script: Any) -> bool:
+    return bool(_read(script, "emergency_stop"))
+
+
+def _read(script: Any, name: str) -> Any:
+    return state.read(script, name) if _is_ours(script) else getattr(script.db, name, None)
+
+
+def _write(script: Any, **values: Any) -> None:
+    """Store values; what nobody ever stored and is as by default needs no storing."""
+    if _is_ours(script):
+        known = script.attributes.has
+        changed = {k: v for k, v in values.items() if v != state.DEFAULTS[k] or known(k)}
+        state.write(script, **changed)
+        return
+    for name, value in values.items():
+        setattr(script.db, name, value)
+
+
+def _name_of(script: Any) -> str:
+    named = getattr(script, "obj", None) or script
+    return str(getattr(named, "key", named))
+
+
+def _now(script: Any) -> float:
+    return float(getattr(script, "clock", reactor).seconds())

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 from evennia.objects.objects import DefaultCharacter
-from evennia.utils import logger
 
-from evennia_ai import inbound, outbound, state
-from evennia_ai.core.inbox import Event, joins, talk_of
-from evennia_ai.core.manners import Admission
-from evennia_ai.core.mention import is_for_another, without_address
+from evennia_ai import inbound, state
+from evennia_ai.admission import end_or_extend, place_of, queue
+from evennia_ai.core.inbox import talk_of
+from evennia_ai.core.mention import is_for_another
 from evennia_ai.core.overheard import Overheard
 from evennia_ai.core.perception import (
     CHANNEL,
@@ -38,7 +36,6 @@ from evennia_ai.listening import listen
 from evennia_ai.rights import meets, meets_any
 
 MOST_CAPTURED = 200
-ADDRESSED = ("direct_address", "direct_message")
 
 
 def hear(
@@ -79,7 +76,7 @@ def take_in(script: Any, heard: Heard, from_obj: Any = None) -> Verdict | None:
         return verdict
     record = work.records.add(script.clock.seconds(), heard, verdict)
     if verdict.outcome is not IGNORE:
-        _act(script, record)
+        _act(script, record, heard)
     return verdict
 
 
@@ -119,14 +116,6 @@ def _with_rights(standing: Standing, sender: Any, ear: Ear, body: Any) -> Standi
     return replace(standing, is_permitted=is_permitted, trust_override=override)
 
 
-def place_of(script: Any, heard: Heard) -> str:
-    """Where a talk goes on: the channel's name, or the room's "#2"."""
-    if heard.source is CHANNEL:
-        return heard.place
-    room = script.obj.location
-    return room.dbref if room is not None else ""
-
-
 def _is_engaged(script: Any, heard: Heard, ear: Ear) -> bool:
     """Whether the sender goes on with a talk; anybody else's speech ends the one at its place."""
     engagements = script.work.engagements
@@ -155,78 +144,13 @@ def _others(body: Any) -> Iterator[str]:
 # ---- what becomes of it ------------------------------------------------------------------------
 
 
-def _act(script: Any, record: Record) -> None:
+def _act(script: Any, record: Record, heard: Heard) -> None:
     outcome, capture = record.verdict.outcome, script.work.capture
     if outcome is TRIGGER:
-        _queue(script, record)
+        queue(script, record, heard)
+    elif record.verdict.name == "hop_limit":
+        end_or_extend(script, record, heard)
     elif outcome is CONTEXT:
-        _keep(script, record)
+        state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))
     elif len(capture) < MOST_CAPTURED:
-        capture.append(record.heard.body)
-
-
-def _queue(script: Any, record: Record) -> None:
-    """Queue what triggers, unless the assistant may not answer or the sender asks too much."""
-    if script.silence:
-        record.note("silent", script.silence)
-        _turn_away(script, record, outbound.STOPPED_LINE)
-        return
-    event = _event(script, record)
-    admission = _admit(script, event)
-    if admission.is_refusal:
-        record.note("refused", f"limit {admission.value}, in hearing_config")
-        _turn_away(script, record, outbound.TOO_MUCH_LINE)
-        return
-    waiting = len(script.work.inbox)
-    record.note(admission.value, f"{waiting} waiting before it" if waiting else "")
-    script.enqueue(event)
-
-
-def _event(script: Any, record: Record) -> Event:
-    body = without_address(record.heard.body, script.work.ear.names)
-    return Event.from_heard(
-        replace(record.heard, body=body),
-        record.verdict,
-        event_id=uuid4().hex[:12],
-        at=record.at,
-        place=place_of(script, record.heard),
-        number=record.number,
-    )
-
-
-def _admit(script: Any, event: Event) -> Admission:
-    work = script.work
-    waiting = [item for item in work.inbox if item["id"] not in work.busy]
-    stored = event.as_stored()
-    return work.company.meet(event.person).admit(  # type: ignore[no-any-return]
-        script.clock.seconds(),
-        state.hearing_config(script),
-        waiting=sum(item.get("person") == event.person for item in waiting),
-        joinable=sum(joins(item, stored) for item in waiting),
-    )
-
-
-def _turn_away(script: Any, record: Record, line: str) -> None:
-    """Tell a person who spoke to it, once a minute and in private, that no answer will come."""
-    heard = record.heard
-    if heard.from_assistant or record.verdict.name not in ADDRESSED:
-        return
-    known = script.work.company.meet(heard.person)
-    if not known.may_tell(script.clock.seconds()):
-        return
-    person = inbound.find_being(heard.sender_id)
-    if outbound.tell(script.obj, person, line, hops=heard.hops + 1):
-        record.note("told", "that no answer will come")
-
-
-def _keep(script: Any, record: Record) -> None:
-    """Keep what needs no answer; say so in the log when it is what ends a talk of assistants."""
-    heard = record.heard
-    if record.verdict.name == "hop_limit":
-        limit = script.work.ear.max_agent_hops
-        record.note("silent", f"{heard.hops} messages in a row between assistants, of {limit}")
-        logger.log_info(
-            f"[AI_AUDIT] hop_limit: {script.key} does not answer {heard.sender_name}, "
-            f"after {heard.hops} messages in a row between assistants"
-        )
-    state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))
+        capture.append(heard.body)

@@ -21,10 +21,13 @@ from evennia_ai.core.perception import Evidence, Heard, Source
 
 ASSISTANT_MARK = "assistant_message"
 HOPS_MARK = "assistant_hops"
+GRANTED_MARK = "assistant_hops_granted"
 SPEECH_MARK = "speech"
 NOTICE = "ai_notice"
 PAGE_IS_FRESH_SECONDS = 10.0
-MOST_HEARD = 2000
+# Only so that memory is safe: how long a message may be is a limit, which hearing asks.
+MOST_HEARD = 100_000
+MOST_OF_THE_GAME = 2000
 
 _SOURCES = {
     "say": Source.SAY,
@@ -63,9 +66,13 @@ class _Reading(NamedTuple):
 _newest = _Reading("", None, None, object(), None, None)
 
 
-def marks(kind: str, hops: int) -> dict[str, Any]:
-    """The server-made options that go with a message of an assistant."""
-    return {"type": kind, ASSISTANT_MARK: True, HOPS_MARK: hops}
+def marks(kind: str, hops: int, **more: Any) -> dict[str, Any]:
+    """The server-made options that go with a message of an assistant.
+
+    Args:
+        more: further ones; they change none of its own.
+    """
+    return {**more, "type": kind, ASSISTANT_MARK: True, HOPS_MARK: hops}
 
 
 def notice(line: str) -> tuple[str, dict[str, Any]]:
@@ -212,7 +219,7 @@ def _unpacked(text: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def _told_by_game(rendered: str) -> Heard | None:
-    body = _plain(rendered).strip()[:MOST_HEARD]
+    body = _plain(rendered).strip()[:MOST_OF_THE_GAME]
     return Heard(body, Source.SYSTEM, evidence=Evidence.OOB) if body else None
 
 
@@ -252,6 +259,7 @@ def _heard(
         place=place,
         from_assistant=marked.get(ASSISTANT_MARK) is True,
         hops=_as_hops(marked.get(HOPS_MARK)),
+        hops_granted=_as_hops(marked.get(GRANTED_MARK)),
         is_relayed=bool(getattr(sender, "is_bot", False)),
         evidence=evidence,
     )

@@ -57,7 +57,7 @@ def _hops(script: Any, problems: list[str]) -> int:
     stored = state.read(script, name)
     if isinstance(stored, int) and not isinstance(stored, bool) and stored >= 0:
         return stored
-    problems.append(f"{name} is {stored!r}; it must be a whole number from 0 up")
+    problems.append(f"{name} is {stored!r}; it must be a whole number from 0 up, 0 for no limit")
     return int(state.DEFAULTS[name])
 
 

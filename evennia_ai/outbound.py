@@ -7,7 +7,8 @@ mapping, with `|` doubled; there braces and `$func()` are plain characters.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import evennia
@@ -16,7 +17,7 @@ from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
 
 from evennia_ai.core.text import clean_speech, cut_at_sentence
-from evennia_ai.errors import ToolError
+from evennia_ai.errors import ToolDeniedError, ToolError
 from evennia_ai.inbound import marks, person_of
 
 FAILURE_LINE = (
@@ -24,8 +25,13 @@ FAILURE_LINE = (
     '"Forgive me, my thoughts won\'t settle. Try me again in a minute."'
 )
 STOPPED_LINE = "{name} does not seem to hear you."
+HUSHED_LINE = "{name} keeps a finger on closed lips."
+TOO_LONG_LINE = (
+    '{name} shakes a weary head. "That is too long for me. Say it in at most {most} characters."'
+)
 TOO_MUCH_LINE = '{name} raises a hand. "One thing after another, please. Give me a moment."'
 THINKING_LINES = ("{name} thinks for a moment.", "{name} is still thinking.")
+NO_MORE: Mapping[str, Any] = MappingProxyType({})
 MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "channel": 400, "pose": 300}
 _LINK = re.compile(r"\b([hfw])(ttps?|tp|ww)(?=://|\.)", re.IGNORECASE)
 
@@ -75,25 +81,50 @@ def muters(character: Any, beings: Collection[Any]) -> list[Any]:
     return [being for being in beings if person_of(being) in work.muted]
 
 
-def _to_room(character: Any, template: str, kind: str, hops: int, **mapping: Any) -> None:
+def is_hushed(script: Any, room: Any) -> bool:
+    """Whether an assistant was asked to be quiet in a room, and that is not over yet."""
+    hushed = script.work.hushed if script is not None and script.work is not None else None
+    if not hushed or room is None or room.dbref not in hushed:
+        return False
+    if hushed[room.dbref] > script.clock.seconds():
+        return True
+    del hushed[room.dbref]
+    return False
+
+
+def _refuse_hushed(character: Any) -> None:
+    if is_hushed(getattr(character, "assistant_script", None), character.location):
+        raise ToolDeniedError("you were asked to be quiet here; whisper, or let it be")
+
+
+def _to_room(character: Any, template: str, options: Mapping[str, Any], **mapping: Any) -> None:
     room = _location(character)
     beings = [being for being in room.contents if isinstance(being, DefaultCharacter)]
     if room.location is not None and beings in ([], [character]):
         raise ToolError("you are inside something, where nobody can hear you; whisper instead")
     room.msg_contents(
-        text=(template, marks(kind, hops)),
+        text=(template, dict(options)),
         exclude=muters(character, room.contents),
         from_obj=character,
         mapping={"actor": character, **mapping},
     )
 
 
-def say(character: Any, text: str, *, hops: int) -> str:
-    """Say something aloud. Returns what was said."""
+def say(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE) -> str:
+    """Say something aloud. Returns what was said.
+
+    Args:
+        more: further marks of the server, beside those that every message has.
+
+    Raises:
+        ToolDeniedError: it was asked to be quiet here.
+    """
+    _refuse_hushed(character)
     allowed = character.at_pre_say(speech(text, "say", character))
     if not allowed:
         raise ToolError("you cannot speak here")
-    _to_room(character, '{actor} says, "{speech}"', "say", hops, speech=allowed)
+    options = marks("say", hops, **more)
+    _to_room(character, '{actor} says, "{speech}"', options, speech=allowed)
     return str(allowed)
 
 
@@ -102,7 +133,9 @@ def _refuse_muter(character: Any, person: Any) -> None:
         raise ToolError(f"{person.key} wants to hear nothing from you; leave them be")
 
 
-def whisper(character: Any, target: Any, text: str, *, hops: int) -> str:
+def whisper(
+    character: Any, target: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
+) -> str:
     """Whisper to somebody in the room. Returns what was said."""
     _refuse_muter(character, target)
     said = speech(text, "whisper", character)
@@ -110,23 +143,25 @@ def whisper(character: Any, target: Any, text: str, *, hops: int) -> str:
     if not allowed:
         raise ToolError("you cannot whisper here")
     name = character.get_display_name(target)
-    target.msg(
-        text=(f'{name} whispers: "|n{allowed}|n"', marks("whisper", hops)), from_obj=character
-    )
+    options = marks("whisper", hops, **more)
+    target.msg(text=(f'{name} whispers: "|n{allowed}|n"', options), from_obj=character)
     return str(allowed)
 
 
-def page(character: Any, account: Any, text: str, *, hops: int) -> str:
+def page(
+    character: Any, account: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
+) -> str:
     """Page an account. Returns what was said."""
     _refuse_muter(character, account)
     said = speech(text, "page", character)
-    account.msg(
-        text=(f"|c{character.key}|n |wpages:|n {said}", marks("page", hops)), from_obj=character
-    )
+    options = marks("page", hops, **more)
+    account.msg(text=(f"|c{character.key}|n |wpages:|n {said}", options), from_obj=character)
     return said
 
 
-def channel(character: Any, to: Any, text: str, *, hops: int) -> str:
+def channel(
+    character: Any, to: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
+) -> str:
     """Say something on a channel. Returns what was said.
 
     Evennia knows no listener who is deaf to one speaker: where somebody muted the assistant, its
@@ -136,7 +171,8 @@ def channel(character: Any, to: Any, text: str, *, hops: int) -> str:
     said = speech(text, "channel", character).lstrip(" :;")
     if not said:
         raise ToolError("there is nothing in the message that can be said; write plain words")
-    options = {key: value for key, value in marks("channel", hops).items() if key != "type"}
+    options = marks("channel", hops, **more)
+    del options["type"]
     listeners = to.subscriptions.online() if to.send_to_online_only else to.subscriptions.all()
     deaf = muters(character, listeners)
     if not deaf:
@@ -163,12 +199,17 @@ def _pass_on(listener: Any, shown: str, to: Any, options: dict[str, Any]) -> Non
         logger.log_trace(f"[assistant] {listener} could not hear the channel {to}")
 
 
-def emote(character: Any, text: str, *, hops: int) -> str:
-    """Act in the room: the name, then the text. Returns the text."""
+def emote(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE) -> str:
+    """Act in the room: the name, then the text. Returns the text.
+
+    Raises:
+        ToolDeniedError: it was asked to be quiet here.
+    """
+    _refuse_hushed(character)
     action = speech(text, "pose", character)
     if action.casefold().startswith(character.key.casefold() + " "):
         action = action[len(character.key) :].lstrip()
-    _to_room(character, "{actor} {action}", "pose", hops, action=action)
+    _to_room(character, "{actor} {action}", marks("pose", hops, **more), action=action)
     return action
 
 
@@ -191,7 +232,15 @@ def tell(character: Any, person: Any, line: str, *, hops: int) -> bool:
 
 
 def show(character: Any, line: str, *, hops: int) -> None:
-    """Show one line of fiction to the room; without a room nobody sees it."""
+    """Show one line of fiction to the room, unless it was asked to be quiet there."""
+    if character is None:
+        return
+    if not is_hushed(getattr(character, "assistant_script", None), character.location):
+        announce(character, line, hops=hops)
+
+
+def announce(character: Any, line: str, *, hops: int) -> None:
+    """Show one line of fiction to the room in any case; without a room nobody sees it."""
     if character.location is None:
         return
     people = character.location.contents

@@ -4,6 +4,7 @@ from evennia_ai.commands.address import CmdAddress, say_to_assistant
 from evennia_ai.commands.assistant import CmdAssistant
 from evennia_ai.commands.cmdset import AssistantCmdSet
 from evennia_ai.commands.history import CmdHistory
+from evennia_ai.commands.hush import CmdHush
 from evennia_ai.commands.page import CmdPage
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "CmdAddress",
     "CmdAssistant",
     "CmdHistory",
+    "CmdHush",
     "CmdPage",
     "say_to_assistant",
 ]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from evennia_ai.commands.asking import AskingWords
+from evennia_ai.commands.budget import BudgetWords
 from evennia_ai.commands.player import PlayerWords
 from evennia_ai.commands.prompts import PromptWords
 from evennia_ai.commands.staff import StaffWords
@@ -14,7 +15,7 @@ from evennia_ai.outbound import literal
 STAFF_HELP = re.compile(r"^ *For staff:$", re.MULTILINE)
 
 
-class CmdAssistant(PlayerWords, AskingWords, PromptWords, StaffWords):
+class CmdAssistant(PlayerWords, AskingWords, BudgetWords, PromptWords, StaffWords):
     """
     The AI assistants of the game: talk to them by `whisper`, `page`, or `say @<name> ...`.
 
@@ -49,8 +50,16 @@ class CmdAssistant(PlayerWords, AskingWords, PromptWords, StaffWords):
       assistant account <name>             - an account, for the game's own `page`
       assistant check [<name>]             - try her model: does it answer, know
                                              tools, read long prompts, how fast
+      assistant budget [<name> | game]     - tokens and money used, by whom, and caps
+      assistant budget <name> | game raise <cap> <amount>
+                                           - allow more until its day or month ends
+      assistant answer <number> take | drop
+                                           - answer for somebody who left, or
+                                             take it as a no
       assistant emergency stop [<name>]    - stop at once, over restarts too
+      assistant emergency stop all         - the same for all of them
       assistant emergency clear [<name>]   - let her go on
+    What changes an assistant needs her lock `control`.
 
     Examples:
       assistant why ada 12
@@ -89,6 +98,7 @@ class CmdAssistant(PlayerWords, AskingWords, PromptWords, StaffWords):
             "forget": self._forget,
             "questions": self._questions,
             "answer": self._answer,
+            "emergency": self._emergency,
         }
 
     def _for_staff(self) -> dict[str, Callable[[str], None]]:
@@ -104,6 +114,6 @@ class CmdAssistant(PlayerWords, AskingWords, PromptWords, StaffWords):
             "goal": self._goal,
             **self.prompt_words(),
             "account": self._account,
+            "budget": self._budget,
             "check": self._check,
-            "emergency": self._emergency,
         }

@@ -54,6 +54,26 @@ class AssistantCommand(default_cmds.MuxCommand):
         self.msg(f"Which assistant? {self._choices()}")
         return None
 
+    def may_control(self, script: Any) -> bool:
+        """Whether the caller has a say over an assistant."""
+        return operations.may_control(script, self.caller, is_staff=self.is_staff)
+
+    def controls(self, script: Any, act: str) -> bool:
+        """The same; whoever has none is told what is missing, and that is written down.
+
+        Args:
+            act: what was to be done, as typed, such as "emergency stop".
+        """
+        if self.may_control(script):
+            return True
+        self.show(operations.refuse_control(script, self.caller, act))
+        return False
+
+    def pick_controlled(self, name: str, act: str) -> Any:
+        """The assistant that `pick` finds, if the caller has a say over it."""
+        script = self.pick(name)
+        return script if script is not None and self.controls(script, act) else None
+
     def _choices(self) -> str:
         names = ", ".join(literal(script.key) for script in operations.list_assistants())
         return f"There are: {names}." if names else "There are none yet: assistant create <name>"

@@ -7,6 +7,7 @@ from evennia.commands.cmdset import CmdSet
 from evennia_ai.commands.address import CmdAddress
 from evennia_ai.commands.assistant import CmdAssistant
 from evennia_ai.commands.history import CmdHistory
+from evennia_ai.commands.hush import CmdHush
 from evennia_ai.commands.page import CmdPage
 
 
@@ -19,5 +20,6 @@ class AssistantCmdSet(CmdSet):
         """Fill the set."""
         self.add(CmdAssistant())
         self.add(CmdHistory())
+        self.add(CmdHush())
         self.add(CmdPage())
         self.add(CmdAddress())

@@ -14,7 +14,7 @@ class CmdHistory(AssistantCommand):
       history reset [<name>]
 
     What was said so far is forgotten, what is under way is dropped, and an
-    emergency stop is cleared.
+    emergency stop is cleared. You need her lock `control`.
     """
 
     key = "history"
@@ -27,6 +27,6 @@ class CmdHistory(AssistantCommand):
         if word != "reset":
             self.msg("Usage: history reset [<name>]")
             return
-        script = self.pick(name)
+        script = self.pick_controlled(name, "history reset")
         if script is not None:
-            self.show(operations.reset_history(script))
+            self.show(operations.reset_history(script, by=self.caller.key))

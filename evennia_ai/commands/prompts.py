@@ -31,6 +31,14 @@ WORDS = {
     "context": ("list", *ContextType),
 }
 
+LOOKS = ("", "show", "list")
+
+
+def _changes(verb: str, rest: str) -> bool:
+    """Whether what is typed after a name changes anything; a context is looked at by its name."""
+    verb = verb.casefold()
+    return bool(rest.strip()) if verb in tuple(ContextType) else verb not in LOOKS
+
 
 def _split_name(line: str) -> tuple[Any, str]:
     """The assistant whose name a line begins with, or None, and the rest of the line."""
@@ -61,6 +69,8 @@ class PromptWords(AssistantCommand):
         if script is None:
             return
         verb, _, rest = rest.strip().partition(" ")
+        if _changes(verb, rest) and not self.controls(script, f"{word} {verb.casefold()}"):
+            return
         result = act(script, verb.casefold(), rest.strip())
         if result is None:
             self.msg(USAGE[word])

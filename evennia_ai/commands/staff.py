@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from evennia.utils.evtable import EvTable
 
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand
+from evennia_ai.core.lockout import State
 from evennia_ai.core.tokens import band, calculate_utilization
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
 from evennia_ai.operations.channels import MODES
 from evennia_ai.outbound import literal
+
+ALL = "all"
+EMERGENCY_USAGE = (
+    "Usage: assistant emergency stop [<name>] | stop all, assistant emergency clear [<name>]"
+)
+
+
+def _since(at: float) -> str:
+    """A point in time, as staff read it."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _locked(data: Mapping[str, Any]) -> str:
+    """Why and since when an assistant may not act, and what clears that."""
+    lockout, key = data["lockout"], data["key"]
+    clear = f"assistant emergency clear {key}"
+    if lockout is None:
+        return f"{key} is stopped, until: {clear}"
+    word = "stopped" if data["state"] == State.STOPPED else f"locked ({lockout['cause']})"
+    since = _since(lockout["at"])
+    return f"{key} is {word} since {since}: {lockout['reason']}. Until: {clear}"
 
 
 def _context(tokens: int, most: int) -> str:
@@ -43,14 +66,19 @@ class StaffWords(AssistantCommand):
         if not scripts:
             self.msg("There is no assistant yet. Make one: assistant create <name>")
             return
-        table = EvTable("Assistant", "Where", "State", "Brain", "Waiting", "Tokens", border="cells")
+        head = ("Assistant", "Where", "State", "Brain", "Waiting", "Questions", "Tokens today")
+        table = EvTable(*head, border="cells")
+        locked = []
         for script in scripts:
             result = operations.status(script)
             data = result.data
             state = result.message.partition(": ")[2]
             row = (data["key"], data["location"] or "nowhere", state, data["brain"])
-            table.add_row(*map(literal, row), data["pending_events"], data["tokens"])
-        self.msg(str(table))
+            counts = (data["pending_events"], data["questions"], data["today"])
+            table.add_row(*map(literal, row), *counts)
+            if data["emergency_stop"]:
+                locked.append(literal(_locked(data)))
+        self.msg("\n".join([str(table), *locked]))
 
     def _status(self, name: str) -> None:
         script = self.pick(name)
@@ -62,10 +90,15 @@ class StaffWords(AssistantCommand):
             result.message,
             f"  brain     {data['brain']}",
             f"  used      {data['calls']} model calls, {data['tokens']} tokens",
-            f"  waiting   {data['pending_events']}",
+            f"  today     {data['today']} tokens (assistant budget {data['key']})",
+            f"  waiting   {data['pending_events']}, {data['questions']} open questions",
             f"  errors    {data['consecutive_errors']} in a row, stops itself at "
             f"{data['max_consecutive_errors']}",
         ]
+        if data["emergency_stop"]:
+            lines.insert(1, f"  stopped   {_locked(data)}")
+        if data["wrong_settings"]:
+            lines.insert(1, f"  wrong     {data['wrong_settings']}")
         if data["ignored_settings"]:
             lines.append(f"  ignored   {data['ignored_settings']}")
         if data["max_context_tokens"]:
@@ -84,23 +117,43 @@ class StaffWords(AssistantCommand):
         self.show(operations.create_assistant(name, location=location, persona=persona.strip()))
 
     def _enable(self, name: str, enabled: bool) -> None:
-        script = self.pick(name)
+        script = self.pick_controlled(name, "start" if enabled else "stop")
         if script is not None:
-            self.show(operations.set_enabled(script, enabled))
+            self.show(operations.set_enabled(script, enabled, by=self.caller.key))
 
     def _emergency(self, rest: str) -> None:
         word, _, name = rest.partition(" ")
-        word = word.casefold()
+        word, name = word.casefold(), name.strip()
         if word not in ("stop", "clear"):
-            self.msg("Usage: assistant emergency stop [<name>], assistant emergency clear [<name>]")
+            self.msg(EMERGENCY_USAGE)
             return
-        script = self.pick(name)
+        if word == "stop" and name.casefold() == ALL:
+            self._stop_all()
+            return
+        script = self.pick_controlled(name, f"emergency {word}")
         if script is None:
             return
+        by = str(self.caller.key)
         if word == "clear":
-            self.show(operations.clear(script))
+            self.show(operations.clear(script, by=by))
         else:
-            self.show(operations.stop(script, f"stopped by {self.caller.key}"))
+            self.show(operations.stop(script, f"stopped by {by}", by=by))
+
+    def _stop_all(self) -> None:
+        """Stop all that the caller has a say over, and name the others."""
+        scripts = operations.list_assistants()
+        if not scripts:
+            self.msg("There is no assistant to stop.")
+            return
+        mine: list[Any] = []
+        others: list[Any] = []
+        for script in scripts:
+            (mine if self.may_control(script) else others).append(script)
+        by = str(self.caller.key)
+        if mine:
+            self.show(operations.stop_all(mine, f"all were stopped by {by}", by=by))
+        for script in others:
+            self.show(operations.refuse_control(script, self.caller, "emergency stop all"))
 
     def _check(self, name: str) -> None:
         script = self.pick(name) if name else None
@@ -132,11 +185,11 @@ class StaffWords(AssistantCommand):
             modes = " | ".join(MODES)
             self.msg(f"Usage: assistant channel <name> <channel> = {modes}")
             return
-        script = self.pick(who)
+        script = self.pick_controlled(who, "channel")
         if script is not None:
             self.show(operations.set_channel(script, channel, mode.strip().casefold()))
 
     def _account(self, name: str) -> None:
-        script = self.pick(name)
+        script = self.pick_controlled(name, "account")
         if script is not None:
             self.show(operations.give_account(script))

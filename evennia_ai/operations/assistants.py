@@ -16,8 +16,9 @@ from evennia_ai.operations.result import Result
 
 BODY = "evennia_ai.assistant_character.AssistantCharacter"
 ANY_TAG = "ai_assistant"
-# Who asks an assistant to leave its post shall not get it to; an owner may lift this.
-STAYS = "tool_move:false()"
+# Who asks an assistant to leave its post shall not get it to, and builders may stop it and set what
+# it does; an owner may change both.
+LOCKS = "tool_move:false();control:perm(Builder)"
 
 
 def find_assistant(key: str) -> AssistantScript | None:
@@ -52,7 +53,7 @@ def create_assistant(
         lines: "thinking" (a list) and "failure" (a text) of its own, in which {name} is its name;
             "examples", pairs of what is asked and how it answers, which help a small model.
         typeclass: its body; any typeclass with `HearsForAssistant`. It stays where it is until its
-            lock `tool_move` is lifted.
+            lock `tool_move` is lifted, and whom its lock `control` names has a say over it.
 
     Returns:
         data: "script" and "character".
@@ -69,7 +70,7 @@ def create_assistant(
         home=location,
         aliases=list(aliases),
         attributes=[("desc", desc or f"{name} is an assistant, an AI.")],
-        locks=STAYS,
+        locks=LOCKS,
     )
     script = _attach_script(name, character, persona, lines or {})
     return Result(

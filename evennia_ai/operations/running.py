@@ -1,54 +1,105 @@
-"""Starting, stopping and looking at an assistant."""
+"""Starting, stopping and looking at an assistant, and who has a say in that."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import services, state, turns
+from evennia_ai import audit, emergency, interventions, services, state, turns
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.lockout import State
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.interventions.people import CONTROL, controls
 from evennia_ai.llm.check import Report, check_endpoint
+from evennia_ai.operations.budget import today_of
 from evennia_ai.operations.result import Result
 
 
-def set_enabled(script: AssistantScript, enabled: bool) -> Result:
-    """Let an assistant answer, or keep it silent until it is started again."""
+def may_control(script: AssistantScript, person: Any, *, is_staff: bool) -> bool:
+    """Whether a person may stop an assistant, let it go on, and set what it does.
+
+    The lock `control` of its body decides; a body without that lock, and an assistant without a
+    body, is under whoever is staff. No assistant has a say over assistants.
+    """
+    if getattr(person, "assistant_script", None) is not None and not person.sessions.count():
+        return False
+    if script.obj is None or not script.obj.locks.get(CONTROL):
+        return is_staff
+    return controls(script, person)
+
+
+def refuse_control(script: AssistantScript, person: Any, act: str) -> Result:
+    """Say what a person lacks, and write down what was tried."""
+    audit.record("control_refused", script, act=act, by=str(person.key))
+    lock = script.obj.locks.get(CONTROL) if script.obj is not None else ""
+    wanted = f"her lock {lock!r}" if lock else "the rights of staff"
+    return Result(False, f"You may not control {script.key}: that needs {wanted}.")
+
+
+def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Result:
+    """Let an assistant answer, or keep it silent until it is started again.
+
+    What waits for an answer goes on waiting.
+    """
     name = script.key
     if bool(state.read(script, "enabled")) == enabled:
         return Result(False, f"{name} is {'awake' if enabled else 'silent'} already.")
+    if not enabled:
+        state.bump_epoch(script)
     state.write(script, enabled=enabled)
+    audit.record("enabled" if enabled else "disabled", script, by=by)
     if enabled:
         script.beat_soon()
         return Result(True, f"{name} is awake.")
-    state.bump_epoch(script)
+    interventions.discard_all(script, f"{name} is silent")
     return Result(True, f"{name} is silent until: assistant start {name}")
 
 
-def stop(script: AssistantScript, reason: str) -> Result:
+def stop(script: AssistantScript, reason: str, *, by: str = "") -> Result:
     """Emergency stop: whatever is under way is dropped, and it stays stopped over restarts."""
-    script.trigger_emergency_stop(reason)
-    return Result(True, f"{script.key} is stopped until: assistant emergency clear {script.key}")
+    name = script.key
+    dropped = emergency.trigger_emergency_stop(script, reason, by=by)
+    until = f"assistant emergency clear {name}"
+    if not dropped.is_new:
+        return Result(True, f"{name} is stopped already, until: {until}", asdict(dropped))
+    told = (f"{name} is stopped.", dropped.describe(), "She stays stopped over restarts until:")
+    return Result(True, " ".join(filter(None, (*told, until))), asdict(dropped))
 
 
-def clear(script: AssistantScript) -> Result:
-    """Clear an emergency stop."""
-    ok, message = script.clear_emergency_stop()
+def stop_all(scripts: Iterable[AssistantScript], reason: str, *, by: str = "") -> Result:
+    """Emergency stop of several assistants: all are cancelled before anything else is done."""
+    count = emergency.stop_all(list(scripts), reason, by)
+    if not count:
+        return Result(True, "None of them was running; nothing is changed.", {"stopped": 0})
+    who = "One assistant is" if count == 1 else f"{count} assistants are"
+    told = f"{who} stopped, over restarts too, until: assistant emergency clear <name>"
+    return Result(True, told, {"stopped": count})
+
+
+def clear(script: AssistantScript, *, by: str = "") -> Result:
+    """Clear an emergency stop or a lockout. Nothing is refunded, and the conversation is kept."""
+    ok, message = emergency.clear_emergency_stop(script, by=by)
+    script.beat_soon()
     return Result(ok, f"{script.key}: {message}.")
 
 
-def reset_history(script: AssistantScript) -> Result:
+def reset_history(script: AssistantScript, *, by: str = "") -> Result:
     """Forget the conversation, drop what is under way, and clear an emergency stop."""
     turns.reset_history(script)
-    script.clear_emergency_stop()
+    interventions.discard_all(script, f"the conversation of {script.key} begins anew")
+    audit.record("history_reset", script, by=by)
+    emergency.clear_emergency_stop(script, by=by)
+    script.beat_soon()
     return Result(True, f"{script.key} starts a new conversation.")
 
 
 def status(script: AssistantScript) -> Result:
     """What an assistant is doing, with which model, and what it has used."""
     work = script.work or state.Work()
+    lockout = emergency.lockout_of(script)
     try:
         brain = script.endpoint().describe()
     except ConfigurationError as error:
@@ -58,11 +109,16 @@ def status(script: AssistantScript) -> Result:
         "location": getattr(script.obj.location, "key", None) if script.obj else None,
         "enabled": bool(state.read(script, "enabled")),
         "emergency_stop": bool(state.read(script, "emergency_stop")),
+        "state": emergency.state_of(script).value,
+        "lockout": lockout.as_stored() if lockout else None,
         "consecutive_errors": state.read(script, "consecutive_errors"),
         "max_consecutive_errors": state.read(script, "max_consecutive_errors"),
         "is_ticking": work.is_ticking,
         "pending_events": len(work.inbox),
         "ignored_settings": work.ear_problem,
+        "wrong_settings": work.safety_problem,
+        "questions": len(interventions.pending(script)),
+        "today": today_of(script),
         "calls": work.calls,
         "tokens": work.usage.total_tokens,
         "brain": brain,
@@ -77,10 +133,14 @@ def status(script: AssistantScript) -> Result:
 
 
 def _mood(data: Mapping[str, Any]) -> str:
-    if data["emergency_stop"]:
+    if data["state"] == State.SAFETY_LOCKOUT:
+        return f"locked {data['lockout']['cause']}"
+    if data["state"] == State.STOPPED:
         return "stopped"
     if not data["enabled"]:
         return "silent"
+    if data["wrong_settings"]:
+        return "set up wrongly"
     return "thinking" if data["is_ticking"] else "awake"
 
 

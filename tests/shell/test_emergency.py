@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from unittest import mock
+
+from evennia.scripts.scripts import DefaultScript
+from evennia.utils.create import create_script
 
 from evennia_ai import operations, state
-from evennia_ai.emergency import clear_emergency_stop, trigger_emergency_stop
+from evennia_ai.core.lockout import Cause, State
+from evennia_ai.emergency import (
+    clear_emergency_stop,
+    lockout_of,
+    state_of,
+    trigger_emergency_stop,
+)
 from tests.llm.doubles import StubbornTransport
+from tests.shell.stopping import SafetyTest
 from tests.shell.support import ShellTest, pump, services, whispers
 
 
-class TestToTheLetter(ShellTest):
+class TestToTheLetter(SafetyTest):
     """The two functions, on anything that looks like a script."""
 
     def _bare(self) -> SimpleNamespace:
@@ -81,6 +92,72 @@ class TestToTheLetter(ShellTest):
         assert [] == self.model.bodies
         assert ["Ada does not seem to hear you."] == self.tom.heard_from(self.ada)
 
+    def test_the_log_has_it(self) -> None:
+        """As an error, also of an object without a body; and a record for whoever asks later."""
+        with self.logged() as lines, self.audited() as records:
+            trigger_emergency_stop(self._bare(), "too many errors", by="Tom")
+        assert any("is stopped: too many errors." in line for line in lines)
+        ((event, facts),) = records
+        assert ("emergency_stop", "stopped", "too many errors", "Tom") == (
+            event,
+            facts["cause"],
+            facts["reason"],
+            facts["by"],
+        )
+
+    def test_the_clearing_is_recorded_too(self) -> None:
+        """Who did it, and what it was; a clearing of nothing is no event."""
+        bare = self._bare()
+        trigger_emergency_stop(bare, "test", cause=Cause.LOOP)
+        with self.audited() as records:
+            clear_emergency_stop(bare, by="Mira")
+            clear_emergency_stop(bare, by="Tom")
+        assert [("emergency_cleared", {"cause": "loop", "by": "Mira"})] == records
+
+    def test_objects_of_other_kinds(self) -> None:
+        """A plain script of Evennia's, a mock, an object that knows its time: all are stopped."""
+        plain = create_script(DefaultScript, key="plain")
+        self.addCleanup(plain.delete)
+        timed = self._bare()
+        timed.clock = self.clock
+        for script in (plain, mock.MagicMock(), timed):
+            script.db.emergency_stop = False
+            script.db.lockout = None
+            trigger_emergency_stop(script, "test", cause=Cause.REPEAT)
+            assert script.db.emergency_stop is True
+            assert State.SAFETY_LOCKOUT is state_of(script)
+            assert clear_emergency_stop(script)[0]
+            assert State.WAITING_FOR_EVENT is state_of(script)
+            assert lockout_of(script) is None
+
+    def test_a_flag_that_somebody_set_by_hand_is_a_stop(self) -> None:
+        """Nobody wrote down why; it is shown, holds, and is cleared like any other."""
+        self.ada_script.db.emergency_stop = True
+        assert (State.STOPPED, None) == (state_of(self.ada_script), lockout_of(self.ada_script))
+        assert operations.clear(self.ada_script).ok
+
+    def test_status_tells_of_it(self) -> None:
+        """The fields of the seed, the state, and why."""
+        self.ada_script.trigger_emergency_stop("test")
+        data = operations.status(self.ada_script).data
+        assert (True, 0, 5) == tuple(
+            data[key] for key in ("emergency_stop", "consecutive_errors", "max_consecutive_errors")
+        )
+        assert "stopped" == data["state"]
+        at = self.clock.seconds()
+        expected = {"cause": "stopped", "reason": "test", "at": at, "by": ""}
+        assert expected == data["lockout"]
+
+    def test_a_history_reset_clears_it(self) -> None:
+        """Flag, errors and cause."""
+        self.set(consecutive_errors=4)
+        self.ada_script.trigger_emergency_stop("test")
+        operations.reset_history(self.ada_script, by="Tom")
+        assert (False, 0, {}) == tuple(
+            state.read(self.ada_script, name)
+            for name in ("emergency_stop", "consecutive_errors", "lockout")
+        )
+
 
 class TestFence(ShellTest):
     """The model is answering when something voids the turn."""
@@ -108,11 +185,11 @@ class TestFence(ShellTest):
                 self.type(self.tom, "whisper Ada = hello")
                 end()
                 self.model.answer(whispers("Too late."))
-                assert [] == self.tom.heard_from(self.ada)
+                assert "Too late." not in str(self.tom.heard_from(self.ada))
                 assert [] == state.read(self.ada_script, "conversation_history")
                 assert not state.read(self.ada_script, "usage")
                 assert not state.read(self.ada_script, "current_tool_call")
-                assert 1 == len(self.waiting())
+                assert (0 if name == "emergency stop" else 1) == len(self.waiting())
 
     def _set_up_again(self) -> None:
         self.ada_script.delete()
@@ -122,16 +199,18 @@ class TestFence(ShellTest):
         pump()
         self.forget()
 
-    def test_the_question_is_answered_after_the_clearing(self) -> None:
-        """It stayed in the inbox, and is asked again once."""
+    def test_a_clearing_asks_nothing_again(self) -> None:
+        """What was under way was given back; after the clearing only what is asked anew counts."""
         self.type(self.tom, "whisper Ada = hello")
         operations.stop(self.ada_script, "test")
         operations.clear(self.ada_script)
         pump()
+        assert 1 == len(self.model.bodies)
+        self.type(self.tom, "whisper Ada = hello again")
         self.model.waiting[0].callback(whispers("Too late."))
         self.model.waiting[1].callback(whispers("In time."))
         pump()
-        assert ['Ada whispers: "In time."'] == self.tom.heard_from(self.ada)
+        assert 'Ada whispers: "In time."' == self.tom.heard_from(self.ada)[-1]
         assert [] == self.waiting()
 
     def test_a_reset_asks_again_without_what_was_said(self) -> None:
@@ -149,7 +228,7 @@ class TestFence(ShellTest):
         operations.stop(self.ada_script, "test")
         assert not self.ada_script.work.is_ticking
         operations.clear(self.ada_script)
-        pump()
+        self.type(self.tom, "whisper Ada = hello again")
         assert 2 == len(self.model.waiting)
 
 

@@ -1,0 +1,80 @@
+"""The command `hush`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import operations
+from evennia_ai.commands.base import AssistantCommand
+from evennia_ai.operations.hushing import MINUTES
+from evennia_ai.outbound import literal
+
+MOST_DIGITS = 6
+
+
+class CmdHush(AssistantCommand):
+    """
+    Ask an AI assistant to be quiet in the room you both are in.
+
+    Usage:
+      hush [<name>] [<minutes>]
+      hush [<name>] off
+      unhush [<name>]
+
+    She hears what is said, but answers nothing of it and does nothing in the open, here and for
+    so many minutes: 10, or 1 to 60 of your choice. Whisper to her or page her, and she answers.
+
+    Examples:
+      hush ada
+      hush ada 30
+      unhush ada
+    """
+
+    key = "hush"
+    aliases = ("unhush",)
+    locks = "cmd:all()"
+
+    def func(self) -> None:
+        """Find who is meant, and for how long."""
+        here = [script for script in operations.list_assistants() if self.is_here(script)]
+        name, last = self._parts(here)
+        script = self._who(here, name)
+        if script is None:
+            return
+        if last == "off" or self.cmdstring.casefold() == "unhush":
+            result = operations.unhush(script, self.caller)
+        else:
+            result = operations.hush(script, self.caller, int(last) if last else MINUTES)
+        if not result.ok:
+            self.show(result)
+
+    def _parts(self, here: list[Any]) -> tuple[str, str]:
+        """The name, and what follows it: minutes, "off", or nothing."""
+        name = " ".join(self.args.split()).casefold()
+        head, _, last = name.rpartition(" ")
+        is_name = any(name in _names(script) for script in here)
+        if not is_name and (last == "off" or _is_number(last)):
+            return head, last
+        return name, ""
+
+    def _who(self, here: list[Any], name: str) -> Any:
+        """The one of that name, or the only one; None after telling what to type instead."""
+        found = [script for script in here if not name or name in _names(script)]
+        if len(found) == 1:
+            return found[0]
+        there = ", ".join(literal(script.key) for script in here)
+        if not here:
+            self.msg("No assistant is here.")
+        elif found:
+            self.msg(f"Which one? Here are: {there}. Type for example: hush {literal(here[0].key)}")
+        else:
+            self.msg(f"No assistant named {literal(name)} is here. Here are: {there}.")
+        return None
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) <= MOST_DIGITS
+
+
+def _names(script: Any) -> list[str]:
+    return [name.casefold() for name in (script.key, *script.obj.aliases.all())]

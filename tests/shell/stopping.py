@@ -1,0 +1,71 @@
+"""What tests of stops share: many questions at once, what is logged, and what is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from evennia.utils import logger
+
+from evennia_ai import audit, inbound
+from evennia_ai.core.inbox import Event
+from evennia_ai.emergency import RETURNED_LINE
+from tests.shell.listening import HearingTest
+
+RETURNED = RETURNED_LINE.replace("{name}", "Ada")
+DEAF = "Ada does not seem to hear you."
+
+Records = list[tuple[str, dict[str, Any]]]
+
+
+class SafetyTest(HearingTest):
+    """Ada may have many questions waiting."""
+
+    @contextmanager
+    def audited(self) -> Iterator[Records]:
+        """The records of a block: what, and the facts."""
+        records: Records = []
+
+        def listen(event: str, _: str, facts: dict[str, Any]) -> None:
+            records.append((event, facts))
+
+        audit.LISTENERS.append(listen)
+        try:
+            yield records
+        finally:
+            audit.LISTENERS.remove(listen)
+
+    @contextmanager
+    def logged(self) -> Iterator[list[str]]:
+        """The errors that are logged in a block."""
+        lines: list[str] = []
+        with mock.patch.object(logger, "log_err", lines.append):
+            yield lines
+
+    def queue(self, count: int, person: Any = None) -> None:
+        """So many messages of a person (Tom) wait, beside any that is being answered."""
+        person = person or self.tom
+        for number in range(count):
+            self.ada_script.enqueue(self.event(f"m{person.id}-{number}", person))
+
+    def event(self, event_id: str, person: Any) -> Event:
+        """One message of a person that is to wait."""
+        return Event(
+            id=event_id,
+            kind="message",
+            source="whisper",
+            sender_id=inbound.id_of(person),
+            sender_name=person.key,
+            body="hello",
+            trust=0.9,
+            rule=3,
+            hops=0,
+            at=self.clock.seconds(),
+            person=self.person(person),
+        )
+
+    def returns(self, person: Any) -> int:
+        """How often a person was told that no answer will come."""
+        return int(person.heard_from(self.ada).count(RETURNED))

@@ -1,0 +1,282 @@
+"""Asking an assistant to be quiet in a room, in fiction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evennia_ai import audit, operations, outbound, state
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.errors import ToolDeniedError
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump, says, whispers
+
+NOOP = completion(None, ("noop", {}))
+NODS = "Ada nods and is quiet here for ten minutes."
+
+
+class HushTest(HearingTest):
+    """Tom and Mira have the commands; what is recorded is kept."""
+
+    def setUp(self) -> None:
+        """The command sets and the records."""
+        super().setUp()
+        for person in (self.tom, self.mira):
+            person.cmdset.add(AssistantCmdSet)
+        self.recorded: list[tuple[str, str, dict[str, Any]]] = []
+        listener = lambda *record: self.recorded.append(record)  # noqa: E731
+        audit.LISTENERS.append(listener)
+        self.addCleanup(audit.LISTENERS.remove, listener)
+        self.forget()
+
+    def told(self, person: Any, line: str) -> str:
+        """The last that a person sees after typing a line."""
+        self.forget()
+        self.type(person, line)
+        seen: str = person.seen[-1] if person.seen else ""
+        return seen
+
+    def hush(self, minutes: int = 10) -> None:
+        """Mira has hushed Ada."""
+        assert operations.hush(self.ada_script, self.mira, minutes).ok
+
+
+class TestCommand(HushTest):
+    """`hush` and `unhush`."""
+
+    def test_what_is_typed_and_what_the_room_sees(self) -> None:
+        """Each line, and what everybody sees of it."""
+        for line, shown in (
+            ("hush ada", NODS),
+            ("hush ADA 1", "Ada nods and is quiet here for a minute."),
+            ("hush 45", "Ada nods and is quiet here for 45 minutes."),
+            ("hush ada off", "Ada looks up, free to speak here again."),
+            ("hush", NODS),
+            ("unhush ada", "Ada looks up, free to speak here again."),
+            ("hush ada 60", "Ada nods and is quiet here for 60 minutes."),
+            ("hush off", "Ada looks up, free to speak here again."),
+        ):
+            with self.subTest(line=line):
+                assert shown == self.told(self.mira, line)
+                assert [shown] == self.tom.heard_from(self.ada)
+
+    def test_what_makes_no_sense_is_said(self) -> None:
+        """Too long, nobody hushed, nobody of that name."""
+        for line, shown in (
+            ("hush ada 0", "0 minutes cannot be; hush for 1 to 60 minutes at a time."),
+            ("hush ada 61", "61 minutes cannot be; hush for 1 to 60 minutes at a time."),
+            ("unhush", "Nobody hushed Ada here."),
+            ("hush edda 5", "No assistant named edda is here. Here are: Ada."),
+            ("hush ada 12345678", "No assistant named ada 12345678 is here. Here are: Ada."),
+        ):
+            with self.subTest(line=line):
+                assert shown == self.told(self.mira, line)
+        self.mira.location = self.room2
+        assert "No assistant is here." == self.told(self.mira, "hush ada")
+        assert "Ada is not here." == operations.hush(self.ada_script, self.mira).message
+
+    def test_of_several_one_is_named(self) -> None:
+        """Without a name it asks which; each is hushed by itself, also by an alias."""
+        brass_script, brass = self.make("Brass")
+        brass.aliases.add("the golem")
+        asked = "Which one? Here are: Ada, Brass. Type for example: hush Ada"
+        assert asked == self.told(self.mira, "hush 5")
+        line = self.told(self.mira, "hush the golem 2")
+        assert "Brass nods and is quiet here for two minutes." == line
+        assert outbound.is_hushed(brass_script, self.room1)
+        assert not outbound.is_hushed(self.ada_script, self.room1)
+
+    def test_a_name_may_look_like_an_argument(self) -> None:
+        """Whoever is called by a number is hushed by it."""
+        script, _ = self.make("Seven 7")
+        assert "Seven 7 nods" in self.told(self.mira, "hush seven 7")
+        assert outbound.is_hushed(script, self.room1)
+
+    def test_the_lock_decides(self) -> None:
+        """Who may not is told so, and nothing happens; taken back is as well a matter of it."""
+        self.ada.locks.add("hush:perm(Builder)")
+        for line in ("hush ada", "unhush ada"):
+            assert "You have no say in when Ada speaks." == self.told(self.mira, line)
+        assert ({}, []) == (state.read(self.ada_script, "hushed"), self.recorded)
+        assert NODS == self.told(self.tom, "hush ada")
+
+    def test_both_are_recorded(self) -> None:
+        """By whom, where and for how long."""
+        self.type(self.mira, "hush ada 3")
+        self.type(self.tom, "unhush ada")
+        room, mira, tom = self.room1.dbref, self.person(self.mira), self.person(self.tom)
+        assert [
+            ("hushed", "Ada", {"room": room, "minutes": 3, "by": mira}),
+            ("unhushed", "Ada", {"room": room, "by": tom}),
+        ] == self.recorded
+
+
+class TestQuiet(HushTest):
+    """While it lasts."""
+
+    def test_open_speech_is_not_answered(self) -> None:
+        """Addressed or not, by whatever rule; it is noted, and kept for later."""
+        self.set(trigger_permissions=("all()",), room_messages="trigger")
+        self.hush()
+        for line in ("say @ada hello", "say what a day", "pose nods to @ada."):
+            self.type(self.tom, line)
+            assert "hushed" == self.steps()[0], line
+        assert ([], []) == (self.waiting(), self.model.bodies)
+        assert 3 == len(self.ada_script.work.overheard)
+
+    def test_who_addressed_her_is_told_once_a_minute(self) -> None:
+        """In character and in private."""
+        self.hush()
+        self.forget()
+        for _ in range(3):
+            self.type(self.tom, "say @ada hello")
+        assert ["Ada keeps a finger on closed lips."] == self.tom.heard_from(self.ada)
+        assert [] == self.mira.heard_from(self.ada)
+        self.clock.advance(60)
+        self.type(self.tom, "say @ada hello")
+        assert 2 == len(self.tom.heard_from(self.ada))
+
+    def test_whispers_and_channels_go_on(self) -> None:
+        """Only what is open in that room is not for her."""
+        public = self.channel()
+        self.set(channel_configs={"Public": "trigger"})
+        self.hush()
+        self.forget()
+        self.ask("whisper Ada = hello", whispers("Psst."))
+        assert ['Ada whispers: "Psst."'] == self.tom.heard_from(self.ada)
+        told = completion(None, ("channel", {"channel": "Public", "message": "Hello."}))
+        self.model.answers.append(told)
+        public.msg("hello", senders=self.account)
+        pump()
+        assert 2 == len(self.model.bodies)
+        self.ask("page Ada = hello", completion(None, ("page", {"target": "Tom", "message": "Hm"})))
+        assert 3 == len(self.model.bodies)
+
+    def test_her_tools_refuse_the_room(self) -> None:
+        """A model that would speak up all the same is told, and may whisper instead."""
+        self.hush()
+        for tool in (("say", {"message": "Hello!"}), ("emote", {"action": "shouts."})):
+            self.forget()
+            self.ask("whisper Ada = hello", completion(None, tool), whispers("Psst."))
+            told = self.model.bodies[-1]["messages"][-1]["content"]
+            assert "you were asked to be quiet here" in told
+            assert ['Ada whispers: "Psst."'] == self.tom.heard_from(self.ada)
+            assert [] == self.mira.heard_from(self.ada)
+        with pytest.raises(ToolDeniedError):
+            outbound.say(self.ada, "hello", hops=1)
+
+    def test_her_thinking_is_not_shown(self) -> None:
+        """Not even about a whisper."""
+        self.hush()
+        self.forget()
+        self.type(self.tom, "whisper Ada = hello")
+        self.clock.advance(30)
+        assert [] == self.tom.heard_from(self.ada)
+
+    def test_elsewhere_she_speaks(self) -> None:
+        """It holds for the room, and not for her."""
+        self.hush()
+        for being in (self.ada, self.tom):
+            being.location = self.room2
+        self.forget()
+        self.ask("say @ada hello", says("Hello."))
+        assert ['Ada says, "Hello."'] == self.tom.heard_from(self.ada)
+        self.ada.location = None
+        assert not outbound.is_hushed(self.ada_script, self.ada.location)
+
+
+class TestUnderWay(HushTest):
+    """What was asked before."""
+
+    def test_a_turn_that_answers_the_room_is_dropped(self) -> None:
+        """With the model call; its message is settled and noted, and nothing is said."""
+        self.type(self.tom, "say @ada hello")
+        self.type(self.tom, "say @ada again")
+        assert 1 == len(self.model.waiting)
+        self.type(self.mira, "hush ada")
+        pump()
+        assert ([], []) == (self.model.waiting, self.waiting())
+        assert "hushed" in self.steps()
+        assert [NODS] == self.tom.heard_from(self.ada)
+        assert 0 == state.read(self.ada_script, "consecutive_errors")
+
+    def test_a_turn_for_a_whisper_goes_on(self) -> None:
+        """Nobody but the asker hears of it."""
+        self.type(self.tom, "whisper Ada = hello")
+        self.type(self.mira, "hush ada")
+        self.model.answer(whispers("Psst."))
+        pump()
+        assert 'Ada whispers: "Psst."' == self.tom.heard_from(self.ada)[-1]
+
+    def test_an_act_of_her_own_is_dropped(self) -> None:
+        """She would not ask anybody before she speaks."""
+        self.set(autonomy_config={"seconds": 10})
+        self.ada_script.at_repeat()
+        operations.add_goal(self.ada_script, "find the atlas")
+        self.ada_script.at_repeat()
+        self.clock.advance(11)
+        self.ada_script.at_repeat()
+        pump()
+        assert 1 == len(self.model.waiting)
+        self.hush()
+        pump()
+        assert [] == self.model.waiting
+
+    def test_a_talk_ends(self) -> None:
+        """Who was answered before it has to address her anew after it."""
+        self.set(hearing_config={**state.read(self.ada_script, "hearing_config"), **ENGAGED})
+        self.ask("say @ada hello", says("Hello."))
+        self.type(self.mira, "hush ada 1")
+        self.type(self.mira, "unhush ada")
+        self.type(self.tom, "say and then?")
+        assert "7 default ignore" == self.judged()
+
+
+ENGAGED = {"engagement_seconds": 600}
+
+
+class TestEnd(HushTest):
+    """When it is over."""
+
+    def test_it_lifts_by_itself(self) -> None:
+        """At the very end of its time."""
+        self.hush(10)
+        self.clock.advance(599)
+        self.type(self.tom, "say @ada hello")
+        assert "hushed" in self.steps()
+        self.clock.advance(1)
+        self.forget()
+        self.ask("say @ada hello", says("Hello."))
+        assert ['Ada says, "Hello."'] == self.tom.heard_from(self.ada)
+
+    def test_it_outlasts_a_restart(self) -> None:
+        """As long as it was to last, and no longer."""
+        self.hush(10)
+        self.restart()
+        self.type(self.tom, "say @ada hello")
+        assert "hushed" in self.steps()
+        self.clock.advance(600)
+        self.restart()
+        assert not outbound.is_hushed(self.ada_script, self.room1)
+
+    def test_what_is_over_is_not_kept(self) -> None:
+        """Neither in memory nor stored, so nothing grows."""
+        self.hush(1)
+        self.clock.advance(60)
+        assert not outbound.is_hushed(self.ada_script, self.room1)
+        assert {} == self.ada_script.work.hushed
+        for being in (self.ada, self.mira):
+            being.location = self.room2
+        self.hush(1)
+        assert [self.room2.dbref] == list(state.read(self.ada_script, "hushed"))
+
+    def test_to_look_costs_no_statement(self) -> None:
+        """Hushed or not: it is asked of each word in the room."""
+        self.hush()
+        room = self.ada.location
+        with self.assertNumQueries(0):
+            assert outbound.is_hushed(self.ada_script, room)
+            assert not outbound.is_hushed(self.ada_script, self.room2)
+            assert not outbound.is_hushed(None, room)

@@ -1,0 +1,164 @@
+"""Idle costs nothing: no model call, also not by a timer that was set before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import evennia
+from twisted.internet.task import Clock
+
+from evennia_ai import operations
+from evennia_ai.core.lockout import Cause
+from evennia_ai.emergency import trigger_emergency_stop
+from tests.llm.doubles import completion
+from tests.shell.stopping import SafetyTest
+from tests.shell.support import pump
+
+NOOP = completion(None, ("noop", {}))
+
+
+class IdleTest(SafetyTest):
+    """Ada has a goal, and waits a little for a second message before she answers."""
+
+    hearing = {"batch_seconds": 2, "cooldown_seconds": 30}
+
+    def setUp(self) -> None:
+        """Her time to act has come."""
+        super().setUp()
+        self.make_ready()
+
+    def make_ready(self) -> None:
+        """A goal, and time enough for a step towards it."""
+        self.set(autonomy_config={"seconds": 10}, compact_enabled=False)
+        operations.add_goal(self.ada_script, "find the atlas")
+        self.ada_script.at_repeat()
+        pump()
+        self.clock.advance(11)
+
+    def pass_time(self) -> int:
+        """All timers run out, and beats pass; how many model calls were made."""
+        before = len(self.model.bodies)
+        for seconds in (0, 1, 2, 30, 60, 3600):
+            self.clock.advance(seconds)
+            pump()
+            self.ada_script.at_repeat()
+            pump()
+        return len(self.model.bodies) - before
+
+
+# Each way to be at rest.
+WAYS: dict[str, Callable[[Any], object]] = {
+    "not enabled": lambda script: operations.set_enabled(script, False),
+    "stopped": lambda script: operations.stop(script, "test"),
+    "locked": lambda script: trigger_emergency_stop(script, "test", cause=Cause.LOOP),
+    "paused": lambda script: script.pause(),
+    "without a body": lambda script: setattr(script, "obj", None),
+}
+
+
+class TestAtRest(IdleTest):
+    """Put to rest while something was set already."""
+
+    def each_way(self, *others: str) -> Iterator[Callable[[Any], object]]:
+        """Each way to be at rest but those others, with an Ada of its own."""
+        for name, rest in WAYS.items():
+            if name in others:
+                continue
+            with self.subTest(name):
+                self.ada_script.delete()
+                self.ada.delete()
+                self.model.answers.clear()
+                self.ada_script, self.ada = self.make("Ada")
+                self.clock = self.ada_script.clock = Clock()
+                self.make_ready()
+                yield rest
+
+    def test_a_beat_that_is_due(self) -> None:
+        """Her goal would have been worked on at the very next beat."""
+        for rest in self.each_way():
+            rest(self.ada_script)
+            assert 0 == self.pass_time()
+
+    def test_a_beat_that_is_on_its_way(self) -> None:
+        """A beat was called for, and has not come yet."""
+        for rest in self.each_way():
+            self.queue(1)
+            self.ada_script.beat_soon()
+            rest(self.ada_script)
+            assert 0 == self.pass_time()
+
+    def test_a_message_that_waits_for_a_second_one(self) -> None:
+        """The timer of `batch_seconds` runs out."""
+        for rest in self.each_way():
+            count = len(self.model.bodies)
+            self.type(self.tom, "whisper Ada = hello")
+            assert count == len(self.model.bodies)
+            rest(self.ada_script)
+            assert 0 == self.pass_time()
+
+    def test_a_message_that_waits_out_a_cooldown(self) -> None:
+        """A second message of Tom's waits until he may have another answer."""
+        for rest in self.each_way():
+            self.type(self.tom, "whisper Ada = hello")
+            self.model.answers.append(NOOP)
+            self.clock.advance(2)
+            pump()
+            self.type(self.tom, "whisper Ada = hello?")
+            rest(self.ada_script)
+            assert 0 == self.pass_time()
+
+    def test_a_call_that_is_under_way(self) -> None:
+        """It is dropped, and not made again."""
+        for rest in self.each_way("without a body"):
+            self.type(self.tom, "whisper Ada = hello")
+            self.clock.advance(2)
+            pump()
+            cancelled = self.model.cancelled
+            rest(self.ada_script)
+            assert cancelled + 1 == self.model.cancelled
+            assert 0 == self.pass_time()
+
+
+class TestNobodyAbout(IdleTest):
+    """Awake, with a goal, in a game that nobody plays."""
+
+    def setUp(self) -> None:
+        """Tom, the last one, logs out."""
+        super().setUp()
+        self.account.unpuppet_object(self.session)
+        del evennia.SESSION_HANDLER[self.session.sessid]
+
+    def tearDown(self) -> None:
+        """He is back, as whoever cleans up expects it."""
+        self.log_in()
+        super().tearDown()
+
+    def log_in(self) -> None:
+        """Tom's account is there again, with no character."""
+        evennia.SESSION_HANDLER[self.session.sessid] = self.session
+
+    def test_nothing_is_done(self) -> None:
+        """However long."""
+        assert 0 == self.pass_time()
+
+    def test_unless_an_owner_wants_it(self) -> None:
+        """By the key of `autonomy_config`."""
+        self.set(autonomy_config={"seconds": 10, "when_nobody_is_online": True})
+        self.model.answers.extend([NOOP] * 10)
+        assert 1 <= self.pass_time()
+
+    def test_a_bot_is_nobody(self) -> None:
+        """A relay that is always logged in keeps no assistant busy."""
+        self.account.is_bot = True
+        self.log_in()
+        assert 0 == self.pass_time()
+
+    def test_somebody_comes(self) -> None:
+        """The goal is taken up again."""
+        assert 0 == self.pass_time()
+        self.log_in()
+        self.model.answers.append(NOOP)
+        self.ada_script.at_repeat()
+        pump()
+        assert 1 == len(self.model.bodies)

@@ -1,0 +1,273 @@
+"""The kill switch: whatever an assistant is at, it is dropped, and nothing follows."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.db import DatabaseError, connection
+
+from evennia_ai import interventions, operations
+from evennia_ai.core.lockout import State
+from evennia_ai.emergency import state_of
+from evennia_ai.tools import load_modules
+from tests.engine.doubles import dangling
+from tests.llm.doubles import completion
+from tests.shell import game_tools
+from tests.shell.stopping import RETURNED, SafetyTest
+from tests.shell.support import pump, says, whispers
+
+GAME_TOOLS = "tests.shell.game_tools"
+LOOK = completion(None, ("look", {}))
+HOIST = completion(None, ("hoist_flag", {}))
+FALL_SILENT = completion(None, ("fall_silent", {}))
+TWO_CALLS = completion(None, ("wait_for_ship", {}), ("say", {"message": "It came."}))
+
+
+class TestQueue(SafetyTest):
+    """A hundred messages wait, and the model hangs."""
+
+    def setUp(self) -> None:
+        """Sixty are Tom's, forty Mira's."""
+        super().setUp()
+        self.set(max_pending_events=200, compact_enabled=False)
+        self.type(self.tom, "whisper Ada = hello")
+        self.queue(59, self.tom)
+        self.queue(40, self.mira)
+        pump()
+        self.forget()
+
+    def test_b11_it_is_handled_before_the_next_step(self) -> None:
+        """The model call is aborted at once, nothing further starts, and she is stopped."""
+        assert (1, 100) == (len(self.model.waiting), len(self.waiting()))
+        began = time.perf_counter()
+        operations.stop(self.ada_script, "test")
+        assert 1 == self.model.cancelled
+        assert time.perf_counter() - began < 1
+        for seconds in (0, 1, 60, 3600):
+            self.clock.advance(seconds)
+            self.ada_script.at_repeat()
+            pump()
+        assert (1, State.STOPPED) == (len(self.model.bodies), state_of(self.ada_script))
+
+    def test_b11_the_queue_is_emptied_with_receipts(self) -> None:
+        """Each person is told once, in private, how many messages it ever was."""
+        operations.stop(self.ada_script, "test")
+        assert ([], []) == (self.waiting(), self.ada_script.work.inbox)
+        assert [RETURNED] == self.tom.heard_from(self.ada)
+        assert [RETURNED] == self.mira.heard_from(self.ada)
+
+    def test_b11_the_words_say_what_was_dropped(self) -> None:
+        """To whoever typed it, and to staff."""
+        told = operations.stop(self.ada_script, "test", by="Tom").message
+        dropped = (
+            "One model call in flight was dropped; 100 waiting messages were returned to Tom and "
+            "Mira."
+        )
+        clear = "assistant emergency clear Ada"
+        assert f"Ada is stopped. {dropped} She stays stopped over restarts until: {clear}" == told
+        (line,) = self.sent_to_staff()
+        assert line.endswith(f"Ada is stopped: test. {dropped} Until: {clear}")
+
+    def test_b11_each_record_says_so(self) -> None:
+        """For `assistant why`, also of the message that was being answered."""
+        operations.stop(self.ada_script, "test")
+        assert ("returned", "was told") == self.records()[0].steps[-1]
+
+    def test_b12_twice_is_harmless(self) -> None:
+        """No second receipt, no second alert, no second event; the cause stays."""
+        operations.stop(self.ada_script, "first", by="Tom")
+        before = self.stored("lockout")
+        with self.audited() as records:
+            told = operations.stop(self.ada_script, "second", by="Mira").message
+        assert "Ada is stopped already, until: assistant emergency clear Ada" == told
+        assert ([], 1, 1) == (records, len(self.sent_to_staff()), self.returns(self.tom))
+        assert before == self.stored("lockout")
+
+
+class TestWhileIdle(SafetyTest):
+    """Nothing is under way."""
+
+    def test_b12_idle_is_harmless(self) -> None:
+        """She is stopped, nobody is told anything, and she can go on."""
+        told = operations.stop(self.ada_script, "test").message
+        expected = "Ada is stopped. She stays stopped over restarts until: "
+        assert f"{expected}assistant emergency clear Ada" == told
+        assert [] == self.tom.heard_from(self.ada)
+        operations.clear(self.ada_script)
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
+
+    def test_b12_an_assistant_that_does_not_run_is_stopped_too(self) -> None:
+        """Paused, with a message stored: it is returned as well."""
+        self.type(self.tom, "whisper Ada = hello")
+        self.ada_script.pause()
+        self.ada_script.work = None
+        operations.stop(self.ada_script, "test")
+        assert ([], State.STOPPED) == (self.waiting(), state_of(self.ada_script))
+        assert 1 == self.returns(self.tom)
+
+
+class TestTools(SafetyTest):
+    """She is at a tool."""
+
+    def setUp(self) -> None:
+        """With tools of a game's own."""
+        super().setUp()
+        load_modules([GAME_TOOLS])
+        game_tools.pending.clear()
+
+    def stop(self) -> str:
+        """Stop her, and let everything run that is due."""
+        told = operations.stop(self.ada_script, "test").message
+        pump()
+        return told
+
+    def test_b12_during_a_tool_that_others_notice(self) -> None:
+        """It is cut off; whether it happened is not known, so it is kept, and never repeated."""
+        self.ask("whisper Ada = hoist the flag", HOIST)
+        assert "The work of hoist_flag was cut off; " in self.stop()
+        assert 1 == self.returns(self.tom)
+        history = self.stored("conversation_history")
+        assert [] == dangling(history)
+        assert "nobody knows whether this happened" in history[-1]["content"]
+        operations.clear(self.ada_script)
+        self.ada_script.at_repeat()
+        pump()
+        assert (1, 1, None) == (
+            len(self.model.bodies),
+            len(game_tools.pending),
+            self.stored("current_tool_call"),
+        )
+
+    def test_b11_no_tool_starts_after_it(self) -> None:
+        """The second call of the same reply is not run, also when the first one ends after all."""
+        self.ask("whisper Ada = is there a ship?", TWO_CALLS)
+        self.stop()
+        for waiting in game_tools.pending:
+            if not waiting.called:
+                waiting.callback("a ship")
+        pump()
+        assert 'Ada says, "It came."' not in self.tom.seen
+        assert 1 == len(self.model.bodies)
+
+    def test_b12_out_of_a_tool_itself(self) -> None:
+        """A tool that stops her: she is stopped, and nothing of its reply goes on."""
+        self.ask("whisper Ada = good night")
+        self.model.answers.append(says("Zzz."))
+        self.model.answer(FALL_SILENT)
+        pump()
+        assert (State.STOPPED, 1) == (state_of(self.ada_script), len(self.model.bodies))
+        assert not self.ada_script.work.is_ticking
+        operations.clear(self.ada_script)
+        self.model.answers.clear()
+        self.ask("whisper Ada = awake?", whispers("Yes."))
+        assert 'Ada whispers: "Yes."' == self.tom.heard_from(self.ada)[-1]
+
+
+class TestQuestions(SafetyTest):
+    """She waits for a person's answer."""
+
+    def setUp(self) -> None:
+        """One model call a tick; Tom may let her go on."""
+        super().setUp()
+        self.set(safety_config={"loop": {"max_model_calls_per_tick": 1}}, compact_enabled=False)
+        self.ask("whisper Ada = what is here?", LOOK)
+        (self.question,) = interventions.pending(self.ada_script)
+
+    def test_b12_during_an_open_question(self) -> None:
+        """The question is withdrawn, whoever was asked is told, and no answer to it counts."""
+        self.forget()
+        told = operations.stop(self.ada_script, "test").message
+        returned = "one waiting message was returned to Tom."
+        assert f"Ada is stopped. One open question was withdrawn; {returned} She" in told
+        assert [] == interventions.pending(self.ada_script)
+        answers: list[operations.Result] = []
+        answered = operations.answer(self.question.number, self.tom, "yes", is_staff=True)
+        answered.addCallback(answers.append)
+        pump()
+        assert not answers[0].ok
+        assert (1, State.STOPPED) == (len(self.model.bodies), state_of(self.ada_script))
+
+    def test_b12_a_clearing_does_not_bring_it_back(self) -> None:
+        """Nobody waits for it any more, and no timer of it does anything."""
+        operations.stop(self.ada_script, "test")
+        operations.clear(self.ada_script)
+        for seconds in (0, 60, 3600):
+            self.clock.advance(seconds)
+            self.ada_script.at_repeat()
+            pump()
+        assert (1, []) == (len(self.model.bodies), interventions.pending(self.ada_script))
+
+    def test_silence_and_a_reset_withdraw_it_too(self) -> None:
+        """Each of them voids what is under way."""
+        operations.set_enabled(self.ada_script, False)
+        assert [] == interventions.pending(self.ada_script)
+
+
+class TestWhoIsTold(SafetyTest):
+    """Receipts."""
+
+    def test_not_who_muted_her_nor_who_is_gone(self) -> None:
+        """Both are counted as messages that could not be returned."""
+        self.type(self.mira, "whisper Ada = hello")
+        self.queue(1, self.tom)
+        self.ada_script.work.muted.add(self.person(self.tom))
+        self.mira.delete()
+        told = operations.stop(self.ada_script, "test").message
+        assert "2 waiting messages could not be returned." in told
+        assert 0 == self.returns(self.tom)
+
+    def test_not_another_assistant(self) -> None:
+        """It would take the line for one more message."""
+        _, brass = self.make("Brass")
+        stored = self.event("b1", brass).as_stored() | {"hops": 1}
+        self.ada_script.work.inbox = [stored]
+        told = operations.stop(self.ada_script, "test").message
+        assert "One waiting message could not be returned." in told
+
+    def test_one_that_fails_keeps_no_other_from_it(self) -> None:
+        """A person whose ears are broken, and a message that cannot be read."""
+        self.queue(1, self.tom)
+        self.queue(1, self.mira)
+        self.ada_script.work.inbox.insert(0, {"id": "broken"})
+        self.tom.msg = _broken
+        told = operations.stop(self.ada_script, "test").message
+        assert "One waiting message was returned to Mira; one waiting message could" in told
+        assert (State.STOPPED, 1) == (state_of(self.ada_script), self.returns(self.mira))
+
+    def test_without_a_body_she_is_stopped_all_the_same(self) -> None:
+        """Nobody can be told then; staff are."""
+        self.queue(1, self.tom)
+        self.ada_script.obj = None
+        operations.stop(self.ada_script, "test")
+        assert State.STOPPED is state_of(self.ada_script)
+        assert "Ada is stopped: test. One waiting message could not be" in self.sent_to_staff()[-1]
+
+
+class TestTrouble(SafetyTest):
+    """The stop itself meets trouble."""
+
+    def test_a_database_that_fails_does_not_save_her(self) -> None:
+        """Nothing can be stored: she is stopped in this process, and staff know it."""
+        self.type(self.tom, "whisper Ada = hello")
+        with connection.execute_wrapper(_refuse_writes):
+            operations.stop(self.ada_script, "test")
+        assert 1 == self.model.cancelled
+        assert any(
+            "the stop could not be stored, and holds until a" in line
+            for line in self.sent_to_staff()
+        )
+        self.ada_script.at_repeat()
+        pump()
+        assert 1 == len(self.model.bodies)
+
+
+def _broken(*_: Any, **__: Any) -> None:
+    raise RuntimeError("no ears")
+
+
+def _refuse_writes(execute: Any, sql: str, *rest: Any) -> Any:
+    if sql.startswith(("INSERT", "UPDATE", "DELETE")):
+        raise DatabaseError("the disk is full")
+    return execute(sql, *rest)

@@ -1,0 +1,119 @@
+"""Several assistants stopped at once, and which of two stops counts."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from unittest import mock
+
+from django.db import DatabaseError, connection
+
+from evennia_ai import operations, services
+from evennia_ai.core.lockout import Cause, State
+from evennia_ai.emergency import state_of, stop_all, trigger_emergency_stop
+from tests.shell.stopping import RETURNED, SafetyTest
+
+
+class TestAll(SafetyTest):
+    """Several at once."""
+
+    def test_all_are_stopped_with_one_line_to_staff(self) -> None:
+        """Each question in flight is dropped, each person told by each assistant he asked."""
+        brass_script, brass = self.make("Brass")
+        self.type(self.tom, "whisper Ada = hello")
+        self.type(self.tom, "whisper Brass = hello")
+        with self.audited() as records:
+            assert 2 == stop_all([self.ada_script, brass_script], "a fire", "Tom")
+        assert 2 == self.model.cancelled
+        assert [RETURNED] == self.tom.heard_from(self.ada)
+        assert [RETURNED.replace("Ada", "Brass")] == self.tom.heard_from(brass)
+        (line,) = self.sent_to_staff()
+        dropped = "2 model calls in flight were dropped; 2 waiting messages were returned to Tom."
+        until = "Until: assistant emergency clear <name>"
+        assert line.endswith(f"Ada and Brass are stopped: a fire. {dropped} {until}")
+        assert ["emergency_stop"] * 2 == [event for event, _ in records]
+
+    def test_all_are_cancelled_before_anything_is_stored(self) -> None:
+        """Both calls in flight are gone before a transaction begins, which may have to wait."""
+        brass_script, _ = self.make("Brass")
+        self.type(self.tom, "whisper Ada = hello")
+        self.type(self.tom, "whisper Brass = hello")
+        seen: list[int] = []
+
+        def watch(execute: Any, sql: str, *rest: Any) -> Any:
+            if sql.startswith(("SAVEPOINT", "INSERT", "UPDATE", "DELETE")):
+                seen.append(self.model.cancelled)
+            return execute(sql, *rest)
+
+        with connection.execute_wrapper(watch):
+            stop_all([self.ada_script, brass_script], "test", "Tom")
+        assert {2} == set(seen)
+
+    def test_a_slot_that_is_freed_starts_nobody_who_is_stopped_next(self) -> None:
+        """One call may be in flight; whoever waits for that and is not stopped has it then."""
+        with mock.patch.dict(os.environ, {"EVENNIA_AI_MAX_CALLS_IN_FLIGHT": "1"}):
+            services.pool.cache_clear()
+            services.pool().set_transport(services.endpoint(), self.model)
+        brass_script, _ = self.make("Brass")
+        self.make("Edda")
+        for name in ("Ada", "Brass", "Edda"):
+            self.type(self.tom, f"whisper {name} = hello")
+        assert 1 == len(self.model.bodies)
+        stop_all([self.ada_script, brass_script], "test", "Tom")
+        assert (1, 2) == (self.model.cancelled, len(self.model.bodies))
+        assert "You are Edda" in str(self.model.bodies[1])
+
+    def test_who_is_stopped_already_is_not_counted(self) -> None:
+        """None left, none told."""
+        brass_script, _ = self.make("Brass")
+        operations.stop(brass_script, "first")
+        assert 1 == stop_all([self.ada_script, brass_script], "test", "Tom")
+        assert 0 == stop_all([self.ada_script, brass_script], "test", "Tom")
+        assert 2 == len(self.sent_to_staff())
+
+    def test_one_that_cannot_be_stored_spoils_no_other(self) -> None:
+        """Of several that are stopped together each is stored by itself then."""
+        brass_script, _ = self.make("Brass")
+        writes = _SpoiledOnce()
+        with connection.execute_wrapper(writes):
+            assert 2 == stop_all([self.ada_script, brass_script], "test", "Tom")
+        for script in (self.ada_script, brass_script):
+            script.attributes.reset_cache()
+            assert State.STOPPED is state_of(script)
+
+
+class TestOverALockout(SafetyTest):
+    """Which stop counts."""
+
+    def test_a_kill_over_a_lockout_is_a_stop(self) -> None:
+        """The person's act is the cause from then on."""
+        trigger_emergency_stop(self.ada_script, "in circles", cause=Cause.REPEAT)
+        assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
+        assert "Ada is stopped." in operations.stop(self.ada_script, "test", by="Tom").message
+        assert (State.STOPPED, "Tom") == (state_of(self.ada_script), self.stored("lockout")["by"])
+
+    def test_a_lockout_changes_nothing_of_a_stop_or_another_lockout(self) -> None:
+        """The first cause stays, and nobody is told again."""
+        for first in (Cause.KILL, Cause.REPEAT):
+            trigger_emergency_stop(self.ada_script, "first", cause=first)
+            count = len(self.sent_to_staff())
+            trigger_emergency_stop(self.ada_script, "second", cause=Cause.BUDGET)
+            assert (first.value, count) == (
+                self.stored("lockout")["cause"],
+                len(self.sent_to_staff()),
+            )
+            operations.clear(self.ada_script)
+
+
+class _SpoiledOnce:
+    """A database whose third write fails."""
+
+    def __init__(self) -> None:
+        self._writes = 0
+
+    def __call__(self, execute: Any, sql: str, *rest: Any) -> Any:
+        self._writes += sql.startswith(("INSERT", "UPDATE", "DELETE"))
+        if self._writes == 3:
+            self._writes += 1
+            raise DatabaseError("the disk is full")
+        return execute(sql, *rest)

@@ -1,0 +1,192 @@
+"""An assistant that locked itself: deaf, durable, and free again only by whoever may free it."""
+
+from __future__ import annotations
+
+from evennia_ai import operations
+from evennia_ai.core.lockout import Cause, State
+from evennia_ai.emergency import lockout_of, state_of, trigger_emergency_stop
+from tests.llm.doubles import completion
+from tests.shell.stopping import DEAF, RETURNED, SafetyTest
+from tests.shell.support import pump, says, whispers
+
+LOOK = completion(None, ("look", {}))
+
+
+class LockoutTest(SafetyTest):
+    """Ada went in circles."""
+
+    def lock(self, cause: Cause = Cause.REPEAT) -> None:
+        """As a check of her behaviour does it."""
+        trigger_emergency_stop(self.ada_script, "the same call over and over", cause=cause)
+        pump()
+
+
+class TestLocked(LockoutTest):
+    """While she is locked."""
+
+    def test_b8_inputs_are_refused_with_a_receipt(self) -> None:
+        """Whoever addresses her is told; nothing waits, no model is asked, no tool runs."""
+        self.lock()
+        self.type(self.tom, "whisper Ada = hello")
+        self.type(self.mira, "say @ada hello")
+        assert [DEAF] == self.tom.heard_from(self.ada)
+        assert [DEAF] == self.mira.heard_from(self.ada)
+        assert ([], []) == (self.waiting(), self.model.bodies)
+        assert ["silent", "told"] == self.steps()
+
+    def test_b8_each_message_has_its_receipt(self) -> None:
+        """However soon one follows the other: none is dropped without a word."""
+        self.lock()
+        for number in range(5):
+            self.type(self.tom, f"whisper Ada = {number}")
+        assert [DEAF] * 5 == self.tom.heard_from(self.ada)
+
+    def test_b8_what_waited_is_returned(self) -> None:
+        """The message under way and those behind it, each person once."""
+        self.type(self.tom, "whisper Ada = hello")
+        self.queue(3, self.mira)
+        self.lock()
+        assert (1, []) == (self.model.cancelled, self.waiting())
+        assert [RETURNED] == self.tom.heard_from(self.ada)
+        assert [RETURNED] == self.mira.heard_from(self.ada)
+
+    def test_b8_other_assistants_are_not_affected(self) -> None:
+        """Brass answers, while a call of his is in flight too."""
+        _, brass = self.make("Brass")
+        self.type(self.tom, "whisper Brass = hello")
+        self.lock()
+        self.model.answer(whispers("Hello."))
+        pump()
+        assert ['Brass whispers: "Hello."'] == self.tom.heard_from(brass)
+
+    def test_b8_no_timer_moves_her(self) -> None:
+        """Beats pass, however many."""
+        self.set(autonomy_config={"seconds": 1})
+        operations.add_goal(self.ada_script, "find the atlas")
+        self.lock()
+        for _ in range(5):
+            self.clock.advance(3600)
+            self.ada_script.at_repeat()
+            pump()
+        assert [] == self.model.bodies
+
+    def test_a_talk_is_over(self) -> None:
+        """Who goes on talking without her name is not told off for it."""
+        self.set(hearing_config={"batch_seconds": 0, "cooldown_seconds": 0})
+        self.ask("say @ada hello", says("Hello."))
+        self.lock()
+        self.forget()
+        self.type(self.tom, "say and further?")
+        assert [] == self.tom.heard_from(self.ada)
+
+    def test_the_cause_is_told(self) -> None:
+        """To staff, in the overview, in the status, each with what clears it."""
+        for cause in (Cause.BUDGET, Cause.LOOP, Cause.CASCADE, Cause.CONSECUTIVE_ERRORS):
+            with self.subTest(cause):
+                self.lock(cause)
+                until = "Until: assistant emergency clear Ada"
+                told = f"Ada is locked ({cause}): the same call over and over. {until}"
+                assert self.sent_to_staff()[-1].endswith(told)
+                result = operations.status(self.ada_script)
+                assert f"Ada: locked {cause}" == result.message
+                assert ("safety_lockout", cause.value) == (
+                    result.data["state"],
+                    result.data["lockout"]["cause"],
+                )
+                operations.clear(self.ada_script)
+
+    def test_five_failures_are_a_lockout(self) -> None:
+        """The one that the seed names."""
+        for _ in range(5):
+            self.ask("whisper Ada = hello", b"{}")
+        lockout = lockout_of(self.ada_script)
+        assert lockout is not None
+        assert (Cause.CONSECUTIVE_ERRORS, "Maximum consecutive errors reached (5)") == (
+            lockout.cause,
+            lockout.reason,
+        )
+
+
+class TestUnlocked(LockoutTest):
+    """Out of it."""
+
+    def test_b9_history_and_what_was_spent_are_kept(self) -> None:
+        """She waits for the next message, and answers it with what she knew."""
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        history, calls = self.stored("conversation_history"), self.stored("usage")["calls"]
+        self.set(consecutive_errors=5)
+        self.lock(Cause.CONSECUTIVE_ERRORS)
+        assert operations.clear(self.ada_script, by="Tom").ok
+        assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
+        assert (history, calls, 0) == (
+            self.stored("conversation_history"),
+            self.stored("usage")["calls"],
+            self.stored("consecutive_errors"),
+        )
+        self.ask("whisper Ada = and now?", whispers("Now, too."))
+        assert "Hello." in str(self.model.bodies[-1]["messages"])
+
+    def test_b9_nothing_but_a_clearing_unlocks(self) -> None:
+        """Not a message, a beat, a start, a setting, or a restart."""
+        self.lock()
+        operations.set_enabled(self.ada_script, False)
+        operations.set_enabled(self.ada_script, True)
+        self.set(persona="Somebody else.", enabled=True)
+        self.restart()
+        self.type(self.tom, "whisper Ada = hello")
+        assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
+        assert [] == self.model.bodies
+
+    def test_b10_it_lasts_over_a_restart(self) -> None:
+        """With its cause, since when, and what waited was returned before, not after."""
+        self.type(self.tom, "whisper Ada = hello")
+        self.lock()
+        before = self.stored("lockout")
+        self.forget()
+        self.restart()
+        assert (State.SAFETY_LOCKOUT, before) == (
+            state_of(self.ada_script),
+            self.stored("lockout"),
+        )
+        assert ([], 1) == (self.tom.heard_from(self.ada), len(self.model.bodies))
+
+    def test_b10_it_is_in_the_database(self) -> None:
+        """Another process, which reads it anew, finds the same."""
+        self.lock(Cause.BUDGET)
+        self.ada_script.attributes.reset_cache()
+        assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
+        assert "budget" == self.stored("lockout")["cause"]
+
+    def test_b10_a_lockout_that_cannot_be_read_frees_nobody(self) -> None:
+        """Whatever another version, or a hand, wrote there."""
+        self.lock()
+        for wrong in ({"cause": "bored"}, "repeat", None, []):
+            self.ada_script.attributes.add("lockout", wrong)
+            assert State.STOPPED is state_of(self.ada_script)
+            assert "Ada: stopped" == operations.status(self.ada_script).message
+
+
+class TestTrouble(LockoutTest):
+    """Something breaks inside the loop."""
+
+    def test_b13_an_exception_is_a_named_failure(self) -> None:
+        """She says sorry, staff read the cause, and the next message is answered."""
+        self.set(llm_extra_params=7)
+        self.type(self.tom, "whisper Ada = hello")
+        assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
+        assert "internal error" in self.sent_to_staff()[-1]
+        assert 1 == self.stored("consecutive_errors")
+        self.set(llm_extra_params={})
+        self.ask("whisper Ada = and now?", whispers("Hello."))
+        assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
+        assert 0 == self.stored("consecutive_errors")
+
+    def test_b13_sustained_trouble_locks_her(self) -> None:
+        """The state has its name, and there is a record of it."""
+        self.set(llm_extra_params=7)
+        with self.audited() as records:
+            for _ in range(5):
+                self.type(self.tom, "whisper Ada = hello")
+        assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
+        (facts,) = [facts for event, facts in records if event == "emergency_stop"]
+        assert "consecutive_errors" == facts["cause"]

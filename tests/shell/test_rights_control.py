@@ -1,0 +1,205 @@
+"""Who has a say over an assistant: the lock `control` of its body, and nothing else."""
+
+from __future__ import annotations
+
+from evennia_ai import operations
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.core.lockout import Cause, State
+from evennia_ai.emergency import state_of, trigger_emergency_stop
+from tests.llm.doubles import completion
+from tests.shell.stopping import SafetyTest
+
+LACKS = "You may not control Ada: that needs her lock 'control:id(999)'."
+
+
+class ControlTest(SafetyTest):
+    """Tom is a developer, Mira nobody special."""
+
+    def setUp(self) -> None:
+        """Both have the commands."""
+        super().setUp()
+        for person in (self.tom, self.mira):
+            person.cmdset.add(AssistantCmdSet)
+
+    def line(self, person: object, line: str) -> str:
+        """What the game shows for a line typed."""
+        self.forget()
+        self.type(person, line)
+        return "\n".join(person.seen)  # type: ignore[attr-defined]
+
+    def keep_tom_out(self) -> None:
+        """Staff in general have no say over Ada any more."""
+        self.ada.locks.add("control:id(999)")
+
+
+class TestEmergency(ControlTest):
+    """`assistant emergency`."""
+
+    def test_a_new_assistant_is_under_builders(self) -> None:
+        """Its lock says so, and an owner may change it."""
+        assert "control:perm(Builder)" == self.ada.locks.get("control")
+        assert "tool_move:false()" == self.ada.locks.get("tool_move")
+
+    def test_b9_who_has_no_right_is_refused_and_that_is_recorded(self) -> None:
+        """Stop and clear, by a player, and by staff whom the lock keeps out."""
+        self.keep_tom_out()
+        trigger_emergency_stop(self.ada_script, "in circles", cause=Cause.REPEAT)
+        for person in (self.tom, self.mira):
+            for word in ("stop", "clear"):
+                with self.audited() as records:
+                    assert LACKS == self.line(person, f"assistant emergency {word} ada")
+                expected = {"act": f"emergency {word}", "by": person.key}
+                assert [("control_refused", expected)] == records
+        assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
+
+    def test_b9_who_has_the_right_may(self) -> None:
+        """A player too, if the lock names her; the lock alone counts."""
+        self.ada.locks.add(f"control:id({self.mira.id})")
+        trigger_emergency_stop(self.ada_script, "in circles", cause=Cause.REPEAT)
+        shown = self.line(self.mira, "assistant emergency clear ada")
+        assert "Ada: Emergency stop cleared; the assistant goes on with its next beat." == shown
+        assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
+        shown = self.line(self.mira, "assistant emergency stop ada")
+        assert "Ada is stopped. She stays stopped over restarts until: assistant " in shown
+        assert "Mira" == self.stored("lockout")["by"]
+
+    def test_b9_a_right_of_the_account_counts_too(self) -> None:
+        """For all characters of a player."""
+        self.ada.locks.add(f"control:pid({self.account2.id})")
+        self.mira.account = self.account2
+        assert "Ada is stopped." in self.line(self.mira, "assistant emergency stop ada")
+        assert LACKS[:23] in self.line(self.tom, "assistant emergency clear ada")
+
+    def test_a_superuser_passes(self) -> None:
+        """As every lock of Evennia's."""
+        self.keep_tom_out()
+        self.account.is_superuser = True
+        self.tom.locks.cache_lock_bypass(self.tom)
+        assert "Ada is stopped." in self.line(self.tom, "assistant emergency stop ada")
+
+    def test_a_body_that_never_had_the_lock_is_under_staff(self) -> None:
+        """An assistant of an older game."""
+        self.ada.locks.remove("control")
+        shown = self.line(self.mira, "assistant emergency stop ada")
+        assert "You may not control Ada: that needs the rights of staff." == shown
+        assert "Ada is stopped." in self.line(self.tom, "assistant emergency stop ada")
+
+    def test_without_a_body_staff_may(self) -> None:
+        """Nobody else."""
+        self.ada_script.obj = None
+        shown = self.line(self.mira, "assistant emergency stop ada")
+        assert "You may not control Ada: that needs the rights of staff." == shown
+        assert "Ada is stopped." in self.line(self.tom, "assistant emergency stop ada")
+        assert "Emergency stop cleared" in self.line(self.tom, "assistant emergency clear ada")
+
+    def test_no_assistant_has_a_say(self) -> None:
+        """Whatever its body may do; a person who plays that body may."""
+        brass_script, brass = self.make("Brass")
+        brass.permissions.add("Developer")
+        assert not operations.may_control(self.ada_script, brass, is_staff=True)
+        assert not operations.may_control(brass_script, brass, is_staff=True)
+        self.account.unpuppet_object(self.session)
+        self.account.puppet_object(self.session, brass)
+        assert operations.may_control(self.ada_script, brass, is_staff=True)
+
+    def test_which_one_is_meant(self) -> None:
+        """The only one; else the one in the room; else a list."""
+        assert "Ada is stopped." in self.line(self.tom, "assistant emergency stop")
+        _, brass = self.make("Brass", location=self.room2)
+        assert "Ada: Emergency stop cleared" in self.line(self.tom, "assistant emergency clear")
+        brass.location = self.room1
+        shown = self.line(self.tom, "assistant emergency stop")
+        assert "Which assistant? There are: Ada, Brass." == shown
+
+
+class TestStopAll(ControlTest):
+    """`assistant emergency stop all`."""
+
+    def test_all_that_one_controls(self) -> None:
+        """And no others; which ones is said, and recorded."""
+        brass_script, _ = self.make("Brass")
+        self.keep_tom_out()
+        with self.audited() as records:
+            shown = self.line(self.tom, "assistant emergency stop ALL")
+        assert "One assistant is stopped, over restarts too, until: assistant emergency " in shown
+        assert LACKS in shown
+        assert (State.STOPPED, State.WAITING_FOR_EVENT) == (
+            state_of(brass_script),
+            state_of(self.ada_script),
+        )
+        refused = {"act": "emergency stop all", "by": "Tom"}
+        assert ("control_refused", refused) in records
+        shown = self.line(self.tom, "assistant emergency stop all")
+        assert "None of them was running; nothing is changed." in shown
+
+    def test_none(self) -> None:
+        """Where there are none, or none of one's own."""
+        assert "You may not control Ada" in self.line(self.mira, "assistant emergency stop all")
+        assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
+        self.ada_script.delete()
+        shown = self.line(self.tom, "assistant emergency stop all")
+        assert "There is no assistant to stop." == shown
+
+
+class TestOtherWords(ControlTest):
+    """What else changes an assistant."""
+
+    def test_staff_need_the_lock(self) -> None:
+        """Each word is refused, recorded, and changes nothing."""
+        self.keep_tom_out()
+        public = self.channel("Public").key
+        for line, act in (
+            ("assistant stop ada", "stop"),
+            ("assistant start ada", "start"),
+            (f"assistant channel ada {public} = trigger", "channel"),
+            ("assistant account ada", "account"),
+            ("history reset ada", "history reset"),
+            ("assistant goal ada 7 = find the atlas", "goal"),
+            ("assistant goal ada done 1", "goal done"),
+            ("assistant component ada set 500 mood = You are cross.", "component set"),
+            ("assistant component ada off 500", "component off"),
+            ("assistant template ada set cross = You are cross.", "template set"),
+            ("assistant template ada apply cross", "template apply"),
+            ("assistant context ada tick_event set max_tokens 10", "context tick_event"),
+            ("assistant context ada tick_event reset", "context tick_event"),
+        ):
+            with self.subTest(line), self.audited() as records:
+                assert LACKS == self.line(self.tom, line)
+                assert [("control_refused", {"act": act, "by": "Tom"})] == records
+        assert self.stored("enabled")
+        assert {} == self.stored("channel_configs")
+
+    def test_looking_needs_none(self) -> None:
+        """Nor does talking with her."""
+        self.keep_tom_out()
+        assert "Ada: awake" in self.line(self.tom, "assistant status ada")
+        for line in ("goal", "prompt", "component", "template list", "context"):
+            word, _, rest = line.partition(" ")
+            shown = self.line(self.tom, f"assistant {word} ada {rest}".strip())
+            assert "You may not" not in shown
+        assert "You may not" not in self.line(self.tom, "assistant context ada tick_event")
+        self.ask("whisper Ada = hello", completion(None, ("noop", {})))
+        assert 1 == len(self.model.bodies)
+
+
+class TestSeen(ControlTest):
+    """What staff see of a stop."""
+
+    def test_the_overview_has_the_state_and_what_clears_it(self) -> None:
+        """In the table a word, under it the rest."""
+        trigger_emergency_stop(self.ada_script, "dig, 4 times", cause=Cause.REPEAT)
+        shown = self.line(self.tom, "assistant")
+        assert "locked repeat" in shown
+        told = "Ada is locked (repeat) since 1970-01-01 00:00 UTC: dig, 4 times. "
+        assert f"{told}Until: assistant emergency clear Ada" in shown
+        operations.stop(self.ada_script, "test")
+        assert "Ada is stopped since 1970-01-01 00:00 UTC: test. " in self.line(
+            self.tom, "assistant"
+        )
+
+    def test_the_status_has_them_too(self) -> None:
+        """Also where only the flag was set."""
+        self.ada_script.db.emergency_stop = True
+        shown = self.line(self.tom, "assistant status ada")
+        assert "Ada: stopped\n" in shown
+        assert "  stopped   Ada is stopped, until: assistant emergency clear Ada" in shown
