@@ -1,0 +1,110 @@
+"""What tests of delegation share: Ada, who may hand tasks on, and specialists."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from evennia_ai import audit, delegations, interventions, operations, state
+from evennia_ai.core.questions import YES_NO
+from tests.llm.doubles import completion
+from tests.shell.support import pump
+from tests.shell.tool_case import ToolTest
+
+Facts = dict[str, Any]
+
+
+def hands_on(task: str = "Count the lamps.", **more: str) -> bytes:
+    """An answer that calls `delegate_task`."""
+    return completion(None, ("delegate_task", {"task": task, **more}))
+
+
+def reports(message: str = "Seven lamps.") -> bytes:
+    """An answer that calls `report`."""
+    return completion(None, ("report", {"message": message}))
+
+
+class DelegationTest(ToolTest):
+    """Ada may hand tasks to Brass, who has the tag. Her clock is everybody's.
+
+    Attributes:
+        happened: what was recorded, as (event, assistant, facts).
+    """
+
+    def setUp(self) -> None:
+        """Ada, Brass, and ears for the record."""
+        super().setUp()
+        self.happened: list[tuple[str, str, Facts]] = []
+        audit.LISTENERS.append(self._note)
+        self.addCleanup(audit.LISTENERS.remove, self._note)
+        self.brass_script, self.brass = self.make_specialist("Brass")
+        self.allow(self.ada_script)
+        self.ada.locks.add("control:perm(Builder)")
+
+    def _note(self, event: str, subject: str, facts: Facts) -> None:
+        self.happened.append((event, subject, facts))
+
+    def make_specialist(self, name: str) -> tuple[Any, Any]:
+        """Another assistant that may be given tasks: its script and its body."""
+        script, body = self.make(name)
+        script.clock = self.clock
+        script.tags.add("specialist")
+        return script, body
+
+    def allow(self, script: Any, **config: Any) -> None:
+        """Let an assistant hand tasks on."""
+        state.write(script, execution_config={"sub_agents_enabled": True, **config})
+
+    def limit(self, script: Any, **safety: Any) -> None:
+        """Set some of an assistant's limits."""
+        state.write(script, safety_config=safety)
+
+    def names(self, prefix: str = "delegation_") -> list[str]:
+        """What was recorded, by name."""
+        return [name for name, _, _ in self.happened if name.startswith(prefix)]
+
+    def facts(self, wanted: str) -> list[Facts]:
+        """What was recorded under one name."""
+        return [facts for name, _, facts in self.happened if name == wanted]
+
+    def asked(self, call: int) -> str:
+        """What a call of the model ended with: the newest message."""
+        return str(self.model.bodies[call]["messages"][-1]["content"])
+
+    def result(self, call: int) -> Facts:
+        """The tool's result that a call of the model ended with."""
+        return dict(json.loads(self.asked(call)))
+
+    def tools_of(self, call: int) -> set[str]:
+        """The tools that were on offer in a call of the model."""
+        return {item["function"]["name"] for item in self.model.bodies[call]["tools"]}
+
+    def open_tasks(self) -> int:
+        """How many tasks wait for a report, of anybody's."""
+        return delegations.count_of(self.ada_script) + delegations.count_of(self.brass_script)
+
+    # ---- questions -----------------------------------------------------------------------------
+
+    def questions(self) -> list[Any]:
+        """The open questions of all assistants, with whose they are."""
+        return [
+            (script, question)
+            for script in operations.list_assistants()
+            for question in interventions.pending(script)
+        ]
+
+    def prompts(self) -> list[str]:
+        """What is asked."""
+        return [question.asking.prompt for _, question in self.questions()]
+
+    def decide(self, choice: str) -> None:
+        """Tom answers the one open question."""
+        ((script, question),) = self.questions()
+        wanted = next(item for item in YES_NO if item.id == choice)
+        interventions.give(script, question, wanted, self.tom.account)
+        pump()
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time go by, and everything that is due then happen."""
+        self.clock.advance(seconds)
+        pump()
