@@ -19,13 +19,17 @@ from evennia_ai import (
     autonomy,
     compaction,
     emergency,
+    interventions,
     outbound,
     preparation,
     services,
     state,
+    sub_agents,
     turns,
 )
+from evennia_ai.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.core.inbox import Event
+from evennia_ai.core.lockout import Cause
 from evennia_ai.core.react import Stop, StopReason
 from evennia_ai.core.tickgate import Snapshot, may_tick
 from evennia_ai.core.turn import Turn
@@ -33,6 +37,8 @@ from evennia_ai.errors import ConfigurationError, StaleEpochError
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.llm.fallback import FallbackClient
+from evennia_ai.metering import metered
+from evennia_ai.spending import Purse
 from evennia_ai.thinking import Thinking
 from evennia_ai.tool_execution import execute_react_loop
 from evennia_ai.tools import load_modules
@@ -52,9 +58,9 @@ class AssistantScript(DefaultScript):
     work: state.Work | None = None
 
     @lazy_property
-    def attributes(self) -> state.WatchedAttributes:
+    def attributes(self) -> WatchedAttributes:
         """Where its settings and its state are kept."""
-        return state.WatchedAttributes(self, state.AllAtOnce)
+        return WatchedAttributes(self, AllAtOnce)
 
     def at_idmapper_flush(self) -> bool:
         """Whether Evennia may drop it from memory: never while something lives there."""
@@ -72,6 +78,7 @@ class AssistantScript(DefaultScript):
             self._load_tools()
             services.remote_servers()
             self.work = state.rebuild(self)
+            interventions.take_up(self)
         self.ndb.circuit_breaker_registry = self.work.breakers
         self.ndb.tool_cache = self.work.tool_cache
         if self.obj is not None:
@@ -82,7 +89,7 @@ class AssistantScript(DefaultScript):
     def _load_tools(self) -> None:
         """Load the game's tools; one that is broken must not keep the game from starting."""
         try:
-            load_modules(services.tool_modules())
+            load_modules((sub_agents.__name__, *services.tool_modules()))
         except ConfigurationError as error:
             logger.log_err(f"[assistant] {self.key} goes on without some tools: {error}")
 
@@ -125,15 +132,20 @@ class AssistantScript(DefaultScript):
             return "it has no body"
         if self.obj.is_superuser:
             return "a superuser is in its body"
-        return "" if state.read(self, "enabled") else "it is not enabled"
+        if not state.read(self, "enabled"):
+            return "it is not enabled"
+        state.safety_config(self)
+        return self.work.safety_problem if self.work is not None else "it is not running"
 
-    def trigger_emergency_stop(self, reason: str) -> None:
+    def trigger_emergency_stop(
+        self, reason: str, *, cause: Cause = Cause.KILL, by: str = ""
+    ) -> None:
         """Stop at once."""
-        emergency.trigger_emergency_stop(self, reason)
+        emergency.trigger_emergency_stop(self, reason, cause=cause, by=by)
 
-    def clear_emergency_stop(self) -> tuple[bool, str]:
+    def clear_emergency_stop(self, *, by: str = "") -> tuple[bool, str]:
         """Let it act again, and go on with what waits."""
-        outcome = emergency.clear_emergency_stop(self)
+        outcome = emergency.clear_emergency_stop(self, by=by)
         self.beat_soon()
         return outcome
 
@@ -210,6 +222,7 @@ class AssistantScript(DefaultScript):
         try:
             yield self._think(turn)
         except (CancelledError, StaleEpochError):
+            work.extensions.end(turn.scope)
             turns.count(self, turn)
             answering.note(self, turn, "cut off", "by a stop, a reset or a restart")
         except ConfigurationError as error:
@@ -236,27 +249,26 @@ class AssistantScript(DefaultScript):
     def _think(self, turn: Turn) -> Deferred[None]:
         """Start the turn and remember it, so that it can be dropped."""
         running = Deferred.fromCoroutine(self._answer(turn))
-        self.work.in_flight = running
+        if not running.called:  # it may be over already, as where a limit ends it
+            self.work.in_flight = running
         return running
 
     async def _answer(self, turn: Turn) -> None:
         """Run the loop and close the turn."""
         client = self.client()
-        counter = preparation.counter_of(client)
+        purse = Purse(self, client, turn.event.person)
         scene = preparation.scene_of(self, client, preparation.context_of(turn))
-        assessment = await preparation.assess_by_model(self, turn, client)
+        assessment = await preparation.assess_by_model(self, turn, purse)
         pattern = preparation.pattern_of(self, turn, scene, assessment)
         answering.note(self, turn, "may do", "; ".join(pattern.reasons))
-        metered = preparation.Metered(client, scene, counter, self.work)
-        is_small = not client.supports_tools
-        stop = await execute_react_loop(
-            self, turn, metered, metered.compose, pattern, is_small=is_small
-        )
-        if preparation.goes_on(pattern, turn, stop):
+        model = metered(self, turn, purse, scene, preparation.counter_of(client))
+        stop = await execute_react_loop(self, turn, model, pattern)
+        if preparation.goes_on(pattern, stop):
             answering.pause(self, turn)
         else:
             answering.close(self, turn, stop)
-            compaction.begin_if_due(self, client)
+            if not self.silence:  # closing a turn may lock her
+                compaction.begin_if_due(self, client)
 
     def _thinking_lines(self) -> tuple[str, ...]:
         return tuple(state.read(self, "thinking_lines")) or outbound.THINKING_LINES

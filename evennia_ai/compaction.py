@@ -17,18 +17,24 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.defer import TimeoutError as DeadlineError
 from twisted.python.failure import Failure
 
-from evennia_ai import preparation, state
+from evennia_ai import audit, preparation, state
 from evennia_ai.core import compaction as rules
 from evennia_ai.core.conversation import Message
+from evennia_ai.core.limits import LIMITS, Kind
+from evennia_ai.core.text import cut_at_sentence
 from evennia_ai.core.tokens import Counter, count_messages
 from evennia_ai.core.turn import Usage
 from evennia_ai.errors import AssistantError, ModelReplyError, ModelTimeoutError, StaleEpochError
+from evennia_ai.spending import Purse
 
 DEADLINE_SECONDS = 120.0
 RETRY_AFTER_SECONDS = 300.0
-SUMMARY_TOKENS = 700
+LIMIT = LIMITS[Kind.SUMMARY_TOKENS]
 PROMPT_SHARE = 0.5
 FEWEST_TOKENS = 200
+WORDS_OF_A_TOKEN = 0.75
+# What our own prompt asks for; only where less is wanted, the model is told a number.
+WORDS_ASKED_FOR = 250
 
 Before = Callable[[list[Message]], Awaitable[None]]
 
@@ -149,8 +155,15 @@ class _Asking:
         found = {}
         for owner, messages in rules.worth_keeping(rules.scopes(old)).items():
             text = rules.verbatim_summary(messages, owner)
-            found[owner] = text or await self._ask(messages, owner, ends_at)
+            if not text or 0 < self._cap < self.count(text):
+                text = await self._ask(messages, owner, ends_at)
+            found[owner] = text
         return found
+
+    @property
+    def _cap(self) -> int:
+        """The most tokens of a summary; 0: no limit."""
+        return int(state.safety_config(self.script).size.summary_tokens)
 
     async def _ask(self, messages: Sequence[Message], owner: str | None, ends_at: float) -> str:
         """One model call.
@@ -158,10 +171,11 @@ class _Asking:
         Raises:
             ModelError: the model failed, or said nothing that is a summary.
             CircuitOpenError: it is not being asked now.
+            LimitReachedError: no cap has room for it.
             StaleEpochError: it was stopped or reset meanwhile.
         """
-        client, extra = self._client(), self._extra()
-        asked = client.chat_completion(self._request(messages), **extra)
+        purse = Purse(self.script, self._client())
+        asked = purse.ask(self._request(messages), purpose="summary", **self._extra())
         self.outcome.calls += 1
         try:
             left = max(0.0, ends_at - self.script.clock.seconds())
@@ -173,11 +187,29 @@ class _Asking:
         summary = rules.clean_summary(reply.content, owner)
         if not summary:
             raise ModelReplyError("the model wrote no summary")
-        return summary
+        return self._capped(summary)
+
+    def _capped(self, summary: str) -> str:
+        """A summary, cut at a sentence where it has more tokens than it may.
+
+        Raises:
+            ModelReplyError: nothing of it is left.
+        """
+        cap, size = self._cap, self.count(summary)
+        if not 0 < cap < size:
+            return summary
+        short, room = summary, len(summary) * cap // size
+        while (left := self.count(short)) > cap and short:
+            short = cut_at_sentence(summary, room)
+            room = min(room - 1, room * 9 // 10)
+        if not short.strip("…"):
+            raise ModelReplyError(f"no word of a summary fits into {LIMIT.path}, which is {cap}")
+        audit.record("summary_truncated", self.script, from_tokens=size, to_tokens=left)
+        return short
 
     def _request(self, messages: Sequence[Message]) -> list[Message]:
         """The prompt, with as many of the lines as half of the model's context holds."""
-        prompt = state.read(self.script, "compact_prompt") or ""
+        prompt = self._prompt()
         request = rules.compaction_request(messages, prompt)
         lines = request[1]["content"]
         most = int(preparation.max_tokens_of(self.script, self.client) * PROMPT_SHARE)
@@ -186,6 +218,14 @@ class _Asking:
             return request
         room = max(FEWEST_TOKENS, most - (size - size_of_lines))
         return rules.compaction_request(messages, prompt, len(lines) * room // size_of_lines)
+
+    def _prompt(self) -> str:
+        """What the model is told to do."""
+        prompt = state.read(self.script, "compact_prompt") or rules.DEFAULT_COMPACTION_PROMPT
+        words = int(self._cap * WORDS_OF_A_TOKEN)
+        if not 0 < words < WORDS_ASKED_FOR:
+            return str(prompt)
+        return f"{prompt} The whole is at most {words} words long."
 
     def _client(self) -> Any:
         """A model named for this is of the first choice's provider."""
@@ -199,7 +239,7 @@ class _Asking:
         limit = state.read(self.script, "llm_max_tokens")
         if limit is None and self.client.supports_tools:
             return own
-        return {**own, "max_tokens": max(limit or 0, SUMMARY_TOKENS)}
+        return {**own, "max_tokens": max(limit or 0, self._cap or int(LIMIT.default))}
 
 
 def _put(

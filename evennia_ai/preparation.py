@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,20 +18,16 @@ from evennia_ai.core.assessment import (
     read_assessment,
 )
 from evennia_ai.core.contexts import ContextType, context_for
-from evennia_ai.core.conversation import Message
 from evennia_ai.core.execution import ExecutionConfig, ExecutionMode, ExecutionPattern
 from evennia_ai.core.inbox import OWN
 from evennia_ai.core.pattern import compose_pattern
 from evennia_ai.core.react import Stop, StopReason
-from evennia_ai.core.toolspec import ToolSpec
 from evennia_ai.core.turn import Turn
-from evennia_ai.engine.ports import Model, Prompt, Reply, Specs
-from evennia_ai.errors import CircuitOpenError, ModelError
+from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
-from evennia_ai.prompts import Scene, compose, facts_of, stage
+from evennia_ai.prompts import Scene, facts_of, stage
 from evennia_ai.prompts.registry import PromptRegistry
-
-MOST_STEPS_OF_AN_EVENT = 10
+from evennia_ai.spending import Purse
 
 
 def context_of(turn: Turn) -> ContextType:
@@ -95,11 +89,11 @@ def _execution(script: Any) -> ExecutionConfig:
     return ExecutionConfig.from_stored(state.read(script, "execution_config"))
 
 
-async def assess_by_model(script: Any, turn: Turn, client: Any) -> Assessment | None:
+async def assess_by_model(script: Any, turn: Turn, purse: Purse) -> Assessment | None:
     """The model's own assessment of a task, where that is wanted.
 
     Returns:
-        None where it is not, and where the model fails or says something else.
+        None where it is not, and where the model fails, says something else or is too dear.
 
     Raises:
         ConfigurationError: `execution_config` is wrong.
@@ -108,14 +102,14 @@ async def assess_by_model(script: Any, turn: Turn, client: Any) -> Assessment | 
     is_wanted = config.task_assessment_enabled and config.task_assessment_by == "model"
     if not is_wanted or turn.said:
         return None
+    turn.model_calls += 1
     try:
-        reply = await client.chat_completion(
-            assessment_prompt(turn.events), max_tokens=MOST_TOKENS_OF_ANSWER
+        reply = await purse.ask(
+            assessment_prompt(turn.events), purpose="assessment", max_tokens=MOST_TOKENS_OF_ANSWER
         )
-    except (ModelError, CircuitOpenError):
+    except (ModelError, CircuitOpenError, LimitReachedError):
         return None
     turn.usage = turn.usage + reply.usage
-    script.work.calls += 1
     return read_assessment(reply.content)
 
 
@@ -140,32 +134,8 @@ def check_settings() -> None:
         context_for(kind, getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {}), {})
 
 
-def goes_on(pattern: ExecutionPattern, turn: Turn, stop: Stop) -> bool:
+def goes_on(pattern: ExecutionPattern, stop: Stop) -> bool:
     """Whether the next beat takes the next step of the same turn: one step a beat was wanted."""
     is_step = pattern.mode is ExecutionMode.SINGLE_ACTION
     is_used_up = stop.reason is StopReason.MAX_ITERATIONS
-    return is_step and is_used_up and turn.iterations < MOST_STEPS_OF_AN_EVENT
-
-
-@dataclass(slots=True)
-class Metered:
-    """A model and the prompts it is asked with: what it counts corrects what was estimated."""
-
-    model: Model
-    scene: Scene
-    counter: TokenCounter
-    work: state.Work
-    _estimated: int = 0
-
-    def compose(self, turn: Turn, specs: Specs) -> Prompt:
-        """The prompt of the next call."""
-        prompt = compose(self.scene, turn, specs)
-        self._estimated = self.work.context_tokens = prompt.tokens
-        self.work.max_context_tokens = prompt.max_tokens
-        return prompt
-
-    async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
-        """One model call."""
-        reply = await self.model.ask(messages, tools)
-        self.counter.note_usage(self._estimated, reply.usage)
-        return reply
+    return is_step and is_used_up and stop.limit is None and stop.halt is None

@@ -13,29 +13,31 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, field
 from pickle import dumps
-from types import SimpleNamespace
 from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from evennia.typeclasses.attributes import Attribute, AttributeHandler, ModelAttributeBackend
+from evennia.typeclasses.attributes import Attribute
+from evennia.utils import logger
 from evennia.utils.dbserialize import deserialize, to_pickle
 from evennia.utils.picklefield import DEFAULT_PROTOCOL
 
 from evennia_ai.core import conversation, inbox
 from evennia_ai.core.autonomy import Autonomy
+from evennia_ai.core.budget_config import BudgetConfig, read_budget_config
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.manners import Company, Engagements, HearingConfig
 from evennia_ai.core.overheard import Overheard, keep
 from evennia_ai.core.perception import Ear
 from evennia_ai.core.records import Records
-from evennia_ai.core.settings import ATTRIBUTES
+from evennia_ai.core.safety_config import SafetyConfig, read_safety_config
+from evennia_ai.core.settings import ATTRIBUTES, STATE
 from evennia_ai.core.turn import Usage
+from evennia_ai.engine.checkpoint import Extensions
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 
 DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
-_STATE = frozenset(name for name, setting in ATTRIBUTES.items() if setting.is_state)
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 
 
@@ -58,6 +60,10 @@ class Work:
         compact_after: seconds on the clock before which no compaction is tried again.
         autonomy: when it last did something of its own accord, and how that went.
         context_tokens, max_context_tokens: of the last prompt, 0 before the first.
+        bounds: its limits, checks and caps, or None when they have to be read anew.
+        safety_problem: what is wrong with these settings, or "".
+        extensions: how often its limits were extended without asking.
+        hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
     """
 
     inbox: list[inbox.Stored] = field(default_factory=list)
@@ -85,73 +91,14 @@ class Work:
     autonomy: Autonomy = field(default_factory=Autonomy)
     context_tokens: int = 0
     max_context_tokens: int = 0
+    bounds: tuple[SafetyConfig, BudgetConfig] | None = None
+    safety_problem: str = ""
+    hushed: dict[str, float] = field(default_factory=dict)
+    extensions: Extensions = field(default_factory=Extensions)
 
     def read_anew(self) -> None:
         """A setting may have changed."""
-        self.ear = self.manners = None
-
-
-class AllAtOnce(ModelAttributeBackend):  # type: ignore[misc]
-    """Attributes that are read all at once, when the first of them is asked for.
-
-    Evennia asks the database for each by itself, also for those that nobody ever set; an assistant
-    has dozens of settings, nearly all of them at their defaults.
-    """
-
-    _is_loaded = False
-
-    def query_key(self, key: str, category: str | None) -> list[Any]:
-        """The link to one attribute; asked only for what is not in the cache."""
-        if not (settings.TYPECLASS_AGGRESSIVE_CACHE and self.obj.pk):
-            return list(super().query_key(key, category))
-        if not self._is_loaded:
-            self._load()
-        found = self._cache.get(f"{key}-{category}")
-        return [SimpleNamespace(attribute=found)] if found else []
-
-    def _load(self) -> None:
-        links = self.obj.db_attributes.through.objects.filter(
-            scriptdb__id=self._objid, attribute__db_attrtype=self._attrtype
-        )
-        for link in links.select_related("attribute"):
-            attribute = link.attribute
-            category = attribute.category.lower() if attribute.category else None
-            self._cache.setdefault(f"{attribute.key.lower()}-{category}", attribute)
-        self._is_loaded = True
-
-    def reset_cache(self) -> None:
-        """Forget what was read."""
-        super().reset_cache()
-        self._is_loaded = False
-
-
-class WatchedAttributes(AttributeHandler):  # type: ignore[misc]
-    """The attributes of an assistant's script: when one is set, its ear is read anew."""
-
-    def add(self, key: str, *args: Any, **kwargs: Any) -> None:
-        """Set one attribute."""
-        super().add(key, *args, **kwargs)
-        if key not in _STATE:
-            self._listen_anew()
-
-    def remove(self, *args: Any, **kwargs: Any) -> None:
-        """Remove attributes."""
-        super().remove(*args, **kwargs)
-        self._listen_anew()
-
-    def batch_add(self, *args: Any, **kwargs: Any) -> None:
-        """Set several attributes."""
-        super().batch_add(*args, **kwargs)
-        self._listen_anew()
-
-    def clear(self, *args: Any, **kwargs: Any) -> None:
-        """Remove all attributes."""
-        super().clear(*args, **kwargs)
-        self._listen_anew()
-
-    def _listen_anew(self) -> None:
-        if (work := self.obj.work) is not None:
-            work.read_anew()
+        self.ear = self.manners = self.bounds = None
 
 
 def read(script: Any, name: str) -> Any:
@@ -165,7 +112,7 @@ def read(script: Any, name: str) -> Any:
 
 def write(script: Any, **values: Any) -> None:
     """Store values, all or none of them; one alone needs no transaction around it."""
-    if (work := script.work) is not None and not _STATE.issuperset(values):
+    if (work := script.work) is not None and not STATE.issuperset(values):
         work.read_anew()
     with transaction.atomic() if len(values) > 1 else nullcontext():
         changed = [row for name, value in values.items() if (row := _prepare(script, name, value))]
@@ -187,7 +134,7 @@ def _prepare(script: Any, name: str, value: Any) -> tuple[str | None, int] | Non
         script.attributes.add(name, value)
         return None
     # What it writes itself is plain already; what people set may hold anything of the game.
-    packed = value if name in _STATE else to_pickle(value)
+    packed = value if name in STATE else to_pickle(value)
     attribute.db_value = packed
     return _encode(packed), attribute.pk
 
@@ -209,6 +156,7 @@ def rebuild(script: Any) -> Work:
         overheard=[Overheard(**item) for item in read(script, "overheard")],
         records=Records.from_stored(read(script, "records")),
         muted=set(read(script, "muted_by")),
+        hushed=dict(read(script, "hushed")),
         breakers=CircuitBreakerRegistry(clock=script.clock.seconds),
         tool_cache=ToolResultCache(clock=script.clock.seconds),
     )
@@ -243,6 +191,37 @@ def hearing_config(script: Any) -> HearingConfig:
     return work.manners  # type: ignore[no-any-return]
 
 
+def safety_config(script: Any) -> SafetyConfig:
+    """Its limits and checks."""
+    return _bounds(script)[0]
+
+
+def budget_config(script: Any) -> BudgetConfig:
+    """The caps on what it costs."""
+    return _bounds(script)[1]
+
+
+def _bounds(script: Any) -> tuple[SafetyConfig, BudgetConfig]:
+    """Both, read anew when a setting changed.
+
+    What is wrong with them stands in `work.safety_problem`: an assistant does not act at all then,
+    and the defaults are no more than what the rest of it finds meanwhile.
+    """
+    work, problem = script.work, ""
+    if work.bounds is None:
+        safety = getattr(settings, "EVENNIA_AI_SAFETY_CONFIG", {})
+        budget = getattr(settings, "EVENNIA_AI_BUDGET_CONFIG", {})
+        try:
+            own = read_safety_config(safety, read(script, "safety_config"))
+            work.bounds = own, read_budget_config(budget, read(script, "budget_config"))
+        except ConfigurationError as error:
+            work.bounds, problem = (SafetyConfig(), BudgetConfig()), str(error)
+        if problem and problem != work.safety_problem:
+            logger.log_err(f"[assistant] {script.key} does not start: {problem}")
+        work.safety_problem = problem
+    return work.bounds  # type: ignore[no-any-return]
+
+
 def mute(script: Any, person: str, *, is_muted: bool) -> bool:
     """Let a person neither hear nor be heard, or again both. Returns whether that changed."""
     work = script.work
@@ -259,7 +238,7 @@ def _drop_words_of(script: Any, person: str) -> None:
     """What a person said and nobody answered yet is gone, also while the model works on it."""
     work = script.work
     work.overheard = [item for item in work.overheard if item.person != person]
-    theirs = [item for item in work.inbox if item.get("person") == person]
+    theirs = [i for i in work.inbox if i.get("person") == person and i["kind"] != inbox.TASK]
     if work.busy.intersection(item["id"] for item in theirs):
         bump_epoch(script)
     if theirs:

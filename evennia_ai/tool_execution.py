@@ -11,25 +11,26 @@ from evennia.utils import logger
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from evennia_ai import confirmation, services, turns
+from evennia_ai import delegations, interventions, services, turns
+from evennia_ai.checkpoints import TurnLimits
 from evennia_ai.core.execution import ExecutionPattern
 from evennia_ai.core.react import Stop
 from evennia_ai.core.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine import tick
-from evennia_ai.engine.ports import Compose, Model, Ports, Toolbox
+from evennia_ai.engine.offers import Findable, Fitted, Offered
+from evennia_ai.engine.ports import Ports, Toolbox
 from evennia_ai.engine.toolboxes import (
     Cached,
     Confirmed,
-    Findable,
-    Fitted,
     Gated,
     Noted,
-    Offered,
     Protected,
     Retried,
+    Timed,
 )
 from evennia_ai.errors import StaleEpochError
+from evennia_ai.metering import Metered
 from evennia_ai.resilience import RetryConfig
 from evennia_ai.tools import REGISTRY, CharacterTools
 from evennia_ai.tools.remote import RemoteTools
@@ -38,7 +39,9 @@ from evennia_ai.tools.schema import arguments_problem
 RETRY = RetryConfig()
 LOCK = "tool_"
 # What a model of the size of the demo brain can choose among; a game's own tools come beside them.
-FOR_SMALL_MODELS = frozenset(("say", "whisper", "page", "channel", "emote", "look", "noop"))
+FOR_SMALL_MODELS = frozenset(
+    ("say", "whisper", "page", "channel", "report", "emote", "look", "noop")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def _guarded(script: Any) -> Toolbox:
     clock, work = script.clock, script.work
     own = CharacterTools(script.obj, clock)
     tools: Toolbox = RemoteTools(own, services.remote_servers(), own.check)
-    tools = Protected(tools, work.breakers, _report)
+    tools = Protected(tools, work.breakers, _report, ScriptKeeper(script).fence)
     wait = partial(deferLater, clock)
     tools = Retried(tools, RETRY, wait, clock.seconds, randomness.random)
     return Cached(tools, work.tool_cache, Deferred.fromCoroutine)
@@ -90,9 +93,10 @@ def toolbox(script: Any, turn: Turn, pattern: ExecutionPattern, *, is_small: boo
         is_small: offer only what fits the event, as a small model needs it.
     """
     tools: Toolbox = Noted(_guarded(script), ScriptKeeper(script))
-    ask = partial(confirmation.ask, script)
+    ask = partial(interventions.ask_about_call, script)
     tools = Confirmed(tools, ask, pattern.dangerous_requires_confirm)
-    tools = Offered(tools, pattern, _forbidden(script.obj))
+    hidden = _forbidden(script.obj) | delegations.unavailable(turn, pattern)
+    tools = Offered(tools, pattern, hidden)
     if is_small:
         tools = Fitted(tools, turn.event, FOR_SMALL_MODELS | _of_the_game())
     else:
@@ -114,17 +118,11 @@ def _of_the_game() -> frozenset[str]:
 
 
 def execute_react_loop(
-    script: Any,
-    turn: Turn,
-    model: Model,
-    compose: Compose,
-    pattern: ExecutionPattern,
-    *,
-    is_small: bool,
+    script: Any, turn: Turn, model: Metered, pattern: ExecutionPattern
 ) -> Deferred[Stop]:
     """Run one turn. Cancelling the Deferred drops the model call and starts nothing more."""
-    tools = toolbox(script, turn, pattern, is_small=is_small)
-    ports = Ports(model, tools, ScriptKeeper(script), compose)
+    tools = Timed(toolbox(script, turn, pattern, is_small=model.is_small), model.time.left)
+    ports = Ports(model, tools, ScriptKeeper(script), model.compose, TurnLimits(script))
     return Deferred.fromCoroutine(_run(script, turn, ports, pattern))
 
 

@@ -12,12 +12,15 @@ from typing import Any
 
 from evennia_ai.core import compaction, conversation, inbox
 from evennia_ai.core.inbox import Event
+from evennia_ai.core.limits import LIMITS, Kind
 from evennia_ai.core.overheard import tellable
 from evennia_ai.core.perception import PRIVATE
+from evennia_ai.core.safety import SafetyMonitor
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
-from evennia_ai.state import Work, bump_epoch, read, write
+from evennia_ai.state import Work, bump_epoch, read, safety_config, write
 
+_COUNTED = ("visits", "tool_calls", "delegations", "earlier_tokens")
 UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happened", Fault.NOT_RUN)
 
 
@@ -40,6 +43,7 @@ def resume(script: Any) -> Turn | None:
     turn.said, turn.found = list(noted["said"]), list(noted["found"])
     turn.iterations = turn.began_at = noted["iterations"]
     turn.effects = noted["effects"]
+    _take_up(script, turn, noted.get("bounds", {}))
     return turn
 
 
@@ -66,7 +70,33 @@ def _begin(script: Any, stored: Sequence[inbox.Stored]) -> Turn:
         overheard,
         conversation.known_to(work.history, person),
         is_private=bool(PRIVATE.intersection(sources)),
+        monitor=SafetyMonitor(safety_config(script).checks),
     )
+
+
+def _take_up(script: Any, turn: Turn, bounds: Mapping[str, Any]) -> None:
+    """What the limits and checks of the task have counted so far."""
+    for name in _COUNTED:
+        setattr(turn, name, bounds.get(name, 0))
+    turn.grants = dict(bounds.get("grants", {}))
+    checks = safety_config(script).checks
+    turn.monitor = SafetyMonitor.from_stored(bounds.get("monitor", {}), checks)
+
+
+def _bounds(turn: Turn) -> dict[str, Any]:
+    """The counts that belong to the whole task; a grant for one tick ends with it."""
+    lasting = ("task", "context")
+    return {
+        **{name: getattr(turn, name) for name in _COUNTED},
+        "earlier_tokens": turn.tokens,
+        "grants": {
+            # Plain text: what Evennia cannot read back would block the assistant for good.
+            str(kind): more
+            for kind, more in turn.grants.items()
+            if LIMITS[Kind(kind)].span in lasting
+        },
+        "monitor": turn.monitor.as_stored(),
+    }
 
 
 def note_effect(script: Any, turn: Turn, call: ToolCall) -> None:
@@ -95,6 +125,7 @@ def _as_noted(turn: Turn) -> dict[str, Any]:
         "found": list(turn.found),
         "effects": turn.effects,
         "is_private": turn.is_private,
+        "bounds": _bounds(turn),
     }
 
 
@@ -107,7 +138,7 @@ def count(script: Any, turn: Turn) -> None:
     """Count the model calls of a turn, and what they used."""
     work = script.work
     work.usage = work.usage + turn.usage
-    work.calls += turn.iterations - turn.began_at
+    work.calls += turn.model_calls
 
 
 def settle(script: Any, turn: Turn, *, is_answered: bool, consecutive_errors: int) -> None:
@@ -154,17 +185,23 @@ def pause(script: Any, turn: Turn) -> None:
     write(script, usage=_stored_usage(script.work))
 
 
-def recover(script: Any) -> str:
+def recover(script: Any, *, is_final: bool = False) -> str:
     """Settle what was interrupted in the middle of an effect: done or not, it is not done again.
+
+    Args:
+        is_final: settle also what was set down between two steps, if others noticed any of it: it
+            is not taken up again.
 
     Returns:
         What was interrupted, in words for the log, or "".
     """
     noted = read(script, "current_tool_call")
-    if not noted or "tool" not in noted or script.work is None:
+    if not noted or script.work is None:
         return ""
-    _give_up(script, noted)
-    return f"{noted['tool']} {noted['arguments']}"
+    is_in_effect = "tool" in noted
+    if is_in_effect or (is_final and noted.get("effects")):
+        _give_up(script, noted)
+    return f"{noted['tool']} {noted['arguments']}" if is_in_effect else ""
 
 
 def _give_up(script: Any, noted: Mapping[str, Any]) -> None:
@@ -198,4 +235,4 @@ def reset_history(script: Any) -> None:
         if noted and ("tool" in noted or noted.get("effects")):
             _give_up(script, noted)
         script.work.history = []
-    write(script, conversation_history=[], current_tool_call=None, confirmations=[])
+    write(script, conversation_history=[], current_tool_call=None)

@@ -17,11 +17,13 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "1": ("core",),
     "2": ("resilience",),
     "3": ("engine",),
-    "4": ("audit", "llm", "mcp", "memory", "testing"),
-    "5a": ("inbound", "prompts", "rights", "services", "state", "thinking"),
-    "5b": ("outbound", "turns"),
+    "4": ("attributes", "audit", "llm", "mcp", "memory", "migrations", "models", "testing"),
+    "5a": ("inbound", "ledger", "prompts", "rights", "services", "state", "thinking"),
+    "5b": ("delegations", "outbound", "turns"),
     "5c": ("tools",),
-    "6": ("confirmation", "emergency", "interventions", "listening", "preparation"),
+    "6a": ("interventions", "listening", "spending"),
+    "6b": ("checkpoints", "emergency", "metering", "preparation"),
+    "6c": ("admission",),
     "7": ("answering", "autonomy", "compaction", "hearing", "sub_agents", "tool_execution"),
     "8": ("assistant_account", "assistant_character", "assistant_script"),
     "9": ("operations",),
@@ -34,6 +36,7 @@ PURE = ("errors", "core", "resilience", "engine")
 # Imports inside functions that have a reason. Everything else is at the top, where cycles show.
 LOCAL_IMPORTS = {
     "evennia_ai.apps": (
+        "evennia_ai.ledger",
         "evennia_ai.preparation",
         "evennia_ai.services",
     ),  # Django's app registry is not ready before

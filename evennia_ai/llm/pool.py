@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,31 @@ class LocalTransport:
             raise ModelConnectionError(f"the demo brain does not run: {error}") from None
 
 
+class Slots(DeferredSemaphore):  # type: ignore[misc]
+    """How many calls may be in flight; one that is freed goes to whoever has waited longest."""
+
+    _is_held = False
+
+    def release(self) -> None:
+        """Give a slot back."""
+        if self._is_held:
+            self.tokens += 1
+        else:
+            super().release()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Give no slot to anybody who waits until the end of the block."""
+        self._is_held = True
+        try:
+            yield
+        finally:
+            self._is_held = False
+            while self.tokens and self.waiting:
+                self.tokens -= 1
+                self.waiting.pop(0).callback(self)
+
+
 class Pool:
     """Makes clients. One for a process; a test makes its own."""
 
@@ -93,7 +119,7 @@ class Pool:
         self.config = config
         self.breakers = CircuitBreakerRegistry(clock=reactor.seconds)
         self._reactor = reactor
-        self._slots = DeferredSemaphore(config.max_calls_in_flight)
+        self._slots = Slots(config.max_calls_in_flight)
         self._transports: dict[tuple[str, str, str], Transport] = {}
 
     def client(
@@ -165,6 +191,14 @@ class Pool:
             headers,
             reactor=self._reactor,
         )
+
+    def held(self) -> AbstractContextManager[None]:
+        """Let no call begin that waits for a slot, until the end of the block.
+
+        Where many calls are dropped one by one, each would else let one begin that is to be
+        dropped next.
+        """
+        return self._slots.held()
 
     def close(self) -> Deferred[Any]:
         """Close every connection."""

@@ -23,7 +23,7 @@ def say(character: Any, message: str, *, turn: Turn) -> str:
     Args:
         message: the words to say, in plain text.
     """
-    outbound.say(character, message, hops=turn.hops)
+    outbound.say(character, message, hops=turn.hops, more=turn.marks)
     return "said"
 
 
@@ -40,7 +40,7 @@ def whisper(character: Any, target: str, message: str, *, turn: Turn) -> str:
         raise ToolError("you cannot whisper to yourself; name the person you want to answer")
     if person is character.location and not isinstance(person, DefaultCharacter):
         raise ToolError("a room has no ears; name a person")
-    outbound.whisper(character, person, message, hops=turn.hops)
+    outbound.whisper(character, person, message, hops=turn.hops, more=turn.marks)
     return f"whispered to {person.key}"
 
 
@@ -80,7 +80,7 @@ def page(character: Any, target: str, message: str, *, turn: Turn) -> str:
     banned = character.permissions.check("page_banned")
     if banned or not account.access(character, "msg", default=True):
         raise ToolError(f"you are not allowed to page {target}")
-    outbound.page(character, account, message, hops=turn.hops)
+    outbound.page(character, account, message, hops=turn.hops, more=turn.marks)
     return f"paged {account.key}"
 
 
@@ -100,7 +100,7 @@ def channel(character: Any, channel: str, message: str, *, turn: Turn) -> str:
         raise ToolError(f"you listen to no channel {channel!r}; you listen to {names}")
     if not found.access(character, "send"):
         raise ToolError(f"you may not speak on the channel {found.key}")
-    outbound.channel(character, found, message, hops=turn.hops)
+    outbound.channel(character, found, message, hops=turn.hops, more=turn.marks)
     return f"said on {found.key}"
 
 
@@ -111,5 +111,5 @@ def emote(character: Any, action: str, *, turn: Turn) -> str:
     Args:
         action: what you do, without your name, such as: smiles and nods.
     """
-    outbound.emote(character, action, hops=turn.hops)
+    outbound.emote(character, action, hops=turn.hops, more=turn.marks)
     return "done"

@@ -83,8 +83,8 @@ def mended(name: str, bad: str, kept: str) -> Row:
 
 
 def for_ever(name: str, bad: str, detail: str) -> Row:
-    """The same wrong reply for ever: its steps end, and nothing of it is kept."""
-    return Row(name, (), "max_iterations", (SORRY,), "", 5, bad, detail)
+    """The same wrong reply for ever: the fourth locks her, and nothing of it is kept."""
+    return Row(name, (), "max_iterations", (SORRY,), "", 4, bad, detail)
 
 
 def said(name: str, reply: str, words: str, kept: str = "whisper") -> Row:
@@ -104,7 +104,7 @@ DEEP = '{"target": ' + "[" * 900 + "]" * 900 + "}"
 
 CALLS = (
     mended("unknown tool", does(call("fly")), "fly!"),
-    for_ever("unknown tool for ever", does(call("fly")), "there is no tool 'fly'; there are "),
+    for_ever("unknown tool for ever", does(call("fly")), "fly failed 4 times with the same "),
     mended("name in the wrong case", does(call("Whisper", {})), "Whisper!"),
     mended("name with blanks around it", does(call(" look ", {})), "_look_!"),
     mended("a name that is a sentence", does(call("say hello to Tom!", {})), "say_hello_to_Tom_!"),
@@ -115,7 +115,7 @@ CALLS = (
     for_ever(
         "bad JSON for ever",
         does(call("whisper", '{"target": ')),
-        "the arguments of whisper are not valid JSON",
+        "whisper failed 4 times with the same arguments",
     ),
     mended("arguments are a list", does(call("whisper", '["Tom", "Hello."]')), "whisper!"),
     mended("arguments are a number", does(call("whisper", "7")), "whisper!"),
@@ -169,8 +169,21 @@ CALLS = (
         ('Ada whispers: "I take it."', "Ada picks up a lamp."),
         "whisper+get",
     ),
-    for_ever("looks for ever", does(look()), "5 steps without an answer"),
-    for_ever("whispers to nobody for ever", does(whisper("Hm.", target="Zoe")), "Zoe is not here"),
+    Row(
+        "looks for ever",
+        (),
+        "max_iterations",
+        (SORRY,),
+        "",
+        6,
+        does(look()),
+        "limit max_iterations reached: 5 steps a tick",
+    ),
+    for_ever(
+        "whispers to nobody for ever",
+        does(whisper("Hm.", target="Zoe")),
+        "whisper failed 4 times with the same arguments",
+    ),
     Row("noop", (does(call("noop", {})),), "noop", (), "noop"),
     Row("noop with text", (answer("Hm.", [call("noop", {})]),), "noop", (), "noop"),
     Row(

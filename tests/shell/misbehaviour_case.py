@@ -49,6 +49,10 @@ class MisbehaviourTest(HearingTest):
     def setUp(self) -> None:
         """The real way to the server, and a lamp to be taken."""
         super().setUp()
+        self.set(safety_config={"on_limit": {"mode": "unattended"}})
+        # All rows together are more than one minute or one player may have.
+        caps = {"calls_per_minute": 0, "tokens_per_day": 0}
+        self.set(budget_config={"assistant": caps, "player": caps})
         services.pool.cache_clear()
         pool = services.pool()
         self.addCleanup(lambda: self.wait_for(pool.close()))
@@ -129,6 +133,7 @@ class MisbehaviourTest(HearingTest):
 
     def expect_well(self) -> None:
         """A normal question is answered as ever, and the model is told what was before."""
+        operations.clear(self.ada_script)
         self.forget()
         before = len(self.turns())
         self.server.reset()

@@ -24,7 +24,6 @@ from tests.shell.misbehaviour import (
     answer,
     call,
     does,
-    for_ever,
     look,
     mended,
     said,
@@ -241,6 +240,6 @@ SMALL = (
     mended("a name that is a sentence", tool("say it!", {}), "say_it_!"),
     silent("cut off", answer('{"tool": "whisper", "parameters": {"mess'), UNFIT),
     silent("nothing", answer(""), NOTHING),
-    for_ever("looks for ever", tool("look", {}), "5 steps without an answer"),
+    Row("looks for ever", (), "max_iterations", (SORRY,), "", 6, tool("look", {}), "5 steps"),
     Row("noop", (tool("noop", {}),), "noop", (), "noop"),
 )

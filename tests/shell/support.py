@@ -13,10 +13,11 @@ from evennia.utils.test_resources import BaseEvenniaCommandTest
 from twisted.internet import reactor
 from twisted.internet.task import Clock
 
-from evennia_ai import operations, services, state
+from evennia_ai import ledger, operations, services, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.inbox import Event
 from evennia_ai.llm.scripted import ScriptedTransport
+from evennia_ai.llm.token_counter import counter_for
 from tests.llm.doubles import MemoryTransport, completion
 from tests.shell.people import Person
 
@@ -79,6 +80,10 @@ class ShellTest(BaseEvenniaCommandTest):
         self.addCleanup(environ.stop)
         services.pool.cache_clear()
         self.addCleanup(services.pool.cache_clear)
+        ledger.start_anew()
+        self.addCleanup(ledger.start_anew)
+        # What a made-up usage taught the estimate is no matter of the next test.
+        self.addCleanup(counter_for.cache_clear)
         self.model = MemoryTransport()
         services.pool().set_transport(services.endpoint(), self.model)
         self.ada_script, self.ada = self.make("Ada")

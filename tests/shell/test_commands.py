@@ -9,6 +9,8 @@ from evennia_ai.commands import AssistantCmdSet, CmdAssistant, CmdHistory
 from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, pump, services, whispers
 
+STAYS = "She stays stopped over restarts until: "
+
 
 class CommandTest(ShellTest):
     """Types commands as Tom."""
@@ -131,16 +133,20 @@ class TestStartStop(CommandTest):
         """With and without a name, in capitals too, exactly as the seed types it."""
         for line, expected in (
             ("emergency clear", "Ada: Emergency stop is not active."),
-            ("emergency stop", "Ada is stopped until: assistant emergency clear Ada"),
+            ("emergency stop", f"Ada is stopped. {STAYS}assistant emergency clear Ada"),
             (
                 "emergency clear",
                 "Ada: Emergency stop cleared; the assistant goes on with its next beat.",
             ),
-            ("emergency STOP ada", "Ada is stopped until: assistant emergency clear Ada"),
+            ("emergency STOP ada", f"Ada is stopped. {STAYS}assistant emergency clear Ada"),
+            ("emergency STOP ada", "Ada is stopped already, until: assistant emergency clear Ada"),
             ("emergency clear ada", "Ada: Emergency stop cleared; "),
         ):
             assert self.assistant(line).startswith(expected), line
-        usage = "Usage: assistant emergency stop [<name>], assistant emergency clear [<name>]"
+        usage = (
+            "Usage: assistant emergency stop [<name>] | stop all, assistant emergency clear "
+            "[<name>]"
+        )
         for line in ("emergency", "emergency ada", "emergency halt ada"):
             assert usage == self.assistant(line)
 
@@ -232,7 +238,7 @@ class TestPermission(CommandTest):
         self.type(self.mira, "history reset ada")
         assert not state.read(self.ada_script, "emergency_stop")
         refused, unknown = self.mira.seen
-        assert "'assistant emergency' is for staff. Type: help assistant" == refused
+        assert "You may not control Ada: that needs her lock 'control:perm(Builder)'." == refused
         assert "Command 'history reset ada' is not available" in unknown
         self.type(self.tom, "aisetup emergency stop ada")
         assert state.read(self.ada_script, "emergency_stop")

@@ -70,7 +70,7 @@ class TestSuccess(CompactionCase):
         state.write(self.ada_script, **values)
         self.compact(completion("Storms."))
         (body,) = self.model.bodies
-        assert ("small", 700) == (body["model"], body["max_tokens"])
+        assert ("small", 1500) == (body["model"], body["max_tokens"])
         assert "Briefly." == body["messages"][0]["content"]
 
     def test_the_call_fits_the_context(self) -> None:

@@ -73,12 +73,21 @@ class TestFailure(ShellTest):
 
     def test_a_model_that_never_gets_it_right_is_a_failure(self) -> None:
         """After five steps it ends, with the last mistake as the cause."""
-        nobody = whispers("Hello.", "Nobody")
-        self.ask("whisper Ada = hello", *[nobody] * 5)
-        assert 5 == len(self.model.bodies)
+        state.write(self.ada_script, safety_config={"on_limit": {"mode": "unattended"}})
+        wrong = [whispers("Hello.", f"Nobody {number}") for number in range(5)]
+        self.ask("whisper Ada = hello", *wrong, completion(""))
+        assert 6 == len(self.model.bodies)
         assert [SORRY] == self.tom.heard_from(self.ada)
         (told,) = self.sent_to_staff()
-        assert "max_iterations, Nobody is not here; here are: " in told
+        assert "max_iterations, limit max_iterations reached: 5 steps a tick (the mode" in told
+        assert "the last call failed: Nobody 4 is not here; here are: " in told
+
+    def test_a_model_that_makes_one_mistake_again_and_again_is_stopped(self) -> None:
+        """The fourth equal failure locks her: staff read why, and whoever asked is told once."""
+        self.ask("whisper Ada = hello", *[whispers("Hello.", "Nobody")] * 9)
+        assert 4 == len(self.model.bodies)
+        assert [SORRY] == self.tom.heard_from(self.ada)
+        assert "repeat" == state.read(self.ada_script, "lockout")["cause"]
 
     def test_a_setting_that_is_wrong_is_a_failure_with_its_name(self) -> None:
         """An assistant set up wrongly says so to staff, and nobody waits in vain."""
@@ -113,8 +122,8 @@ class TestInARow(ShellTest):
         self.ask("whisper Ada = hello", ModelReplyError("no"))
         assert state.read(self.ada_script, "emergency_stop")
         cause = "Maximum consecutive errors reached (5)"
-        expected = f"Ada is stopped: {cause}. Until: assistant emergency clear Ada"
-        assert any(text.endswith(expected) for text in self.sent_to_staff())
+        told = f"Ada is locked (consecutive_errors): {cause}."
+        assert any(told in text for text in self.sent_to_staff())
         self.type(self.tom, "whisper Ada = hello")
         assert 5 == len(self.model.bodies)
 

@@ -44,12 +44,12 @@ class LoopTest(HearingTest):
         return "Brass" if name == "Ada" else "Ada"
 
     def audited(self, start: Any, answer: Any) -> tuple[int, list[str]]:
-        """How many answers there were, and what the log says of the end."""
+        """How many answers there were, and what the log says of the end, a line for each."""
         with mock.patch.object(logger, "log_info") as told:
             start()
             count = self.talk_until_silent(answer)
         lines = [call.args[0] for call in told.call_args_list]
-        return count, [line for line in lines if "[AI_AUDIT]" in line]
+        return count, [line for line in lines if "[AI_AUDIT] hop_limit " in line]
 
 
 class TestTwo(LoopTest):
@@ -64,7 +64,7 @@ class TestTwo(LoopTest):
             ),
         )
         assert (MOST - 1, 1) == (count, len(lines))
-        assert "hop_limit: Brass does not answer Ada" in lines[0] or "hop_limit: Ada" in lines[0]
+        assert 'hop_limit Brass {"sender": "Ada", "hops": 3, "cap": 3}' in lines[0]
 
     def test_in_the_room(self) -> None:
         """They name each other in every word, begun by a player."""

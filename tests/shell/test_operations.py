@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 from django.apps import apps
 from django.core import checks
-from django.test import SimpleTestCase
+from django.test import TestCase
 from django.test.utils import override_settings
 
 from evennia_ai import operations, services, state
@@ -129,7 +129,7 @@ class TestJsonMode(ShellTest):
         assert "'say'" not in schema
 
 
-class TestSettings(SimpleTestCase):
+class TestSettings(TestCase):
     """`evennia_ai` as a Django app: wrong settings are found by the system check."""
 
     def _check(self, environ: dict[str, str] | None = None, **settings: Any) -> list[Any]:

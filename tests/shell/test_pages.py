@@ -262,7 +262,7 @@ class TestBack(PageTest):
         """Five players who page and log off are nobody's error: she is not stopped by them."""
         for _ in range(5):
             self.type(self.mira, "page ada = hello")
-            self.model.answers.extend([pages("Hello.", "TestAccount2")] * 4)
+            self.model.answers.extend([pages("Hello.", "TestAccount2")] * 3)
             self.model.answer(pages("Hello.", "TestAccount2"))
             pump()
         assert not state.read(self.ada_script, "emergency_stop")

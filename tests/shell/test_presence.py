@@ -88,7 +88,7 @@ class TestGone(ShellTest):
             self.tom.location = self.room1
             self.type(self.tom, "whisper Ada = hello")
             self.tom.location = self.room2
-            self.model.answers.extend([whispers("Hello.")] * 4)
+            self.model.answers.extend([whispers("Hello.")] * 3)
             self.model.answer(whispers("Hello."))
             pump()
         assert 0 == state.read(self.ada_script, "consecutive_errors")

@@ -68,14 +68,16 @@ class TestCheckpoint(StepsTest):
         pump()
         assert ['Ada whispers: "Let me see."', 'Ada whispers: "A room."'] == self.told()
 
-    def test_an_emergency_stop_keeps_it_too(self) -> None:
-        """After the clearing she goes on where she was."""
+    def test_an_emergency_stop_gives_it_back(self) -> None:
+        """What she said counts, whoever asked is told that no more will come, and none does."""
         self.ask("whisper Ada = what is here?", SPEAK_AND_LOOK)
         operations.stop(self.ada_script, "test")
-        self.model.answers.append(whispers("A room."))
         operations.clear(self.ada_script)
         pump()
-        assert ['Ada whispers: "Let me see."', 'Ada whispers: "A room."'] == self.told()
+        first, last = self.told()
+        assert ('Ada whispers: "Let me see."', True) == (first, "break off" in last)
+        assert ([], 2) == (self.waiting(), len(self.model.bodies))
+        assert "Let me see." in json.dumps(self.history())
 
     def test_a_reset_gives_up_what_was_begun(self) -> None:
         """She has spoken already, so the question counts as answered; all is forgotten."""
@@ -142,10 +144,13 @@ class TestOneStepABeat(StepsTest):
         assert 5 == len(self.history())
 
     def test_it_does_not_go_on_for_ever(self) -> None:
-        """After ten steps whoever asked is told, once."""
-        self.ask("whisper Ada = what is here?", *[LOOK] * 20)
-        assert 10 == len(self.model.bodies)
-        assert 1 == len(self.told())
+        """After as many beats as a task may have, whoever asked hears how far she came, once."""
+        bounds = {"loop": {"max_context_visits": 7}, "on_limit": {"mode": "unattended"}}
+        self.set(safety_config=bounds)
+        looks = [completion(None, ("look", {"target": target})) for target in "abcdefgh"]
+        self.ask("whisper Ada = what is here?", *looks[:7], completion("I saw a room."))
+        assert 8 == len(self.model.bodies)
+        assert ['Ada whispers: "I saw a room."'] == self.told()
         assert [] == self.waiting()
 
 

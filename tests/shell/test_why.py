@@ -81,7 +81,9 @@ class TestReasons(WhyTest):
             self.type(self.tom, "whisper Ada = hello")
             assert [expected, "told: that no answer will come"] == self.then()
         self.type(self.tom, "whisper Ada = hello?")
-        assert ["silent: an emergency stop is active"] == self.then()
+        assert ["silent: an emergency stop is active", "told: that no answer will come"] == (
+            self.then()
+        )
         assert "an emergency stop is active; 0 waiting" in self.why()
         self.set(interaction_enabled=False)
         self.type(self.tom, "whisper Ada = hello")
@@ -123,12 +125,17 @@ class TestReasons(WhyTest):
         assert "breaker open: llm:scripted" in self.why()
 
     def test_cut_off(self) -> None:
-        """By a stop; and answered when it goes on."""
+        """By a stop, which gives it back; or by a silence, after which it is answered."""
         self.type(self.tom, "whisper Ada = hello")
         operations.stop(self.ada_script, "x")
-        assert "cut off: by a stop, a reset or a restart" == self.then()[-1]
-        self.model.answers.append(whispers("Hello."))
+        cut_off = "cut off: by a stop, a reset or a restart"
+        assert [cut_off, "returned: was told"] == self.then()[-2:]
         operations.clear(self.ada_script)
+        self.type(self.tom, "whisper Ada = hello again")
+        operations.set_enabled(self.ada_script, False)
+        assert cut_off == self.then()[-1]
+        self.model.answers.append(whispers("Hello."))
+        operations.set_enabled(self.ada_script, True)
         pump()
         assert 'answered: whisper "Hello."' == self.then()[-1]
 

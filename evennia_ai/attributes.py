@@ -1,0 +1,74 @@
+"""Where an assistant's settings and state are kept: Evennia's attributes, read all at once."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from django.conf import settings
+from evennia.typeclasses.attributes import AttributeHandler, ModelAttributeBackend
+
+from evennia_ai.core.settings import STATE
+
+
+class AllAtOnce(ModelAttributeBackend):  # type: ignore[misc]
+    """Attributes that are read all at once, when the first of them is asked for.
+
+    Evennia asks the database for each by itself, also for those that nobody ever set; an assistant
+    has dozens of settings, nearly all of them at their defaults.
+    """
+
+    _is_loaded = False
+
+    def query_key(self, key: str, category: str | None) -> list[Any]:
+        """The link to one attribute; asked only for what is not in the cache."""
+        if not (settings.TYPECLASS_AGGRESSIVE_CACHE and self.obj.pk):
+            return list(super().query_key(key, category))
+        if not self._is_loaded:
+            self._load()
+        found = self._cache.get(f"{key}-{category}")
+        return [SimpleNamespace(attribute=found)] if found else []
+
+    def _load(self) -> None:
+        links = self.obj.db_attributes.through.objects.filter(
+            scriptdb__id=self._objid, attribute__db_attrtype=self._attrtype
+        )
+        for link in links.select_related("attribute"):
+            attribute = link.attribute
+            category = attribute.category.lower() if attribute.category else None
+            self._cache.setdefault(f"{attribute.key.lower()}-{category}", attribute)
+        self._is_loaded = True
+
+    def reset_cache(self) -> None:
+        """Forget what was read."""
+        super().reset_cache()
+        self._is_loaded = False
+
+
+class WatchedAttributes(AttributeHandler):  # type: ignore[misc]
+    """The attributes of an assistant's script: when one is set, its ear is read anew."""
+
+    def add(self, key: str, *args: Any, **kwargs: Any) -> None:
+        """Set one attribute."""
+        super().add(key, *args, **kwargs)
+        if key not in STATE:
+            self._listen_anew()
+
+    def remove(self, *args: Any, **kwargs: Any) -> None:
+        """Remove attributes."""
+        super().remove(*args, **kwargs)
+        self._listen_anew()
+
+    def batch_add(self, *args: Any, **kwargs: Any) -> None:
+        """Set several attributes."""
+        super().batch_add(*args, **kwargs)
+        self._listen_anew()
+
+    def clear(self, *args: Any, **kwargs: Any) -> None:
+        """Remove all attributes."""
+        super().clear(*args, **kwargs)
+        self._listen_anew()
+
+    def _listen_anew(self) -> None:
+        if (work := self.obj.work) is not None:
+            work.read_anew()

@@ -1,0 +1,317 @@
+"""What the model check and the soak walk through: assistants, people, time, and what goes wrong.
+
+Nothing of it is a double but the model, the clock and the people's screens. `World` does one thing
+at a time, looks at everything after it, and raises when something is not as it has to be.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.logger import globalLogPublisher
+
+from evennia_ai import (
+    delegations,
+    emergency,
+    interventions,
+    operations,
+    outbound,
+    state,
+)
+from evennia_ai.core.lockout import State
+from evennia_ai.core.questions import Question
+from evennia_ai.emergency import RETURNED_LINE
+from tests.engine.doubles import dangling
+from tests.shell import b15_tools
+from tests.shell.b15_accounts import Accounts, Listener, Sent, Traces, check_ledger
+from tests.shell.b15_model import WalkedModel
+from tests.shell.b15_server import Server, Snapshot
+
+LINES = {
+    "excused": outbound.FAILURE_LINE,
+    "returned": RETURNED_LINE,
+    "hushed": "{name} nods and is quiet here",
+    "unhushed": "{name} looks up, free to speak here",
+    "deaf": outbound.STOPPED_LINE,
+    "busy": outbound.TOO_MUCH_LINE,
+}
+# What may be heard of one that is stopped.
+WHILE_STOPPED = ("returned", "hushed", "unhushed", "deaf")
+STOPPED = (State.STOPPED, State.SAFETY_LOCKOUT)
+FREE = {"safety_config": {}, "budget_config": {}, "execution_config": {"sub_agents_enabled": True}}
+
+
+class World:
+    """Assistants, people, a model and a clock.
+
+    Args:
+        scripts: the assistants. Each asks the model of its own name.
+        people: characters, with those first who may control the assistants.
+        clock: everybody's.
+        pump: lets happen what is due.
+        has_reactor: whether the clock is the process's reactor too.
+    """
+
+    def __init__(
+        self,
+        scripts: Iterable[Any],
+        people: Iterable[Any],
+        clock: Any,
+        pump: Callable[[], None],
+        *,
+        has_reactor: bool = False,
+    ) -> None:
+        self.people = {person.key: person for person in people}
+        self.staff = next(iter(self.people.values()))
+        self.clock, self._pump, self._has_reactor = clock, pump, has_reactor
+        self.accounts = Accounts()
+        self.model = WalkedModel(self.accounts.asker)
+        self.scripts = {script.key: script for script in scripts}
+        self.model.scripts = self.scripts
+        self.states = dict.fromkeys(self.scripts, State.WAITING_FOR_EVENT)
+        self._under_way: dict[str, set[str]] = {}
+        self._traces = Traces(self.accounts.wrong)
+        globalLogPublisher.addObserver(self._traces)
+        b15_tools.WRONG.clear()
+        b15_tools.BEGUN.clear()
+        for script in self.scripts.values():
+            state.write(script, llm_model=script.key, **FREE)
+        self.server = Server(self.scripts, self.model, clock, has_reactor=has_reactor)
+
+    def close(self) -> None:
+        """Nothing is watched any more."""
+        globalLogPublisher.removeObserver(self._traces)
+
+    # ---- what happens --------------------------------------------------------------------------
+
+    def send(self, person: str, key: str, way: str = "whisper", more: str = "") -> None:
+        """Somebody says something to an assistant."""
+        sent = self.accounts.begin(person, key)
+        speaker, body = self.people[person], self.scripts[key].obj
+        words = f"{sent.token} {more}".strip()
+        if way == "whisper":
+            speaker.at_say(words, receivers=[body], whisper=True)
+        else:
+            speaker.at_say(f"@{key} {words}")
+        found = [item for item in self.stored(key) if item["body"].split()[:1] == [sent.token]]
+        if found:
+            sent.event_id = found[0]["id"]
+        else:
+            self._refused(sent)
+        self.settle()
+
+    def _refused(self, sent: Sent) -> None:
+        """It did not get into the inbox: then the record says why."""
+        records = self.scripts[sent.key].work.records.newest()
+        steps = [step for step, _ in records[0].steps] if records else []
+        known = {"silent", "refused", "hushed"} & set(steps)
+        if not known:
+            self.accounts.wrong.append(f"{sent.token} came to nothing: {steps}")
+        self.accounts.close(sent, "refused")
+
+    def answer(self, kind: str, index: int = 0) -> None:
+        """The model answers a waiting call, if there is one."""
+        if self.model.held:
+            self.model.answer(kind, index)
+        self.settle()
+
+    def end_tool(self, index: int = 0, *, fails: bool = False) -> None:
+        """A tool that takes a while ends."""
+        if b15_tools.BEGUN:
+            begun = b15_tools.BEGUN.pop(index % len(b15_tools.BEGUN))
+            if fails:
+                begun.errback(RuntimeError("it fell into the sea"))
+            else:
+                begun.callback("done at last")
+        self.settle()
+
+    def pass_time(self, seconds: float) -> None:
+        """Time goes by, and each timer fires in its own moment; then comes a beat."""
+        end = self.clock.seconds() + seconds
+        while self.clock.calls and (due := self.clock.calls[0].getTime()) <= end:
+            self.clock.advance(max(0.0, due - self.clock.seconds()))
+            self._pump()
+        self.clock.advance(max(0.0, end - self.clock.seconds()))
+        if not self._has_reactor:
+            for script in self.scripts.values():
+                script.at_repeat()
+        self.settle()
+
+    def questions(self) -> list[tuple[Any, Question]]:
+        """The open questions of all."""
+        pending = interventions.pending
+        return [(script, q) for script in self.scripts.values() for q in pending(script)]
+
+    def decide(self, text: str, index: int = 0) -> None:
+        """Whoever may answers a question, or one that is closed."""
+        found = self.questions()
+        number = found[index % len(found)][1].number if found else 1
+        told: Deferred[Any] = operations.answer(number, self.staff, text, is_staff=True)
+        told.addErrback(lambda failure: self.accounts.wrong.append(failure.getTraceback()))
+        self.settle()
+
+    def do(self, act: Callable[..., Any], key: str = "", /, *arguments: Any, **more: Any) -> None:
+        """Something is done to an assistant, or without a name to all at once."""
+        target = self.scripts[key] if key else list(self.scripts.values())
+        act(target, *arguments, **more)
+        self.settle()
+
+    def set(self, key: str, **values: Any) -> None:
+        """Somebody changes settings of an assistant."""
+        state.write(self.scripts[key], **values)
+        self.settle()
+
+    # ---- restarts ------------------------------------------------------------------------------
+
+    def reload(self) -> None:
+        """The server ends as it should, and starts again."""
+        self.server.end()
+        self._observe()
+        self.server.start_again()
+        self.settle()
+
+    def crash(self) -> None:
+        """The process is killed, and started again."""
+        self.server.kill()
+        self.server.start_again()
+        self.settle()
+
+    def crash_while_speaking(self, kind: str = "answer") -> None:
+        """The process is killed in the moment in which somebody hears an answer."""
+        snapshot = Snapshot(self.scripts, self.model)
+        Listener.on_hearing.append(snapshot.take)
+        try:
+            if self.model.held:
+                self.model.answer(kind)
+            self._pump()
+        finally:
+            Listener.on_hearing.remove(snapshot.take)
+        if snapshot.is_taken:
+            snapshot.restore()
+            self.crash()
+        else:
+            self.settle()
+
+    # ---- looking -------------------------------------------------------------------------------
+
+    def stored(self, key: str) -> list[Mapping[str, Any]]:
+        """What is stored of an inbox."""
+        return list(state.read(self.scripts[key], "pending_events"))
+
+    def settle(self) -> None:
+        """Let happen what is due, and look at everything."""
+        self._pump()
+        self._observe()
+        self.check()
+
+    def _observe(self) -> None:
+        lines = self._listen()
+        for key, script in self.scripts.items():
+            waiting = {item["id"] for item in self.stored(key)}
+            for sent in [s for s in self.accounts.open.values() if s.key == key]:
+                if sent.event_id and sent.event_id not in waiting:
+                    self._closed(sent, lines)
+            noted = state.read(script, "current_tool_call") or {}
+            has_effect = "tool" in noted or noted.get("effects")
+            self._under_way[key] = set(noted["events"]) if has_effect else set()
+
+    def _listen(self) -> Counter[tuple[str, str, str]]:
+        """Who heard which of our lines of whom, and how often, since this was asked last."""
+        lines: Counter[tuple[str, str, str]] = Counter()
+        for name, person in self.people.items():
+            for message in person.ndb.while_stopped or ():
+                if not self._line_of(message, WHILE_STOPPED):
+                    self.accounts.wrong.append(f"heard while stopped: {message.shown}")
+            for message in person.messages:
+                if message.sender is not None:
+                    self.accounts.hear(name, message.shown)
+                    lines[name, message.sender.key, self._line_of(message, LINES)] += 1
+            person.ndb.messages, person.ndb.while_stopped = [], []
+        return lines
+
+    @staticmethod
+    def _line_of(message: Any, names: Iterable[str]) -> str:
+        """Which of our lines it is, or ""."""
+        name = getattr(message.sender, "key", "")
+        told = {word: LINES[word].replace("{name}", name) for word in names}
+        return next((word for word, line in told.items() if line in message.shown), "")
+
+    def _closed(self, sent: Sent, lines: Counter[tuple[str, str, str]]) -> None:
+        """A message is not in the inbox any more: what became of it?"""
+        told = {word for word in LINES if lines[sent.person, sent.key, word]}
+        if sent.answers:
+            self.accounts.close(sent, "answered")
+        elif found := next((w for w in ("returned", "hushed", "excused") if w in told), ""):
+            self.accounts.close(sent, found)
+        elif sent.token in self.model.chosen:
+            self.accounts.close(sent, "silent by choice")
+        elif sent.event_id in self._under_way[sent.key]:
+            self.accounts.close(sent, "cut off while it was done")
+        else:
+            steps = self.scripts[sent.key].work.records.newest()
+            self.accounts.wrong.append(f"{sent.token} is lost: {[r.steps for r in steps][:3]}")
+            self.accounts.close(sent, "lost")
+        self.model.chosen.discard(sent.token)
+
+    def check(self) -> None:
+        """Everything that has to hold at every moment."""
+        wrong = [*b15_tools.WRONG, *self.model.wrong, *self.accounts.wrong]
+        assert not wrong, "\n".join(wrong)
+        for key, script in self.scripts.items():
+            self._check_one(key, script)
+        keys = [question.asking.key for _, question in self.questions()]
+        assert len(set(keys)) == len(keys), f"asked twice: {keys}"
+        if not self._has_reactor:  # a whole night has too many calls for that
+            check_ledger()
+
+    def _check_one(self, key: str, script: Any) -> None:
+        now, work = emergency.state_of(script), script.work
+        assert list(work.inbox) == self.stored(key), f"{key}: its inbox is not as it is stored"
+        stored = list(state.read(script, "conversation_history"))
+        assert work.history == stored, f"{key}: its history is not as it is stored"
+        noted = state.read(script, "current_tool_call") or {}
+        open_calls = dangling(work.history) + dangling(noted.get("said", ()))
+        assert not open_calls, f"{key}: calls without a result: {open_calls}"
+        assert 0 <= state.read(script, "consecutive_errors"), f"{key}: errors below 0"
+        if now in STOPPED:
+            left = {
+                "messages": work.inbox,
+                "a turn": work.in_flight is not None,
+                "questions": interventions.pending(script),
+                "model calls": [held for held in self.model.held if held.key == key],
+            }
+            assert not any(left.values()), f"{key} is {now} and has {left}"
+        if self.states[key] is State.STOPPED:
+            assert now is not State.SAFETY_LOCKOUT, "a lockout changed a stop"
+        self.states[key] = now
+
+    # ---- the end -------------------------------------------------------------------------------
+
+    def drain(self) -> None:
+        """Let everything that waits come to an end, and see that each message came to one."""
+        self.model.ready.clear()
+        self.model.choose = str
+        self.model.is_late = False
+        for key in self.scripts:
+            self.set(key, enabled=True, hushed={}, **FREE)
+            self.scripts[key].work.hushed = {}
+            self.do(operations.clear, key)
+        for _ in range(60):
+            if not (self.accounts.open or self._is_busy()):
+                break
+            while self.model.held:
+                self.answer("answer")
+            for _ in self.questions():
+                self.decide("no")
+            self.pass_time(61)
+        assert not self.accounts.open, f"never ended: {self.accounts.open}"
+        assert not self._is_busy(), "something is under way for ever"
+        assert self.accounts.sent == sum(self.accounts.ends.values())
+
+    def _is_busy(self) -> bool:
+        works = [script.work for script in self.scripts.values()]
+        is_thinking = any(work.inbox or work.is_ticking or work.compacting for work in works)
+        return is_thinking or bool(delegations._OPEN or self.questions())

@@ -1,0 +1,127 @@
+"""A server process that ends, in order or killed, and starts again with what is stored."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from typing import Any
+
+from evennia.scripts.models import ScriptDB
+
+from evennia_ai import checkpoints, delegations, ledger, services
+from evennia_ai.interventions.waits import WAITING
+from evennia_ai.models import ModelCall
+from evennia_ai.resilience import CircuitBreakerRegistry
+from tests.shell import b15_tools
+from tests.shell.b15_model import WalkedModel
+
+
+def _bury(*remains: Any) -> None:
+    """Keep what a killed process leaves for ever: collected, it would still run its last lines."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(remains))
+
+
+class Server:
+    """The assistants of a process, and all that they have in memory.
+
+    Args:
+        scripts: by key; each start puts new ones into it.
+        model: what answers for all of them.
+        clock: everybody's.
+        has_reactor: whether the clock is the process's reactor too.
+    """
+
+    def __init__(
+        self, scripts: dict[str, Any], model: WalkedModel, clock: Any, *, has_reactor: bool
+    ) -> None:
+        self.scripts, self.model, self.clock = scripts, model, clock
+        self._has_reactor = has_reactor
+        self._connect()
+
+    def _connect(self) -> None:
+        services.pool.cache_clear()
+        pool = services.pool()
+        if not self._has_reactor:
+            pool._reactor = self.clock
+            pool.breakers = CircuitBreakerRegistry(clock=self.clock.seconds)
+        pool.set_transport(services.endpoint(), self.model)
+
+    def end(self) -> None:
+        """Everything ends as it should, with all hooks."""
+        for script in self.scripts.values():
+            script._pause_task(auto_pause=True)
+        ledger.book().stop()
+        self._forget()
+
+    def kill(self) -> None:
+        """Everything ends at once: only the database is left."""
+        for script in self.scripts.values():
+            if script.ndb._task is not None and script.ndb._task.running:
+                script.ndb._task.stop()
+        owner = ledger.book().owner
+        self._forget()
+        machine, number, _, token = owner.split(":")
+        # As if the process had been another one, which has ended.
+        ModelCall.objects.filter(owner=owner).update(owner=f"{machine}:{number}:0:{token}")
+
+    def _forget(self) -> None:
+        """All that is in memory is gone."""
+        works = [(script, script.work, script.work.in_flight) for script in self.scripts.values()]
+        _bury(works, self.model.die(), list(self.clock.calls), dict(WAITING))
+        _bury(list(b15_tools.BEGUN), dict(delegations._OPEN), services.pacer())
+        ledger.start_anew()
+        self.clock.calls.clear()
+        WAITING.clear()
+        delegations._OPEN.clear()
+        checkpoints._RAISED.clear()
+        b15_tools.BEGUN.clear()
+        services.pacer()._waiting.clear()
+        services.pacer.cache_clear()
+
+    def start_again(self) -> None:
+        """A process begins with what is stored."""
+        self._connect()
+        for key, script in self.scripts.items():
+            script.work = None
+            script.flush_from_cache(force=True)
+            self.scripts[key] = ScriptDB.objects.get(pk=script.pk)
+            self.scripts[key].clock = self.clock
+        for script in self.scripts.values():
+            script._unpause_task(auto_unpause=True)
+            script.at_server_start()
+
+
+class Snapshot:
+    """What is stored of the assistants in one moment, to go back to it.
+
+    From that moment on the model is silent, so that nobody hears what never happened.
+    """
+
+    def __init__(self, scripts: Mapping[str, Any], model: WalkedModel) -> None:
+        self._scripts, self._model = scripts, model
+        self._rows: dict[str, dict[int, Any]] = {}
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the moment has come."""
+        return bool(self._rows)
+
+    def take(self, _: Any = None) -> None:
+        """This is the moment, unless it has been already."""
+        if not self._rows:
+            self._model.is_silent = True
+            self._rows = {
+                key: dict(script.db_attributes.values_list("pk", "db_value"))
+                for key, script in self._scripts.items()
+            }
+
+    def restore(self) -> None:
+        """Go back to it."""
+        self._model.is_silent = False
+        for key, rows in self._rows.items():
+            for attribute in self._scripts[key].db_attributes.all():
+                if attribute.pk not in rows:
+                    attribute.delete()
+                else:
+                    attribute.db_value = rows[attribute.pk]
+                    attribute.save(update_fields=["db_value"])

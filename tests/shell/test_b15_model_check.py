@@ -1,0 +1,257 @@
+"""Random walks over everything that can happen: whatever comes, safety holds and nobody is lost."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from django.test.utils import override_settings
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from twisted.internet.task import Clock
+
+from evennia_ai import emergency, ledger, operations
+from evennia_ai.models import BudgetTotal, ModelCall
+from evennia_ai.tools import load_modules
+from tests.shell import b15_tools
+from tests.shell.b15 import World
+from tests.shell.b15_accounts import Listener
+from tests.shell.b15_model import BAD, EVERY, FAULTS, GOOD, STEPS
+from tests.shell.support import ShellTest, pump
+
+TOOLS = "tests.shell.b15_tools"
+NOON = 1_795_262_430.0
+WALKS = int(os.environ.get("EVENNIA_AI_WALKS", "40"))
+LENGTH = int(os.environ.get("EVENNIA_AI_WALK_STEPS", "30"))
+# Making a failing walk shorter takes minutes.
+PHASES = (
+    (Phase.generate, Phase.shrink) if os.environ.get("EVENNIA_AI_SHRINK") else (Phase.generate,)
+)
+PEOPLE = st.sampled_from(("Tom", "Mira"))
+KEYS = st.sampled_from(("Ada", "Ada", "Ada", "Brass"))
+WAYS = st.sampled_from(("whisper", "say"))
+SMALL = st.integers(0, 3)
+TIMES = st.sampled_from((0.5, 5.0, 11.0, 31.0, 61.0, 130.0, 400.0, 1000.0))
+LIMITS = st.sampled_from(
+    (
+        {"execution_config": {"max_iterations_per_tick": 1, "sub_agents_enabled": True}},
+        {"execution_config": {"multi_action_enabled": False, "sub_agents_enabled": True}},
+        {"safety_config": {"loop": {"max_model_calls_per_tick": 1}}},
+        {"safety_config": {"loop": {"max_tool_calls_per_context": 1}}},
+        {"safety_config": {"loop": {"max_iterations_per_task": 2}}},
+        {"safety_config": {"loop": {"max_tokens_per_task": 10}}},
+        {"safety_config": {"timeout": {"tick_seconds": 10}}},
+        {"safety_config": {"on_limit": {"modes": {"model_call_seconds": "interactive"}}}},
+        {
+            "execution_config": {"max_iterations_per_tick": 1},
+            "safety_config": {"on_limit": {"mode": "auto_extend"}},
+        },
+        {
+            "execution_config": {"max_iterations_per_tick": 1},
+            "safety_config": {"on_limit": {"ask_timeout_seconds": 0}},
+        },
+        {"safety_config": {"loop": "nonsense"}},
+        {"safety_config": {}, "budget_config": {}, "execution_config": {}},
+        {"budget_config": {"assistant": {"calls_per_minute": 1}}},
+        {"budget_config": {"assistant": {"tokens_per_day": 2500}}},
+        {"budget_config": {"assistant": {"tokens_total": 2500}}},
+        {"budget_config": {"player": {"tokens_per_day": 3000}}},
+    )
+)
+ACTS: dict[str, Callable[..., Any]] = {
+    "stop": lambda script: operations.stop(script, "a test", by="Tom"),
+    "clear": lambda script: operations.clear(script, by="Tom"),
+    "disable": lambda script: operations.set_enabled(script, False, by="Tom"),
+    "enable": lambda script: operations.set_enabled(script, True, by="Tom"),
+    "reset": lambda script: operations.reset_history(script, by="Tom"),
+    "hush": lambda script: operations.hush(script, find_person()),
+    "unhush": lambda script: operations.unhush(script, find_person()),
+}
+
+
+def find_person() -> Any:
+    """Somebody who is there."""
+    return Listener.objects.all_family().get(db_key="Mira")
+
+
+# What became of the messages of all walks together.
+ENDS: Counter[str] = Counter()
+
+
+class Walk(RuleBasedStateMachine):
+    """One walk. What has to hold is looked at by the world, after every step."""
+
+    def __init__(self, case: Any) -> None:
+        super().__init__()
+        self.world = case.begin()
+        self.is_broken = False
+
+    def act(self, name: str, *arguments: Any, **more: Any) -> None:
+        """One step."""
+        self.is_broken = True
+        getattr(self.world, name)(*arguments, **more)
+        self.is_broken = False
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a model call waits."""
+        return bool(self.world.model.held)
+
+    @initialize(sent=st.lists(st.tuples(PEOPLE, WAYS), min_size=1, max_size=3))
+    def it_begins(self, sent: list[tuple[str, str]]) -> None:
+        """There is always something to answer."""
+        self.somebody_speaks("Ada", sent)
+
+    @rule(key=KEYS, sent=st.lists(st.tuples(PEOPLE, WAYS), min_size=1, max_size=3))
+    def somebody_speaks(self, key: str, sent: list[tuple[str, str]]) -> None:
+        """Messages, to whoever it is and in whatever state."""
+        for person, way in sent:
+            self.act("send", person, key, way)
+
+    @rule(key=KEYS, sent=st.lists(st.tuples(PEOPLE, WAYS), min_size=1, max_size=3))
+    def somebody_asks(self, key: str, sent: list[tuple[str, str]]) -> None:
+        """The same, of one that may act."""
+        self.act("do", operations.clear, key)
+        self.somebody_speaks(key, sent)
+
+    @rule(kinds=st.lists(st.sampled_from(sorted(EVERY)), max_size=4), is_late=st.booleans())
+    def the_model_will_answer_at_once(self, kinds: list[str], is_late: bool) -> None:
+        """The next calls need not wait."""
+        self.world.model.ready = list(kinds)
+        self.world.model.is_late = is_late
+
+    @precondition(lambda self: self.is_asked)
+    @rule(kind=st.sampled_from(sorted(GOOD)), index=SMALL)
+    def the_model_answers(self, kind: str, index: int) -> None:
+        """It ends a turn well."""
+        self.act("answer", kind, index)
+
+    @precondition(lambda self: self.is_asked)
+    @rule(kinds=st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=3), index=SMALL)
+    def the_model_takes_steps(self, kinds: list[str], index: int) -> None:
+        """It uses tools first."""
+        for kind in kinds:
+            self.act("answer", kind, index)
+
+    @precondition(lambda self: self.is_asked)
+    @rule(kinds=st.lists(st.sampled_from(sorted({**BAD, **FAULTS})), min_size=1, max_size=3))
+    def the_model_goes_wrong(self, kinds: list[str]) -> None:
+        """It says what makes no sense, or the service fails."""
+        for kind in kinds:
+            self.act("answer", kind)
+
+    @precondition(lambda self: bool(b15_tools.BEGUN))
+    @rule(index=SMALL, fails=st.booleans())
+    def a_tool_ends(self, index: int, fails: bool) -> None:
+        """One that takes a while, well or not."""
+        self.act("end_tool", index, fails=fails)
+
+    @rule(seconds=TIMES)
+    def time_passes(self, seconds: float) -> None:
+        """Timers fire, from a moment to a quarter of an hour."""
+        self.act("pass_time", seconds)
+
+    @precondition(lambda self: bool(self.world.questions()))
+    @rule(text=st.sampled_from(("yes", "yes", "no", "N", "perhaps", "drop", "take")), index=SMALL)
+    def somebody_decides(self, text: str, index: int) -> None:
+        """An open question is answered."""
+        self.act("decide", text, index)
+
+    @rule(text=st.sampled_from(("yes", "no")))
+    def somebody_decides_too_late(self, text: str) -> None:
+        """Perhaps there is none."""
+        self.act("decide", text)
+
+    @rule(key=KEYS, limits=LIMITS)
+    def a_limit_is_set(self, key: str, limits: dict[str, Any]) -> None:
+        """So low that questions come often; or it makes no sense."""
+        self.act("set", key, **limits)
+
+    @rule(key=KEYS, act=st.sampled_from(sorted(ACTS)))
+    def somebody_interferes(self, key: str, act: str) -> None:
+        """Staff or a player."""
+        self.act("do", ACTS[act], key)
+
+    @rule()
+    def all_are_stopped(self) -> None:
+        """At once."""
+        self.act("do", operations.stop_all, "", "a test", by="Tom")
+
+    @rule(is_orderly=st.booleans())
+    def the_server_ends(self, is_orderly: bool) -> None:
+        """And starts again."""
+        self.act("reload" if is_orderly else "crash")
+
+    @precondition(lambda self: self.is_asked)
+    @rule(kind=st.sampled_from(("answer", "text", "several")))
+    def the_server_is_killed_while_she_speaks(self, kind: str) -> None:
+        """The worst of moments."""
+        self.act("crash_while_speaking", kind)
+
+    @invariant()
+    def states_are_known(self) -> None:
+        """No other than those four."""
+        states = [emergency.state_of(script) for script in self.world.scripts.values()]
+        assert all(isinstance(each, emergency.State) for each in states)
+
+    def teardown(self) -> None:
+        """At the end each message has come to one end."""
+        try:
+            if not self.is_broken:
+                self.world.drain()
+                ENDS.update(self.world.accounts.ends)
+        finally:
+            self.world.close()
+
+
+@override_settings(EVENNIA_AI_TOOL_MODULES=[TOOLS])
+class TestWalks(ShellTest):
+    """Tom may control Ada and Brass; Mira is nobody special."""
+
+    character_typeclass = Listener
+
+    def begin(self) -> World:
+        """Two assistants as new, and an empty ledger."""
+        for script in operations.list_assistants():
+            script.obj.delete()  # and its script with it
+        ledger.start_anew()
+        BudgetTotal.objects.all().delete()
+        ModelCall.objects.all().delete()
+        load_modules([TOOLS])
+        clock = Clock()
+        clock.rightNow = NOON
+        self.forget()
+        scripts = [self.make(name)[0] for name in ("Ada", "Brass")]
+        for script in scripts:
+            script.clock = clock
+        scripts[1].tags.add("specialist")
+        pump()
+        return World(scripts, (self.tom, self.mira), clock, pump)
+
+    def test_b15_no_walk_breaks_anything(self) -> None:
+        """No tool while stopped, no call after a kill, no message lost or doubled; books add up."""
+        ENDS.clear()
+        run_state_machine_as_test(
+            lambda: Walk(self),
+            settings=settings(
+                max_examples=WALKS,
+                stateful_step_count=LENGTH,
+                deadline=None,
+                derandomize=WALKS <= 40,
+                phases=PHASES,
+                print_blob=False,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+        print(dict(ENDS))
+        assert {"answered", "returned", "refused", "excused"} <= ENDS.keys()

@@ -1,0 +1,206 @@
+"""How long a message may be, and what becomes of a longer one."""
+
+from __future__ import annotations
+
+from evennia_ai import audit, interventions, operations
+from evennia_ai.core.overheard import MOST_OF_ONE
+from evennia_ai.core.records import MOST_KEPT
+from evennia_ai.core.safety_config import Size
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump
+
+NOOP = completion(None, ("noop", {}))
+GIVEN_BACK = 'Ada shakes a weary head. "That is too long for me. Say it in at most 20 characters."'
+
+
+class SizeTest(HearingTest):
+    """Ada takes twenty characters, unless a test says otherwise; Tom answers for her owner."""
+
+    def setUp(self) -> None:
+        """What is recorded is kept; nobody is asked yet."""
+        super().setUp()
+        self.recorded: list[str] = []
+        listener = lambda event, _subject, _facts: self.recorded.append(event)  # noqa: E731
+        audit.LISTENERS.append(listener)
+        self.addCleanup(audit.LISTENERS.remove, listener)
+
+    def limit(self, on_oversize: str, characters: int = 20) -> None:
+        """Set what holds."""
+        size = {"message_characters": characters, "on_oversize": on_oversize}
+        self.set(safety_config={"size": size})
+
+    def send(self, length: int, *answers: bytes) -> str:
+        """Tom whispers so many characters. Returns what is stored of them, or ""."""
+        self.forget()
+        self.model.answers.extend(answers)
+        self.tom.execute_cmd(f"whisper Ada = {'x' * length}")
+        stored = [event.body for event in self.waiting()]
+        pump()
+        return stored[-1] if stored else ""
+
+
+class TestOversize(SizeTest):
+    """L11: at most so many characters pass; one more is cut, denied, asked about or allowed."""
+
+    def test_l11_the_cap_passes_whole_in_every_mode(self) -> None:
+        """Exactly at the limit nothing happens to it."""
+        for mode in ("cut", "deny", "ask", "allow"):
+            with self.subTest(mode=mode):
+                self.limit(mode)
+                assert "x" * 20 == self.send(20, NOOP)
+        assert [] == self.recorded
+
+    def test_l11_one_more_is_cut(self) -> None:
+        """The model is told so, and so is who asks why; a sentence is cut at its end."""
+        self.limit("cut")
+        assert "x" * 19 + "… (cut)" == self.send(21, NOOP)
+        assert ["cut", "queued"] == self.steps()[:2]
+        self.ask("whisper Ada = It rains. It rains and rains.", NOOP)
+        assert "It rains. (cut)" in self.prompt()
+
+    def test_l11_one_more_is_denied(self) -> None:
+        """The sender is told each time how long it may be; it is recorded, no model is asked."""
+        self.limit("deny")
+        for _ in range(2):
+            assert "" == self.send(21)
+            assert [GIVEN_BACK] == self.tom.heard_from(self.ada)
+        assert (["refused", "told"], ["limit_denied"] * 2) == (self.steps(), self.recorded)
+        detail = self.records()[0].steps[0][1]
+        assert "21 characters, of 20 in safety_config.size.message_characters" == detail
+        assert [] == self.model.bodies
+
+    def test_l11_one_more_is_allowed(self) -> None:
+        """Whole."""
+        self.limit("allow")
+        assert "x" * 21 == self.send(21, NOOP)
+        assert [] == self.recorded
+
+    def test_l11_zero_is_no_limit(self) -> None:
+        """In every mode."""
+        for mode in ("cut", "deny", "ask", "allow"):
+            with self.subTest(mode=mode):
+                self.limit(mode, characters=0)
+                assert 5000 == len(self.send(5000, NOOP))
+
+    def test_l11_the_default_cuts_at_two_thousand(self) -> None:
+        """Without a setting: what it was before there was one."""
+        assert (2000, "cut") == (Size().message_characters, Size().on_oversize)
+        assert "x" * 2000 == self.send(2000, NOOP)
+        assert "x" * 1999 + "… (cut)" == self.send(2001, NOOP)
+
+    def test_l11_on_a_channel_and_in_the_room_too(self) -> None:
+        """However it comes."""
+        self.limit("deny", characters=30)
+        public = self.channel()
+        public.msg("@ada " + "x" * 26, senders=self.account)
+        assert ["refused", "told"] == self.steps()
+        self.type(self.tom, "say @ada " + "x" * 26)
+        assert ["refused", "told"] == self.steps()
+
+    def test_l11_what_is_only_overheard_is_short_and_no_record_is_long(self) -> None:
+        """Memory is safe from whoever talks on and on, whatever is allowed."""
+        self.limit("allow")
+        self.set(room_messages="context")
+        for _ in range(3):
+            self.tom.execute_cmd("say " + "x" * 50_000)
+        assert {MOST_OF_ONE} == {len(item.body) for item in self.ada_script.work.overheard}
+        assert {MOST_KEPT} == {len(record.heard.body) for record in self.records()}
+
+
+class TestAsking(SizeTest):
+    """L11: where a person is asked. Tom may answer for Ada."""
+
+    def setUp(self) -> None:
+        """Ada's owner is asked, and answers later."""
+        super().setUp()
+        self.ada.locks.add("control:perm(Builder)")
+        self.limit("ask")
+
+    def asked(self) -> list[str]:
+        """The open questions, in words."""
+        return [question.asking.prompt for question in interventions.pending(self.ada_script)]
+
+    def answer(self, text: str) -> None:
+        """Tom answers the oldest question."""
+        number = interventions.pending(self.ada_script)[0].number
+        operations.answer(number, self.account, text, is_staff=True)
+        pump()
+
+    def test_l11_a_yes_lets_it_in_whole(self) -> None:
+        """It waits in memory until then; the question says how much more that is."""
+        self.send(50)
+        assert ([], ["asked"]) == (self.waiting(), self.steps())
+        (prompt,) = self.asked()
+        assert "May I have 30 characters more?" in prompt
+        self.model.answers.append(NOOP)
+        self.answer("yes")
+        assert "x" * 50 in self.prompt()
+        assert "limit_denied" not in self.recorded
+
+    def test_l11_a_no_gives_it_back(self) -> None:
+        """So does a question that nobody answers, and one that nobody is there to answer."""
+        for name, end in (
+            ("no", lambda: self.answer("no")),
+            ("too late", lambda: self.clock.advance(60)),
+            ("dropped", lambda: self.answer("drop")),
+        ):
+            with self.subTest(name):
+                self.send(50)
+                end()
+                assert GIVEN_BACK == self.tom.heard_from(self.ada)[-1]
+                assert ([], []) == (self.waiting(), self.asked())
+        self.ada.locks.add("control:false()")
+        self.account.is_superuser = False
+        self.send(50)
+        assert [GIVEN_BACK] == self.tom.heard_from(self.ada)
+        assert 4 == self.recorded.count("limit_denied")
+        assert [] == self.model.bodies
+
+    def test_l11_nobody_is_asked_for_more_than_the_sender_may_send(self) -> None:
+        """Who is over the measure is told so, before anybody is bothered."""
+        self.set(hearing_config={"calls_per_player": 2})
+        for _ in range(5):
+            self.send(50)
+        assert 2 == len(self.asked())
+
+    def test_l11_what_became_of_her_meanwhile_counts(self) -> None:
+        """A yes for somebody who muted her, or while she is hushed there, lets nothing in."""
+        for name, change in (
+            ("muted", lambda is_on: operations.set_muted(self.ada_script, self.tom, is_on)),
+            ("hushed", lambda is_on: is_on and operations.hush(self.ada_script, self.mira)),
+        ):
+            with self.subTest(name):
+                self.type(self.tom, "say @ada " + "x" * 50)
+                change(True)
+                self.answer("yes")
+                assert [] == self.waiting()
+                change(False)
+        assert [] == self.model.bodies
+
+    def test_l11_a_stop_while_asked(self) -> None:
+        """Nothing comes in any more, whatever anybody says then."""
+        self.send(50)
+        operations.stop(self.ada_script, "test")
+        operations.answer(1, self.account, "yes", is_staff=True)
+        operations.clear(self.ada_script)
+        pump()
+        assert ([], []) == (self.waiting(), self.model.bodies)
+
+    def test_l11_a_restart_while_asked(self) -> None:
+        """Her next life knows nothing of it; the sender is told that no answer comes."""
+        self.send(50)
+        self.restart()
+        self.answer("yes")
+        assert [] == self.waiting()
+        assert "Ada does not seem to hear you." == self.tom.heard_from(self.ada)[-1]
+
+    def test_l11_in_the_other_modes_nobody_is_asked(self) -> None:
+        """`unattended` gives it back, `auto_extend` lets so many in as it may."""
+        for mode, expected in (("unattended", ""), ("auto_extend", "x" * 50)):
+            with self.subTest(mode=mode):
+                size = {"message_characters": 20, "on_oversize": "ask"}
+                self.set(safety_config={"size": size, "on_limit": {"mode": mode}})
+                assert expected == self.send(50, NOOP)
+                assert [] == self.asked()
+        assert {} == self.ada_script.work.extensions.counts

@@ -1,0 +1,154 @@
+"""L14: how many turns of its own an assistant may have in a row, until a person speaks to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import audit, interventions, operations, outbound, state
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump, says
+
+NOOP = completion(None, ("noop", {}))
+
+
+class OwnTurnsTest(HearingTest):
+    """Ada works on a goal every second, and may do so three times in a row."""
+
+    def setUp(self) -> None:
+        """A goal, a quick pace, and Tom, who may decide for her."""
+        super().setUp()
+        self.ada.locks.add("control:perm(Builder)")
+        self.recorded: list[tuple[str, dict[str, Any]]] = []
+        listener = lambda event, _subject, facts: self.recorded.append((event, facts))  # noqa: E731
+        audit.LISTENERS.append(listener)
+        self.addCleanup(audit.LISTENERS.remove, listener)
+        pace = {"seconds": 1, "acts_per_hour": 1000}
+        self.set(autonomy_config=pace, compact_enabled=False)
+        self.limit(3)
+        assert operations.add_goal(self.ada_script, "find the lost atlas").ok
+        self.ada_script.at_repeat()
+        pump()
+
+    def limit(self, most: int, mode: str = "unattended") -> None:
+        """Set what holds."""
+        config = {"loop": {"max_own_turns": most}, "on_limit": {"mode": mode}}
+        self.set(safety_config=config)
+
+    def act(self, times: int) -> int:
+        """Time passes, and the timer fires; how often she acted."""
+        before = len(self.model.bodies)
+        for _ in range(times):
+            self.clock.advance(5)
+            self.model.answers.append(says("Hm."))
+            self.ada_script.at_repeat()
+            pump()
+            self.model.answers.clear()
+        return len(self.model.bodies) - before
+
+    def own_turns(self) -> int:
+        """What is stored."""
+        count: int = state.read(self.ada_script, "own_turns")
+        return count
+
+    def questions(self) -> list[Any]:
+        """What is open."""
+        found: list[Any] = interventions.pending(self.ada_script)
+        return found
+
+    def answer(self, text: str) -> None:
+        """Tom answers."""
+        operations.answer(self.questions()[0].number, self.account, text, is_staff=True)
+        pump()
+
+
+class TestLimit(OwnTurnsTest):
+    """So many and no more."""
+
+    def test_l14_after_so_many_there_is_none(self) -> None:
+        """What goes beyond is dropped and recorded; she lives, and answers."""
+        assert 3 == self.act(6)
+        (facts, *_) = [facts for event, facts in self.recorded if event == "limit_denied"]
+        assert ("own_turns", 3, 3) == (facts["kind"], facts["used"], facts["cap"])
+        assert not state.read(self.ada_script, "emergency_stop")
+        self.ask("whisper Ada = hello", NOOP)
+        assert "hello" in self.prompt()
+
+    def test_l14_the_default_is_twenty_five(self) -> None:
+        """Of a game that sets nothing."""
+        self.set(safety_config={"on_limit": {"mode": "unattended"}})
+        assert 25 == self.act(30)
+
+    def test_l14_a_person_who_speaks_begins_it_anew(self) -> None:
+        """Another assistant does not, nor what is only overheard."""
+        assert 3 == self.act(4)
+        self.set(room_messages="context")
+        self.type(self.tom, "say what a day")
+        _, brass = self.make("Brass")
+        self.model.answers.append(NOOP)
+        outbound.whisper(brass, self.ada, "hello", hops=1)
+        pump()
+        assert (3, 0) == (self.own_turns(), self.act(1))
+        self.ask("whisper Ada = hello", NOOP)
+        assert (0, 3) == (self.own_turns(), self.act(5))
+
+    def test_l14_it_survives_a_restart(self) -> None:
+        """It is stored before she acts, so that no crash makes it forgotten."""
+        assert 2 == self.act(2)
+        self.restart()
+        self.ada_script.at_repeat()
+        assert (2, 1) == (self.own_turns(), self.act(4))
+
+    def test_l14_zero_is_no_limit(self) -> None:
+        """As of every limit."""
+        self.limit(0)
+        assert 12 == self.act(12)
+
+
+class TestMore(OwnTurnsTest):
+    """Where somebody, or the mode, grants more."""
+
+    def test_l14_a_yes_gives_as_many_again(self) -> None:
+        """One question, while which she does nothing by herself; then exactly so many."""
+        self.limit(3, "interactive")
+        assert 3 == self.act(6)
+        (question,) = self.questions()
+        assert "I have used my 3 turns on goals of my own. May I have 3 turns more?" == (
+            question.asking.prompt
+        )
+        self.answer("yes")
+        assert 3 == self.act(5)
+        assert 1 == len(self.questions())
+
+    def test_l14_somebody_who_speaks_is_answered_while_she_asks(self) -> None:
+        """The question holds up nobody, and a person's word is as good as a yes."""
+        self.limit(3, "interactive")
+        self.act(4)
+        self.ask("whisper Ada = hello", NOOP)
+        assert "hello" in self.prompt()
+        assert 2 == self.act(2)
+        self.answer("no")
+        assert 2 == self.own_turns()
+
+    def test_l14_a_no_is_not_asked_about_at_once_again(self) -> None:
+        """After it she waits longer, as after all that came to nothing."""
+        self.limit(3, "interactive")
+        self.act(4)
+        self.answer("no")
+        self.clock.advance(1)
+        self.ada_script.at_repeat()
+        assert [] == self.questions()
+
+    def test_l14_by_itself_as_often_as_is_set(self) -> None:
+        """`auto_extend` grants once; a person who speaks begins that anew too."""
+        self.limit(3, "auto_extend")
+        assert 6 == self.act(8)
+        self.ask("whisper Ada = hello", NOOP)
+        assert 6 == self.act(8)
+
+    def test_hushed_she_does_nothing_by_herself(self) -> None:
+        """In that room and for that time."""
+        operations.hush(self.ada_script, self.mira, 1)
+        assert 0 == self.act(3)
+        self.clock.advance(60)
+        assert 1 == self.act(1)

@@ -1,0 +1,332 @@
+"""Limits of a turn in the game: who is asked, what a yes gives, and the last word after a no."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import audit, interventions, ledger, operations, state
+from evennia_ai.core.inbox import OWN
+from evennia_ai.core.lockout import State
+from evennia_ai.core.safety_config import read_safety_config
+from evennia_ai.emergency import state_of
+from evennia_ai.errors import ModelConnectionError, ModelReplyError
+from evennia_ai.models import ModelCall
+from tests.engine.doubles import dangling
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump, whispers
+
+UNATTENDED = {"on_limit": {"mode": "unattended"}}
+
+
+def look(number: int) -> bytes:
+    """An answer that does something harmless which is like nothing before."""
+    return completion(None, ("write_note", {"text": f"thing {number}"}), usage=TOKENS)
+
+
+TOKENS = {"prompt_tokens": 100, "completion_tokens": 10}
+
+
+class LimitsTest(HearingTest):
+    """Tom, who controls Ada, is online; what is recorded is kept.
+
+    Attributes:
+        recorded: each event and its facts, the oldest first.
+    """
+
+    def setUp(self) -> None:
+        """Listen to the record."""
+        super().setUp()
+        self.recorded: list[tuple[str, dict[str, Any]]] = []
+        audit.LISTENERS.append(self._note)
+        self.addCleanup(audit.LISTENERS.remove, self._note)
+
+    def _note(self, event: str, _subject: str, facts: dict[str, Any]) -> None:
+        self.recorded.append((event, facts))
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        """What was recorded under a name."""
+        return [facts for event, facts in self.recorded if event == name]
+
+    def answer(self, text: str) -> None:
+        """Tom answers the question that is open."""
+        (question,) = interventions.pending(self.ada_script)
+        operations.answer(question.number, self.tom, text, is_staff=True)
+        pump()
+
+    def told(self) -> list[str]:
+        """What Tom heard of Ada."""
+        heard: list[str] = self.tom.heard_from(self.ada)
+        return heard
+
+
+class TestAsking(LimitsTest):
+    """In the mode interactive."""
+
+    def test_l1_a_yes_gives_exactly_five_more(self) -> None:
+        """Five steps, a question that names the amount, five more, and a question again."""
+        self.ask("whisper Ada = find it", *[look(number) for number in range(10)])
+        assert 5 == len(self.model.bodies)
+        (question,) = interventions.pending(self.ada_script)
+        assert (
+            "I have used my 5 steps on Tom's request. May I have 5 steps more?"
+            in question.asking.prompt
+        )
+        self.answer("yes")
+        assert 10 == len(self.model.bodies)
+        (second,) = interventions.pending(self.ada_script)
+        assert second.number != question.number
+        self.model.answers.append(whispers("I found two of three."))
+        self.answer("no")
+        assert ['Ada whispers: "I found two of three."'] == self.told()
+        assert [5, 0] == [facts["extension"] for facts in self.events("safety_limit_checkpoint")]
+        assert [] == self.waiting()
+
+    def test_nobody_answers(self) -> None:
+        """After a minute it is a no; who answers then is told so."""
+        self.ask("whisper Ada = find it", *[look(number) for number in range(5)])
+        (question,) = interventions.pending(self.ada_script)
+        self.model.answers.append(whispers("So far nothing."))
+        self.clock.advance(60)
+        pump()
+        assert ['Ada whispers: "So far nothing."'] == self.told()[-1:]
+        assert "ask_timeout" == self.events("limit_denied")[0]["reason"]
+        late = operations.answer(question.number, self.tom, "yes", is_staff=True)
+        assert not late.result.ok
+
+    def test_a_restart_while_somebody_is_asked(self) -> None:
+        """The turn is taken up, the question comes under its number, and the answer counts."""
+        self.ask("whisper Ada = find it", *[look(number) for number in range(5)])
+        (question,) = interventions.pending(self.ada_script)
+        # Taken up again it has its five steps anew.
+        self.model.answers.extend([look(number) for number in range(5, 10)])
+        self.restart()
+        assert 1 == len(interventions.pending(self.ada_script))
+        assert question.asking.key == interventions.pending(self.ada_script)[0].asking.key
+        self.model.answers.append(whispers("There it is."))
+        self.answer("yes")
+        assert ['Ada whispers: "There it is."'] == self.told()
+
+    def test_b12_a_kill_while_somebody_is_asked(self) -> None:
+        """The question is gone, whoever waits is told once, and a late yes does nothing."""
+        self.ask("whisper Ada = find it", *[look(number) for number in range(5)])
+        (question,) = interventions.pending(self.ada_script)
+        operations.stop(self.ada_script, "test")
+        assert ([], 1) == (list(interventions.pending(self.ada_script)), len(self.told()))
+        operations.answer(question.number, self.tom, "yes", is_staff=True)
+        pump()
+        assert (5, State.STOPPED) == (len(self.model.bodies), state_of(self.ada_script))
+
+    def test_what_was_said_in_private_is_not_shown_to_who_is_asked(self) -> None:
+        """Said in the open the question quotes it, whispered it does not."""
+        self.ask("say @ada find the secret map", *[look(number) for number in range(5)])
+        assert "secret map" in interventions.pending(self.ada_script)[0].asking.prompt
+        operations.stop(self.ada_script, "test")
+        operations.clear(self.ada_script)
+        self.ask("whisper Ada = find the secret map", *[look(number) for number in range(5)])
+        assert "secret" not in str(interventions.pending(self.ada_script)[0].asking.prompt)
+
+
+class TestTime(LimitsTest):
+    """The clock of a tick."""
+
+    def setUp(self) -> None:
+        """Thirty seconds for a tick."""
+        super().setUp()
+        self.set(safety_config={"timeout": {"tick_seconds": 30}})
+
+    def test_l8_it_interrupts_a_call_that_hangs(self) -> None:
+        """At thirty seconds the socket closes and somebody is asked; a yes makes the call anew."""
+        self.ask("whisper Ada = hello")
+        self.clock.advance(29.9)
+        assert (1, 0) == (len(self.model.waiting), self.model.cancelled)
+        self.clock.advance(0.1)
+        pump()
+        assert (0, 1) == (len(self.model.waiting), self.model.cancelled)
+        self.clock.advance(20)
+        self.answer("yes")
+        assert 1 == len(self.model.waiting)
+        self.clock.advance(29.9)
+        assert 1 == self.model.cancelled
+        self.clock.advance(0.1)
+        pump()
+        assert 2 == self.model.cancelled
+        assert 60 == self.events("safety_limit_checkpoint")[0]["cap"] + 30
+
+    def test_l8_refused_she_tells_how_far_she_came(self) -> None:
+        """The last word has a deadline of its own, and the time that is over does not end it."""
+        self.set(safety_config={"timeout": {"tick_seconds": 30}, **UNATTENDED})
+        self.ask("whisper Ada = hello", look(1))
+        self.clock.advance(30)
+        pump()
+        self.model.answer(whispers("I was looking at a thing."))
+        pump()
+        assert "I was looking at a thing." in self.told()[-1]
+        assert "timeout" not in str(self.model.bodies[-1])
+
+
+class TestLastWord(LimitsTest):
+    """After a no."""
+
+    def setUp(self) -> None:
+        """Nobody is asked."""
+        super().setUp()
+        self.set(safety_config=UNATTENDED)
+
+    def _use_up(self, *last: Any) -> None:
+        self.ask("whisper Ada = find it", *[look(number) for number in range(5)], *last)
+
+    def test_f1_recorded_then_one_call_without_tools_then_said_with_a_mark(self) -> None:
+        """In this order, and whoever reads the message can see that a limit ended it."""
+        self._use_up(completion("I found two of three.", usage=TOKENS))
+        assert ["limit_denied"] == [event for event, _ in self.recorded if event == "limit_denied"]
+        assert [True] * 5 + [False] == ["tools" in body for body in self.model.bodies]
+        system, *talk = self.model.bodies[-1]["messages"]
+        assert ("system", True) == (system["role"], "You have to stop here" in system["content"])
+        assert [] == [message for message in talk if message["role"] in ("tool", "system")]
+        said = [m for m in self.tom.messages if "two of three" in m.shown]
+        assert [(True, "max_iterations")] == [
+            (m.options["limit_stopped"], m.options["limit_kind"]) for m in said
+        ]
+        assert 0 == state.read(self.ada_script, "consecutive_errors")
+
+    def test_f2_it_hangs(self) -> None:
+        """After its own deadline the player reads one line of fiction, staff what to change."""
+        self._use_up()
+        self.clock.advance(20)
+        pump()
+        assert 1 == self.model.cancelled
+        assert "my thoughts won't settle" in self.told()[-1]
+        told = self.sent_to_staff()[-1]
+        for part in ("5 steps", "execution_config.max_iterations_per_tick", "on_limit.mode"):
+            assert part in told
+
+    def test_f2_it_raises(self) -> None:
+        """A failing service is no reason to be silent."""
+        self._use_up(ModelReplyError("gone"))
+        assert "my thoughts won't settle" in self.told()[-1]
+
+    def test_f3_its_tokens_are_in_every_total(self) -> None:
+        """In the assistant's usage and in the ledger, which has a row of its own for it."""
+        self._use_up(completion("I found two.", usage=TOKENS))
+        assert (6, 660) == (self.ada_script.work.calls, self.ada_script.work.usage.total_tokens)
+        ledger.flush()
+        rows = list(ModelCall.objects.order_by("pk").values_list("purpose", flat=True))
+        assert ["turn"] * 5 + ["wrap_up"] == rows
+        assert "660" in operations.budget_of(self.ada_script).message
+
+    def test_f3_it_is_paid_from_a_reserve(self) -> None:
+        """A cap that has no room for a step has room for the last word, and is not exceeded."""
+        self._use_up(completion("x", usage=TOKENS))
+        used = self.ada_script.work.usage.total_tokens
+        prompt = self.ada_script.work.context_tokens
+        cap = used + prompt + 1_000 + 200
+        self.set(budget_config={"assistant": {"tokens_per_day": cap}})
+        self.forget()
+        self.ask("whisper Ada = again", completion("I am spent for today.", usage=TOKENS))
+        assert ['Ada whispers: "I am spent for today."'] == self.told()
+        assert "cost.tokens_per_day" == self.events("limit_denied")[-1]["kind"]
+        assert "tools" not in self.model.bodies[-1]
+        assert used + 110 == self.ada_script.work.usage.total_tokens <= cap
+
+    def test_f4_the_history_is_whole(self) -> None:
+        """What is kept of a turn that a limit ended has a result for each call."""
+        self._use_up(completion("I found two."))
+        assert [] == dangling(state.read(self.ada_script, "conversation_history"))
+
+    def test_b12_a_kill_during_the_last_word(self) -> None:
+        """The call is dropped, nothing is said of it, whoever waits is told once."""
+        self._use_up()
+        operations.stop(self.ada_script, "test")
+        pump()
+        assert (1, 1) == (self.model.cancelled, len(self.told()))
+        assert "break off" in self.told()[0]
+
+    def test_nobody_waits_for_the_last_word_of_an_act_of_her_own(self) -> None:
+        """No further call is made for nobody."""
+        self.set(current_goals={})
+        assert not [e for e in self.waiting() if e.kind == OWN]
+
+
+class TestLocks(LimitsTest):
+    """What a no at some limits, and what going in circles leads to."""
+
+    def test_the_loop_cap_of_a_task_locks_her(self) -> None:
+        """Refused, she tells how far she came, and is locked with its cause."""
+        self.set(safety_config={"loop": {"max_iterations_per_task": 3}, **UNATTENDED})
+        self.ask("whisper Ada = find it", *[look(n) for n in range(3)], completion("Two found."))
+        assert ['Ada whispers: "Two found."'] == self.told()
+        assert "loop" == state.read(self.ada_script, "lockout")["cause"]
+        assert State.SAFETY_LOCKOUT == state_of(self.ada_script)
+
+    def test_the_tokens_of_a_task_lock_her(self) -> None:
+        """The cause is the budget."""
+        self.set(safety_config={"loop": {"max_tokens_per_task": 200}, **UNATTENDED})
+        self.ask("whisper Ada = find it", look(1), look(2), completion("One found."))
+        assert "budget" == state.read(self.ada_script, "lockout")["cause"]
+
+    def test_o6_a_healthy_task_of_ten_tools_locks_nobody(self) -> None:
+        """Ten different looks in one task, by a person's yes, and the next question is answered."""
+        self.ask("whisper Ada = find it", *[look(number) for number in range(5)])
+        self.model.answers.extend([look(n) for n in range(5, 9)] + [whispers("All ten seen.")])
+        self.answer("yes")
+        self.ask("whisper Ada = thanks", whispers("Gladly."))
+        assert 'Ada whispers: "Gladly."' == self.told()[-1]
+
+    def test_o13_what_one_task_did_is_not_held_against_the_next(self) -> None:
+        """Two equal failures in each of two tasks bring no alert."""
+        wrong = whispers("Hm.", "Nobody")
+        for _ in range(2):
+            self.ask("whisper Ada = hello", wrong, wrong, whispers("Hello."))
+        assert "SYSTEM ALERT" not in str(self.model.bodies)
+
+
+class TestSettings(LimitsTest):
+    """What makes no sense keeps her from starting."""
+
+    def test_l2_a_wrong_setting_stops_her_with_its_name(self) -> None:
+        """No call is made, and `assistant status` says which path and what may stand there."""
+        for wrong, path in (
+            ({"loop": {"max_context_visits": -1}}, "safety_config.loop.max_context_visits is -1"),
+            ({"on_limit": {"mode": "never"}}, "safety_config.on_limit.mode is 'never'"),
+            ({"looop": {}}, "safety_config has no key 'looop'"),
+            ({"timeout": {"tick_seconds": float("nan")}}, "timeout.tick_seconds is nan"),
+            ({"loop": {"max_own_turns": True}}, "loop.max_own_turns is True"),
+        ):
+            with self.subTest(path):
+                self.set(safety_config=wrong)
+                self.ask("whisper Ada = hello")
+                assert [] == self.model.bodies
+                assert path in self.ada_script.silence
+        self.set(safety_config={})
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        assert 'Ada whispers: "Hello."' == self.told()[-1]
+
+    def test_l2_a_wrong_cap_stops_her_too(self) -> None:
+        """A budget that makes no sense is no budget that may be spent."""
+        for wrong in (-1, True, float("nan"), "much", None):
+            with self.subTest(wrong):
+                self.set(budget_config={"assistant": {"tokens_per_day": wrong}})
+                self.ask("whisper Ada = hello")
+                assert [] == self.model.bodies
+                assert "budget_config.assistant.tokens_per_day is" in self.ada_script.silence
+
+    def test_l2_0_is_no_limit(self) -> None:
+        """Thirty steps are no matter where the limits that are in the way are 0."""
+        config = read_safety_config({}, {"loop": {"max_tool_calls_per_context": 0}})
+        assert 0 == config.loop.max_tool_calls_per_context
+        loop = {"max_tool_calls_per_context": 0, "max_model_calls_per_tick": 0}
+        on_limit = {"mode": "auto_extend", "auto_extend_times": 5}
+        self.set(safety_config={"loop": loop, "on_limit": on_limit})
+        answers = [look(number) for number in range(29)] + [whispers("Thirty.")]
+        self.ask("whisper Ada = find it", *answers)
+        assert ['Ada whispers: "Thirty."'] == self.told()
+
+
+class TestModelTime(LimitsTest):
+    """A model that takes all its time."""
+
+    def test_l9_unless_it_is_wanted_nobody_is_asked(self) -> None:
+        """The error of the service is told as ever."""
+        self.ask("whisper Ada = hello", ModelConnectionError("gone"), ModelConnectionError("gone"))
+        assert [] == list(interventions.pending(self.ada_script))
