@@ -29,6 +29,9 @@ MODEL_SECONDS = 1.0
 SETTLING_SECONDS = 0.5
 
 # The same few people ask all the time, which nobody may in a game.
+# Each call is reserved, counted and settled all the same.
+_NO_CAP = {"tokens_per_day": 0, "calls_per_minute": 0}
+NO_CAPS = {"game": _NO_CAP, "assistant": _NO_CAP, "player": _NO_CAP}
 NO_LIMITS = {"calls_per_player": 10**9, "cooldown_seconds": 0, "batch_seconds": 0}
 
 
@@ -46,6 +49,7 @@ def set_up_game(game: Path, url: str) -> None:
     settings.LLM_HOST, settings.LLM_PATH = url, "/api/v1/generate"
     settings.LOG_DIR = str(game)
     settings.EVENNIA_AI_HEARING_CONFIG = NO_LIMITS
+    settings.EVENNIA_AI_BUDGET_CONFIG = NO_CAPS
     import django
 
     django.setup()

@@ -44,8 +44,8 @@ LOST: dict[str, Any] = {"tool": "look", "arguments": {"target": "the moon"}}
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait."""
-    return UNHURRIED
+    """Nobody is made to wait, and nobody is asked at a limit."""
+    return {**UNHURRIED, "EVENNIA_AI_SAFETY_CONFIG": {"on_limit": {"mode": "unattended"}}}
 
 
 @pytest.fixture(autouse=True)
@@ -135,11 +135,11 @@ def test_it_ends_well(
     [
         pytest.param({"content": " "}, "parse_error", 1, id="only blanks"),
         pytest.param({"content": "<think>Tom?"}, "parse_error", 1, id="thoughts without an end"),
-        pytest.param({"calls": [LOOK]}, "max_iterations", 5, id="looks for ever"),
+        pytest.param({"calls": [LOOK]}, "max_iterations", 6, id="looks for ever"),
         pytest.param(
             {"calls": [{"tool": "fly", "arguments": {}}]},
             "max_iterations",
-            5,
+            4,
             id="an unknown tool for ever",
         ),
         pytest.param(
@@ -166,6 +166,8 @@ def test_it_is_told(
     assert calls == model.count_calls()
     assert [] == conversation(admin)
     model.reset()
+    # The same mistake again and again has locked her.
+    admin.ask("assistant emergency clear ada", "Ada")
     expect_well(tom, model)
     assert 1 == tom.count(FAILURE)
 

@@ -1,0 +1,292 @@
+"""How long after an emergency stop the last socket to the model is closed.
+
+    python -m benchmarks.stop [--crowd 1000] [--rounds 3]
+
+The model is a process of its own that never answers, and notes when each socket closed. Measured
+are one call in flight with 100 messages behind it, and as many calls as there are assistants with
+`emergency stop all`, both typed as commands. The peer is plain asyncio: as many requests of the
+openai SDK, cancelled one after the other. Game and peer take turns; the best round of each counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+QUEUED = 100
+AIM = "under 50 ms"
+PATIENCE_SECONDS = 120.0
+BODY = {"model": "silent", "messages": [{"role": "user", "content": "x" * 6000}]}
+ROWS = (
+    ("one call, 100 messages behind it: socket closed after", "one_closed", AIM),
+    ("- the command done, all 100 told, after", "one_done", ""),
+    ("all: last call cancelled in the game after", "all_cancelled", AIM),
+    ("all: last socket closed after", "all_closed", AIM),
+    ("- the command done, everybody told, after", "all_done", ""),
+    ("peer: last socket closed after", "peer_closed", ""),
+)
+Figures = dict[str, float]
+
+
+# ---- the model ---------------------------------------------------------------------------------
+
+
+class SilentModel:
+    """Takes requests and never answers. Moments are of the clock that all processes share."""
+
+    def __init__(self) -> None:
+        self.arrived = 0
+        self.closed: list[float] = []
+
+    async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, until its client goes away."""
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]
+            await reader.readexactly(int(length))
+            self.arrived += 1
+            await reader.read()
+        self.closed.append(time.monotonic())
+        writer.close()
+
+    async def tell(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """How many came, when each closed; and begin anew where that is asked for."""
+        async for line in reader:
+            told = json.dumps({"arrived": self.arrived, "closed": self.closed})
+            if line == b"reset\n":
+                self.arrived, self.closed = 0, []
+            writer.write(told.encode() + b"\n")
+
+    async def serve(self) -> None:
+        """Until standard input ends."""
+        servers = [
+            await asyncio.start_server(act, "127.0.0.1", 0, backlog=4096)
+            for act in (self.take, self.tell)
+        ]
+        print(json.dumps([server.sockets[0].getsockname()[1] for server in servers]), flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+
+class Watch:
+    """A view of the model."""
+
+    def __init__(self, port: int) -> None:
+        self._stream = socket.create_connection(("127.0.0.1", port)).makefile("rw")
+
+    def look(self, order: str = "look") -> tuple[int, list[float]]:
+        """How many requests came, and the moments at which their sockets closed."""
+        self._stream.write(f"{order}\n")
+        self._stream.flush()
+        told = json.loads(self._stream.readline())
+        return told["arrived"], told["closed"]
+
+    def has(self, arrived: int, closed: int) -> bool:
+        """Whether so many came and closed."""
+        seen = self.look()
+        return seen[0] >= arrived and len(seen[1]) >= closed
+
+
+@contextmanager
+def silent_model() -> Iterator[list[str]]:
+    """A model in a process of its own; gives its port and that of the view of it."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-m", "benchmarks.stop", "model"]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+    try:
+        assert process.stdout is not None
+        yield [str(port) for port in json.loads(process.stdout.readline())]
+    finally:
+        process.communicate(timeout=10)
+
+
+# ---- the game ----------------------------------------------------------------------------------
+
+
+def seen(watch: Watch, arrived: int, closed: int) -> Any:
+    """A Deferred that waits, with the reactor running, until the model has seen so much."""
+    from twisted.internet import reactor, task
+    from twisted.internet.defer import Deferred
+
+    reached: Deferred[None] = Deferred()
+    ends = time.monotonic() + PATIENCE_SECONDS
+
+    def look() -> None:
+        if watch.has(arrived, closed):
+            loop.stop()
+            reached.callback(None)
+        elif time.monotonic() > ends:
+            raise TimeoutError(f"the model saw {watch.look()[0]} calls of {arrived}")
+
+    loop = task.LoopingCall(look)
+    loop.clock = reactor
+    loop.start(0.02).addErrback(reached.errback)
+    return reached
+
+
+def stop_by(owner: Any, line: str, scripts: list[Any], watch: Watch) -> Iterator[Any]:
+    """Type a stop; returns milliseconds until all is cancelled, closed and done."""
+    cancelled: list[float] = []
+    for script in scripts:
+        script.work.in_flight.addBoth(lambda _: cancelled.append(time.monotonic()))
+    began = time.monotonic()
+    owner.execute_cmd(line)
+    done = time.monotonic()
+    yield seen(watch, len(scripts), len(scripts))
+    closed = watch.look("reset")[1]
+    assert len(scripts) == len(cancelled) == len(closed)
+    moments = {"done": done, "cancelled": max(cancelled), "closed": max(closed)}
+    return {name: (at - began) * 1000 for name, at in moments.items()}
+
+
+def play(watch: Watch, crowd: int) -> Iterator[Any]:
+    """One assistant with a hundred messages, then all; an inlineCallbacks generator."""
+    from evennia.scripts.models import ScriptDB
+    from evennia.utils.create import create_object
+    from twisted.internet.defer import inlineCallbacks
+
+    from benchmarks.scene import Crowd
+    from evennia_ai.commands import AssistantCmdSet
+    from evennia_ai.operations import clear, find_assistant
+
+    ScriptDB.objects.update_scripts_after_server_start()
+    people = Crowd("ours", crowd)
+    scripts = [find_assistant(ada.key) for _, ada in people.pairs]
+    owner = create_object("evennia.objects.objects.DefaultCharacter", "Owner", home=None)
+    owner.permissions.add("Developer")
+    owner.cmdset.add(AssistantCmdSet, persistent=False)
+    stop = inlineCallbacks(stop_by)
+
+    ada = people.pairs[0][1]
+    scripts[0].db.max_pending_events = 2 * QUEUED
+    people.question(0)
+    yield seen(watch, 1, 0)
+    for number in range(1, QUEUED + 1):
+        people._whisper(people.pairs[number % crowd][0], ada)
+    assert QUEUED + 1 == len(scripts[0].work.inbox)
+    one = yield stop(owner, f"assistant emergency stop {ada.key}", scripts[:1], watch)
+    clear(scripts[0])
+
+    for number in range(crowd):
+        people.question(number)
+    yield seen(watch, crowd, 0)
+    every = yield stop(owner, "assistant emergency stop all", scripts, watch)
+    told = {f"one_{name}": value for name, value in one.items()}
+    return told | {f"all_{name}": value for name, value in every.items()}
+
+
+def run_game(game: Path, crowd: int, ports: list[str]) -> None:
+    """The reactor with a crowd in it; prints one line of JSON."""
+    from benchmarks.scene import set_up_game
+
+    set_up_game(game, f"http://127.0.0.1:{ports[0]}")
+    from twisted.internet import reactor
+    from twisted.internet.defer import inlineCallbacks
+
+    def begin() -> None:
+        ran = inlineCallbacks(play)(Watch(int(ports[1])), crowd)
+        ran.addCallback(lambda figures: print(json.dumps(figures), flush=True))
+        ran.addErrback(lambda failure: failure.printTraceback(sys.stderr))
+        ran.addBoth(lambda _: reactor.stop())
+
+    reactor.callWhenRunning(begin)
+    reactor.run()
+
+
+# ---- the peer ----------------------------------------------------------------------------------
+
+
+async def run_peer(crowd: int, ports: list[str]) -> None:
+    """The same number of requests of the SDK on its own loop; prints one line of JSON."""
+    import httpx2
+    import openai
+
+    limits = httpx2.Limits(max_connections=2 * crowd, max_keepalive_connections=crowd)
+    http = openai.DefaultAioHttpClient(limits=limits, timeout=None, trust_env=False)
+    url = f"http://127.0.0.1:{ports[0]}/v1"
+    client = openai.AsyncOpenAI(api_key="none", base_url=url, max_retries=0, http_client=http)
+    watch = Watch(int(ports[1]))
+    tasks = [
+        asyncio.create_task(client.post("/chat/completions", cast_to=httpx2.Response, body=BODY))
+        for _ in range(crowd)
+    ]
+    while not watch.has(crowd, 0):
+        await asyncio.sleep(0.02)
+    began = time.monotonic()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    while not watch.has(crowd, crowd):
+        await asyncio.sleep(0.02)
+    print(json.dumps({"peer_closed": (max(watch.look("reset")[1]) - began) * 1000}), flush=True)
+
+
+# ---- the table ---------------------------------------------------------------------------------
+
+
+def measure(act: str, options: argparse.Namespace, game: Path, ports: list[str]) -> Figures:
+    """One contender in a process of its own, on a fresh copy of the database."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(game, folder, dirs_exist_ok=True)
+        command = [sys.executable, "-m", "benchmarks.stop", act, "--crowd", str(options.crowd)]
+        command += ["--game", folder, "--ports", *ports]
+        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = [line for line in ran.stdout.splitlines() if line.startswith("{")]
+    if not lines:
+        raise SystemExit(f"{act} ended without figures:\n{ran.stderr[-3000:]}")
+    figures: Figures = json.loads(lines[-1])
+    return figures
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Build the crowd, let the contenders take turns, print the table."""
+    rounds: list[Figures] = []
+    with tempfile.TemporaryDirectory() as folder, silent_model() as ports:
+        scene = [sys.executable, "-m", "benchmarks.scene", "build", "--game", folder]
+        subprocess.run([*scene, "--crowd", str(options.crowd)], cwd=ROOT, check=True)
+        for _ in range(options.rounds):
+            found: Figures = {}
+            for act in ("game", "peer"):
+                found |= measure(act, options, Path(folder), ports)
+            rounds.append(found)
+    best = {key: min(figures[key] for figures in rounds) for _, key, _ in ROWS}
+    title = f"{options.crowd} calls in flight, best of {options.rounds}"
+    print(f"Python {platform.python_version()}, {title}\n\n| | ms | aim |\n|---|---|---|")
+    for name, key, aim in ROWS:
+        print(f"| {name} | {best[key]:.1f} | {aim} |")
+    print(f"\nRatio to the peer: {best['all_closed'] / best['peer_closed']:.2f}")
+
+
+def main() -> None:
+    """Read the arguments and do what they say."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("act", nargs="?", choices=("compare", "model", "game", "peer"))
+    parser.add_argument("--crowd", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--game", type=Path)
+    parser.add_argument("--ports", nargs=2, help="of the model, and of the view of it")
+    options = parser.parse_args()
+    if options.act == "model":
+        asyncio.run(SilentModel().serve())
+    elif options.act == "game":
+        run_game(options.game, options.crowd, options.ports)
+    elif options.act == "peer":
+        asyncio.run(run_peer(options.crowd, options.ports))
+    else:
+        compare(options)
+
+
+if __name__ == "__main__":
+    main()

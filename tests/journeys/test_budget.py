@@ -1,0 +1,261 @@
+"""Caps on what assistants may use, in a running game: reached, raised, shared, and kept."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.fakes.handle import FakeModel
+from tests.journeys.clients import Enter, Player
+from tests.journeys.game import UNHURRIED, Game
+from tests.journeys.lines import FAILURE, FAILURE_PATTERN, whisper_of
+from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
+from world.library import RESIDENTS
+
+OWN_CAP, GAME_CAP, SHARED = 1_000_000, 3_000_000, 30_000
+ASKED = (
+    r'Ada asks \(question (\d+), from a limit\): "I have used my 1,000,000 tokens on '
+    r"Tom's request\. May I have ([\d,]+) tokens more\?"
+)
+PATH = "budget_config.assistant.tokens_per_month"
+MOST_WHISPERS = 60
+ENDS_SECONDS = 30.0
+
+START_ANEW = """
+from evennia_ai import ledger, services
+from evennia_ai.models import BudgetTotal, ModelCall
+services.pool().breakers.reset_all()
+operations.reset_history(ada)
+for name in ('budget_config', 'safety_config', 'notes'):
+    ada.attributes.remove(name)
+ledger.flush()
+BudgetTotal.objects.all().delete()
+ModelCall.objects.all().delete()
+"""
+SPEND = """
+from evennia_ai import ledger
+from evennia_ai.core.prices import FREE
+from evennia_ai.core.turn import Usage
+from evennia_ai.models import BudgetTotal, ModelCall
+now = ada.clock.seconds()
+def spend(name, tokens):
+    much = Usage(tokens, 0)
+    claim = ledger.reserve(
+        ledger.Payer(name), ledger.Need(much, price=FREE), ledger.config_for({}), now
+    )
+    ledger.settle(claim, much, now)
+    ledger.flush()
+ledger.flush()
+"""
+# Room for one more of Ada's calls and the last word after it, but for no second call.
+LEAVE_ONE_CALL = f"""{SPEND}
+call = ModelCall.objects.filter(assistant='ada').order_by('estimated_prompt_tokens')[0]
+total = BudgetTotal.objects.get(scope='assistant', key='ada', period='')
+room = 2 * call.estimated_prompt_tokens + 1300 + call.prompt_tokens // 2
+spend('Ada', {OWN_CAP} - room - total.prompt_tokens - total.completion_tokens)
+ada.db.budget_config = {{'assistant': {{'tokens_per_month': {OWN_CAP}}}}}
+"""
+# A second server process, which uses the ledger as a game does. Its second line of input lets it
+# end, once nothing is left.
+SECOND_PROCESS = """
+import os, select, sys, time
+os.environ["DJANGO_SETTINGS_MODULE"] = "server.conf.settings"
+import django
+django.setup()
+import evennia
+evennia._init()
+from evennia_ai import ledger
+from evennia_ai.core.prices import FREE
+from evennia_ai.core.turn import Usage
+from evennia_ai.errors import LimitReachedError
+book, config = ledger.Book(), ledger.config_for({})
+payer, need = ledger.Payer("Brass", "*#9"), ledger.Need(Usage(80, 40), price=FREE)
+passed = refused = 0
+print("ready", flush=True)
+sys.stdin.readline()
+may_end = False
+while True:
+    may_end = may_end or bool(select.select([sys.stdin], [], [], 0.002)[0])
+    try:
+        book.settle(book.reserve(payer, need, config, time.time()), Usage(60, 20), time.time())
+        passed += 1
+    except LimitReachedError:
+        refused += 1
+        if may_end:
+            break
+book.stop()
+print(passed, refused, flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def game_settings() -> dict[str, Any]:
+    """Caps of tokens and of money for the whole game, and what its model costs."""
+    uncapped = {"tokens_per_day": 0, "calls_per_minute": 0}
+    capped = {**uncapped, "tokens_per_month": GAME_CAP, "cost_per_month": 50.0}
+    budget = {"game": capped, "assistant": uncapped, "player": {"tokens_per_day": 0}}
+    return {
+        "EVENNIA_AI_BUDGET_CONFIG": budget,
+        "EVENNIA_AI_PRICES": {"scripted-model": {"input": 1.0, "output": 2.0}},
+        **UNHURRIED,
+    }
+
+
+@pytest.fixture(autouse=True)
+def rested(game: Game) -> Iterator[None]:
+    """Nothing is used yet, and nothing of the test leaves a traceback."""
+    with game.log_in_admin() as owner:
+        run(owner, START_ANEW)
+    start = measure_log(game)
+    yield
+    assert [] == find_trouble(read_new_log(game, start))
+
+
+def take_steps(model: FakeModel, count: int) -> None:
+    """Let the model look something up so many times; asked again, it answers with words."""
+    calls = [{"tool": "write_note", "arguments": {"text": f"step {n}"}} for n in range(count)]
+    model.queue(*({"calls": [call]} for call in calls))
+    model.behave(content="So much I found.")
+
+
+def nearly_use_up(tom: Player, owner: Player) -> None:
+    """Leave room for one of three steps."""
+    # After the first reply the prompt's estimate is corrected by what the service counted.
+    for words in ("hello", "hello again"):
+        tom.ask(f"whisper ada = {words}", whisper_of(words))
+    run(owner, LEAVE_ONE_CALL)
+    run(owner, "operations.reset_history(ada)")
+
+
+def totals(game: Game) -> tuple[int, int, int]:
+    """Of the whole game this month: tokens used, tokens held, and calls."""
+    [(used, held, calls)] = game.query(
+        "SELECT prompt_tokens + completion_tokens, held_tokens, calls"
+        " FROM evennia_ai_budgettotal WHERE scope = 'game' AND length(period) = 7"
+    )
+    return used, held, calls
+
+
+def test_l15_a_cap_in_the_middle_of_a_task_and_a_yes(
+    enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """After one step of three staff are asked on their screen; on a yes she goes on to the end."""
+    tom = enter("Tom")
+    nearly_use_up(tom, admin)
+    model.reset()
+    take_steps(model, 2)
+    tom.send("whisper ada = look it all up")
+    number, amount = admin.expect(ASKED).groups()
+    assert 1 == model.count_calls()
+    admin.ask("assistant questions", rf"{number} +Ada asks, from a limit: I have used my 1,000,000")
+    admin.send(f"assistant answer {number} yes")
+    tom.expect(r'Ada whispers: "So much I found\."')
+    assert 3 == model.count_calls()
+    assert 100_000 == int(amount.replace(",", ""))
+    admin.ask("assistant budget ada", r"month .* tok +1,100,000 .*\(100,000 of it added\)")
+
+
+def test_l15_a_cap_in_the_middle_of_a_task_and_a_no(
+    game: Game, enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """The player hears how far she came, staff read what to raise; a raise outlasts a restart."""
+    tom = enter("Tom")
+    nearly_use_up(tom, admin)
+    model.reset()
+    take_steps(model, 1)
+    tom.send("whisper ada = look it all up")
+    number = admin.expect(ASKED)[1]
+    admin.send(f"assistant answer {number} no")
+    tom.expect(r'Ada whispers: "So much I found\."')
+    admin.expect(rf"limit cost\.tokens_per_month reached: .*raise {re.escape(PATH)}")
+    assert 2 == model.count_calls()
+    assert "tools" not in model.read_calls()[-1]["body"]
+    assert FAILURE not in tom.transcript
+    admin.ask("assistant budget ada raise tokens_per_month 50,000", r"is raised by 50,000, until")
+    model.reset()
+    tom.ask("whisper ada = and now?", whisper_of("and now?"))
+    game.stop()
+    game.start()
+    tom = enter("Tom")
+    tom.ask("whisper ada = and after?", whisper_of("and after?"), ENDS_SECONDS)
+    with game.log_in_admin() as owner:
+        shown = owner.ask("assistant budget ada", r"month +([\d,]+) tok +1,050,000 .*\n")
+        assert int(shown[1].replace(",", "")) > OWN_CAP - 10_000
+        assert "(50,000 of it added)" in shown[0]
+        owner.expect(r"by player .*Tom \d+ %")
+    assert "question" not in tom.transcript
+
+
+def test_r26_a_model_without_a_price_is_not_asked_where_money_is_capped(
+    enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """Staff read what to write where; the player reads a line in character, and no call is made."""
+    failure = next(resident.failure for resident in RESIDENTS if resident.name == "Brass")
+    run(admin, "brass.db.llm_model = 'newest-model'")
+    try:
+        enter("Tom").ask("page brass = hello", re.escape(failure))
+        admin.expect("nobody said what the model 'custom/newest-model' costs")
+        admin.expect(r"EVENNIA_AI_BUDGET_CONFIG\.game\.cost_per_month .*EVENNIA_AI_PRICES = ")
+        assert 0 == model.count_calls()
+    finally:
+        run(admin, "brass.attributes.remove('llm_model')\nbrass.db.consecutive_errors = 0")
+
+
+@contextmanager
+def second_process(game: Game) -> Iterator[subprocess.Popen[str]]:
+    """Another process of the same game on the same database; it begins with a line of input."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [sys.executable, "-c", SECOND_PROCESS, str(game.folder)],
+        cwd=game.folder,
+        env=game.env,
+        stdin=pipe,
+        stdout=pipe,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert "ready\n" == process.stdout.readline()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_l15_two_processes_share_one_ledger_and_one_cap(
+    game: Game, enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """Both use up what is left, at one time: never a token over the cap, and none uncounted."""
+    run(admin, f"{SPEND}\nspend('Brass', {GAME_CAP - SHARED})")
+    run(admin, "ada.db.safety_config = {'on_limit': {'mode': 'unattended'}}")
+    tom, highest = enter("Tom"), 0
+    with second_process(game) as other:
+        tom.ask("whisper ada = before", whisper_of("before"))
+        assert other.stdin is not None
+        other.stdin.write("\n")
+        other.stdin.flush()
+        for number in range(MOST_WHISPERS):
+            ending = f"{whisper_of(str(number))}|{FAILURE_PATTERN}"
+            answer = tom.ask(f"whisper ada = {number}", ending)
+            used, held, _ = totals(game)
+            highest = max(highest, used + held)
+            if FAILURE in answer[0]:
+                break
+        # How a call ended is written within a second; until then all that it held counts.
+        run(admin, "from evennia_ai import ledger\nledger.flush()")
+        told, _ = other.communicate("\n", timeout=ENDS_SECONDS)
+    passed, refused = map(int, told.split())
+    used, held, calls = totals(game)
+    assert FAILURE in answer[0]
+    assert 0 < refused
+    assert GAME_CAP - 120 < used <= max(used, highest) <= GAME_CAP
+    assert (0, calls) == (held, 1 + model.count_calls() + passed)
+    rows = "FROM evennia_ai_modelcall WHERE state = 'settled'"
+    sums = f"SELECT SUM(prompt_tokens + completion_tokens), COUNT(*), COUNT(DISTINCT owner) {rows}"
+    assert [(used, calls, 2)] == game.query(sums)
