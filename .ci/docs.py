@@ -16,15 +16,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 
+import safety_tables
+from tables import as_table, attribute_texts
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- /table -->)", re.DOTALL)
-
-
-def as_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
-    """A Markdown table."""
-    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (head, *rows)]
-    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]]) + "\n"
 
 
 def _shown(default: object) -> str:
@@ -54,7 +51,7 @@ def tools() -> str:
     """The tools that come with the package."""
     from evennia_ai.tools import REGISTRY, load_modules
 
-    load_modules()
+    load_modules(("evennia_ai.sub_agents",))
     rows = []
     for tool in REGISTRY.values():
         wanted = tool.spec.parameters["required"]
@@ -79,20 +76,12 @@ def hearing_config() -> str:
     """What one player may ask for, and how long things count."""
     from evennia_ai.core.manners import HearingConfig
 
-    said = _attribute_texts(HearingConfig)
+    said = attribute_texts(HearingConfig)
     rows = [
         (f"`{entry.name}`", f"`{entry.default}`", said[entry.name])
         for entry in fields(HearingConfig)
     ]
     return as_table(("key of `db.hearing_config`", "default", "what it does"), rows)
-
-
-def _attribute_texts(config: type) -> dict[str, str]:
-    """The texts of a docstring's `Attributes:`, by name."""
-    # Python 3.13 takes a docstring's indentation away, the others keep it.
-    text = inspect.cleandoc(config.__doc__ or "")
-    texts = dict(re.findall(r"^ {4}([\w, ]+): (.+(?:\n {8}.+)*)", text, re.MULTILINE))
-    return {name: " ".join(t.split()) for names, t in texts.items() for name in names.split(", ")}
 
 
 def components() -> str:
@@ -147,7 +136,7 @@ def execution_config() -> str:
     """The bounds of one tick."""
     from evennia_ai.core.execution import ExecutionConfig
 
-    said = _attribute_texts(ExecutionConfig)
+    said = attribute_texts(ExecutionConfig)
     rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(ExecutionConfig)]
     return as_table(("key of `db.execution_config`", "default", "what it does"), rows)
 
@@ -174,7 +163,7 @@ def autonomy_config() -> str:
     """How often it acts unasked."""
     from evennia_ai.core.autonomy import AutonomyConfig
 
-    said = _attribute_texts(AutonomyConfig)
+    said = attribute_texts(AutonomyConfig)
     rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(AutonomyConfig)]
     return as_table(("key of `db.autonomy_config`", "default", "what it does"), rows)
 
@@ -202,9 +191,9 @@ def trust() -> str:
 
 def commands() -> str:
     """The commands' own help."""
-    from evennia_ai.commands import CmdAssistant, CmdHistory, CmdPage
+    from evennia_ai.commands import CmdAssistant, CmdHistory, CmdHush, CmdPage
 
-    shown = (CmdAssistant, CmdHistory, CmdPage)
+    shown = (CmdAssistant, CmdHistory, CmdHush, CmdPage)
     texts = [inspect.cleandoc(command.__doc__ or "") for command in shown]
     return "".join(f"```\n{text}\n```\n" for text in texts)
 
@@ -226,6 +215,13 @@ TABLES: Mapping[str, Callable[[], str]] = {
         contexts,
         execution_config,
         event_classes,
+        safety_tables.limits,
+        safety_tables.limit_reasons,
+        safety_tables.safety_config,
+        safety_tables.lockout_causes,
+        safety_tables.lockout_moves,
+        safety_tables.budget_config,
+        safety_tables.safety_cases,
     )
 }
 

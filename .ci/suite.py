@@ -43,7 +43,8 @@ STEPS = {
     "format": (("ruff", "check", "--fix", "--quiet", "."), ("ruff", "format", ".")),
     "docs": (("python", ".ci/docs.py"),),
     "bench": tuple(
-        ("python", "-m", f"benchmarks.{name}") for name in ("replies", "hearing", "growth")
+        ("python", "-m", f"benchmarks.{name}")
+        for name in ("replies", "hearing", "growth", "ledger", "stop")
     ),
 }
 # Libraries for the same, measured in the same run, where the script that knows them is at hand.

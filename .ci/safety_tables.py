@@ -1,0 +1,104 @@
+"""The tables of docs/safety.md."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import fields
+
+from tables import as_table, attribute_texts
+
+
+def limits() -> str:
+    """The inventory of limits."""
+    from evennia_ai.core.budget_config import BudgetConfig, Scope
+    from evennia_ai.core.limits import DENIALS, LIMITS, Limit, number, per
+
+    def default(limit: Limit) -> str:
+        if "{scope}" not in limit.path:
+            return number(limit.default) if limit.default else "no limit"
+        caps = {s: getattr(BudgetConfig().caps_of(s), limit.path.split(".")[-1]) for s in Scope}
+        shown = [f"{scope} {number(cap)}" for scope, cap in caps.items() if cap]
+        return ", ".join(shown) or "no limit"
+
+    asked = {None: "yes", "unattended": "only if `on_limit.modes` says so"}
+
+    rows = [
+        (
+            f"`{kind}`: {limit.text}",
+            f"`{limit.path}`",
+            default(limit),
+            f"{limit.unit} {per(limit.span)}",
+            asked[limit.mode] if limit.asks else "no",
+            DENIALS[limit.denial] + ("; and it is locked" if limit.locks else ""),
+            limit.seed,
+        )
+        for kind, limit in LIMITS.items()
+    ]
+    head = ("limit", "set by", "default", "counts", "asked?", "a no leads to", "stands for")
+    return as_table(head, rows)
+
+
+def limit_reasons() -> str:
+    """Why a run may go on at a limit, or not."""
+    from evennia_ai.core.limits import REASONS
+
+    return as_table(("reason", "what it means"), [(f"`{r}`", text) for r, text in REASONS.items()])
+
+
+def safety_config() -> str:
+    """The keys of safety."""
+    from evennia_ai.core.safety_config import SafetyConfig
+
+    rows = []
+    for section in fields(SafetyConfig):
+        said = attribute_texts(type(section.default))
+        for entry in fields(type(section.default)):
+            value = getattr(section.default, entry.name)
+            shown = f"`{value}`" if value != {} else ""
+            rows.append((f"`{section.name}.{entry.name}`", shown, said[entry.name]))
+    return as_table(("key of `db.safety_config`", "default", "what it does"), rows)
+
+
+def lockout_causes() -> str:
+    """What stops or locks an assistant."""
+    from evennia_ai.core.lockout import CAUSES, Lockout
+
+    rows = [(f"`{c}`", f"`{Lockout(c, '', 0.0).state}`", text) for c, text in CAUSES.items()]
+    return as_table(("cause", "state", "what happened"), rows)
+
+
+def lockout_moves() -> str:
+    """Which state follows from which."""
+    from evennia_ai.core.lockout import MOVES, TRANSITIONS, State
+
+    rows = [
+        (text, *(f"`{TRANSITIONS[s, by]}`" if (s, by) in TRANSITIONS else "" for s in State))
+        for by, text in MOVES.items()
+    ]
+    return as_table(("what happens", *(f"while `{state}`" for state in State)), rows)
+
+
+def budget_config() -> str:
+    """The caps on tokens, money and calls."""
+    from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
+
+    said, config = attribute_texts(Caps), BudgetConfig()
+    rows = [
+        (f"`{cap.name}`", said[cap.name], *(getattr(config.caps_of(s), cap.name) for s in Scope))
+        for cap in fields(Caps)
+    ]
+    return as_table(("cap", "what it bounds", *(f"of each `{scope}`" for scope in Scope)), rows)
+
+
+def safety_cases() -> str:
+    """Every case of safety, the tests that hold it, and what was once done instead."""
+    from tests.safety_cases import CASES, find_tests
+
+    tests: dict[str, list[str]] = defaultdict(list)
+    for case, path, name in find_tests():
+        tests[case].append(f"[{name.removeprefix('test_')}](../{path})")
+    rows = [
+        (name.upper(), case.promise, case.before or "the same", "<br>".join(sorted(tests[name])))
+        for name, case in CASES.items()
+    ]
+    return as_table(("case", "here", "where it was learned from", "tests"), rows)
