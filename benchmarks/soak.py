@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -133,6 +133,10 @@ class Night:
         )
         audit.LISTENERS.append(self._hear)
         world.model.choose, world.model.usage_of = self._choose, self._usage
+
+    def leave_out(self, names: Collection[str]) -> None:
+        """Let some things never happen."""
+        self._acts = tuple(act for act in self._acts if act[1] not in names)
 
     def run(self) -> Figures:
         """The whole night."""
@@ -303,12 +307,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--without", nargs="*", default=(), help="what is not done, such as crash")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     reactor = install_reactor()
     with tempfile.TemporaryDirectory() as folder:
         set_up_game(Path(folder))
         night = Night(make_world(reactor), Figures(arguments.events, arguments.seed))
+        night.leave_out(arguments.without)
         figures = night.run()
     print(json.dumps(asdict(figures)) if arguments.json else figures)
     sys.stdout.flush()

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 )
 from twisted.internet.task import Clock
 
-from evennia_ai import emergency, ledger, operations
+from evennia_ai import emergency, ledger, operations, state
 from evennia_ai.models import BudgetTotal, ModelCall
 from evennia_ai.tools import load_modules
 from tests.shell import b15_tools
@@ -234,6 +234,7 @@ class TestWalks(ShellTest):
         scripts = [self.make(name)[0] for name in ("Ada", "Brass")]
         for script in scripts:
             script.clock = clock
+            state.write(script, max_history=8, compact_preserve_window=2)
         scripts[1].tags.add("specialist")
         pump()
         return World(scripts, (self.tom, self.mira), clock, pump)

@@ -1,0 +1,66 @@
+"""What random walks over everything found once, each in its shortest form."""
+
+from __future__ import annotations
+
+from evennia_ai import operations, state
+from evennia_ai.core.limits import Kind
+from evennia_ai.core.lockout import Cause
+from evennia_ai.emergency import lockout_of
+from evennia_ai.tools import load_modules
+from tests.llm.doubles import completion
+from tests.shell import game_tools
+from tests.shell.stopping import SafetyTest
+from tests.shell.support import NOT_A_COMPLETION, says
+
+LOOK = completion(None, ("look", {}))
+TIDE = completion(None, ("tide", {"harbour": "Greyport"}))
+HOIST = completion(None, ("hoist_flag", {}))
+OLD = [{"role": "user", "content": f"earlier {number}"} for number in range(60)]
+
+
+class TestFound(SafetyTest):
+    """Ada, with tools of a game."""
+
+    def setUp(self) -> None:
+        """Tools that take a while are among them."""
+        super().setUp()
+        load_modules(["tests.shell.game_tools"])
+        game_tools.pending.clear()
+
+    def test_a_grant_for_a_task_can_be_read_back(self) -> None:
+        """A key that Evennia cannot read would block her in every tick from then on."""
+        few = {"on_limit": {"mode": "auto_extend"}, "loop": {"max_tool_calls_per_context": 1}}
+        self.set(safety_config=few)
+        self.ask("whisper Ada = hello", LOOK, TIDE)
+        noted = self.stored("current_tool_call")
+        assert {"tool_calls": 1.0} == noted["bounds"]["grants"]
+        assert [str] == [type(kind) for kind in noted["bounds"]["grants"]]
+        self.restart()
+        self.model.answer(says("Good day."))
+        assert Kind.TOOL_CALLS in noted["bounds"]["grants"]
+
+    def test_a_lockout_at_the_end_of_a_turn_sums_up_nothing(self) -> None:
+        """The summary of older talk that is due is a model call like any other."""
+        self.set(max_consecutive_errors=1)
+        state.write(self.ada_script, conversation_history=OLD)
+        self.ada_script.work.history = list(OLD)
+        self.ask("whisper Ada = hello", NOT_A_COMPLETION)
+        lockout = lockout_of(self.ada_script)
+        assert lockout is not None
+        assert Cause.CONSECUTIVE_ERRORS is lockout.cause
+        assert 1 == len(self.model.bodies)
+
+    def test_a_stop_says_nothing_of_the_tool_that_it_cuts_off(self) -> None:
+        """It does not count towards the tool's breaker, nor is it logged as a defect."""
+        self.ask("whisper Ada = hello", HOIST)
+        (begun,) = game_tools.pending
+        operations.stop(self.ada_script, "test")
+        assert begun.called
+        stats = self.ada_script.work.breakers.get_or_create("tool:hoist_flag").get_stats()
+        assert 0 == stats["total_failures"]
+
+    def test_a_turn_that_was_over_at_once_is_not_under_way(self) -> None:
+        """A stop does not claim to have dropped its call."""
+        self.ask("whisper Ada = hello", says("Good day."))
+        assert self.ada_script.work.in_flight is None
+        assert 0 == operations.stop(self.ada_script, "test").data["calls"]
