@@ -37,7 +37,12 @@ UNHURRIED = {
         "batch_seconds": 0,
         "cooldown_seconds": 0,
         "engagement_seconds": 0,
-    }
+    },
+    "EVENNIA_AI_BUDGET_CONFIG": {
+        "game": {"calls_per_minute": 0, "tokens_per_day": 0},
+        "assistant": {"calls_per_minute": 0, "tokens_per_day": 0},
+        "player": {"tokens_per_day": 0},
+    },
 }
 COPIED = ("server", "world")
 LEFT_OUT = shutil.ignore_patterns(

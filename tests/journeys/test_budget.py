@@ -101,9 +101,9 @@ def game_settings() -> dict[str, Any]:
     capped = {**uncapped, "tokens_per_month": GAME_CAP, "cost_per_month": 50.0}
     budget = {"game": capped, "assistant": uncapped, "player": {"tokens_per_day": 0}}
     return {
+        **UNHURRIED,
         "EVENNIA_AI_BUDGET_CONFIG": budget,
         "EVENNIA_AI_PRICES": {"scripted-model": {"input": 1.0, "output": 2.0}},
-        **UNHURRIED,
     }
 
 

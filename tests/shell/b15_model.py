@@ -66,11 +66,11 @@ def _answer(held: Held, words: str) -> bytes:
 
 
 def _several(held: Held, words: str) -> bytes:
-    return _reply(held, ("probe", {"number": 1}), ("look", {}), ("say", {"message": words}))
+    return _reply(held, ("look_it_up", {"number": 1}), ("look", {}), ("say", {"message": words}))
 
 
 def _too_many(held: Held, words: str) -> bytes:
-    return _reply(held, *(("probe", {"number": number}) for number in range(60)))
+    return _reply(held, *(("look_it_up", {"number": number}) for number in range(60)))
 
 
 def _calls(name: str, **arguments: Any) -> Making:
@@ -93,8 +93,8 @@ GOOD: Mapping[str, Making] = {
 }
 STEPS: Mapping[str, Making] = {
     "look": _calls("look"),
-    "probe": lambda held, words: _reply(held, ("probe", {"number": len(words)})),
-    "probe again": _calls("probe", number=1),
+    "look_it_up": lambda held, words: _reply(held, ("look_it_up", {"number": len(words)})),
+    "probe again": _calls("look_it_up", number=1),
     "slow": _calls("probe_slowly"),
     "ring": _calls("ring_slowly"),
     "gate": _calls("open_gate"),
@@ -107,7 +107,7 @@ BAD: Mapping[str, Making] = {
     "in vain": _calls("probe_in_vain"),
     "broken tool": _calls("probe_broken"),
     "unknown tool": _calls("fly_away"),
-    "bad arguments": _calls("probe", number="many", colour="red"),
+    "bad arguments": _calls("look_it_up", number="many", colour="red"),
     "too many": _too_many,
     "nothing": lambda held, words: _reply(held, text=""),
     "garbage": _raw(b"\xff\x00<html>"),

@@ -29,13 +29,13 @@ def _begin(character: Any, name: str) -> Deferred[str]:
 
 
 @tool(category="safe_chain")
-def probe(character: Any, number: int) -> str:
+def look_it_up(character: Any, number: int) -> str:
     """Look something up.
 
     Args:
         number: what.
     """
-    _note(character, "probe")
+    _note(character, "look_it_up")
     return f"it is {number}"
 
 
