@@ -54,6 +54,11 @@ class Delegation:
 _OPEN: dict[str, Delegation] = {}
 
 
+def start_anew() -> None:
+    """Forget all that is open, untold: between two tests, which have a database each."""
+    _OPEN.clear()
+
+
 def begin(requester: Any, delegate: Any, turn: Turn, body: str) -> Delegation:
     """Note that a task goes to a delegate; whoever begins it puts `event` into the inbox.
 

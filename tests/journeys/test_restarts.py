@@ -39,7 +39,7 @@ def test_a_kill_while_the_model_answers(game: Game, enter: Enter, model: FakeMod
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     model.behave(kind="hang")
     tom.send("whisper ada = before the kill?")
-    mira.send("whisper ada = me too?")
+    mira.ask("whisper ada = me too?", "You whisper to Ada")
     model.wait_for_calls(1)
     game.kill_server()
     model.behave(kind="answer")

@@ -72,7 +72,7 @@ class Server:
         ledger.start_anew()
         self.clock.calls.clear()
         WAITING.clear()
-        delegations._OPEN.clear()
+        delegations.start_anew()
         checkpoints._RAISED.clear()
         b15_tools.BEGUN.clear()
         services.pacer()._waiting.clear()
