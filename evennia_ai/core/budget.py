@@ -20,9 +20,8 @@ from evennia_ai.core.budget_config import (
     Measure,
     Scope,
     Span,
-    path_of_cap,
 )
-from evennia_ai.core.limits import LIMITS, Kind, number
+from evennia_ai.core.limits import LIMITS, Kind, number, path_of
 from evennia_ai.core.prices import NANO
 from evennia_ai.errors import LimitReachedError
 
@@ -251,5 +250,5 @@ def warning_text(standing: Standing) -> str:
     measure, limit = standing.cap.measure, LIMITS[standing.cap.kind]
     used = number(as_amount(measure, standing.used))
     allowed = number(as_amount(measure, standing.allowed))
-    path = path_of_cap(standing.cap.kind, standing.account.scope)
+    path = path_of(standing.cap.kind, standing.account.scope)
     return f"{standing.account.name}: {used} of {allowed} {limit.unit} are used ({path})"

@@ -118,18 +118,12 @@ class BudgetConfig:
     def cost_cap(self) -> str:
         """The path of a cap on money that is set, or ""."""
         capped = (
-            path_of_cap(CAPS[name].kind, scope)
+            path_of(CAPS[name].kind, scope)
             for scope in Scope
             for name in ("cost_per_day", "cost_per_month")
             if getattr(self.caps_of(scope), name)
         )
         return next(capped, "")
-
-
-def path_of_cap(kind: Kind, scope: Scope) -> str:
-    """Where a cap is set: those of the game only in the game's settings."""
-    path = path_of(kind, scope)
-    return path.replace(OWN_NAME, GAME_NAME) if scope is Scope.GAME else path
 
 
 def read_budget_config(game: Any, own: Any) -> BudgetConfig:
