@@ -47,6 +47,23 @@ def attributes() -> str:
     return as_table(("attribute", "default", "what it does"), rows)
 
 
+def audit_events() -> str:
+    """What is written down about an assistant."""
+    from evennia_ai.core.audit_events import EVENTS
+
+    rows = [(f"`{name}`", k.text, "yes" if k.is_logged else "") for name, k in EVENTS.items()]
+    return as_table(("event", "what it tells; names in braces are its details", "in the log"), rows)
+
+
+def audit_config() -> str:
+    """How long the record is kept."""
+    from evennia_ai.core.audit_config import AuditConfig
+
+    said = attribute_texts(AuditConfig)
+    rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(AuditConfig)]
+    return as_table(("key of `EVENNIA_AI_AUDIT_CONFIG`", "default", "what it does"), rows)
+
+
 def tools() -> str:
     """The tools that come with the package."""
     from evennia_ai.tools import REGISTRY, load_modules
@@ -214,6 +231,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
         placeholders,
         contexts,
         execution_config,
+        audit_events,
+        audit_config,
         event_classes,
         safety_tables.limits,
         safety_tables.limit_reasons,

@@ -76,7 +76,7 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
         return
     work.in_flight = None
     errors = _errors_after(script, stop, turn.event)
-    turns.settle(script, turn, is_answered=not stop.is_failure, consecutive_errors=errors)
+    turns.settle(script, turn, stop, consecutive_errors=errors)
     for notice in turn.notices:
         note(script, turn, "went another way", notice)
     if turn.event.kind == OWN:
@@ -102,10 +102,10 @@ def _note_answer(script: Any, turn: Turn, stop: Stop) -> None:
     _engage(script, turn, stop)
 
 
-def pause(script: Any, turn: Turn) -> None:
+def pause(script: Any, turn: Turn, stop: Stop) -> None:
     """Go on with the next beat, where an assistant may do one thing a beat."""
     script.work.in_flight = None
-    turns.pause(script, turn)
+    turns.pause(script, turn, stop)
     note(script, turn, "goes on with the next beat", last_act(turn.said))
 
 

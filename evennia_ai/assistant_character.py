@@ -8,8 +8,9 @@ from typing import Any
 from evennia.accounts.accounts import DefaultAccount
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
+from twisted.internet.defer import Deferred
 
-from evennia_ai import hearing
+from evennia_ai import errands, hearing
 
 IS_AI_LINE = "({name} is an AI.)"
 _SAYS_AI = re.compile(r"\(an AI\)|\bis an AI\b|[,.] an AI\b", re.IGNORECASE)
@@ -56,6 +57,28 @@ class HearsForAssistant:
 
     def at_post_channel_msg(self, message: str, channel: Any, **kwargs: Any) -> None:
         """Nothing more to do; channels call it."""
+
+    def ask(
+        self, question: str, *, asker: Any = None, timeout_seconds: float | None = None
+    ) -> Deferred[str]:
+        """Ask the assistant in this body something, from game code; as `errands.ask` says."""
+        script = self.assistant_script
+        return errands.ask(script, question, asker=asker, timeout_seconds=timeout_seconds)
+
+    def at_assistant_said(self, text: str, **kwargs: Any) -> None:
+        """It has said something, in whatever way; for a game to override.
+
+        Args:
+            text: as it was sent: what would be markup in it is shown as text.
+            kwargs: `source`, `to` and `is_private`, as of the signal `assistant_said`.
+        """
+
+    def at_assistant_stopped(self, reason: str, **kwargs: Any) -> None:
+        """It was stopped, or stopped itself, and may not act; for a game to override.
+
+        Args:
+            kwargs: `cause` and `by`, as of the signal `assistant_stopped`.
+        """
 
     def at_post_unpuppet(self, account: Any = None, session: Any = None, **kwargs: Any) -> None:
         """Stay when a player leaves this body, where a character would leave the game."""

@@ -6,6 +6,7 @@ here.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 from evennia.scripts.scripts import DefaultScript
@@ -17,8 +18,10 @@ from twisted.internet.defer import CancelledError, Deferred, inlineCallbacks
 from evennia_ai import (
     answering,
     autonomy,
+    beginnings,
     compaction,
     emergency,
+    errands,
     interventions,
     outbound,
     preparation,
@@ -66,6 +69,10 @@ class AssistantScript(DefaultScript):
         """Whether Evennia may drop it from memory: never while something lives there."""
         return bool(super().at_idmapper_flush()) and self.work is None
 
+    def changing(self, *names: str) -> AbstractContextManager[None]:
+        """Around a change of its attributes from outside: what is a setting goes on record."""
+        return state.changing(self, names)
+
     def at_script_creation(self) -> None:
         """Set the timer; all other settings keep their defaults until somebody sets them."""
         self.persistent = True
@@ -78,6 +85,7 @@ class AssistantScript(DefaultScript):
             self._load_tools()
             services.remote_servers()
             self.work = state.rebuild(self)
+            beginnings.begin_record(self)
             interventions.take_up(self)
         self.ndb.circuit_breaker_registry = self.work.breakers
         self.ndb.tool_cache = self.work.tool_cache
@@ -108,6 +116,11 @@ class AssistantScript(DefaultScript):
     def at_repeat(self, **kwargs: Any) -> None:
         """The timer fires."""
         self._beat()
+
+    def at_script_delete(self) -> bool:
+        """Drop what is under way; that its settings go with it is no change of them."""
+        self.at_pause()
+        return bool(super().at_script_delete())
 
     def at_pause(self, auto_pause: bool = False, **kwargs: Any) -> None:
         """Drop what is under way; the event stays in the inbox and is taken again."""
@@ -148,6 +161,12 @@ class AssistantScript(DefaultScript):
         outcome = emergency.clear_emergency_stop(self, by=by)
         self.beat_soon()
         return outcome
+
+    def ask(
+        self, question: str, *, asker: Any = None, timeout_seconds: float | None = None
+    ) -> Deferred[str]:
+        """Ask it something, from game code; as `errands.ask` says."""
+        return errands.ask(self, question, asker=asker, timeout_seconds=timeout_seconds)
 
     def enqueue(self, event: Event) -> None:
         """Take an event in. It is durable when this returns; the answer comes later."""
@@ -223,7 +242,7 @@ class AssistantScript(DefaultScript):
             yield self._think(turn)
         except (CancelledError, StaleEpochError):
             work.extensions.end(turn.scope)
-            turns.count(self, turn)
+            turns.cut_off(self, turn)
             answering.note(self, turn, "cut off", "by a stop, a reset or a restart")
         except ConfigurationError as error:
             answering.close(self, turn, Stop(StopReason.LLM_ERROR, str(error)))
@@ -264,7 +283,7 @@ class AssistantScript(DefaultScript):
         model = metered(self, turn, purse, scene, preparation.counter_of(client))
         stop = await execute_react_loop(self, turn, model, pattern)
         if preparation.goes_on(pattern, stop):
-            answering.pause(self, turn)
+            answering.pause(self, turn, stop)
         else:
             answering.close(self, turn, stop)
             if not self.silence:  # closing a turn may lock her

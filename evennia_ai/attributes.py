@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from evennia.typeclasses.attributes import AttributeHandler, ModelAttributeBackend
 
-from evennia_ai.core.settings import STATE
+from evennia_ai.core.settings import ATTRIBUTES, STATE
 
 
 class AllAtOnce(ModelAttributeBackend):  # type: ignore[misc]
@@ -46,29 +46,44 @@ class AllAtOnce(ModelAttributeBackend):  # type: ignore[misc]
 
 
 class WatchedAttributes(AttributeHandler):  # type: ignore[misc]
-    """The attributes of an assistant's script: when one is set, its ear is read anew."""
+    """The attributes of an assistant's script: when one is set, that is recorded and counts."""
 
     def add(self, key: str, *args: Any, **kwargs: Any) -> None:
         """Set one attribute."""
-        super().add(key, *args, **kwargs)
+        with self.obj.changing(key):
+            super().add(key, *args, **kwargs)
         if key not in STATE:
             self._listen_anew()
 
-    def remove(self, *args: Any, **kwargs: Any) -> None:
+    def put(self, key: str, value: Any) -> None:
+        """Set one attribute for somebody who tells of it himself."""
+        super().add(key, value)
+
+    def remove(self, key: str | None = None, *args: Any, **kwargs: Any) -> None:
         """Remove attributes."""
-        super().remove(*args, **kwargs)
+        with self.obj.changing(*_names(key)):
+            super().remove(key, *args, **kwargs)
         self._listen_anew()
 
     def batch_add(self, *args: Any, **kwargs: Any) -> None:
-        """Set several attributes."""
-        super().batch_add(*args, **kwargs)
+        """Set several attributes: tuples that begin with their names."""
+        with self.obj.changing(*(item[0] for item in args)):
+            super().batch_add(*args, **kwargs)
         self._listen_anew()
 
     def clear(self, *args: Any, **kwargs: Any) -> None:
         """Remove all attributes."""
-        super().clear(*args, **kwargs)
+        with self.obj.changing(*ATTRIBUTES):
+            super().clear(*args, **kwargs)
         self._listen_anew()
 
     def _listen_anew(self) -> None:
         if (work := self.obj.work) is not None:
             work.read_anew()
+
+
+def _names(key: Any) -> tuple[str, ...]:
+    """The names that Evennia's handler takes as one text or several."""
+    if key is None:
+        return ()
+    return (key,) if isinstance(key, str) else tuple(key)

@@ -17,13 +17,14 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.defer import TimeoutError as DeadlineError
 from twisted.python.failure import Failure
 
-from evennia_ai import audit, preparation, state
+from evennia_ai import audit, preparation, state, turns
 from evennia_ai.core import compaction as rules
 from evennia_ai.core.conversation import Message
+from evennia_ai.core.executions import usage_counted
 from evennia_ai.core.limits import LIMITS, Kind
 from evennia_ai.core.text import cut_at_sentence
 from evennia_ai.core.tokens import Counter, count_messages
-from evennia_ai.core.turn import Usage
+from evennia_ai.core.turn import Turn, Usage
 from evennia_ai.errors import AssistantError, ModelReplyError, ModelTimeoutError, StaleEpochError
 from evennia_ai.spending import Purse
 
@@ -280,14 +281,22 @@ def compact_conversation_history(script: Any, before: Before | None = None) -> D
     count = preparation.counter_of(client).count
     running = Deferred.fromCoroutine(compact(script, client, count, before=before))
     work.compacting = running
-    return running.addBoth(partial(_close, work, running))
+    return running.addBoth(partial(_close, script, work, running))
 
 
-def _close(work: state.Work, running: Deferred[Outcome], outcome: Outcome | Failure) -> Any:
+def _close(
+    script: Any, work: state.Work, running: Deferred[Outcome], outcome: Outcome | Failure
+) -> Any:
     if work.compacting is running:
         work.compacting = None
     if isinstance(outcome, Outcome):
-        work.usage += outcome.usage
-        work.calls += outcome.calls
+        if outcome.calls:
+            _count(script, outcome)
         return outcome
     return Outcome(detail="it was cut off") if outcome.check(CancelledError) else outcome
+
+
+def _count(script: Any, outcome: Outcome) -> None:
+    used = outcome.usage
+    told = usage_counted("summary", outcome.calls, used.prompt_tokens, used.completion_tokens)
+    turns.add_usage(script, Turn(0, (), usage=used, model_calls=outcome.calls), told)

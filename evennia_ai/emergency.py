@@ -22,6 +22,7 @@ from twisted.internet import reactor
 
 from evennia_ai import audit, delegations, inbound, interventions, outbound, services, state, turns
 from evennia_ai.core import lockout as states
+from evennia_ai.core.audit_events import Fact, fact
 from evennia_ai.core.dropped import Dropped, listed
 from evennia_ai.core.inbox import TASK, Event, Stored
 from evennia_ai.core.lockout import Cause, Lockout, Move, State
@@ -122,13 +123,14 @@ def clear_emergency_stop(script: Any, *, by: str = "") -> tuple[bool, str]:
     if not _is_stopped(script):
         return False, NOT_ACTIVE
     before = lockout_of(script)
-    _write(script, emergency_stop=False, consecutive_errors=0, is_ticking=False, lockout={})
+    was = before.cause.value if before else Cause.KILL.value
+    told = fact("EmergencyStopCleared", cause=was, cleared_by=by)
+    values = {"emergency_stop": False, "consecutive_errors": 0, "is_ticking": False, "lockout": {}}
+    _write(script, told, **values)
     work = _work_of(script)
     if work is not None:
         work.is_ticking = False
-    was = before.cause.value if before else Cause.KILL.value
     logger.log_info(f"[assistant] emergency stop of {_name_of(script)} cleared by {by or 'code'}")
-    audit.record("emergency_cleared", script, cause=was, by=by)
     return True, CLEARED
 
 
@@ -185,16 +187,20 @@ def _count(stopping: _Stopping, work: state.Work) -> None:
 def _store(stopping: _Stopping) -> None:
     """Store the stop and empty the inbox, in one write."""
     script, work, values = stopping.script, _work_of(stopping.script), {}
+    told: list[Fact] = []
     with _whatever_happens("the stop could not be stored"):
         if stopping.is_new:
-            values = {"emergency_stop": True, "lockout": stopping.lockout.as_stored()}
+            lockout = stopping.lockout.as_stored()
+            values = {"emergency_stop": True, "lockout": lockout}
+            errors = _read(script, "consecutive_errors") or 0
+            told = [fact("EmergencyStopTriggered", **lockout, consecutive_errors=errors)]
         if _is_ours(script):
             waiting = work.inbox if work else state.read(script, "pending_events")
             stopping.inbox = stopping.inbox or list(waiting)
             if cut_off := turns.recover(script, is_final=True):
                 logger.log_warn(f"[assistant] {script.key}: cut off, and not repeated: {cut_off}")
             values |= {"pending_events": [], "current_tool_call": None}
-        _write(script, **values)
+        _write(script, *told, **values)
         stopping.is_stored = True
     if work is not None:
         work.inbox = []
@@ -232,8 +238,8 @@ def _settle(stopping: _Stopping) -> Dropped:
             character.msg(inbound.notice(f"Emergency stop: {lockout.reason}"))
     with _whatever_happens("the stop could not be recorded"):
         facts = {key: value for key, value in asdict(dropped).items() if key != "is_new"}
-        told = lockout.as_stored() | facts
-        audit.record("emergency_stop", script, **told)
+        if any(facts.values()):
+            audit.record("dropped", script, **facts)
     return dropped
 
 
@@ -315,15 +321,17 @@ def _read(script: Any, name: str) -> Any:
     return state.read(script, name) if _is_ours(script) else getattr(script.db, name, None)
 
 
-def _write(script: Any, **values: Any) -> None:
+def _write(script: Any, *facts: Fact, **values: Any) -> None:
     """Store values; what nobody ever stored and is as by default needs no storing."""
     if _is_ours(script):
         known = script.attributes.has
         changed = {k: v for k, v in values.items() if v != state.DEFAULTS[k] or known(k)}
-        state.write(script, **changed)
+        state.write(script, *facts, **changed)
         return
     for name, value in values.items():
         setattr(script.db, name, value)
+    for told in facts:
+        audit.record(told.event, script, **told.details)
 
 
 def _name_of(script: Any) -> str:

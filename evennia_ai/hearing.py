@@ -63,6 +63,22 @@ def take_in(script: Any, heard: Heard, from_obj: Any = None) -> Verdict | None:
     work = script.work
     if heard.source is SYSTEM and work.capture is None and script.obj.sessions.count():
         return None
+    heard, verdict = judge(script, heard, from_obj)
+    if verdict.name == "own_speech":
+        return verdict
+    record = work.records.add(script.clock.seconds(), heard, verdict)
+    if verdict.outcome is not IGNORE:
+        _act(script, record, heard)
+    return verdict
+
+
+def judge(script: Any, heard: Heard, from_obj: Any = None) -> tuple[Heard, Verdict]:
+    """What a message means to it now. A talk that the message ends is over.
+
+    Returns:
+        The message, marked where it is aimed at somebody else, and the verdict.
+    """
+    work = script.work
     ear = work.ear or listen(script)
     if work.muted or work.engagements.by_place or ear.judges_rights:
         heard, sender = _regard(script, heard, ear, from_obj)
@@ -71,13 +87,7 @@ def take_in(script: Any, heard: Heard, from_obj: Any = None) -> Verdict | None:
         sender = STRANGER if known is None else known.standing()
         if heard.source is CHANNEL or ear.room_messages is not IGNORE:
             heard = _aimed(script, heard, ear)
-    verdict = classify(heard, ear, sender)
-    if verdict.name == "own_speech":
-        return verdict
-    record = work.records.add(script.clock.seconds(), heard, verdict)
-    if verdict.outcome is not IGNORE:
-        _act(script, record, heard)
-    return verdict
+    return heard, classify(heard, ear, sender)
 
 
 # ---- what the rules need to know ---------------------------------------------------------------

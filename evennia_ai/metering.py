@@ -117,6 +117,7 @@ class Metered:
                 raise
             raise self._took_all(error) from error
         self.counter.note_usage(self._estimated, reply.usage)
+        self.turn.model = self.purse.name_of(reply)
         return reply
 
     def _too_late(self) -> Exception:

@@ -1,8 +1,9 @@
-"""What the package keeps in tables of its own: model calls and what they add up to.
+"""What the package keeps in tables of its own: model calls, what they add up to, and the record.
 
-Only `ledger` writes them. Amounts of money are whole nano-dollars, times whole seconds since 1970;
-counters are added to in the database and never set from what a server process remembers, so that
-several server processes can share them.
+Only `ledger` writes the first two, only `audit` the others. Amounts of money are whole
+nano-dollars, times whole seconds since 1970 or as a column says; counters are added to in the
+database and never set from what a server process remembers, so that several server processes can
+share them.
 """
 
 from __future__ import annotations
@@ -71,4 +72,61 @@ class ModelCall(models.Model):
         indexes = [
             models.Index(fields=["assistant", "at"], name="evennia_ai_call_of"),
             models.Index(fields=["state", "at"], name="evennia_ai_call_state"),
+        ]
+
+
+class RecordedEvent(models.Model):
+    """One event of a stream, in the order in which all of them were written.
+
+    Attributes:
+        topic: which kind of event, as `audit.aggregates` names it.
+        event: the name people know it by.
+        at: microseconds since 1970; within a stream it never goes back.
+        state: JSON in UTF-8.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    originator_id = models.UUIDField()
+    originator_version = models.BigIntegerField()
+    topic = models.CharField(max_length=LONG)
+    event = models.CharField(max_length=SHORT)
+    at = models.BigIntegerField()
+    state = models.BinaryField()
+
+    class Meta:
+        """A version is there once; what is looked for is found by its index alone."""
+
+        constraints = [
+            models.UniqueConstraint(
+                fields=["originator_id", "originator_version"], name="evennia_ai_one_event_each"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["originator_id", "event", "originator_version"], name="evennia_ai_event_of"
+            ),
+            models.Index(
+                fields=["originator_id", "at", "originator_version"], name="evennia_ai_event_at"
+            ),
+        ]
+
+
+class RecordedSnapshot(models.Model):
+    """What a stream had come to at one version, so that not all before need be read."""
+
+    id = models.BigAutoField(primary_key=True)
+    originator_id = models.UUIDField()
+    originator_version = models.BigIntegerField()
+    topic = models.CharField(max_length=LONG)
+    event = models.CharField(max_length=SHORT)
+    at = models.BigIntegerField()
+    state = models.BinaryField()
+
+    class Meta:
+        """One for a version."""
+
+        constraints = [
+            models.UniqueConstraint(
+                fields=["originator_id", "originator_version"], name="evennia_ai_one_snapshot_each"
+            )
         ]

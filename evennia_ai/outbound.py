@@ -16,6 +16,8 @@ from django.conf import settings
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
 
+from evennia_ai import signals
+from evennia_ai.core.perception import PRIVATE
 from evennia_ai.core.text import clean_speech, cut_at_sentence
 from evennia_ai.errors import ToolDeniedError, ToolError
 from evennia_ai.inbound import marks, person_of
@@ -110,6 +112,15 @@ def _to_room(character: Any, template: str, options: Mapping[str, Any], **mappin
     )
 
 
+def _note_said(character: Any, text: str, source: str, to: Any) -> None:
+    """Let the game's code know, after it was said."""
+    named = {"source": source, "to": to, "is_private": source in PRIVATE}
+    script = getattr(character, "assistant_script", None)
+    if script is not None:
+        signals.send(signals.assistant_said, script, text=text, **named)
+        signals.call_hook(character, "at_assistant_said", text, **named)
+
+
 def say(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE) -> str:
     """Say something aloud. Returns what was said.
 
@@ -124,7 +135,9 @@ def say(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MO
     if not allowed:
         raise ToolError("you cannot speak here")
     options = marks("say", hops, **more)
+    room = character.location
     _to_room(character, '{actor} says, "{speech}"', options, speech=allowed)
+    _note_said(character, str(allowed), "say", room)
     return str(allowed)
 
 
@@ -145,6 +158,7 @@ def whisper(
     name = character.get_display_name(target)
     options = marks("whisper", hops, **more)
     target.msg(text=(f'{name} whispers: "|n{allowed}|n"', options), from_obj=character)
+    _note_said(character, str(allowed), "whisper", target)
     return str(allowed)
 
 
@@ -156,37 +170,44 @@ def page(
     said = speech(text, "page", character)
     options = marks("page", hops, **more)
     account.msg(text=(f"|c{character.key}|n |wpages:|n {said}", options), from_obj=character)
+    _note_said(character, said, "page", account)
     return said
 
 
 def channel(
     character: Any, to: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
 ) -> str:
-    """Say something on a channel. Returns what was said.
-
-    Evennia knows no listener who is deaf to one speaker: where somebody muted the assistant, its
-    words go to the others by the same hooks.
-    """
+    """Say something on a channel. Returns what was said."""
     # A colon in front would make it a pose.
     said = speech(text, "channel", character).lstrip(" :;")
     if not said:
         raise ToolError("there is nothing in the message that can be said; write plain words")
     options = marks("channel", hops, **more)
     del options["type"]
+    _to_channel(character, to, said, options)
+    _note_said(character, said, "channel", to)
+    return said
+
+
+def _to_channel(character: Any, to: Any, said: str, options: dict[str, Any]) -> None:
+    """Send it to all but those who muted the assistant.
+
+    Evennia knows no listener who is deaf to one speaker: where there are some, it goes to the
+    others by the same hooks.
+    """
     listeners = to.subscriptions.online() if to.send_to_online_only else to.subscriptions.all()
     deaf = muters(character, listeners)
     if not deaf:
         to.msg(said, senders=character, **options)
-        return said
+        return
     options |= {"senders": [character], "bypass_mute": False}
     shown = to.at_pre_msg(said, **options)
     if not shown:
-        return said
+        return
     for listener in listeners:
         if listener not in deaf and listener not in to.mutelist:
             _pass_on(listener, shown, to, options)
     to.at_post_msg(shown, **options)
-    return said
 
 
 def _pass_on(listener: Any, shown: str, to: Any, options: dict[str, Any]) -> None:
@@ -209,7 +230,9 @@ def emote(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_
     action = speech(text, "pose", character)
     if action.casefold().startswith(character.key.casefold() + " "):
         action = action[len(character.key) :].lstrip()
+    room = character.location
     _to_room(character, "{actor} {action}", marks("pose", hops, **more), action=action)
+    _note_said(character, action, "pose", room)
     return action
 
 

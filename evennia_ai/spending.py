@@ -115,12 +115,23 @@ class Purse:
     def _prices(self, extra: dict[str, Any]) -> dict[str, tuple[str, Price | None]]:
         """Each model that may answer, as replies name it: its name and its price."""
         prices = ledger.prices()
-        models = getattr(self.client, "models", None) or [("", self.client)]
-        named = [(told, one.provider_name, extra.get("model", one.model)) for told, one in models]
+        named = [
+            (told, one.provider_name, extra.get("model", one.model)) for told, one in self._models()
+        ]
         return {
             told: (f"{provider}/{model}", price_of(prices, provider, model))
             for told, provider, model in named
         }
+
+    def name_of(self, reply: Reply) -> str:
+        """Which model answered, "provider/name"."""
+        models = self._models()
+        found = next((one for told, one in models if told == reply.model), models[0][1])
+        return f"{found.provider_name}/{found.model}"
+
+    def _models(self) -> list[tuple[str, Any]]:
+        """Each model that may answer, and what replies call it."""
+        return list(getattr(self.client, "models", ())) or [("", self.client)]
 
     def _answered_by(self, told: str, extra: dict[str, Any]) -> tuple[str, Price | None]:
         known = self._prices(extra)

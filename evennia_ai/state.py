@@ -8,10 +8,9 @@ written whole at a checkpoint, all values of a checkpoint in one transaction.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from copy import copy
-from dataclasses import dataclass, field
 from pickle import dumps
 from typing import Any
 
@@ -22,83 +21,23 @@ from evennia.utils import logger
 from evennia.utils.dbserialize import deserialize, to_pickle
 from evennia.utils.picklefield import DEFAULT_PROTOCOL
 
-from evennia_ai.core import conversation, inbox
-from evennia_ai.core.autonomy import Autonomy
+from evennia_ai import audit
+from evennia_ai.core import inbox
+from evennia_ai.core.audit_events import Fact, fact
 from evennia_ai.core.budget_config import BudgetConfig, read_budget_config
 from evennia_ai.core.inbox import Event
-from evennia_ai.core.manners import Company, Engagements, HearingConfig
+from evennia_ai.core.manners import Company, HearingConfig
 from evennia_ai.core.overheard import Overheard, keep
-from evennia_ai.core.perception import Ear
 from evennia_ai.core.records import Records
 from evennia_ai.core.safety_config import SafetyConfig, read_safety_config
 from evennia_ai.core.settings import ATTRIBUTES, STATE
 from evennia_ai.core.turn import Usage
-from evennia_ai.engine.checkpoint import Extensions
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
+from evennia_ai.work import Work
 
 DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
-
-
-@dataclass(slots=True)
-class Work:
-    """Runtime state, rebuilt at every start.
-
-    Attributes:
-        epoch: goes up whenever everything under way is void.
-        in_flight: the Deferred of the running tick, or None.
-        compacting: the Deferred of a summary that is being made beside it, or None.
-        busy: ids of the events that the running tick answers.
-        ear, manners: settings of hearing, or None when they have to be read anew.
-        ear_problem: why some of its settings could not be read, or "".
-        overheard: what it heard and need not answer.
-        muted: the persons who want neither to hear it nor to be heard.
-        capture: lines of command output for a tool that waits for them, or None.
-        breakers: one for each tool.
-        tool_cache: results of tools that may be used again.
-        compact_after: seconds on the clock before which no compaction is tried again.
-        autonomy: when it last did something of its own accord, and how that went.
-        context_tokens, max_context_tokens: of the last prompt, 0 before the first.
-        bounds: its limits, checks and caps, or None when they have to be read anew.
-        safety_problem: what is wrong with these settings, or "".
-        extensions: how often its limits were extended without asking.
-        hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
-    """
-
-    inbox: list[inbox.Stored] = field(default_factory=list)
-    history: list[conversation.Message] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-    calls: int = 0
-    epoch: int = 0
-    in_flight: Any = None
-    compacting: Any = None
-    is_ticking: bool = False
-    is_closing: bool = False
-    busy: frozenset[str] = frozenset()
-    ear: Ear | None = None
-    manners: HearingConfig | None = None
-    ear_problem: str = ""
-    company: Company = field(default_factory=Company)
-    engagements: Engagements = field(default_factory=Engagements)
-    overheard: list[Overheard] = field(default_factory=list)
-    records: Records = field(default_factory=Records)
-    muted: set[str] = field(default_factory=set)
-    capture: list[str] | None = None
-    breakers: CircuitBreakerRegistry = field(default_factory=CircuitBreakerRegistry)
-    tool_cache: ToolResultCache = field(default_factory=ToolResultCache)
-    compact_after: float = 0.0
-    autonomy: Autonomy = field(default_factory=Autonomy)
-    context_tokens: int = 0
-    max_context_tokens: int = 0
-    bounds: tuple[SafetyConfig, BudgetConfig] | None = None
-    safety_problem: str = ""
-    hushed: dict[str, float] = field(default_factory=dict)
-    extensions: Extensions = field(default_factory=Extensions)
-
-    def read_anew(self) -> None:
-        """A setting may have changed."""
-        self.ear = self.manners = self.bounds = None
 
 
 def read(script: Any, name: str) -> Any:
@@ -110,17 +49,75 @@ def read(script: Any, name: str) -> Any:
     return value if isinstance(value, (str, int, float)) else deserialize(value)
 
 
-def write(script: Any, **values: Any) -> None:
-    """Store values, all or none of them; one alone needs no transaction around it."""
+def write(script: Any, *facts: Fact, **values: Any) -> None:
+    """Store values and what is to be told of them, all or none of it.
+
+    Settings that change are told of by themselves. What was recorded meanwhile goes along.
+
+    Args:
+        facts: for the record: what happened by which the values are what they are.
+    """
     if (work := script.work) is not None and not STATE.issuperset(values):
         work.read_anew()
-    with transaction.atomic() if len(values) > 1 else nullcontext():
-        changed = [row for name, value in values.items() if (row := _prepare(script, name, value))]
-        with connection.cursor() as cursor:
-            cursor.executemany(_UPDATE, changed)
+    facts = (*_changes(settings_of(script, values), values), *facts)
+    try:
+        _store(script, facts, values)
+    except audit.RecordConflictError:  # another process told something of it meanwhile
+        _store(script, facts, values)
 
 
-def _prepare(script: Any, name: str, value: Any) -> tuple[str | None, int] | None:
+def _store(script: Any, facts: Sequence[Fact], values: Mapping[str, Any]) -> None:
+    is_told = bool(facts) or audit.has_waiting(script)
+    before: list[tuple[Attribute, Any]] = []
+    try:
+        with transaction.atomic() if is_told or len(values) > 1 else nullcontext():
+            prepared = (_prepare(script, name, value, before) for name, value in values.items())
+            if changed := [row for row in prepared if row]:
+                with connection.cursor() as cursor:
+                    cursor.executemany(_UPDATE, changed)
+            if is_told:
+                audit.keep(script, facts)
+    except BaseException:
+        # What is in memory must not know of what was never stored.
+        for attribute, packed in before:
+            attribute.db_value = packed
+        script.attributes.reset_cache()
+        raise
+
+
+def settings_of(script: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The settings among some names, as they are now."""
+    return {n: read(script, n) for n in names if n in ATTRIBUTES and n not in STATE}
+
+
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Fact]:
+    return [
+        fact("ConfigurationChanged", key=name, old_value=old, new_value=now[name])
+        for name, old in before.items()
+        if now[name] != old
+    ]
+
+
+@contextmanager
+def changing(script: Any, names: Iterable[str]) -> Iterator[None]:
+    """Tell of settings that are changed from outside, by `script.db` say, and store both or none.
+
+    An assistant that is being made has no record yet; it begins with what is set by then.
+    """
+    before = settings_of(script, names)
+    if not before or script.work is None or script.work.is_closing:
+        yield
+        return
+    with transaction.atomic():
+        yield
+        facts = _changes(before, settings_of(script, before))
+        if facts:
+            audit.keep(script, facts)
+
+
+def _prepare(
+    script: Any, name: str, value: Any, before: list[tuple[Attribute, Any]]
+) -> tuple[str | None, int] | None:
     """The row to update for a value; an attribute that does not exist yet is made at once.
 
     The attribute handler stores one value with two statements and a commit each, and copies it
@@ -131,10 +128,11 @@ def _prepare(script: Any, name: str, value: Any) -> tuple[str | None, int] | Non
         raise KeyError(f"an assistant keeps no {name!r}")
     attribute = script.attributes.get(name, return_obj=True)
     if attribute is None:
-        script.attributes.add(name, value)
+        script.attributes.put(name, value)
         return None
     # What it writes itself is plain already; what people set may hold anything of the game.
     packed = value if name in STATE else to_pickle(value)
+    before.append((attribute, attribute.db_value))
     attribute.db_value = packed
     return _encode(packed), attribute.pk
 
@@ -152,6 +150,9 @@ def rebuild(script: Any) -> Work:
         history=list(read(script, "conversation_history")),
         usage=Usage(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)),
         calls=usage.get("calls", 0),
+        ticks=usage.get("ticks", 0),
+        executions=list(read(script, "execution_log")),
+        metrics=dict(read(script, "metrics")),
         company=Company.from_stored(read(script, "company")),
         overheard=[Overheard(**item) for item in read(script, "overheard")],
         records=Records.from_stored(read(script, "records")),

@@ -267,7 +267,7 @@ class Watch:
         return delegations.of(self._held.event) is not self._held
 
     def _look(self) -> None:
-        if why := "" if self._is_over else delegations.loss_of(self._held):
+        if why := "" if self._is_over else self._held.loss():
             delegations.fail(self._held.event, why)
         self._call("look", LOOK_EVERY_SECONDS, self._look)
 
@@ -298,7 +298,7 @@ class Watch:
             return
         held = self._held
         if not decision.allow_continue:
-            delegations.give_up(held, _denial(hit, decision.reason))
+            delegations.give_up(held, ToolError(_denial(hit, decision.reason)))
             return
         self._cap += decision.extension
         facts = {"id": held.event.id, "delegate": held.delegate.key, "cap": self._cap}
@@ -310,4 +310,4 @@ class Watch:
         self._question = None
         if failure.check(CancelledError) is None:
             logger.log_err(f"[assistant] nobody could be asked: {failure.getErrorMessage()}")
-            delegations.give_up(self._held, "the time for it is over")
+            delegations.give_up(self._held, ToolError("the time for it is over"))

@@ -26,6 +26,7 @@ from evennia_ai.engine.toolboxes import (
     Gated,
     Noted,
     Protected,
+    Recorded,
     Retried,
     Timed,
 )
@@ -122,6 +123,7 @@ def execute_react_loop(
 ) -> Deferred[Stop]:
     """Run one turn. Cancelling the Deferred drops the model call and starts nothing more."""
     tools = Timed(toolbox(script, turn, pattern, is_small=model.is_small), model.time.left)
+    tools = Recorded(tools, script.clock.seconds)
     ports = Ports(model, tools, ScriptKeeper(script), model.compose, TurnLimits(script))
     return Deferred.fromCoroutine(_run(script, turn, ports, pattern))
 
@@ -135,5 +137,11 @@ async def _run(script: Any, turn: Turn, ports: Ports, pattern: ExecutionPattern)
 
 def execute_tool_call(script: Any, call: ToolCall, turn: Turn) -> Deferred[ToolResult]:
     """Run one tool by hand, under the same gate as the model's calls but for a person's yes."""
-    tools = Gated(_guarded(script), arguments_problem)
-    return Deferred.fromCoroutine(tools.run(call, turn))
+    tools = Recorded(Gated(_guarded(script), arguments_problem), script.clock.seconds)
+    return Deferred.fromCoroutine(_run_by_hand(script, tools, call, turn))
+
+
+async def _run_by_hand(script: Any, tools: Toolbox, call: ToolCall, turn: Turn) -> ToolResult:
+    result = await tools.run(call, turn)
+    turns.keep(script, turn)
+    return result

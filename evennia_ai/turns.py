@@ -10,17 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evennia_ai.core import compaction, conversation, inbox
+from evennia_ai.core import compaction, conversation, executions, inbox
+from evennia_ai.core.audit_events import Fact, fact
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.limits import LIMITS, Kind
 from evennia_ai.core.overheard import tellable
 from evennia_ai.core.perception import PRIVATE
+from evennia_ai.core.react import Stop
 from evennia_ai.core.safety import SafetyMonitor
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
 from evennia_ai.state import Work, bump_epoch, read, safety_config, write
 
 _COUNTED = ("visits", "tool_calls", "delegations", "earlier_tokens")
+BY_HAND = "by hand/"
+NOTHING = Turn(0, ())
 UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happened", Fault.NOT_RUN)
 
 
@@ -54,13 +58,18 @@ def of_goal(script: Any, event: Event) -> Turn:
 
 def by_hand(script: Any, event: Event) -> Turn:
     """A tray for one call that a person lets the assistant make, beside what else it does."""
-    return Turn(script.work.epoch, (event,), is_private=event.source in PRIVATE)
+    work, now = script.work, script.clock.seconds()
+    is_private = event.source in PRIVATE
+    turn = Turn(work.epoch, (event,), is_private=is_private, model=BY_HAND)
+    turn.tick, turn.began_seconds = work.ticks, now
+    return turn
 
 
 def _begin(script: Any, stored: Sequence[inbox.Stored]) -> Turn:
     work = script.work
     events = tuple(Event.from_stored(item) for item in stored)
     work.busy = frozenset(event.id for event in events)
+    work.given_up.clear()
     person = events[-1].person
     overheard = tellable(work.overheard, person)
     sources = (events[-1].source, *(item.source for item in overheard))
@@ -71,6 +80,8 @@ def _begin(script: Any, stored: Sequence[inbox.Stored]) -> Turn:
         conversation.known_to(work.history, person),
         is_private=bool(PRIVATE.intersection(sources)),
         monitor=SafetyMonitor(safety_config(script).checks),
+        tick=work.ticks + 1,
+        began_seconds=script.clock.seconds(),
     )
 
 
@@ -102,18 +113,37 @@ def _bounds(turn: Turn) -> dict[str, Any]:
 def note_effect(script: Any, turn: Turn, call: ToolCall) -> None:
     """Store that a call is about to happen, so that a crash cannot make it happen twice."""
     noted = {"tool": call.name, "call_id": call.id, "arguments": dict(call.arguments)}
-    write(script, current_tool_call=_as_noted(turn) | noted)
+    keep(script, turn, current_tool_call=_as_noted(turn) | noted)
 
 
 def forget_effect(script: Any, turn: Turn) -> None:
     """The call that was noted did not happen: a crash from here on may take the event again."""
     if turn.epoch == script.work.epoch and read(script, "current_tool_call"):
-        write(script, current_tool_call=_as_noted(turn) if turn.effects else None)
+        keep(script, turn, current_tool_call=_as_noted(turn) if turn.effects else None)
+
+
+def keep(script: Any, turn: Turn, *facts: Fact, **values: Any) -> None:
+    """Write values, and what of a turn is not in the record yet, all or none of it."""
+    _write(script, (*turn.facts, *facts), **values)
+    turn.facts.clear()
+
+
+def _write(script: Any, facts: Sequence[Fact], **values: Any) -> None:
+    """Write values and facts, with what the calls and ticks among the facts add up to."""
+    work = script.work
+    log, metrics = work.executions, work.metrics
+    if any(item.event == executions.TOOL for item in facts):
+        now, limit = script.clock.seconds(), read(script, "max_log_entries")
+        log = values["execution_log"] = executions.logged(log, facts, at=now, limit=limit)
+    if any(item.event in (executions.TOOL, executions.TICK) for item in facts):
+        metrics = values["metrics"] = executions.added(metrics, facts)
+    write(script, *facts, **values)
+    work.executions, work.metrics = log, metrics
 
 
 def checkpoint(script: Any, turn: Turn) -> None:
     """Store what was said and done so far."""
-    write(script, current_tool_call=_as_noted(turn))
+    keep(script, turn, current_tool_call=_as_noted(turn))
     _forget_told(script.work, turn)
 
 
@@ -134,21 +164,13 @@ def _forget_told(work: Work, turn: Turn) -> None:
     work.overheard = [item for item in work.overheard if id(item) not in told]
 
 
-def count(script: Any, turn: Turn) -> None:
-    """Count the model calls of a turn, and what they used."""
-    work = script.work
-    work.usage = work.usage + turn.usage
-    work.calls += turn.model_calls
-
-
-def settle(script: Any, turn: Turn, *, is_answered: bool, consecutive_errors: int) -> None:
+def settle(script: Any, turn: Turn, stop: Stop, *, consecutive_errors: int) -> None:
     """Close a turn: its events leave the inbox, and what was said or done is remembered."""
     work = script.work
     work.inbox = inbox.settle(work.inbox, {event.id for event in turn.events})
     work.busy = frozenset()
-    count(script, turn)
-    values: dict[str, Any] = {"pending_events": work.inbox, "usage": _stored_usage(work)}
-    if is_answered or turn.effects:
+    values: dict[str, Any] = {"pending_events": work.inbox}
+    if not stop.is_failure or turn.effects:
         _remember(script, turn.said, turn.event.person if turn.is_private else None)
         _forget_told(work, turn)
         values["conversation_history"] = work.history
@@ -156,10 +178,12 @@ def settle(script: Any, turn: Turn, *, is_answered: bool, consecutive_errors: in
         values["current_tool_call"] = None
     if consecutive_errors != read(script, "consecutive_errors"):
         values["consecutive_errors"] = consecutive_errors
-    write(script, **values)
+    _complete(script, turn, executions.outcome_of(stop), stop.reason.value, **values)
 
 
 def _remember(script: Any, said: Sequence[conversation.Message], private_to: str | None) -> None:
+    if private_to == "":  # what a program asked for nobody: no later turn may see it
+        return
     if private_to is not None:
         said = conversation.marked_private(said, private_to)
     work, limit = script.work, read(script, "max_history")
@@ -170,19 +194,63 @@ def _remember(script: Any, said: Sequence[conversation.Message], private_to: str
     work.history = history
 
 
-def _stored_usage(work: Work) -> dict[str, int]:
+def pause(script: Any, turn: Turn, stop: Stop) -> None:
+    """Let the events wait for the next beat, which goes on from the last checkpoint."""
+    script.work.busy = frozenset()
+    _complete(script, turn, executions.PAUSED, stop.reason.value)
+
+
+def _complete(script: Any, turn: Turn, outcome: str, stop: str, **values: Any) -> None:
+    """Write values with the end of a tick, and count what it used."""
+    work = script.work
+    seconds = script.clock.seconds() - turn.began_seconds
+    told = executions.tick_completed(turn, outcome, stop=stop, seconds=seconds)
+    waited = len(work.unkept)
+    usage = _stored_usage(work, turn)
+    keep(script, turn, *work.unkept, told, usage=usage, **values)
+    del work.unkept[:waited]
+    _count(work, turn)
+
+
+def _stored_usage(work: Work, turn: Turn) -> dict[str, int]:
+    used = work.usage + turn.usage
     return {
-        "calls": work.calls,
-        "prompt_tokens": work.usage.prompt_tokens,
-        "completion_tokens": work.usage.completion_tokens,
+        "calls": work.calls + turn.model_calls,
+        "ticks": max(work.ticks, turn.tick),
+        "prompt_tokens": used.prompt_tokens,
+        "completion_tokens": used.completion_tokens,
     }
 
 
-def pause(script: Any, turn: Turn) -> None:
-    """Let the events wait for the next beat, which goes on from the last checkpoint."""
-    count(script, turn)
-    script.work.busy = frozenset()
-    write(script, usage=_stored_usage(script.work))
+def _count(work: Work, turn: Turn) -> None:
+    work.usage = work.usage + turn.usage
+    work.calls += turn.model_calls
+    work.ticks = max(work.ticks, turn.tick)
+
+
+def cut_off(script: Any, turn: Turn) -> None:
+    """Count a turn that was dropped. It is written down in a moment: not in the middle of a stop.
+
+    A call that was given up meanwhile is in the record already, as one of which nobody knows.
+    """
+    work = script.work
+    turn.facts = [item for item in turn.facts if item.details["call_id"] not in work.given_up]
+    seconds = script.clock.seconds() - turn.began_seconds
+    told = executions.tick_completed(turn, executions.CUT_OFF, stop="cut_off", seconds=seconds)
+    add_usage(script, turn, *turn.facts, told)
+
+
+def add_usage(script: Any, used: Turn, *facts: Fact) -> None:
+    """Count model calls now, and write them down with their facts in a moment."""
+    _count(script.work, used)
+    script.work.unkept += facts
+    script.clock.callLater(0, _keep_usage, script, script.work)
+
+
+def _keep_usage(script: Any, work: Work) -> None:
+    if work.unkept and script.work is work and script.pk is not None:
+        _write(script, tuple(work.unkept), usage=_stored_usage(work, NOTHING))
+        work.unkept.clear()
 
 
 def recover(script: Any, *, is_final: bool = False) -> str:
@@ -207,18 +275,29 @@ def recover(script: Any, *, is_final: bool = False) -> str:
 def _give_up(script: Any, noted: Mapping[str, Any]) -> None:
     """Take the events as answered, and remember what is known to have happened."""
     work = script.work
+    lost = [_lost(work, noted)] if "tool" in noted else []
+    work.given_up.update(item.details["call_id"] for item in lost)
     events = [item for item in work.inbox if item["id"] in noted["events"]]
     work.inbox = inbox.settle(work.inbox, noted["events"])
     said = [_with_unknown(message, noted.get("call_id", "")) for message in noted.get("said", ())]
     if said and events:
         last = Event.from_stored(events[-1])
         _remember(script, said, last.person if noted["is_private"] else None)
-    write(
+    _write(
         script,
+        lost,
         pending_events=work.inbox,
         conversation_history=work.history,
         current_tool_call=None,
     )
+
+
+def _lost(work: Work, noted: Mapping[str, Any]) -> Fact:
+    """The fact of a call of which nobody knows whether it happened."""
+    turn = Turn(work.epoch, (), is_private=noted["is_private"], tick=work.ticks + 1)
+    call = ToolCall(noted["call_id"], noted["tool"], noted["arguments"])
+    told = executions.tool_executed(turn, call, UNKNOWN, seconds=0.0)
+    return fact(told.event, **{**told.details, "error": UNKNOWN.text})
 
 
 def _with_unknown(message: conversation.Message, call_id: str) -> conversation.Message:
@@ -235,4 +314,5 @@ def reset_history(script: Any) -> None:
         if noted and ("tool" in noted or noted.get("effects")):
             _give_up(script, noted)
         script.work.history = []
-    write(script, conversation_history=[], current_tool_call=None)
+    told = fact("HistoryReset")
+    write(script, told, conversation_history=[], current_tool_call=None)

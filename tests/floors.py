@@ -17,14 +17,15 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "1": ("core",),
     "2": ("resilience",),
     "3": ("engine",),
-    "4": ("attributes", "audit", "llm", "mcp", "memory", "migrations", "models", "testing"),
+    "4a": ("migrations", "models"),
+    "4b": ("attributes", "audit", "llm", "mcp", "memory", "signals", "testing", "work"),
     "5a": ("inbound", "ledger", "prompts", "rights", "services", "state", "thinking"),
-    "5b": ("delegations", "outbound", "turns"),
+    "5b": ("beginnings", "outbound", "reports", "turns"),
     "5c": ("tools",),
-    "6a": ("interventions", "listening", "spending"),
+    "6a": ("delegations", "interventions", "listening", "spending"),
     "6b": ("checkpoints", "emergency", "metering", "preparation"),
     "6c": ("admission",),
-    "7": ("answering", "autonomy", "compaction", "hearing", "sub_agents", "tool_execution"),
+    "7": ("answering", "autonomy", "compaction", "errands", "hearing", "sub_agents", "tool_execution"),
     "8": ("assistant_account", "assistant_character", "assistant_script"),
     "9": ("operations",),
     "10": ("a2a", "api", "apps", "commands", "web"),
@@ -36,9 +37,12 @@ PURE = ("errors", "core", "resilience", "engine")
 # Imports inside functions that have a reason. Everything else is at the top, where cycles show.
 LOCAL_IMPORTS = {
     "evennia_ai.apps": (
+        "evennia_ai.audit",
         "evennia_ai.ledger",
+        "evennia_ai.operations",
         "evennia_ai.preparation",
         "evennia_ai.services",
+        "evennia_ai.signals",
     ),  # Django's app registry is not ready before
 }
 OPTIONAL_THIRD_PARTIES = ("mcp", "tiktoken", "xllamacpp")

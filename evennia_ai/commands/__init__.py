@@ -1,6 +1,11 @@
 """Commands for people. Add `AssistantCmdSet` to the character command set."""
 
 from evennia_ai.commands.address import CmdAddress, say_to_assistant
+from evennia_ai.commands.aiaudit import CmdAiAudit
+from evennia_ai.commands.aiexec import CmdAiExec
+from evennia_ai.commands.aigoal import CmdAiGoal
+from evennia_ai.commands.aiinteract import CmdAiInteract
+from evennia_ai.commands.aimemory import CmdAiMemory
 from evennia_ai.commands.assistant import CmdAssistant
 from evennia_ai.commands.cmdset import AssistantCmdSet
 from evennia_ai.commands.history import CmdHistory
@@ -10,6 +15,11 @@ from evennia_ai.commands.page import CmdPage
 __all__ = [
     "AssistantCmdSet",
     "CmdAddress",
+    "CmdAiAudit",
+    "CmdAiExec",
+    "CmdAiGoal",
+    "CmdAiInteract",
+    "CmdAiMemory",
     "CmdAssistant",
     "CmdHistory",
     "CmdHush",

@@ -1,12 +1,11 @@
-"""What is typed after `assistant` when it wants a yes or a no, or is given a goal."""
+"""What is typed after `assistant` when it asks, is given a goal, or is told something."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai import operations
-from evennia_ai.commands.base import AssistantCommand
-from evennia_ai.operations import Result
+from evennia_ai.commands.goal_words import do_goal
+from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.operations.telling import tell
 from evennia_ai.outbound import literal
 
 MOST_DIGITS = 9
@@ -16,42 +15,63 @@ def _number(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
-class AskingWords(AssistantCommand):
-    """The words for questions and goals."""
+class AskingWords(WordCommand):
+    """The words for questions, goals and instructions."""
 
-    def _questions(self, _rest: str) -> None:
-        self.show(operations.questions(self.caller, is_staff=self.is_staff))
+    def _questions(self, rest: str) -> None:
+        if self.nothing_more(rest):
+            self.show(operations.questions(self.caller, is_staff=self.is_staff))
 
     def _answer(self, rest: str) -> None:
         first, _, last = rest.partition(" ")
         number = _number(first)
         if number is None or not last.strip():
-            self.msg("Usage: assistant answer <number> yes | no")
+            self.show_how()
             return
-        answered = operations.answer(number, self.caller, last, is_staff=self.is_staff)
-        answered.addCallback(self.show).addErrback(self._show_fault)
+        self.show_later(operations.answer(number, self.caller, last, is_staff=self.is_staff))
 
-    def _show_fault(self, failure: Any) -> None:
-        self.msg(literal(f"That went wrong: {failure.getErrorMessage()}"))
-        failure.raiseException()
+    def _tell(self, rest: str) -> None:
+        script, instruction = self.split_name(rest)
+        if script is None and rest:
+            first, _, instruction = rest.partition(" ")
+            if instruction and (script := self.pick(first)) is None:
+                return
+        instruction = instruction.strip().removeprefix("=").strip()
+        if script is None or not instruction:
+            self.show_how()
+        elif self.may("tell", script):
+            running = tell(script, self.caller, instruction)
+            if not running.called:
+                self.msg(literal(f"{script.key} is told; what comes back is shown here."))
+            self.show_later(running)
 
     def _goal(self, rest: str) -> None:
-        """`goal ada`, `goal ada = <text>`, `goal ada 8 = <text>`, `goal ada done|drop <number>`."""
-        head, is_new, text = rest.partition("=")
-        words = head.split()
-        last = _number(words[-1]) if len(words) > 1 else None
-        act = words[-2].casefold() if last is not None and len(words) > 2 else ""
-        if act in ("done", "drop") and not is_new:
-            script = self.pick_controlled(" ".join(words[:-2]), f"goal {act}")
-            if script is not None:
-                self.show(operations.close_goal(script, last or 0, is_completed=act == "done"))
-            return
-        name = " ".join(words[:-1] if is_new and last is not None else words)
-        script = self.pick_controlled(name, "goal") if is_new else self.pick(name)
-        if script is not None:
-            self.show(self._goals_of(script, bool(is_new), text, last))
+        do_goal(self, rest)
 
-    def _goals_of(self, script: Any, is_new: bool, text: str, priority: int | None) -> Result:
-        if not is_new:
-            return operations.list_goals(script)
-        return operations.add_goal(script, text, 5 if priority is None else priority)
+
+WORDS = {
+    "questions": Word(
+        AskingWords._questions,
+        "assistant questions",
+        "What assistants want you to allow.",
+        is_for_all=True,
+    ),
+    "answer": Word(
+        AskingWords._answer,
+        "assistant answer <number> yes | no | take | drop",
+        "Allows what is asked, or not. Staff may also take a question that was put to somebody "
+        "who left, or drop it, which counts as a no.",
+        is_for_all=True,
+    ),
+    "tell": Word(
+        AskingWords._tell,
+        "assistant tell <name> <instruction>",
+        "Lets her do something at once, in your name; what comes back is shown to you.",
+    ),
+    "goal": Word(
+        AskingWords._goal,
+        "assistant goal [<name>], assistant goal <name> [<priority>] = <what to reach>, "
+        "assistant goal <name> done | drop <number>",
+        "What she is after by herself. More: help aigoal",
+    ),
+}

@@ -1,21 +1,38 @@
-"""The command `assistant`: what each of its words does, and who may use it."""
+"""The command `assistant`: all its words, and its help."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from typing import Any
 
-from evennia_ai.commands.asking import AskingWords
-from evennia_ai.commands.budget import BudgetWords
-from evennia_ai.commands.player import PlayerWords
-from evennia_ai.commands.prompts import PromptWords
-from evennia_ai.commands.staff import StaffWords
-from evennia_ai.outbound import literal
+from evennia_ai.commands import (
+    asking,
+    budget,
+    configuring,
+    overview,
+    player,
+    prompts,
+    reaching,
+    setting_up,
+    stopping,
+    upkeep,
+)
 
 STAFF_HELP = re.compile(r"^ *For staff:$", re.MULTILINE)
 
 
-class CmdAssistant(PlayerWords, AskingWords, BudgetWords, PromptWords, StaffWords):
+class CmdAssistant(
+    overview.OverviewWords,
+    player.PlayerWords,
+    asking.AskingWords,
+    setting_up.SettingUpWords,
+    stopping.StoppingWords,
+    configuring.ConfiguringWords,
+    reaching.ReachingWords,
+    upkeep.UpkeepWords,
+    budget.BudgetWords,
+    prompts.PromptWords,
+):
     """
     The AI assistants of the game: talk to them by `whisper`, `page`, or `say @<name> ...`.
 
@@ -27,93 +44,67 @@ class CmdAssistant(PlayerWords, AskingWords, BudgetWords, PromptWords, StaffWord
       assistant forget me [<name>]         - what she keeps about you
       assistant questions                  - what an assistant wants you to allow
       assistant answer <number> yes | no   - allow it, or not
-
-    For staff:
-      assistant [list]                     - all of them at a glance
-      assistant status [<name>]            - one of them in detail
-      assistant create <name> [= <who she is, in a sentence or two>]
-      assistant start <name>               - let her answer
-      assistant stop <name>                - keep her silent
-      assistant channel <name> <channel> = trigger | context | ignore | leave
-                                           - answer all that is said there, only
-                                             take note, only answer to @<name>
-      assistant goal <name>                - what she is after by herself
-      assistant goal <name> [<priority>] = <what to reach>
-      assistant goal <name> done | drop <number>
-      assistant prompt <name> [show]       - what her model is sent, and its size
-      assistant component <name> [list | set <id> <key> = <text> | on <id> |
-                                  off <id> | delete <id>]
-      assistant template <name> [list | set <key> = <text> | apply <key> |
-                                 delete <key>]
-      assistant context <name> [list | <context> | <context> set <field> <value> |
-                                <context> reset]
-      assistant account <name>             - an account, for the game's own `page`
-      assistant check [<name>]             - try her model: does it answer, know
-                                             tools, read long prompts, how fast
-      assistant budget [<name> | game]     - tokens and money used, by whom, and caps
-      assistant budget <name> | game raise <cap> <amount>
-                                           - allow more until its day or month ends
-      assistant answer <number> take | drop
-                                           - answer for somebody who left, or
-                                             take it as a no
-      assistant emergency stop [<name>]    - stop at once, over restarts too
-      assistant emergency stop all         - the same for all of them
-      assistant emergency clear [<name>]   - let her go on
-    What changes an assistant needs her lock `control`.
+      assistant help [<word>]              - one of these words, explained
 
     Examples:
       assistant why ada 12
+      assistant mute ada
+
+    For staff:
+    See how they are
+      assistant [list]                     - all of them at a glance
+      assistant status [<name>]            - one of them in detail
+      assistant budget [<name> | game]     - tokens and money used, and caps
+      assistant usage [<name>]             - calls, tokens and tools used
+      assistant breakers [<name>]          - services that are not asked for a while
+      assistant tools [<name>]             - the tools she may use
+      assistant check [<name>]             - does her model answer, and how fast
+    Make and stop them
+      assistant create [<name> [= <who she is>]]
+                                           - alone it asks step by step
+      assistant clone <name> = <new name>  - another one like her
+      assistant delete <name>              - for good, after asking
+      assistant start | stop [<name>]      - let her answer, or keep her silent
+      assistant emergency stop [<name> | all]
+                                           - stop at once, over restarts too
+      assistant emergency clear [<name>]   - let her go on
+    Set what they do
+      assistant config <name>              - all settings, and changing them
+      assistant messaging <name>           - how people reach her
+      assistant channel <name> <channel> = <mode>
+      assistant account <name>             - an account, for the game's own `page`
+      assistant prompt <name>              - what her model is sent, and its size
+      assistant component | template | context <name>
+                                           - the parts of that, and changing them
+      assistant goal <name>                - what she is after by herself
+      assistant tell <name> <instruction>  - let her do something at once
+
+    `assistant help <word>` has all ways of a word. `aisetup` is the same command, and a word
+    may be a switch: aisetup/config ada set tick_rate 10. Looking is for staff; what
+    changes an assistant needs her lock `control`. See also: help history, help aiaudit
+
+    Examples for staff:
       assistant create Edda = Edda copies old charts and loves a good riddle.
+      assistant config ada set limits.calls_per_player 10
     """
 
     key = "assistant"
     aliases = ("aisetup",)
-    locks = "cmd:all();staff:perm(Builder)"
+    locks = "cmd:all()"
+    words = {
+        **overview.WORDS,
+        **player.WORDS,
+        **asking.WORDS,
+        **setting_up.WORDS,
+        **stopping.WORDS,
+        **configuring.WORDS,
+        **reaching.WORDS,
+        **upkeep.WORDS,
+        **budget.WORDS,
+        **prompts.WORDS,
+    }
 
-    def func(self) -> None:
-        """Find the word and do it."""
-        word, rest = self.word_and_rest()
-        act = self._for_all().get(word)
-        if self.is_staff:
-            act = self._for_staff().get(word, act)
-        elif act is None and word in self._for_staff():
-            self.msg(f"'assistant {word}' is for staff. Type: help assistant")
-            return
-        if act is None:
-            self.msg(f"assistant has no '{literal(word)}'. Type: help assistant")
-            return
-        act(rest)
-
-    def get_help(self, caller: object, cmdset: object) -> str:
-        """The help, without the part for staff where the reader is none."""
+    def get_help(self, caller: Any, cmdset: object) -> str:
+        """The help, without the part for staff where the reader may use nothing of it."""
         text = str(super().get_help(caller, cmdset))
-        return text if self.access(caller, "staff") else STAFF_HELP.split(text)[0].rstrip()
-
-    def _for_all(self) -> dict[str, Callable[[str], None]]:
-        return {
-            "": self._who_is_here,
-            "why": self._why,
-            "mute": self._mute,
-            "unmute": self._unmute,
-            "forget": self._forget,
-            "questions": self._questions,
-            "answer": self._answer,
-            "emergency": self._emergency,
-        }
-
-    def _for_staff(self) -> dict[str, Callable[[str], None]]:
-        return {
-            "": self._overview,
-            "list": self._overview,
-            "status": self._status,
-            "create": self._create,
-            "init": self._create,
-            "start": lambda name: self._enable(name, True),
-            "stop": lambda name: self._enable(name, False),
-            "channel": self._channel,
-            "goal": self._goal,
-            **self.prompt_words(),
-            "account": self._account,
-            "budget": self._budget,
-            "check": self._check,
-        }
+        return text if self.serves(caller) else STAFF_HELP.split(text)[0].rstrip()

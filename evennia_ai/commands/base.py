@@ -1,20 +1,65 @@
-"""What the commands share: finding the assistant that is meant, and showing results."""
+"""What the commands share: in whose name they act, whom they mean, who may, and showing results."""
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from difflib import get_close_matches
 from typing import Any
 
 from evennia import default_cmds
+from evennia.utils.evmore import EvMore
+from twisted.internet.defer import Deferred
 
-from evennia_ai import operations
-from evennia_ai.operations import Result
+from evennia_ai import audit, operations
+from evennia_ai.operations import Result, rights
+from evennia_ai.operations.result import Problem
+from evennia_ai.operations.rights import ACTS, Right
 from evennia_ai.outbound import literal
+
+MOST_NAMES = 20
+YES = ("yes", "y")
+
+Steps = Generator[str, str, None]
 
 
 class AssistantCommand(default_cmds.MuxCommand):
-    """Base of the commands here."""
+    """Base of the commands here: each says in `act` what it does.
+
+    Attributes:
+        how: how the line that is being done is typed, told to whoever typed it wrongly.
+    """
 
     help_category = "AI assistant"
+    how = ""
+
+    def act(self) -> Steps | None:
+        """What the command does; a generator asks by `yield` and gets what is answered."""
+        raise NotImplementedError
+
+    def func(self) -> Steps | None:
+        """Do it. The record says of everything that comes of it who did it, in the game."""
+        with self._acting():
+            steps = self.act()
+        return self._each(steps) if isinstance(steps, Generator) else None
+
+    def _acting(self) -> Any:
+        return audit.acting(by=str(self.caller.key), via="game")
+
+    def _each(self, steps: Steps) -> Steps:
+        """The steps of a command that asks; between two of them others act."""
+        answer: Any = None
+        while True:
+            with self._acting():
+                try:
+                    question = steps.send(answer)
+                except StopIteration:
+                    return
+            answer = yield question
+
+    def confirmed(self, question: str) -> Generator[str, str, bool]:
+        """Whether the caller answers yes; use it by `yield from`."""
+        answer = yield f"{literal(question)} yes | no"
+        return str(answer or "").strip().casefold() in YES
 
     def word_and_rest(self) -> tuple[str, str]:
         """The first word, in lower case, and what follows. Switches count as the first words."""
@@ -26,10 +71,62 @@ class AssistantCommand(default_cmds.MuxCommand):
         """Tell the caller how it went."""
         self.msg(literal(result.message))
 
+    def show_long(self, text: str) -> None:
+        """Show a text page by page, if it is longer than a page."""
+        if self.session is None or not self.caller.sessions.count():
+            self.msg(literal(text))
+        else:
+            EvMore(self.caller, literal(text), session=self.session, exit_on_lastpage=True)
+
+    def show_later(self, running: Deferred[Result]) -> None:
+        """Tell the caller how it went as soon as it is known, and what broke."""
+        running.addCallback(self.show).addErrback(self.show_fault)
+
+    def show_fault(self, failure: Any) -> None:
+        """Tell the caller what broke, and let it be logged."""
+        self.msg(literal(f"That went wrong: {failure.getErrorMessage()}"))
+        failure.raiseException()
+
+    def show_how(self, problem: str = "") -> None:
+        """Tell the caller what is wrong with a line, and how it is typed."""
+        how = f"Usage: {self.how}" if self.how else ""
+        self.msg(literal("\n".join(filter(None, (problem, how)))))
+
     @property
     def is_staff(self) -> bool:
         """Whether the caller may do what is for staff."""
-        return bool(self.access(self.caller, "staff"))
+        return self.counts_as_staff(self.caller)
+
+    def counts_as_staff(self, person: Any) -> bool:
+        """Whether a person may do what is for staff.
+
+        A lock `staff` on the command, which a game may add, goes before the game's setting.
+        """
+        if self._own_staff_lock:
+            return bool(self.access(person, "staff"))
+        return rights.is_staff(person)
+
+    @property
+    def _own_staff_lock(self) -> str:
+        return str(self.lockhandler.get("staff") or "")
+
+    def refusal(self, act: str, script: Any = None) -> Result | None:
+        """None where the caller may do an act; else what is missing.
+
+        Args:
+            act: a name in `operations.rights.ACTS`.
+        """
+        if ACTS[act] is Right.STAFF and (lock := self._own_staff_lock):
+            told = f"You may not do that: {act} needs the lock {lock}."
+            return None if self.is_staff else Result(False, told, problem=Problem.FORBIDDEN)
+        return rights.refusal(act, self.caller, script)
+
+    def may(self, act: str, script: Any = None) -> bool:
+        """Whether the caller may do an act; whoever may not is told what is missing."""
+        refused = self.refusal(act, script)
+        if refused is not None:
+            self.show(refused)
+        return refused is None
 
     def is_here(self, script: Any) -> bool:
         """Whether an assistant is where the caller is."""
@@ -45,35 +142,67 @@ class AssistantCommand(default_cmds.MuxCommand):
         if name.strip():
             script = operations.find_assistant(name)
             if script is None:
-                self.msg(f"There is no assistant named {literal(name.strip())}. {self._choices()}")
+                told = f"There is no assistant named {name.strip()}.{self._near(name)}"
+                self.show_how(f"{told} {self._choices()}")
             return script
         scripts = operations.list_assistants()
         candidates = scripts if len(scripts) == 1 else [s for s in scripts if self.is_here(s)]
         if len(candidates) == 1:
             return candidates[0]
-        self.msg(f"Which assistant? {self._choices()}")
+        self.show_how(f"Which assistant? {self._choices()}" if scripts else self._choices())
         return None
 
-    def may_control(self, script: Any) -> bool:
-        """Whether the caller has a say over an assistant."""
-        return operations.may_control(script, self.caller, is_staff=self.is_staff)
+    def pick_for(self, name: str, act: str) -> Any:
+        """The assistant that `pick` finds, if the caller may do that act to it."""
+        script = self.pick(name)
+        return script if script is not None and self.may(act, script) else None
 
-    def controls(self, script: Any, act: str) -> bool:
-        """The same; whoever has none is told what is missing, and that is written down.
+    def split_name(self, line: str) -> tuple[Any, str]:
+        """The assistant whose name, of however many words, a line begins with, and the rest.
+
+        Returns:
+            None and the whole line where it begins with no assistant's name.
+        """
+        names = {str(script.key).casefold(): script for script in operations.list_assistants()}
+        for count in range(max((name.count(" ") + 1 for name in names), default=0), 0, -1):
+            words = line.split(None, count)
+            script = names.get(" ".join(words[:count]).casefold())
+            if script is not None:
+                return script, words[count].strip() if len(words) > count else ""
+        return None, line
+
+    def whose(self, line: str, verbs: tuple[str, ...]) -> tuple[Any, str]:
+        """The assistant that a line names, and the line without the name.
+
+        It stands first, or after the first word, where that was typed as a switch. Without any
+        name the only assistant is meant, or the one in the room.
 
         Args:
-            act: what was to be done, as typed, such as "emergency stop".
-        """
-        if self.may_control(script):
-            return True
-        self.show(operations.refuse_control(script, self.caller, act))
-        return False
+            verbs: what may stand where a name could.
 
-    def pick_controlled(self, name: str, act: str) -> Any:
-        """The assistant that `pick` finds, if the caller has a say over it."""
-        script = self.pick(name)
-        return script if script is not None and self.controls(script, act) else None
+        Returns:
+            None and the line after telling the caller what to type instead.
+        """
+        script, rest = self.split_name(line)
+        if script is not None:
+            return script, rest
+        first, _, more = line.partition(" ")
+        if first.casefold() not in ("", *verbs):
+            return self.pick(first), ""
+        script, more = self.split_name(more)
+        return (script, f"{first} {more}".strip()) if script is not None else (self.pick(""), line)
+
+    def _near(self, name: str) -> str:
+        keys = {str(script.key).casefold(): str(script.key) for script in self._listed()}
+        near = get_close_matches(name.strip().casefold(), keys, n=3)
+        return f" Did you mean {' or '.join(keys[key] for key in near)}?" if near else ""
 
     def _choices(self) -> str:
-        names = ", ".join(literal(script.key) for script in operations.list_assistants())
-        return f"There are: {names}." if names else "There are none yet: assistant create <name>"
+        names = [str(script.key) for script in self._listed()]
+        if not names:
+            return "There are none yet: assistant create <name>"
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        return f"There are: {', '.join(names[:MOST_NAMES])}{more}."
+
+    def _listed(self) -> list[Any]:
+        return list(operations.list_assistants())

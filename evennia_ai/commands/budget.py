@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai.commands.base import AssistantCommand
+from django.conf import settings
+
+from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.operations.budget import budget_of, raise_budget, refuse_game
+from evennia_ai.operations.rights import DEFAULTS, OWNER_LOCK
 
 GAME = "game"
-GAME_PERMISSION = "Admin"
-USAGE = "Usage: assistant budget [<name>], assistant budget <name> | game raise <cap> <amount>"
 
 
-class BudgetWords(AssistantCommand):
+class BudgetWords(WordCommand):
     """The words about what was used, and about allowing more."""
 
     def _budget(self, rest: str) -> None:
@@ -20,31 +21,42 @@ class BudgetWords(AssistantCommand):
         words = rest.split()
         if "raise" in (word.casefold() for word in words[1:]):
             self._raise_budget(words)
+        elif not self.may("usage"):
             return
-        if rest.casefold() == GAME:
+        elif rest.casefold() == GAME:
             self.show(budget_of(None))
-            return
-        script = self.pick(rest)
-        if script is not None:
+        elif (script := self.pick(rest)) is not None:
             self.show(budget_of(script))
 
     def _raise_budget(self, words: list[str]) -> None:
         if len(words) < 4 or words[-3].casefold() != "raise":
-            self.msg(USAGE)
+            self.show_how()
             return
         name, cap, amount = " ".join(words[:-3]), words[-2].casefold(), words[-1]
         if name.casefold() == GAME:
             self._raise_for_game(cap, amount)
             return
-        script = self.pick_controlled(name, "budget raise")
+        script = self.pick_for(name, "raise budget")
         if script is not None:
             self._show_raised(script, cap, amount)
 
     def _raise_for_game(self, cap: str, amount: str) -> None:
-        if not self.caller.check_permstring(GAME_PERMISSION):
-            self.show(refuse_game(self.caller.key, f"the permission {GAME_PERMISSION}"))
-            return
-        self._show_raised(None, cap, amount)
+        if self.refusal("raise budget of the game") is not None:
+            wanted = getattr(settings, OWNER_LOCK, DEFAULTS[OWNER_LOCK])
+            self.show(refuse_game(str(self.caller.key), wanted))
+        else:
+            self._show_raised(None, cap, amount)
 
     def _show_raised(self, script: Any, cap: str, amount: str) -> None:
-        self.show(raise_budget(script, cap, amount, self.caller.key))
+        self.show(raise_budget(script, cap, amount, str(self.caller.key)))
+
+
+WORDS = {
+    "budget": Word(
+        BudgetWords._budget,
+        "assistant budget [<name>], assistant budget game, "
+        "assistant budget <name> | game raise <cap> <amount>",
+        "Tokens and money used, by whom, and of which caps. Raise allows more until the day or "
+        "month of that cap ends.",
+    ),
+}

@@ -5,10 +5,28 @@ from __future__ import annotations
 from evennia.commands.cmdset import CmdSet
 
 from evennia_ai.commands.address import CmdAddress
+from evennia_ai.commands.aiaudit import CmdAiAudit
+from evennia_ai.commands.aiexec import CmdAiExec
+from evennia_ai.commands.aigoal import CmdAiGoal
+from evennia_ai.commands.aiinteract import CmdAiInteract
+from evennia_ai.commands.aimemory import CmdAiMemory
 from evennia_ai.commands.assistant import CmdAssistant
 from evennia_ai.commands.history import CmdHistory
 from evennia_ai.commands.hush import CmdHush
 from evennia_ai.commands.page import CmdPage
+
+COMMANDS = (
+    CmdAssistant,
+    CmdHistory,
+    CmdAiAudit,
+    CmdAiExec,
+    CmdAiGoal,
+    CmdAiMemory,
+    CmdAiInteract,
+    CmdHush,
+    CmdPage,
+    CmdAddress,
+)
 
 
 class AssistantCmdSet(CmdSet):
@@ -18,8 +36,5 @@ class AssistantCmdSet(CmdSet):
 
     def at_cmdset_creation(self) -> None:
         """Fill the set."""
-        self.add(CmdAssistant())
-        self.add(CmdHistory())
-        self.add(CmdHush())
-        self.add(CmdPage())
-        self.add(CmdAddress())
+        for command in COMMANDS:
+            self.add(command())

@@ -1,25 +1,15 @@
-"""What anybody may type after `assistant`: who is there, why, and not to be heard."""
+"""What anybody may type after `assistant`: why, not to be heard, and to be forgotten."""
 
 from __future__ import annotations
 
 from evennia_ai import inbound, operations
-from evennia_ai.commands.base import AssistantCommand
-from evennia_ai.outbound import literal
+from evennia_ai.commands.words import Word, WordCommand
 
 MOST_DIGITS = 12
 
 
-class PlayerWords(AssistantCommand):
-    """The words of `assistant` for everybody."""
-
-    def _who_is_here(self, _rest: str) -> None:
-        here = [s for s in operations.list_assistants() if self.is_here(s)]
-        if not here:
-            self.msg("No assistant is here. More: help assistant")
-        for name in (literal(script.key) for script in here):
-            self.msg(
-                f"{name} is here, an AI. Talk to her: whisper {name} = hello, or say @{name} hello"
-            )
+class PlayerWords(WordCommand):
+    """The words for everybody."""
 
     def _mute(self, name: str) -> None:
         self._part(name, True)
@@ -49,3 +39,37 @@ class PlayerWords(AssistantCommand):
         person = None if self.is_staff else inbound.person_of(self.caller)
         wanted = int(number[:MOST_DIGITS]) if number else None
         self.show(operations.why(script, number=wanted, person=person))
+
+
+WORDS = {
+    "why": Word(
+        PlayerWords._why,
+        "assistant why [<name>] [<number>]",
+        "Why she answered your last message, or the one of that number, or did not.",
+        is_for_all=True,
+    ),
+    "mute": Word(
+        PlayerWords._mute,
+        "assistant mute [<name>]",
+        "She no longer hears you, nor you her, until: assistant unmute",
+        is_for_all=True,
+    ),
+    "unmute": Word(
+        PlayerWords._unmute,
+        "assistant unmute [<name>]",
+        "You hear each other again.",
+        is_for_all=True,
+    ),
+    "forget": Word(
+        PlayerWords._forget,
+        "assistant forget me [<name>]",
+        "Asks what she keeps about you, and to drop it.",
+        is_for_all=True,
+    ),
+    "help": Word(
+        PlayerWords.explain,
+        "assistant help [<word>]",
+        "What a word is for, and how it is typed.",
+        is_for_all=True,
+    ),
+}

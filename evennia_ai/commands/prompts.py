@@ -5,29 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from evennia_ai import operations
-from evennia_ai.commands.base import AssistantCommand
+from evennia_ai.commands.editing import open_editor
+from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.contexts import ContextType
 from evennia_ai.operations import Result, prompting
 
-USAGE = {
-    "prompt": "Usage: assistant prompt <name> [show]",
-    "component": (
-        "Usage: assistant component <name> [list | set <id> <key> = <text> | on <id> | off <id> | "
-        "delete <id>]"
-    ),
-    "template": (
-        "Usage: assistant template <name> [list | set <key> = <text> | apply <key> | delete <key>]"
-    ),
-    "context": (
-        "Usage: assistant context <name> [list | <context> | <context> set <field> <value> | "
-        "<context> reset]"
-    ),
-}
-WORDS = {
-    "prompt": ("show",),
-    "component": ("list", "set", "on", "off", "delete"),
-    "template": ("list", "set", "apply", "delete"),
+EDIT = "edit"
+# What may be typed where a name could stand.
+VERBS = {
+    "prompt": ("show", EDIT),
+    "component": ("list", "set", EDIT, "on", "off", "delete"),
+    "template": ("list", "set", EDIT, "apply", "delete"),
     "context": ("list", *ContextType),
 }
 
@@ -40,57 +28,54 @@ def _changes(verb: str, rest: str) -> bool:
     return bool(rest.strip()) if verb in tuple(ContextType) else verb not in LOOKS
 
 
-def _split_name(line: str) -> tuple[Any, str]:
-    """The assistant whose name a line begins with, or None, and the rest of the line."""
-    parts = line.split(" ")
-    for count in range(len(parts), 0, -1):
-        name = " ".join(parts[:count])
-        script = operations.find_assistant(name) if name.strip() else None
-        if script is not None:
-            return script, " ".join(parts[count:]).strip()
-    return None, line
+class PromptWords(WordCommand):
+    """The words of `assistant` about prompts."""
 
+    def _prompts(self, rest: str) -> None:
+        self._do("prompt", rest, self._prompt)
 
-class PromptWords(AssistantCommand):
-    """The words of `assistant` about prompts; all need the lock `staff`."""
+    def _components(self, rest: str) -> None:
+        self._do("component", rest, self._component)
 
-    def prompt_words(self) -> dict[str, Callable[[str], None]]:
-        """Each word and what it does."""
-        return {
-            "prompt": lambda rest: self._do("prompt", rest, self._prompt),
-            "component": lambda rest: self._do("component", rest, self._component),
-            "template": lambda rest: self._do("template", rest, self._template),
-            "context": lambda rest: self._do("context", rest, self._context),
-        }
+    def _templates(self, rest: str) -> None:
+        self._do("template", rest, self._template)
+
+    def _contexts(self, rest: str) -> None:
+        self._do("context", rest, self._context)
 
     def _do(self, word: str, rest: str, act: Callable[[Any, str, str], Result | None]) -> None:
         """Find the assistant, do it, and show how it went; or how the word is used."""
-        script, rest = self._whose(rest, WORDS[word])
+        script, rest = self.whose(rest, VERBS[word])
         if script is None:
             return
         verb, _, rest = rest.strip().partition(" ")
-        if _changes(verb, rest) and not self.controls(script, f"{word} {verb.casefold()}"):
+        wanted = "configure" if _changes(verb, rest) else "show prompts"
+        if not self.may(wanted, script):
+            return
+        if EDIT in (verb.casefold(), rest.split(" ")[0].casefold()):
+            self._edit(script, word, verb, rest.strip())
             return
         result = act(script, verb.casefold(), rest.strip())
         if result is None:
-            self.msg(USAGE[word])
-        else:
+            self.show_how()
+        elif not result.ok:
+            self.show_how(result.message)
+        elif _changes(verb, rest):
             self.show(result)
+        else:
+            self.show_long(result.message)
 
-    def _whose(self, rest: str, words: tuple[str, ...]) -> tuple[Any, str]:
-        """The assistant that a line names, and the line without the name.
-
-        A name may have several words. It stands first, or after the first word, where that was
-        typed as a switch. Without any name the only assistant there is is meant.
-        """
-        script, more = _split_name(rest)
-        if script is not None:
-            return script, more
-        first, _, more = rest.partition(" ")
-        if first.casefold() not in ("", *words):
-            return self.pick(first), ""
-        script, more = _split_name(more)
-        return (script, f"{first} {more}") if script is not None else (self.pick(""), rest)
+    def _edit(self, script: Any, word: str, verb: str, rest: str) -> None:
+        """Open the game's editor on a text; it says itself what it cannot find."""
+        if word == "prompt":
+            open_editor(self.caller, script, rest.casefold() or "persona", "")
+        elif word == "context" and verb.casefold() != EDIT:
+            number = rest.partition(" ")[2].strip()
+            open_editor(self.caller, script, "context component", f"{verb.casefold()} {number}")
+        elif word != "context" and verb.casefold() == EDIT and rest:
+            open_editor(self.caller, script, word, rest)
+        else:
+            self.show_how()
 
     def _prompt(self, script: Any, verb: str, rest: str) -> Result | None:
         if rest or verb not in ("", "show"):
@@ -137,3 +122,33 @@ class PromptWords(AssistantCommand):
         if act == "set" and value.strip():
             return prompting.set_context(script, verb, field.casefold(), value.strip())
         return None
+
+
+WORDS = {
+    "prompt": Word(
+        PromptWords._prompts,
+        "assistant prompt <name> [show | edit [<setting>]]",
+        "What her model is sent when you whisper to her, and how large each part is; show has "
+        "the whole of it, edit opens who she is in the editor, or another text: system_prompt, "
+        "system_prompt_native, compact_prompt, failure_line, thinking_lines.",
+    ),
+    "component": Word(
+        PromptWords._components,
+        "assistant component <name> [list | set <id> <key> = <text> | edit <id> | on <id> | "
+        "off <id> | delete <id>]",
+        "The parts of her prompt, and parts of her own.",
+    ),
+    "template": Word(
+        PromptWords._templates,
+        "assistant template <name> [list | set <key> = <text> | edit <key> | apply <key> | "
+        "delete <key>]",
+        "System prompts to choose from.",
+    ),
+    "context": Word(
+        PromptWords._contexts,
+        "assistant context <name> [list | <context> | <context> set <field> <value> | "
+        "<context> edit <id> | <context> reset]",
+        "What is different of her prompt and her bounds while she answers, rests, or works for "
+        "somebody else.",
+    ),
+}

@@ -64,6 +64,18 @@ GAME_SETTINGS = {
     "EVENNIA_AI_PRICES": Setting(
         {}, "model: what a million tokens cost in US dollars, {'input': 0.15, 'output': 0.6}"
     ),
+    "EVENNIA_AI_STAFF_LOCK": Setting(
+        "perm(Builder)", "who sees what assistants do and may make one, in commands and the API"
+    ),
+    "EVENNIA_AI_OWNER_LOCK": Setting(
+        "perm(Admin)", "who changes what concerns the whole game, such as its caps"
+    ),
+    "EVENNIA_AI_AUDIT_CONFIG": Setting(
+        {}, "how long the record of an assistant is kept; its keys are in docs/audit.md"
+    ),
+    "EVENNIA_AI_API_CONFIG": Setting(
+        {}, "time limit, throttling, sizes and metrics of the REST API; see docs/api.md"
+    ),
     "EVENNIA_AI_LOCAL_MODEL": Setting("", "path of a GGUF file to use as the embedded model"),
     "EVENNIA_AI_CACHE_DIR": Setting("", "folder that keeps the embedded model's weights"),
 }
@@ -138,6 +150,9 @@ ATTRIBUTES = {
     "attribute_allowlist": Setting(
         (), "names of the attributes that its tool set_attribute may set; empty: none"
     ),
+    "max_log_entries": Setting(50, "tool calls kept in `execution_log`"),
+    "execution_log": Setting([], "the last tool calls", is_state=True),
+    "metrics": Setting({}, "tool calls, errors and tasks so far", is_state=True),
     "last_compaction": Setting(None, "when talk was last summed up, and how much", is_state=True),
     "notes": Setting([], "its notebook", is_state=True),
     "current_goals": Setting({}, "what it is after by itself", is_state=True),

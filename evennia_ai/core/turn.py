@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from evennia_ai.core.audit_events import Fact
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.overheard import Overheard
@@ -57,6 +58,12 @@ class Turn:
         grants: how much further than its cap each limit goes, because somebody said yes.
         monitor: whether it goes in circles.
         stopped_by: the limit that ended it, or "".
+        tick: the number of its tick among all of the assistant's.
+        began_seconds: when this tick of it began, on the assistant's clock.
+        model: what answered last, "provider/name".
+        reasoning: what the model said beside its last calls.
+        acts: names of the tools called in this tick.
+        facts: what is not yet in the record; written with the next checkpoint.
     """
 
     epoch: int
@@ -79,6 +86,12 @@ class Turn:
     grants: dict[str, float] = field(default_factory=dict)
     monitor: SafetyMonitor = field(default_factory=lambda: SafetyMonitor(Checks()))
     stopped_by: str = ""
+    tick: int = 0
+    began_seconds: float = 0.0
+    model: str = ""
+    reasoning: str = ""
+    acts: list[str] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
 
     @property
     def event(self) -> Event:

@@ -43,6 +43,7 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
         if not calls:
             return _silent(turn, reply)
         group = Group(calls, turn, bounds.pattern.calls_per_reply)
+        turn.reasoning = reply.content if reply.tool_calls else ""
         bounds.note_cut(len(calls))
         await _run(group, ports, bounds)
         stop = _end_after(group, bounds)

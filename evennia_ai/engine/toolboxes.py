@@ -1,6 +1,6 @@
 """Wrappers around a toolbox, one concern each. From the outside in they are used like this.
 
-    Timed(Gated(Offered(Confirmed(Noted(Cached(Retried(Protected(tools))))))))
+    Recorded(Timed(Gated(Offered(Confirmed(Noted(Cached(Retried(Protected(tools)))))))))
 
 What a small model or a crowd of tools needs stands right behind the gate (`Fitted`, `Findable`).
 Whatever happens inside, the outcome is a value; only a cancelled turn is an exception.
@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from evennia_ai.core.executions import tool_executed
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.ports import Keeper, Specs, Toolbox
@@ -51,6 +52,25 @@ class Wrapper:
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
         """Run one call."""
         return await self.inner.run(call, turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded(Wrapper):
+    """Puts down in the turn what came of each call, for the record.
+
+    Args:
+        clock: seconds.
+    """
+
+    clock: Callable[[], float]
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run the call."""
+        began = self.clock()
+        result = await self.inner.run(call, turn)
+        turn.acts.append(call.name)
+        turn.facts.append(tool_executed(turn, call, result, seconds=self.clock() - began))
+        return result
 
 
 @dataclass(frozen=True, slots=True)

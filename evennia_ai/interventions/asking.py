@@ -65,8 +65,8 @@ def ask(
 
 def _use(script: Any, question: Question) -> Answer:
     """An answer that came while nobody waited: it counts once."""
-    book.remove(script, question.number)
     telling.record("question_used", script, question, choice=question.choice)
+    book.remove(script, question.number)
     return Answer(Outcome.ANSWERED, question.choice, question.by)
 
 
@@ -83,8 +83,8 @@ def _open(script: Any, asking: Asking, event: Event | None, head: Any) -> Waitin
         root=head.pk if head is not script else 0,
     )
     question = telling.ask_these(question, people)
-    book.put(script, question)
     telling.record("question_asked", script, question, people=question.people)
+    book.put(script, question)
     return Waiting(asking.key, question.number, script)
 
 
@@ -94,8 +94,8 @@ def _go_on(script: Any, question: Question) -> Waiting:
     grace_seconds = max(GRACE_SECONDS, question.kept_until - now)
     people = listeners(head_of(script, question))
     found = telling.ask_these(question, people) if people else replace(question, told=())
-    book.put(script, replace(found, kept_until=0.0))
     telling.record("question_asked", script, found, people=found.people, is_again=True)
+    book.put(script, replace(found, kept_until=0.0))
     return Waiting(question.asking.key, question.number, script, grace_seconds=grace_seconds)
 
 

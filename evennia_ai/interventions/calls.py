@@ -41,8 +41,8 @@ def ask_about_call(script: Any, turn: Turn, call: ToolCall) -> ToolResult:
         text = "not done: nobody who could allow it can be asked now"
         return ToolResult(False, text, Fault.DENIED)
     question = telling.ask_these(_question(script, turn, call), people)
-    book.put(script, question)
     telling.record("question_asked", script, question, people=question.people)
+    book.put(script, question)
     telling.announce()
     look_later(script, question)
     names = ", ".join(person.key for person in people)

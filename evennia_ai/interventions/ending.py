@@ -27,9 +27,9 @@ def give(script: Any, question: Question, choice: Choice, by: Any) -> bool:
         return True
     until = question.kept_until or script.clock.seconds() + KEPT_SECONDS
     kept = replace(question, choice=choice.id, by=by.key, expires_at=0.0, kept_until=until)
+    telling.record("question_answered", script, question, is_kept=True, **facts)
     book.put(script, kept)
     book.note_closed(question.number, f"{by.key} answered {choice.id}")
-    telling.record("question_answered", script, question, **facts)
     telling.announce()
     return False
 
@@ -37,8 +37,8 @@ def give(script: Any, question: Question, choice: Choice, by: Any) -> bool:
 def claim(script: Any, question: Question, by: Any) -> None:
     """Let one person be the one who is asked."""
     person = person_of(by)
-    book.put(script, replace(question, people=(person,), told=(person,)))
     telling.record("question_claimed", script, question, by=person)
+    book.put(script, replace(question, people=(person,), told=(person,)))
     telling.announce()
 
 

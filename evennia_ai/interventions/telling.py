@@ -53,9 +53,9 @@ def close(script: Any, question: Question, event: str, why: str, **facts: Any) -
         why: how it ended, in words that follow "question 3 is closed:".
         facts: more for the record; `by` is the person who need not be told.
     """
+    record(event, script, question, **facts)
     book.remove(script, question.number)
     book.note_closed(question.number, why)
-    record(event, script, question, **facts)
     for person in question.told:
         if person != facts.get("by"):
             tell(person, question, f"Question {question.number} is closed: {why}.")
@@ -63,7 +63,10 @@ def close(script: Any, question: Question, event: str, why: str, **facts: Any) -
 
 
 def record(event: str, script: Any, question: Question, **facts: Any) -> None:
-    """Write down what happened to a question; of its words no more than what it is about."""
+    """Tell of what happens to a question, before it is stored: both are written at once.
+
+    Of its words no more is told than what it is about.
+    """
     asking = question.asking
     about = {"number": question.number, "kind": asking.kind, "key": asking.key}
     audit.record(event, script, **about, **facts)

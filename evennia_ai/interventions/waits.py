@@ -94,6 +94,8 @@ def _hand_over(waiting: Waiting, heir: Any) -> None:
     question = waiting.question
     if question is not None:
         root = question.root or waiting.owner.pk
+        telling.record("question_handed_on", waiting.owner, question, to=heir.key)
+        telling.record("question_asked", heir, question, people=question.people, is_again=True)
         book.put(heir, replace(question, root=root))
         book.remove(waiting.owner, question.number)
     waiting.owner = heir

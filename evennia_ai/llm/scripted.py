@@ -18,7 +18,9 @@ _HEARD = re.compile(
     r"(?P<name>.+?) (?P<verb>whispers to you|pages you|says on the channel (?P<place>.+?))"
     r"(?: \(trust [\d.]+\))?: (?P<body>.*)"
 )
+_TASK = re.compile(r".+? hands you a task(?: \(trust [\d.]+\))?;[^:]*: (?P<body>.*)")
 _TOOLS = {"whispers to you": "whisper", "pages you": "page"}
+SCRIPTED = 'I heard you: "{}". I answer from a script.'
 _CALLED = "Somebody called "
 _SAMPLES = {"string": "something", "integer": 1, "number": 1.0, "boolean": True}
 LOOK_WORDS = ("what do you see", "look around", "who is here", "what is in this room")
@@ -33,10 +35,13 @@ def _spoken(body: str) -> str:
 
 def answer(heard: str) -> tuple[str, dict[str, Any]]:
     """The call for the last thing the model was told: a tool's name and its arguments."""
-    match = _HEARD.fullmatch(heard.rpartition("\n")[2])
+    line = heard.rpartition("\n")[2]
+    if task := _TASK.fullmatch(line):
+        return "report", {"message": SCRIPTED.format(_spoken(task["body"]))}
+    match = _HEARD.fullmatch(line)
     if match is None:
         return "say", {"message": "I answer from a script, and I heard every word."}
-    text = f'I heard you: "{_spoken(match["body"])}". I answer from a script.'
+    text = SCRIPTED.format(_spoken(match["body"]))
     if match["place"]:
         return "channel", {"channel": match["place"], "message": text}
     name = _spoken(match["name"].removeprefix(_CALLED))

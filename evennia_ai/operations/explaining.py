@@ -1,22 +1,31 @@
-"""Why an assistant spoke or stayed silent, from the records it keeps while it hears."""
+"""Why an assistant spoke or stayed silent, from the records it keeps while it hears.
+
+`row_of` is all that anybody is shown of a record, in sentences or as data.
+"""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from evennia_ai import services, state
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.inbox import Stored
 from evennia_ai.core.records import Record
 from evennia_ai.core.text import one_line, quote
-from evennia_ai.operations.result import Result
+from evennia_ai.operations.result import Problem, Result
 
-MOST_LISTED = 5
+MOST_LISTED, MOST_AT_ONCE = 5, 100
+MOST_WORDS, MOST_DETAIL, MOST_NAME = 80, 300, 40
+NOBODY = "the game itself"
 EVIDENCE = {
     "kwargs": "marks the server passed along",
     "oob": "marks the server passed along",
     "record": "the stored page",
     "none": "nothing: no mark said what it is",
 }
+Row = dict[str, Any]
 
 
 def why(script: AssistantScript, *, number: int | None = None, person: str | None = None) -> Result:
@@ -26,74 +35,143 @@ def why(script: AssistantScript, *, number: int | None = None, person: str | Non
         number: as the list of an earlier answer shows it.
         person: only messages of this person ("*#3") are told of, and no causes that are for staff;
             None: of anybody, and all.
+
+    Returns:
+        data: "record", a row of `heard`.
     """
     is_staff = person is None
     records = script.work.records.newest(person=person)
     if not records:
-        return Result(
-            False, f"{script.key} has heard nothing that she kept. {_state(script, is_staff)}"
-        )
+        told = f"{script.key} has heard nothing that she kept. {_state(script, is_staff)}"
+        return Result(False, told, problem=Problem.MISSING)
     chosen = records[0]
     if number is not None:
         found = [record for record in records if record.number == number]
         if not found:
             kept = ", ".join(str(record.number) for record in records[:10])
-            return Result(False, f"{script.key} keeps no message {number}. The newest: {kept}.")
+            told = f"{script.key} keeps no message {number}. The newest: {kept}."
+            return Result(False, told, problem=Problem.MISSING)
         chosen = found[0]
-    now = script.clock.seconds()
-    lines = [*_explain(script, chosen, now, is_staff), f"  now       {_state(script, is_staff)}"]
+    now, row = script.clock.seconds(), row_of(chosen, is_staff=is_staff)
+    lines = [*_explain(script, row, now), f"  now       {_state(script, is_staff)}"]
     if number is None and len(records) > 1:
-        lines.append("Before that:")
-        lines += [f"  {_summary(record, now)}" for record in records[1 : 1 + MOST_LISTED]]
-    return Result(True, "\n".join(lines), {"record": chosen.as_stored()})
+        before = [row_of(each, is_staff=is_staff) for each in records[1 : 1 + MOST_LISTED]]
+        lines += ["Before that:", *(f"  {_summary(each, now)}" for each in before)]
+    return Result(True, "\n".join(lines), {"record": row})
 
 
-def _ago(record: Record, now: float) -> str:
-    return str(timedelta(seconds=max(0, round(now - record.at))))
+def heard(script: AssistantScript, *, before: int | None = None, limit: int = 25) -> Result:
+    """What an assistant heard and what became of it, the newest first; for staff.
+
+    Args:
+        before: only messages with a lower number: the `next` of an earlier answer.
+        limit: how many at most, 1 to 100.
+
+    Returns:
+        data: "records", rows; "next", a number to go on before, or None; "waiting", what nobody
+        answered yet, the oldest first, without its words.
+    """
+    if script.work is None:
+        return Result(False, f"{script.key} is not running.", problem=Problem.UNAVAILABLE)
+    newest = script.work.records.newest()
+    left = [record for record in newest if before is None or record.number < before]
+    shown = left[: max(1, min(limit, MOST_AT_ONCE))]
+    is_more = len(left) > len(shown)
+    data = {
+        "records": [row_of(record, is_staff=True) for record in shown],
+        "next": shown[-1].number if is_more else None,
+        "waiting": [_waiting(event) for event in script.work.inbox],
+    }
+    told = f"{script.key} keeps {len(newest)} messages, and {len(data['waiting'])} are waiting."
+    return Result(True, told, data)
 
 
-def _who(record: Record) -> str:
-    return one_line(record.heard.sender_name, 40) or "the game itself"
+def row_of(record: Record, *, is_staff: bool) -> Row:
+    """What may be told of one message: its first words, who it was, and what became of it.
 
-
-def _heard(record: Record) -> str:
-    heard = record.heard
-    where = f" on {one_line(heard.place, 40)}" if heard.place else ""
-    return f"{heard.source.value}{where} {quote(one_line(heard.body, 80))}"
-
-
-def _summary(record: Record, now: float) -> str:
-    last = record.steps[-1][0] if record.steps else record.verdict.outcome.value
-    told = f"{_who(record)}: {_heard(record)}  {record.verdict.name}, {last}"
-    return f"{record.number:>4}  {_ago(record, now)} ago  {told}"
-
-
-def _explain(script: AssistantScript, record: Record, now: float, is_staff: bool) -> list[str]:
+    Args:
+        is_staff: whether causes are told that are for staff.
+    """
     heard, verdict = record.heard, record.verdict
-    marks = [
-        text
-        for text, holds in (
-            (f"of an assistant, hop {heard.hops}", heard.from_assistant),
-            ("relayed by a bot", heard.is_relayed),
-            ("aimed at somebody else", heard.is_for_another),
-        )
-        if holds
-    ]
-    lines = [
-        f"{script.key}, message {record.number} of {_who(record)}, {_ago(record, now)} ago:",
-        f"  heard     {_heard(record)}{''.join(f', {mark}' for mark in marks)}",
-        f"  known by  {EVIDENCE[heard.evidence.value]}",
-        f"  rule      {verdict.rule} {verdict.name}: {verdict.outcome.value}",
-        f"  trust     {verdict.trust:g} ({verdict.basis.explain()})",
-    ]
-    return [*lines, *(f"  then      {_step(*step, is_staff)}" for step in record.steps)]
+    marks = (
+        (f"of an assistant, hop {heard.hops}", heard.from_assistant),
+        ("relayed by a bot", heard.is_relayed),
+        ("aimed at somebody else", heard.is_for_another),
+    )
+    return {
+        "number": record.number,
+        "at": iso(record.at),
+        "at_seconds": record.at,
+        "sender": one_line(heard.sender_name, MOST_NAME),
+        "source": heard.source.value,
+        "place": one_line(heard.place, MOST_NAME),
+        "text": one_line(heard.body, MOST_WORDS),
+        "marks": [text for text, holds in marks if holds],
+        "known_by": EVIDENCE[heard.evidence.value],
+        "rule": verdict.rule,
+        "rule_name": verdict.name,
+        "outcome": verdict.outcome.value,
+        "trust": verdict.trust,
+        "trust_because": verdict.basis.explain(),
+        "steps": [_step(step, detail, is_staff) for step, detail in record.steps],
+    }
 
 
-def _step(step: str, detail: str, is_staff: bool) -> str:
+def iso(seconds: float) -> str:
+    """A moment as people and programs read it: "2026-11-21T17:00:00+00:00"."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _waiting(event: Stored) -> Row:
+    """One thing that waits; its words, as far as they are told, are in the record of its number."""
+    return {
+        "number": event.get("number", 0),
+        "kind": event["kind"],
+        "at": iso(event["at"]),
+        "at_seconds": event["at"],
+        "sender": one_line(event["sender_name"], MOST_NAME),
+        "source": event["source"],
+        "rule": event["rule"],
+        "trust": event["trust"],
+    }
+
+
+def _step(step: str, detail: str, is_staff: bool) -> dict[str, str]:
     """One step; why a model failed is for staff."""
     if step.startswith("failed") and not is_staff:
-        return "failed: her thoughts would not settle"
-    return f"{step}: {one_line(detail, 300)}" if detail else step
+        return {"step": "failed", "detail": "her thoughts would not settle"}
+    return {"step": step, "detail": one_line(detail, MOST_DETAIL)}
+
+
+def _ago(row: Row, now: float) -> str:
+    return str(timedelta(seconds=max(0, round(now - row["at_seconds"]))))
+
+
+def _heard(row: Row) -> str:
+    where = f" on {row['place']}" if row["place"] else ""
+    return f"{row['source']}{where} {quote(row['text'])}"
+
+
+def _summary(row: Row, now: float) -> str:
+    last = row["steps"][-1]["step"] if row["steps"] else row["outcome"]
+    told = f"{row['sender'] or NOBODY}: {_heard(row)}  {row['rule_name']}, {last}"
+    return f"{row['number']:>4}  {_ago(row, now)} ago  {told}"
+
+
+def _explain(script: AssistantScript, row: Row, now: float) -> list[str]:
+    who, marks = row["sender"] or NOBODY, "".join(f", {mark}" for mark in row["marks"])
+    lines = [
+        f"{script.key}, message {row['number']} of {who}, {_ago(row, now)} ago:",
+        f"  heard     {_heard(row)}{marks}",
+        f"  known by  {row['known_by']}",
+        f"  rule      {row['rule']} {row['rule_name']}: {row['outcome']}",
+        f"  trust     {row['trust']:g} ({row['trust_because']})",
+    ]
+    return [*lines, *(f"  then      {_told(step)}" for step in row["steps"])]
+
+
+def _told(step: Mapping[str, str]) -> str:
+    return f"{step['step']}: {step['detail']}" if step["detail"] else step["step"]
 
 
 def _state(script: AssistantScript, is_staff: bool) -> str:

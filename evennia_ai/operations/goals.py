@@ -5,6 +5,7 @@ from __future__ import annotations
 from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core import goals
+from evennia_ai.core.audit_events import fact
 from evennia_ai.operations.result import Result
 
 
@@ -29,7 +30,9 @@ def add_goal(script: AssistantScript, text: str, priority: int = 5) -> Result:
         stored, number = goals.add(state.read(script, "current_goals"), text, priority)
     except ValueError as error:
         return Result(False, f"{script.key} has no new goal: {error}")
-    state.write(script, current_goals=stored)
+    line = next(goal["text"] for goal in stored["goals"] if goal["id"] == number)
+    told = fact("GoalCreated", goal_id=number, description=line, priority=priority)
+    state.write(script, told, current_goals=stored)
     return Result(True, f"{script.key} has goal {number}.", {"id": number})
 
 
@@ -40,5 +43,7 @@ def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> R
         stored = goals.close(state.read(script, "current_goals"), number, status, "ended by staff")
     except ValueError as error:
         return Result(False, f"{script.key}: {error}")
-    state.write(script, current_goals=stored)
+    name = "GoalCompleted" if is_completed else "GoalUpdated"
+    told = fact(name, goal_id=number, status=status, outcome="ended by staff")
+    state.write(script, told, current_goals=stored)
     return Result(True, f"{script.key}: goal {number} is {status}.")

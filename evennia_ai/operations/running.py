@@ -15,7 +15,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.interventions.people import CONTROL, controls
 from evennia_ai.llm.check import Report, check_endpoint
 from evennia_ai.operations.budget import today_of
-from evennia_ai.operations.result import Result
+from evennia_ai.operations.result import Problem, Result
 
 
 def may_control(script: AssistantScript, person: Any, *, is_staff: bool) -> bool:
@@ -36,7 +36,8 @@ def refuse_control(script: AssistantScript, person: Any, act: str) -> Result:
     audit.record("control_refused", script, act=act, by=str(person.key))
     lock = script.obj.locks.get(CONTROL) if script.obj is not None else ""
     wanted = f"her lock {lock!r}" if lock else "the rights of staff"
-    return Result(False, f"You may not control {script.key}: that needs {wanted}.")
+    told = f"You may not control {script.key}: that needs {wanted}."
+    return Result(False, told, problem=Problem.FORBIDDEN)
 
 
 def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Result:
@@ -50,7 +51,6 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
     if not enabled:
         state.bump_epoch(script)
     state.write(script, enabled=enabled)
-    audit.record("enabled" if enabled else "disabled", script, by=by)
     if enabled:
         script.beat_soon()
         return Result(True, f"{name} is awake.")
@@ -90,7 +90,6 @@ def reset_history(script: AssistantScript, *, by: str = "") -> Result:
     """Forget the conversation, drop what is under way, and clear an emergency stop."""
     turns.reset_history(script)
     interventions.discard_all(script, f"the conversation of {script.key} begins anew")
-    audit.record("history_reset", script, by=by)
     emergency.clear_emergency_stop(script, by=by)
     script.beat_soon()
     return Result(True, f"{script.key} starts a new conversation.")

@@ -6,6 +6,7 @@ from typing import Any
 
 from evennia_ai import state
 from evennia_ai.core import goals as core_goals
+from evennia_ai.core.audit_events import fact
 from evennia_ai.errors import ToolError
 from evennia_ai.tools.registry import tool
 
@@ -34,5 +35,6 @@ def complete_goal(character: Any, number: int, outcome: str) -> str:
         changed = core_goals.close(stored, number, core_goals.COMPLETED, outcome)
     except ValueError as error:
         raise ToolError(str(error)) from None
-    state.write(script, current_goals=changed)
+    told = fact("GoalCompleted", goal_id=number, outcome=outcome)
+    state.write(script, told, current_goals=changed)
     return f"goal {number} is completed"

@@ -1,6 +1,10 @@
-"""The demo game's web pages: Evennia's own, with its admin pages, and nothing of ours by name."""
+"""The demo game's web pages: the assistants' API, the admin pages, and Evennia's own."""
 
 from django.urls import include, path
 from evennia.web.urls import urlpatterns as evennia_pages
 
-urlpatterns = [path("admin/", include("evennia.web.admin.urls")), *evennia_pages]
+urlpatterns = [
+    path("api/ai/", include("evennia_ai.api.urls")),
+    path("admin/", include("evennia.web.admin.urls")),
+    *evennia_pages,
+]

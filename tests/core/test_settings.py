@@ -62,5 +62,7 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
         "lockout",
         "own_turns",
         "hushed",
+        "execution_log",
+        "metrics",
     }
     assert expected == {name for name, setting in ATTRIBUTES.items() if setting.is_state}

@@ -153,7 +153,7 @@ def test_b9_five_failures_lock_her_until_somebody_who_may_unlocks_her(
         owner.ask("assistant emergency clear ada", "Ada: Emergency stop cleared")
         run(owner, "character('Tom').account.permissions.remove('Builder')")
     tom.ask("whisper ada = and now?", whisper_of("and now?"))
-    expect_audited(game, start, 'emergency_cleared Ada {"cause": "consecutive_errors"')
+    expect_audited(game, start, 'EmergencyStopCleared Ada {"cause": "consecutive_errors"')
 
 
 def test_b8_a_stop_of_one_is_none_of_the_others(

@@ -35,7 +35,7 @@ class Person(DefaultCharacter):
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
         """Keep it, and let it through."""
-        raw, options = text if isinstance(text, tuple) else (text, {})
+        raw, options = text[:2] if isinstance(text, tuple) else (text, {})
         if self.ndb.messages is None:
             self.ndb.messages = []
         self.ndb.messages.append(Message(str(raw), dict(options), from_obj))

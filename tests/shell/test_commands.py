@@ -30,13 +30,13 @@ class TestOverview(CommandTest):
     """`assistant` and `assistant status`."""
 
     def test_all_are_listed(self) -> None:
-        """Name, place, state and model of each."""
+        """Name, state and model of each."""
         self.make("Brass")
         operations.set_enabled(self.ada_script, False)
         for line in ("", "list"):
             shown = self.assistant(line)
             assert shown.index("Ada") < shown.index("Brass")
-            for expected in ("Room", "silent", "awake", "scripted model"):
+            for expected in ("silent", "awake", "scripted", "assistant start Ada"):
                 assert expected in shown
 
     def test_without_any_the_first_step_is_said(self) -> None:
@@ -50,6 +50,7 @@ class TestOverview(CommandTest):
         shown = self.assistant("status ada")
         for expected in (
             "Ada: awake",
+            "where     Room",
             "brain     scripted model",
             "used      1 model calls, 0 tokens",
             "waiting   0",
@@ -67,13 +68,15 @@ class TestOverview(CommandTest):
     def test_where_several_could_be_meant_they_are_named(self) -> None:
         """Nobody is guessed at."""
         self.make("Brass")
-        assert "Which assistant? There are: Ada, Brass." == self.assistant("status")
+        how = "Usage: assistant status [<name>]"
+        assert f"Which assistant? There are: Ada, Brass.\n{how}" == self.assistant("status")
 
     def test_an_unknown_name_is_answered_with_the_known(self) -> None:
         """And its markup is not run."""
-        assert "There is no assistant named |rEdda. There are: Ada." == self.assistant(
-            "status |rEdda"
+        told = (
+            "There is no assistant named |rEdda. There are: Ada.\nUsage: assistant status [<name>]"
         )
+        assert told == self.assistant("status |rEdda")
 
     def test_a_word_it_does_not_have(self) -> None:
         """Points to the help."""
@@ -107,9 +110,10 @@ class TestCreate(CommandTest):
 
     def test_a_name_is_needed_and_must_be_free(self) -> None:
         """Each refusal says what would be right."""
-        nameless = "An assistant needs a name, for example: assistant create Edda"
-        for line in ("create", "create = Nobody.", "init"):
-            assert nameless == self.assistant(line)
+        for line in ("create = Nobody.", "init ="):
+            assert self.assistant(line).startswith(
+                "An assistant needs a name.\nUsage: assistant cr"
+            )
         taken = "There is an assistant named ada already; choose another name."
         assert taken == self.assistant("create ada")
         assert 1 == len(operations.list_assistants())
@@ -127,7 +131,7 @@ class TestStartStop(CommandTest):
             ("start ada", "Ada is awake."),
             ("start edda", "There is no assistant named edda. There are: Ada."),
         ):
-            assert expected == self.assistant(line), line
+            assert expected == self.assistant(line).partition("\n")[0], line
 
     def test_an_emergency_stop_and_its_clearing(self) -> None:
         """With and without a name, in capitals too, exactly as the seed types it."""
@@ -164,11 +168,6 @@ class TestStartStop(CommandTest):
         assert [] == state.read(self.ada_script, "conversation_history")
         assert not state.read(self.ada_script, "emergency_stop")
         assert 1 == state.read(self.ada_script, "usage")["calls"]
-
-    def test_history_needs_its_word(self) -> None:
-        """Anything else shows how."""
-        for line in ("", "ada", "show ada"):
-            assert "Usage: history reset [<name>]" == self.history(line)
 
     def test_a_reset_works_before_she_ever_started(self) -> None:
         """A paused assistant can be put right too."""
@@ -207,7 +206,7 @@ class TestCheck(CommandTest):
         assert self.assistant("check ada").startswith(
             "The model is not set up: llm_provider is 'opnai'"
         )
-        assert "There is no assistant named edda. There are: Ada." == self.assistant("check edda")
+        assert self.assistant("check edda").startswith("There is no assistant named edda.")
         assert [] == self.model.bodies
 
     def test_the_answer_may_come_later(self) -> None:
@@ -225,10 +224,10 @@ class TestPermission(CommandTest):
 
     def test_who_may_type_what(self) -> None:
         """A player has `assistant` and does not have `history`; staff have both."""
-        for person, has_history in ((self.tom, True), (self.mira, False)):
+        for person, is_staff in ((self.tom, True), (self.mira, False)):
             assert CmdAssistant().access(person, "cmd")
-            assert has_history is CmdAssistant().access(person, "staff")
-            assert has_history is CmdHistory().access(person, "cmd")
+            assert is_staff is CmdAssistant().counts_as_staff(person)
+            assert is_staff is CmdHistory().access(person, "cmd")
 
     def test_what_is_for_staff_does_nothing_for_a_player(self) -> None:
         """The line says so, and nothing is done."""

@@ -6,8 +6,8 @@ from evennia_ai import operations, state
 from tests.shell.support import ShellTest, pump, whispers
 
 # One more is a decision, one less is a reason to lower the number.
-ROWS_OF_A_REPLY = 20
-STATEMENTS_OF_A_REPLY = 10
+ROWS_OF_A_REPLY = 22
+STATEMENTS_OF_A_REPLY = 11
 
 
 class TestIdle(ShellTest):
@@ -68,7 +68,7 @@ class TestReply(ShellTest):
     """A whisper and its answer."""
 
     def test_the_statements_of_a_reply_are_few(self) -> None:
-        """Storing the question, noting the answer, settling four values in one transaction.
+        """Storing the question, noting the answer, settling six values and two facts at once.
 
         And the ledger: twelve sums added to and read, this call and the end of the one before.
         """

@@ -98,7 +98,7 @@ class TestToTheLetter(SafetyTest):
             trigger_emergency_stop(self._bare(), "too many errors", by="Tom")
         assert any("is stopped: too many errors." in line for line in lines)
         ((event, facts),) = records
-        assert ("emergency_stop", "stopped", "too many errors", "Tom") == (
+        assert ("EmergencyStopTriggered", "stopped", "too many errors", "Tom") == (
             event,
             facts["cause"],
             facts["reason"],
@@ -112,7 +112,7 @@ class TestToTheLetter(SafetyTest):
         with self.audited() as records:
             clear_emergency_stop(bare, by="Mira")
             clear_emergency_stop(bare, by="Tom")
-        assert [("emergency_cleared", {"cause": "loop", "by": "Mira"})] == records
+        assert [("EmergencyStopCleared", {"cause": "loop", "cleared_by": "Mira"})] == records
 
     def test_objects_of_other_kinds(self) -> None:
         """A plain script of Evennia's, a mock, an object that knows its time: all are stopped."""

@@ -190,6 +190,7 @@ class TestThinking(ShellTest):
             self.ask("whisper Ada = hello")
             end()
             pump()
+            self.clock.advance(0)
             assert [] == self.clock.getDelayedCalls()
 
     def test_a_quick_answer_shows_none(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError
 
-from evennia_ai import inbound, interventions, operations
+from evennia_ai import audit, inbound, interventions, operations
 from evennia_ai.core.questions import Answer, Outcome
 from tests.shell.interventions_case import PROMPT, QuestionsTest
 
@@ -171,6 +171,7 @@ class TestCancelled(QuestionsTest):
         (failure,) = came
         assert failure.check(CancelledError)
         assert [] == self.open_numbers()
+        audit.flush()
         assert [] == self.clock.getDelayedCalls()
         assert f"Question {number} is closed: it is no longer asked." == self.told(self.account)[-1]
         assert f"No question {number} is open" in self.reply(number, "yes").message

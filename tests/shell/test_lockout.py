@@ -188,5 +188,5 @@ class TestTrouble(LockoutTest):
             for _ in range(5):
                 self.type(self.tom, "whisper Ada = hello")
         assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
-        (facts,) = [facts for event, facts in records if event == "emergency_stop"]
+        (facts,) = [facts for event, facts in records if event == "EmergencyStopTriggered"]
         assert "consecutive_errors" == facts["cause"]

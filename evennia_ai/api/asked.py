@@ -1,0 +1,190 @@
+"""What requests hold: the bodies, and what may stand in the address after `?`."""
+
+from __future__ import annotations
+
+from rest_framework import serializers
+
+from evennia_ai.api.fields import MOST_NUMBER, Count, Line, Name, Plain, Strict, Text, Whole, Word
+from evennia_ai.core.goals import COMPLETED, DROPPED, LONGEST_GOAL, PRIORITIES
+from evennia_ai.operations.lifecycle import LONGEST_DESC, MOST_ALIASES
+
+LONGEST_PERSONA = 8000
+ENDS = [COMPLETED, DROPPED]
+
+
+def _desc(**options: object) -> Text:
+    told = "What people see who look at it."
+    return Text(max_length=LONGEST_DESC, allow_blank=True, help_text=told, **options)
+
+
+def _persona(**options: object) -> Text:
+    told = "Who it is and what it knows, for its model."
+    return Text(max_length=LONGEST_PERSONA, allow_blank=True, help_text=told, **options)
+
+
+def _location(**options: object) -> Text:
+    told = "The room it stands in: its name, or like #12."
+    return Text(max_length=100, help_text=told, **options)
+
+
+def _aliases(**options: object) -> serializers.ListField:
+    names = Name()
+    told = "Other names."
+    return serializers.ListField(child=names, max_length=MOST_ALIASES, help_text=told, **options)
+
+
+class NewAssistant(Strict):
+    """An assistant to be made."""
+
+    key = Name(help_text="Its name.")
+    desc = _desc(required=False)
+    persona = _persona(required=False)
+    location = _location(required=False)
+    aliases = _aliases(required=False)
+
+
+class ChangedAssistant(Strict):
+    """What of an assistant is to be changed; what is not named stays."""
+
+    desc = _desc(required=False)
+    persona = _persona(required=False)
+    location = _location(required=False)
+    aliases = _aliases(required=False)
+
+
+class WholeAssistant(Strict):
+    """All that can be said of an assistant."""
+
+    desc = _desc()
+    persona = _persona()
+    location = _location()
+    aliases = _aliases()
+
+
+class Copy(Strict):
+    """The name of a copy."""
+
+    key = Name(help_text="Its name.")
+
+
+class Reason(Strict):
+    """Why something is done."""
+
+    reason = Text(max_length=500, required=False, help_text="Why, for staff and for the record.")
+
+
+class NewGoal(Strict):
+    """A goal to be set."""
+
+    text = Text(max_length=LONGEST_GOAL, help_text="What is to be reached.")
+    priority = Whole(
+        min_value=PRIORITIES.start,
+        max_value=PRIORITIES.stop - 1,
+        required=False,
+        help_text="1 may wait, 10 is pressing; 5 where nothing is said.",
+    )
+
+
+class EndOfGoal(Strict):
+    """How a goal ends."""
+
+    status = Word(choices=ENDS, help_text="Reached, or given up.")
+
+
+class Instruction(Strict):
+    """What an assistant is told to do."""
+
+    instruction = Text(max_length=2000, help_text="In words, as a whisper to it.")
+
+
+class Arguments(Strict):
+    """What a tool is run with."""
+
+    arguments = Plain(required=False, help_text="As the tool's `parameters` describe them.")
+
+
+class GivenAnswer(Strict):
+    """An answer to a question."""
+
+    answer = Text(max_length=100, help_text="One of the choices, or `take` or `drop`.")
+
+
+class Login(Strict):
+    """A name and a password."""
+
+    username = Line(max_length=150, help_text="The account's name.")
+    password = Text(max_length=500, trim_whitespace=False, help_text="Its password.")
+
+
+class Changes(Plain):
+    """Settings by name, and the values they shall have."""
+
+    described = {
+        "type": "object",
+        "additionalProperties": {},
+        "minProperties": 1,
+        "maxProperties": Plain.most,
+        "description": "Settings by name; null lets the default hold again.",
+    }
+
+
+class Page(Strict):
+    """Which part of a list."""
+
+    offset = Count(required=False, help_text="How many entries are left out.")
+    limit = Count(required=False, min_value=1, help_text="How many entries are sent at most.")
+
+
+class Before(Strict):
+    """Which part of a list that begins with the newest entry."""
+
+    before = Count(required=False, min_value=1, help_text="Only what is older than this number.")
+    limit = Count(required=False, min_value=1, help_text="How many entries are sent at most.")
+
+
+class TalkBefore(Before):
+    """Which part of the talk, or all of it."""
+
+    format = Word(
+        choices=["page", "export"],
+        required=False,
+        help_text="`export`: the chat messages as the model is sent them; needs `control`.",
+    )
+
+
+class FactsBefore(Before):
+    """Which part of the record."""
+
+    event = serializers.ListField(
+        child=Text(max_length=100),
+        max_length=20,
+        required=False,
+        help_text="Only events of this name; may stand there several times.",
+    )
+
+
+class Moment(Strict):
+    """A moment."""
+
+    at = Text(
+        max_length=40,
+        required=False,
+        help_text="Such as 2026-01-31T12:00:00+00:00; without it the newest state.",
+    )
+
+
+class Span(Strict):
+    """Two versions."""
+
+    a = Count(max_value=MOST_NUMBER, help_text="The earlier version.")
+    b = Count(max_value=MOST_NUMBER, help_text="The later version.")
+
+
+class Prompted(Strict):
+    """What of a prompt."""
+
+    show = Word(
+        choices=["sizes", "messages"],
+        required=False,
+        help_text="The tokens of each component, or the messages themselves.",
+    )

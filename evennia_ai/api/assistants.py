@@ -1,0 +1,282 @@
+"""Views of assistants: making, looking at, changing and removing one, and letting it act or not."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from django.urls import reverse
+
+from evennia_ai import operations
+from evennia_ai.api import answers, asked
+from evennia_ai.api.base import NOT_YOURS, ApiView, Call, with_data
+from evennia_ai.api.endpoints import Endpoint
+from evennia_ai.api.limits import api_config
+from evennia_ai.api.problems import problem
+from evennia_ai.api.shapes import Done
+from evennia_ai.operations import Result, choosing, lifecycle, running
+from evennia_ai.operations.result import Problem
+from evennia_ai.operations.rights import refusal
+
+TAG, SAFETY = "Assistants", "Safety"
+EDDA = {
+    "key": "Edda",
+    "desc": "A scribe with ink on her sleeves.",
+    "persona": "Edda copies old charts and loves a good riddle.",
+    "location": "The Scriptorium",
+    "aliases": ["scribe"],
+}
+DESCRIBED = EDDA | {"enabled": True, "created_at": "2026-01-31T12:00:00+00:00"}
+WHOLE = {name: value for name, value in EDDA.items() if name != "key"}
+
+
+def limit_of(query: dict[str, Any]) -> int:
+    """How many entries a page has."""
+    config = api_config()
+    return min(query.get("limit", config.page_size), config.max_page_size)
+
+
+def _described(script: Any) -> dict[str, Any]:
+    """An assistant as it is sent."""
+    return dict(lifecycle.describe(script).data)
+
+
+def _with_room(call: Call, given: dict[str, Any]) -> dict[str, Any] | Result:
+    """What was given, with the room itself in the place of its name; or why there is none."""
+    if "location" not in given:
+        return given
+    found = choosing.find_room(call.person, given["location"])
+    return given | {"location": found.data["room"]} if found.ok else found
+
+
+class AssistantList(ApiView):
+    """The assistants of the game."""
+
+    @Endpoint(
+        "list",
+        "List the assistants",
+        tag=TAG,
+        gives=answers.AssistantPage,
+        query=asked.Page,
+        answer={"assistants": [DESCRIBED], "count": 1, "next": None},
+        paths=(),
+    )
+    def get(self, call: Call) -> Any:
+        """In order of their names."""
+        scripts = operations.list_assistants()
+        offset, limit = call.query.get("offset", 0), limit_of(call.query)
+        page = scripts[offset : offset + limit]
+        end = offset + len(page)
+        return {
+            "assistants": [_described(script) for script in page],
+            "count": len(scripts),
+            "next": end if page and end < len(scripts) else None,
+        }
+
+    @Endpoint(
+        "create",
+        "Make an assistant",
+        tag=TAG,
+        gives=answers.Made,
+        body=asked.NewAssistant,
+        status=201,
+        example=EDDA,
+        answer={"message": "Edda is awake in The Scriptorium.", "key": "Edda"},
+        paths=(),
+    )
+    def post(self, call: Call) -> Result:
+        """A character in a room, and the script that moves it. It is awake at once."""
+        given = _with_room(call, dict(call.body))
+        if isinstance(given, Result):
+            return given
+        made = operations.create_assistant(given.pop("key"), **given, by=call.by)
+        return _made(call, made, made.data["script"]) if made.ok else made
+
+
+def _made(call: Call, result: Result, script: Any) -> Result:
+    key = str(script.key)
+    address = reverse("evennia_ai_api:assistant", kwargs={"key": key})
+    call.headers["Location"] = quote(address, safe="/%")
+    return with_data(result, key=key)
+
+
+class OneAssistant(ApiView):
+    """One assistant."""
+
+    @Endpoint("status", "Look at an assistant", tag=TAG, gives=answers.Assistant, answer=DESCRIBED)
+    def get(self, call: Call) -> Any:
+        """What it is called, how it looks, and who it is."""
+        return _described(call.script)
+
+    def _update(self, call: Call) -> Result:
+        given = _with_room(call, call.body)
+        if isinstance(given, Result):
+            return given
+        updated = lifecycle.update_assistant(call.script, **given, by=call.by)
+        return with_data(updated, key=str(call.script.key))
+
+    @Endpoint(
+        "update",
+        "Describe an assistant anew",
+        tag=TAG,
+        gives=answers.Made,
+        body=asked.WholeAssistant,
+        example=WHOLE,
+        answer={"message": "Edda is changed.", "key": "Edda"},
+    )
+    def put(self, call: Call) -> Result:
+        """Everything that can be said of it; its name stays."""
+        return self._update(call)
+
+    @Endpoint(
+        "update",
+        "Change an assistant",
+        tag=TAG,
+        gives=answers.Made,
+        body=asked.ChangedAssistant,
+        example={"persona": "Edda has grown fond of ships."},
+        answer={"message": "Edda is changed.", "key": "Edda"},
+    )
+    def patch(self, call: Call) -> Result:
+        """What is not named stays."""
+        return self._update(call)
+
+    @Endpoint(
+        "delete",
+        "Remove an assistant",
+        tag=TAG,
+        gives=answers.Removed,
+        answer={"message": "Edda is deleted.", "archive": "Edda-20260131.json"},
+    )
+    def delete(self, call: Call) -> Result:
+        """What is under way is dropped, and its record is put into a file of the game's."""
+        name = str(call.script.key)
+        gone = lifecycle.delete_assistant(call.script, by=call.by, reason="removed over the API")
+        if not gone.ok:
+            return gone
+        # Where the game's files are is nobody's business.
+        path = gone.data.get("archive")
+        archive = PurePath(str(path)).name if path else None
+        return Result(True, f"{name} is deleted.", {"archive": archive})
+
+
+class Clone(ApiView):
+    """Copying an assistant."""
+
+    @Endpoint(
+        "clone",
+        "Copy an assistant",
+        tag=TAG,
+        gives=answers.Made,
+        body=asked.Copy,
+        status=201,
+        example={"key": "Edda the Younger"},
+        answer={"message": "Edda the Younger is awake.", "key": "Edda the Younger"},
+    )
+    def post(self, call: Call) -> Result:
+        """With its settings, prompts and looks; without its talk, notes and goals."""
+        refused = refusal("create", call.person)
+        if refused is not None:
+            raise problem(Problem.FORBIDDEN, NOT_YOURS)
+        made = lifecycle.clone_assistant(call.script, call.body["key"], by=call.by)
+        return _made(call, made, made.data["script"]) if made.ok else made
+
+
+class Status(ApiView):
+    """What an assistant is doing."""
+
+    @Endpoint("status", "See what an assistant is doing", tag=TAG, gives=answers.Status)
+    def get(self, call: Call) -> Any:
+        """Whether it may act, with which model, and what it has used."""
+        result = running.status(call.script)
+        return {**result.data, "text": result.message}
+
+
+class Start(ApiView):
+    """Letting an assistant answer."""
+
+    @Endpoint(
+        "start",
+        "Let an assistant answer",
+        tag=TAG,
+        gives=Done,
+        answer={"message": "Edda is awake."},
+    )
+    def post(self, call: Call) -> Result:
+        """It goes on with what waits."""
+        return running.set_enabled(call.script, True, by=call.by)
+
+
+class Stop(ApiView):
+    """Keeping an assistant silent."""
+
+    @Endpoint(
+        "stop",
+        "Keep an assistant silent",
+        tag=TAG,
+        gives=Done,
+        answer={"message": "Edda is silent until: assistant start Edda"},
+    )
+    def post(self, call: Call) -> Result:
+        """Until it is started again; what waits goes on waiting."""
+        return running.set_enabled(call.script, False, by=call.by)
+
+
+class EmergencyStop(ApiView):
+    """Stopping an assistant at once."""
+
+    @Endpoint(
+        "emergency stop",
+        "Stop an assistant at once",
+        tag=SAFETY,
+        gives=answers.Stopped,
+        body=asked.Reason,
+        example={"reason": "It talks to itself."},
+    )
+    def post(self, call: Call) -> Result:
+        """Whatever is under way is dropped, and it stays stopped over restarts until cleared."""
+        reason = call.body.get("reason", f"stopped by {call.by}")
+        return running.stop(call.script, reason, by=call.by)
+
+
+class EmergencyClear(ApiView):
+    """Clearing a stop."""
+
+    @Endpoint(
+        "emergency clear",
+        "Let a stopped assistant go on",
+        tag=SAFETY,
+        gives=Done,
+        answer={"message": "Edda: Emergency stop cleared; the assistant goes on."},
+    )
+    def post(self, call: Call) -> Result:
+        """Clears an emergency stop or a lockout; nothing is refunded."""
+        return running.clear(call.script, by=call.by)
+
+
+class StopAll(ApiView):
+    """Stopping all assistants at once."""
+
+    @Endpoint(
+        "list",
+        "Stop all assistants at once",
+        tag=SAFETY,
+        gives=answers.AllStopped,
+        body=asked.Reason,
+        action="emergency stop all",
+        example={"reason": "The model says strange things."},
+        answer={"message": "2 assistants are stopped.", "stopped": 2, "refused": []},
+        paths=(),
+    )
+    def post(self, call: Call) -> Result:
+        """All that you have a say over; the others are named."""
+        mine, refused = [], []
+        for script in operations.list_assistants():
+            is_refused = refusal("emergency stop", call.person, script) is not None
+            (refused if is_refused else mine).append(script)
+        if refused and not mine:
+            raise problem(Problem.FORBIDDEN, NOT_YOURS)
+        reason = call.body.get("reason", f"all were stopped by {call.by}")
+        stopped = running.stop_all(mine, reason, by=call.by)
+        return with_data(stopped, **stopped.data, refused=[str(script.key) for script in refused])

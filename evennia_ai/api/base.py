@@ -1,0 +1,271 @@
+"""What all views share: who asks, what is asked, one hop into the game, and one body back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from drf_spectacular.openapi import AutoSchema
+from rest_framework.exceptions import (
+    AuthenticationFailed,
+    NotAuthenticated,
+    Throttled,
+    ValidationError,
+)
+from rest_framework.response import Response
+from rest_framework.views import APIView
+from twisted.internet.defer import Deferred
+
+from evennia_ai import audit, operations
+from evennia_ai.api import people, record
+from evennia_ai.api.bodies import JsonOnly, JsonParser, JsonRenderer, plain
+from evennia_ai.api.fields import Nothing, query_of
+from evennia_ai.api.limits import METHODS_THAT_READ, address_of, api_config, throttles_of
+from evennia_ai.api.problems import ProblemError, answer_to, problem, refuse
+from evennia_ai.api.reactor import ANY, LONG, run
+from evennia_ai.operations import Result, monitoring
+from evennia_ai.operations.result import Problem
+from evennia_ai.operations.rights import ACTS, Right, is_staff, refusal
+
+LONGEST_KEY = 200
+NOT_YOURS = "You may not do that: it needs a right that you do not have."
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one method of one view takes and needs.
+
+    Attributes:
+        act: the right it needs, a name in `rights.ACTS`; "" where an account is enough.
+        body: what reads the body.
+        query: what reads the address after `?`.
+        status: of the response where all went well.
+        is_long: a model or a tool is waited for.
+        action: what the record calls it.
+    """
+
+    act: str
+    body: type[Any] | None = None
+    query: type[Any] | None = None
+    status: int = 200
+    is_long: bool = False
+    action: str = ""
+
+
+@dataclass(slots=True)
+class Call:
+    """A request in the game's thread: who asks what of whom.
+
+    Attributes:
+        person: as whom rights are asked for.
+        account: who asks; None where anybody may ask and nobody is logged in.
+        reads: it changes nothing.
+        takes_input: something could be given that is wrong.
+        headers: of the response; a view may add some.
+    """
+
+    person: Any
+    account: Any
+    script: Any
+    body: dict[str, Any]
+    query: dict[str, Any]
+    path: dict[str, Any]
+    reads: bool
+    takes_input: bool
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def by(self) -> str:
+        """The account's name, for the record."""
+        return str(self.account.key)
+
+
+class ApiView(APIView):  # type: ignore[misc]
+    """A view of the API. Its methods are made by `Endpoint` and run in the game's thread."""
+
+    schema = AutoSchema()
+    parser_classes = (JsonParser,)
+    renderer_classes = (JsonRenderer,)
+    content_negotiation_class = JsonOnly
+    permission_classes = ()
+    throttle_classes = ()
+    versioning_class = None
+    metadata_class = None
+    http_method_names = ("get", "post", "put", "patch", "delete", "head")
+    needs_account = True
+    given: Any = None
+
+    @classmethod
+    def as_view(cls, **options: Any) -> Any:
+        """Without a transaction around: it would keep the game waited for from writing."""
+        return transaction.non_atomic_requests(super().as_view(**options))
+
+    def get_authenticators(self) -> list[Any]:
+        """Session and token, whatever the game sets for other APIs."""
+        return people.authenticators()
+
+    def get_authenticate_header(self, request: Any) -> str:
+        """What whoever has no account is told to try."""
+        return people.scheme()
+
+    def perform_authentication(self, request: Any) -> None:
+        """Find out who asks, and count it, also where it is refused."""
+        try:
+            known = bool(request.user.is_authenticated)
+        except AuthenticationFailed:
+            self._count(request)
+            raise
+        self._count(request)
+        if self.needs_account and not known:
+            raise NotAuthenticated("Say who you are: log in, or send a token.")
+
+    def _count(self, request: Any) -> None:
+        for throttle in throttles_of(request):
+            if not throttle.allow_request(request, self):
+                raise Throttled(throttle.wait())
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """One body for all that goes wrong."""
+        if isinstance(exc, (NotAuthenticated, AuthenticationFailed)):
+            exc.auth_header = people.scheme()
+        response = answer_to(exc)
+        response.exception = True
+        return response
+
+    def dispatch(self, request: Any, *args: Any, **path: Any) -> Response:
+        """Serve a request; what changes something is written down, however it went."""
+        response = super().dispatch(request, *args, **path)
+        if request.method in record.CHANGING:
+            plan = getattr(getattr(self, request.method.lower(), None), "plan", None)
+            action = (
+                plan.action if plan is not None and plan.action else self.get_view_name().lower()
+            )
+            key = str(path.get("key", ""))
+            record.write(self.request, action, key, self.given, response.status_code)
+        match = request.resolver_match
+        route = match.url_name if match is not None else ""
+        monitoring.count_request(str(request.method), str(route), response.status_code)
+        return response
+
+    # ---- one request -----------------------------------------------------------------------
+
+    def serve(self, plan: Plan, method: Any, request: Any, path: dict[str, Any]) -> Response:
+        """Read what is asked, go into the game, and tell what came of it."""
+        config, wrong = api_config(), None
+        body: dict[str, Any] = {}
+        query: dict[str, Any] = {}
+        reads = request.method in METHODS_THAT_READ
+        self.given = {} if reads else request.data
+        try:
+            body = _validated(plan.body or Nothing, self.given or {})
+            asked = query_of(request.query_params, plan.query or Nothing)
+            query = _validated(plan.query or Nothing, asked)
+        except ValidationError as error:
+            wrong = error
+        pk = self.who(request, body) if wrong is None else request.user.pk
+        address, headers = address_of(request), dict[str, str]()
+
+        def act() -> Any:
+            account = self.account_for(pk, address) if pk is not None else None
+            person = people.person_of(account) if account is not None else None
+            with audit.acting(str(account.key if account else ""), "api", is_logged=False):
+                script = find_allowed(plan.act, person, path.get("key"))
+                if wrong is not None:
+                    raise wrong
+                is_asked = plan.body is not None or plan.query is not None
+                call = Call(person, account, script, body, query, path, reads, is_asked, headers)
+                return _finished(method(self, call), call)
+
+        seconds = config.long_timeout_seconds if plan.is_long else config.timeout_seconds
+        own_room = LONG.place(config.long_requests) if plan.is_long else nullcontext()
+        with ANY.place(config.waiting_requests), own_room:
+            payload = run(act, seconds)
+        return self.answer(payload, plan.status, headers)
+
+    def who(self, request: Any, body: dict[str, Any]) -> int | None:
+        """The number of the account that asks, None where there is none."""
+        pk: int | None = request.user.pk
+        return pk
+
+    def account_for(self, pk: int, address: str) -> Any:
+        """The account of a number, if it may ask; in the game's thread."""
+        return people.account_for(pk, address)
+
+    def answer(self, payload: Any, status: int, headers: dict[str, str]) -> Any:
+        """The response to a request that was done."""
+        return Response(payload, status=status, headers=headers)
+
+
+def _validated(kind: type[Any], given: Any) -> dict[str, Any]:
+    """What was given, as a serializer or a field reads it."""
+    return dict(kind().run_validation(given))
+
+
+def _finished(outcome: Any, call: Call) -> Any:
+    """What is sent of an outcome; a Deferred is waited for."""
+    if isinstance(outcome, Deferred):
+        return outcome.addCallback(_payload, call)
+    return _payload(outcome, call)
+
+
+def _payload(outcome: Any, call: Call) -> Any:
+    if isinstance(outcome, bytes):
+        return outcome
+    if not isinstance(outcome, Result):
+        return plain(outcome)
+    refuse(outcome, has_input=call.takes_input)
+    return plain(outcome.data if call.reads else {**outcome.data, "message": outcome.message})
+
+
+def find_allowed(act: str, person: Any, key: str | None) -> Any:
+    """The assistant of that name, if the person may do that to it.
+
+    Whoever may not see assistants is told the same whether there is one or not.
+
+    Raises:
+        ProblemError: there is none, or the person may not.
+    """
+    if not act:
+        return None
+    if key is None or ACTS[act] is not Right.CONTROL:
+        refused = refusal(act, person)
+        if refused is not None:
+            raise problem(refused.problem, refused.message)
+        return _find(key) if key is not None else None
+    script = _find(key, is_told=is_staff(person))
+    refused = refusal(act, person, script)
+    if refused is not None:
+        told = refused.message if is_staff(person) else NOT_YOURS
+        raise problem(refused.problem, told)
+    return script
+
+
+def _find(key: str, *, is_told: bool = True) -> Any:
+    known = key.isprintable() and len(key) <= LONGEST_KEY
+    script = operations.find_assistant(key) if known else None
+    if script is not None:
+        return script
+    if not is_told:
+        raise problem(Problem.FORBIDDEN, NOT_YOURS)
+    raise problem(Problem.MISSING, f"There is no assistant named {key[:60]!r}.")
+
+
+def missing(told: str) -> ProblemError:
+    """What is raised where something that was asked for is not there."""
+    return problem(Problem.MISSING, told)
+
+
+def with_data(result: Result, **changes: Any) -> Result:
+    """A result with other data."""
+    return Result(result.ok, result.message, changes, result.problem)
+
+
+def picked(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Some of the entries of a mapping; what is not there is null."""
+    return {name: data.get(name) for name in names}
+
+
+Method = Callable[[Any, Call], Any]

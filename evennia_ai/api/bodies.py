@@ -1,0 +1,147 @@
+"""Bodies: JSON, read strictly and within bounds, and written from plain data only."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from enum import Enum
+from types import SimpleNamespace
+from typing import Any
+
+from rest_framework.exceptions import ParseError
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+
+from evennia_ai.api.limits import api_config
+from evennia_ai.api.problems import ProblemError
+
+LARGEST = 2**63 - 1
+MOST_DEPTH_SHOWN = 60
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) != len(pairs):
+        raise ValueError("a name stands there twice")
+    return read
+
+
+def _is_kept(value: Any) -> bool:
+    """Whether a database can keep a text or a number."""
+    if isinstance(value, str):
+        return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+    if isinstance(value, (int, float)):
+        return math.isfinite(value) if isinstance(value, float) else abs(value) <= LARGEST
+    return True
+
+
+def _check(value: Any, depth: int) -> None:
+    """Refuse what no database could keep.
+
+    Raises:
+        ValueError: the value, or something in it, is such.
+    """
+    if not _is_kept(value):
+        raise ValueError("a text or a number in it cannot be kept")
+    if depth < 0:
+        raise ValueError("it is nested too deeply")
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    for part in value if isinstance(value, list) else ():
+        _check(part, depth - 1)
+
+
+def read_json(raw: bytes, most_depth: int) -> Any:
+    """Read a body.
+
+    Raises:
+        ParseError: it is no JSON, or holds what cannot be kept.
+    """
+    try:
+        text = raw.decode("utf-8")
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_pairs)
+        _check(value, most_depth)
+    except RecursionError:
+        raise ParseError(
+            "The body is no JSON that can be taken: it is nested too deeply."
+        ) from None
+    except ValueError as error:
+        told = " ".join(str(error).split())[:200]
+        raise ParseError(f"The body is no JSON that can be taken: {told}.") from None
+    return value
+
+
+class JsonParser(BaseParser):
+    """Reads JSON; a body that is empty counts as one without anything in it."""
+
+    media_type = "application/json"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        """Read a body within its bounds.
+
+        Raises:
+            ProblemError: it is too long.
+        """
+        config = api_config()
+        raw = stream.read(config.body_bytes + 1)
+        if len(raw) > config.body_bytes:
+            raise ProblemError(413, f"The body is longer than {config.body_bytes:,} bytes.")
+        return read_json(raw, config.body_depth) if raw.strip() else {}
+
+
+class JsonRenderer(BaseRenderer):
+    """Writes JSON."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None  # JSON is UTF-8
+
+    def render(self, data: Any, media_type: Any = None, context: Any = None) -> bytes:
+        """The bytes of a body; none where there is nothing to say."""
+        if data is None:
+            return b""
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        # Half a character, as a model may write it, becomes JSON's own escape for it.
+        return text.encode("utf-8", "backslashreplace")
+
+
+class JsonOnly(DefaultContentNegotiation):
+    """What is sent is decided by the header Accept, not by a word in the address."""
+
+    settings = SimpleNamespace(URL_FORMAT_OVERRIDE=None)
+
+
+def plain(value: Any, depth: int = MOST_DEPTH_SHOWN) -> Any:
+    """A value as plain data: what the game keeps is copied, and what is no JSON becomes text."""
+    if isinstance(value, Enum):
+        value = value.value
+    if value is None or isinstance(value, (bool, str, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    if depth <= 0 or not isinstance(value, Iterable) or isinstance(value, (bytes, bytearray)):
+        return str(value)
+    return _plain_parts(value, depth - 1)
+
+
+def _plain_parts(value: Any, depth: int) -> Any:
+    if isinstance(value, Mapping) or hasattr(value, "items"):
+        return {str(name): plain(part, depth) for name, part in value.items()}
+    parts = [plain(part, depth) for part in value]
+    return sorted(parts, key=str) if isinstance(value, (set, frozenset)) else parts
+
+
+class TextRenderer(JsonRenderer):
+    """Takes a header Accept that wants text; what goes wrong is told as JSON there too."""
+
+    media_type = "text/plain"
+    format = "txt"

@@ -1,0 +1,174 @@
+"""What a request may hold, read strictly: a number is no text, and what is unknown is an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.validators import RegexValidator
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+MOST_NUMBER = 999_999_999
+# A text has something to read in it, a name can be typed and stand in an address.
+TEXT = r"^[^\x00]*[^\s\x00][^\x00]*$"
+LINE = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
+NAME = r"^[^\W\d_][^=,;/\"\x00-\x1f\x7f]*$"
+DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+class Strict(serializers.Serializer):  # type: ignore[misc]
+    """A mapping with none but known keys."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Read it.
+
+        Raises:
+            ValidationError: something in it is unknown or wrong.
+        """
+        if isinstance(data, Mapping):
+            unknown = [str(name) for name in data if name not in self.fields]
+            if unknown:
+                known = ", ".join(self.fields) or "none"
+                told = f"There is no such field here; known are: {known}."
+                raise ValidationError({name: [told] for name in unknown[:10]})
+        return super().to_internal_value(data)
+
+
+class Nothing(Strict):
+    """A body or an address with nothing in it."""
+
+
+class Text(serializers.CharField):  # type: ignore[misc]
+    """A text; numbers and the like are none."""
+
+    pattern = TEXT
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"max_length": 2000, **options})
+        if not self.allow_blank:
+            told = "This must have something to read in it."
+            self.validators.append(RegexValidator(self.pattern, told))
+
+    def to_internal_value(self, data: Any) -> str:
+        """The text.
+
+        Raises:
+            ValidationError: it is something else.
+        """
+        if not isinstance(data, str):
+            raise ValidationError("This must be a text.")
+        return str(super().to_internal_value(data))
+
+
+class Line(Text):
+    """A text on one line."""
+
+    pattern = LINE
+
+
+class Name(Text):
+    """A name that can stand in an address."""
+
+    pattern = NAME
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"max_length": 60, **options})
+
+
+class Whole(serializers.IntegerField):  # type: ignore[misc]
+    """A whole number; a text is none."""
+
+    def to_internal_value(self, data: Any) -> int:
+        """The number.
+
+        Raises:
+            ValidationError: it is something else.
+        """
+        if isinstance(data, bool) or not isinstance(data, (int, float)) or data != int(data):
+            raise ValidationError("This must be a whole number.")
+        return int(data)
+
+
+class Count(serializers.IntegerField):  # type: ignore[misc]
+    """A whole number in an address: digits and nothing else."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"min_value": 0, "max_value": MOST_NUMBER, **options})
+
+    def to_internal_value(self, data: Any) -> int:
+        """The number.
+
+        Raises:
+            ValidationError: it is something else.
+        """
+        if not DIGITS.fullmatch(str(data)):
+            raise ValidationError(f"This must be a whole number from 0 to {MOST_NUMBER}.")
+        return int(data)
+
+
+class Flag(serializers.BooleanField):  # type: ignore[misc]
+    """true or false; a word or a number is neither."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        """Which of the two.
+
+        Raises:
+            ValidationError: neither.
+        """
+        if not isinstance(data, bool):
+            raise ValidationError("This must be true or false.")
+        return data
+
+
+class Word(serializers.ChoiceField):  # type: ignore[misc]
+    """One of some words."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The word.
+
+        Raises:
+            ValidationError: it is none of them.
+        """
+        if not isinstance(data, str) or data not in self.choices:
+            raise ValidationError(f"This must be one of: {', '.join(map(str, self.choices))}.")
+        return data
+
+
+class Plain(serializers.DictField):  # type: ignore[misc]
+    """A mapping of anything."""
+
+    child = serializers.JSONField()
+    initial: Any = {}
+    most = 100
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """The mapping.
+
+        Raises:
+            ValidationError: it is something else.
+        """
+        if not isinstance(data, dict):
+            raise ValidationError("This must be a mapping of names and values.")
+        if len(data) > self.most:
+            raise ValidationError(f"This has more than {self.most} entries.")
+        return data
+
+
+def query_of(params: Any, kind: type[Strict]) -> dict[str, Any]:
+    """What stands in the address after `?`, as a serializer reads it.
+
+    Raises:
+        ValidationError: something stands there twice.
+    """
+    known = kind().fields
+    read: dict[str, Any] = {}
+    for name, values in params.lists():
+        if isinstance(known.get(name), serializers.ListField):
+            read[name] = values
+        elif len(values) > 1:
+            raise ValidationError({name: ["This stands in the address more than once."]})
+        else:
+            read[name] = values[0]
+    return read

@@ -1,0 +1,87 @@
+"""Views for programs that watch the game."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.exceptions import APIException
+
+from evennia_ai.api import answers
+from evennia_ai.api.base import NOT_YOURS, ApiView, Call, missing
+from evennia_ai.api.bodies import JsonRenderer, TextRenderer
+from evennia_ai.api.endpoints import Endpoint
+from evennia_ai.api.limits import api_config
+from evennia_ai.api.problems import problem
+from evennia_ai.core.api_config import NAME, Metrics
+from evennia_ai.operations import Result, monitoring
+from evennia_ai.operations.result import Problem
+from evennia_ai.operations.rights import is_staff
+
+TAG = "Monitoring"
+CLOSED = f"This game shows no metrics; {NAME} opens them, with 'metrics': 'staff' or 'all'."
+
+
+class Health(ApiView):
+    """Whether the assistants are well."""
+
+    needs_account = False
+
+    def account_for(self, pk: int, address: str) -> Any:
+        """Whoever may not use the rest of the API is told what nobody in particular is told."""
+        try:
+            return super().account_for(pk, address)
+        except APIException:
+            return None
+
+    @Endpoint(
+        "",
+        "See whether the assistants are well",
+        tag=TAG,
+        gives=answers.Health,
+        paths=(),
+        is_open=True,
+        needs="For everybody; staff are told reasons too.",
+    )
+    def get(self, call: Call) -> Result:
+        """`ok`, `degraded`, or `stopped` where all of them are."""
+        return monitoring.health(with_reasons=call.person is not None and is_staff(call.person))
+
+
+class MetricsPage(ApiView):
+    """What Prometheus reads."""
+
+    renderer_classes = (JsonRenderer, TextRenderer)
+
+    @property
+    def needs_account(self) -> bool:  # type: ignore[override]
+        """Unless they are for all."""
+        return api_config().metrics is not Metrics.ALL
+
+    def initial(self, request: Any, *args: Any, **path: Any) -> None:
+        """Where they are not opened there is nothing here."""
+        if api_config().metrics is Metrics.OFF:
+            raise missing(CLOSED)
+        super().initial(request, *args, **path)
+
+    def answer(self, payload: Any, status: int, headers: dict[str, str]) -> Any:
+        """Text, of Prometheus's own type."""
+        return HttpResponse(payload, status=status, content_type=monitoring.METRICS_TYPE)
+
+    @Endpoint(
+        "",
+        "Read the metrics",
+        tag=TAG,
+        gives=str,
+        media="text/plain",
+        paths=(),
+        is_open=True,
+        may_be_missing=True,
+        needs=f"For whom `metrics` in `{NAME}` says: nobody, staff or all.",
+    )
+    def get(self, call: Call) -> bytes:
+        """In the text format of Prometheus."""
+        is_open = api_config().metrics is Metrics.ALL
+        if not is_open and not is_staff(call.person):
+            raise problem(Problem.FORBIDDEN, NOT_YOURS)
+        return monitoring.metrics()

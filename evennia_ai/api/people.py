@@ -1,0 +1,79 @@
+"""Who asks: by session or by token, and as whom the game sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.apps import apps
+from evennia.accounts.accounts import DefaultAccount, DefaultGuest
+from evennia.accounts.models import AccountDB
+from rest_framework.authentication import SessionAuthentication, TokenAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+
+from evennia_ai.api.problems import problem
+from evennia_ai.operations.result import Problem
+
+TOKEN_APP = "rest_framework.authtoken"
+LONGEST_TOKEN = 128
+
+
+def has_tokens() -> bool:
+    """Whether the game has a table of tokens."""
+    return bool(apps.is_installed(TOKEN_APP))
+
+
+class TokenAccess(TokenAuthentication):
+    """`Authorization: Token <token>`."""
+
+    def authenticate_credentials(self, key: str) -> tuple[Any, Any]:
+        """The account of a token.
+
+        Raises:
+            AuthenticationFailed: there is none, or it may not.
+        """
+        if not (key.isascii() and key.isprintable() and len(key) <= LONGEST_TOKEN):
+            raise AuthenticationFailed("Invalid token.")
+        account, token = super().authenticate_credentials(key)
+        return account, token
+
+
+class SessionAccess(SessionAuthentication):
+    """The login of the game's website; what changes something needs the CSRF token."""
+
+
+def authenticators() -> list[Any]:
+    """The ways to say who one is that this game has."""
+    return [TokenAccess(), SessionAccess()] if has_tokens() else [SessionAccess()]
+
+
+def scheme() -> str:
+    """What a request without an account is told to try."""
+    return TokenAccess.keyword if has_tokens() else "Session"
+
+
+def account_for(pk: int, address: str) -> Any:
+    """The account that asks. In the game's thread only.
+
+    Raises:
+        ProblemError: it may not use the API.
+    """
+    account = AccountDB.objects.filter(pk=pk).first()
+    if account is None or not account.is_active:
+        raise AuthenticationFailed("This account is gone, or switched off.")
+    if DefaultAccount.is_banned(username=str(account.username), ip=address):
+        raise problem(Problem.FORBIDDEN, "You are banned from this game.")
+    if isinstance(account, DefaultGuest):
+        raise problem(Problem.FORBIDDEN, "Guests may not use the API.")
+    if account.attributes.get("assistant_body"):
+        raise problem(Problem.FORBIDDEN, "Assistants may not use the API.")
+    return account
+
+
+def person_of(account: Any) -> Any:
+    """As whom rights are asked for: the account, or while it is quelled the character it plays.
+
+    Evennia's lock `perm()` looks at `_quell` of a character only.
+    """
+    if account.attributes.get("_quell"):
+        return next(iter(account.get_all_puppets()), account)
+    return account

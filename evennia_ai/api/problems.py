@@ -1,0 +1,161 @@
+"""What can go wrong with a request, and the one body that tells of it.
+
+`{"error": {"code": ..., "message": ..., "fields": {...}}}`, whatever went wrong and wherever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import (
+    BadRequest,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+)
+from django.http import Http404
+from django.http.multipartparser import MultiPartParserError
+from evennia.utils import logger
+from rest_framework import exceptions, status
+from rest_framework.response import Response
+
+from evennia_ai.api.reactor import GameBusyError
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations import Result
+from evennia_ai.operations.result import Problem
+
+MOST_FIELDS = 50
+LONGEST_MESSAGE = 2000
+OWN_FAULT = "Something went wrong in the game; its log has more."
+STATUSES: Mapping[Problem, int] = {
+    Problem.INVALID: status.HTTP_400_BAD_REQUEST,
+    Problem.FORBIDDEN: status.HTTP_403_FORBIDDEN,
+    Problem.MISSING: status.HTTP_404_NOT_FOUND,
+    Problem.CONFLICT: status.HTTP_409_CONFLICT,
+    Problem.UNAVAILABLE: status.HTTP_503_SERVICE_UNAVAILABLE,
+}
+CODES: Mapping[int, str] = {
+    400: "invalid",
+    401: "unauthenticated",
+    403: "forbidden",
+    404: "missing",
+    405: "method_not_allowed",
+    406: "not_acceptable",
+    409: "conflict",
+    413: "too_large",
+    415: "unsupported_media_type",
+    429: "throttled",
+    500: "internal",
+    503: "unavailable",
+}
+PLAIN: Mapping[type[Exception], type[exceptions.APIException]] = {
+    Http404: exceptions.NotFound,
+    PermissionDenied: exceptions.PermissionDenied,
+}
+MALFORMED = (BadRequest, MultiPartParserError, SuspiciousOperation)
+
+
+class ProblemError(exceptions.APIException):
+    """A request that cannot be done.
+
+    Attributes:
+        retry_seconds: when to try again; 0: that would not help.
+        fields: what is wrong with each field.
+    """
+
+    def __init__(self, status_code: int, message: str, retry_seconds: int = 0) -> None:
+        super().__init__(message[:LONGEST_MESSAGE])
+        self.status_code = status_code
+        self.retry_seconds = retry_seconds
+        self.fields: dict[str, list[str]] = {}
+
+
+def problem(kind: Problem, message: str) -> ProblemError:
+    """A problem of one of the kinds that operations know."""
+    retry_seconds = 5 if kind is Problem.UNAVAILABLE else 0
+    return ProblemError(STATUSES[kind], message, retry_seconds)
+
+
+def refuse(result: Result, *, has_input: bool) -> None:
+    """Raise what is wrong with a result.
+
+    Args:
+        has_input: whether anything was given that could be wrong. Where nothing was, it is the
+            state that does not fit.
+    """
+    if result.ok:
+        return
+    kind = result.problem
+    if kind is Problem.INVALID and not has_input:
+        kind = Problem.CONFLICT
+    raised = problem(kind, result.message)
+    raised.fields = {name: [text] for name, text in result.data.get("errors", {}).items()}
+    raise raised
+
+
+def answer_to(error: Exception) -> Response:
+    """The response to anything that was raised while a request was served."""
+    known = _known(error)
+    if known is None:
+        logger.log_trace(f"[assistant] the API failed: {type(error).__name__}")
+        known = ProblemError(500, OWN_FAULT)
+    headers = {}
+    if getattr(known, "auth_header", None):
+        headers["WWW-Authenticate"] = known.auth_header
+    wait = getattr(known, "retry_seconds", 0) or getattr(known, "wait", 0)
+    if known.status_code == status.HTTP_429_TOO_MANY_REQUESTS:
+        wait = wait or 60
+    if wait:
+        headers["Retry-After"] = str(math.ceil(wait))
+    return Response(body_of(known), status=known.status_code, headers=headers)
+
+
+def _known(error: Exception) -> Any:
+    if isinstance(error, exceptions.APIException):
+        return error
+    if isinstance(error, GameBusyError):
+        return ProblemError(503, f"Not now: {error}.", error.retry_seconds)
+    if isinstance(error, ConfigurationError):
+        return ProblemError(503, f"The game is set up wrongly: {error}.")
+    if isinstance(error, RequestDataTooBig):
+        return ProblemError(413, "The body is too large.")
+    if isinstance(error, MALFORMED):
+        return ProblemError(400, "The request is malformed.")
+    plain = next((kind for kind in PLAIN if isinstance(error, kind)), None)
+    return PLAIN[plain]() if plain else None
+
+
+def body_of(error: exceptions.APIException) -> dict[str, Any]:
+    """The body that tells of a problem."""
+    code = CODES.get(error.status_code, "error")
+    if not isinstance(error, exceptions.ValidationError):
+        known = dict(list(getattr(error, "fields", {}).items())[:MOST_FIELDS])
+        named = {"fields": known} if known else {}
+        return {"error": {"code": code, "message": _sentence(error.detail), **named}}
+    fields = dict(list(_fields(error.detail))[:MOST_FIELDS])
+    told = "; ".join(f"{name}: {' '.join(texts)}" for name, texts in list(fields.items())[:3])
+    message = f"What was given cannot be taken: {told}"[:LONGEST_MESSAGE]
+    return {"error": {"code": code, "message": message, "fields": fields}}
+
+
+def _sentence(detail: Any) -> str:
+    if isinstance(detail, (list, tuple)):
+        return " ".join(map(_sentence, detail))
+    if isinstance(detail, Mapping):
+        return " ".join(map(_sentence, detail.values()))
+    return str(detail)
+
+
+def _fields(detail: Any, path: str = "") -> Any:
+    """What is wrong, as pairs of a path and sentences."""
+    if isinstance(detail, Mapping):
+        for name, part in detail.items():
+            yield from _fields(part, f"{path}.{name}" if path else str(name))
+    elif all(isinstance(part, str) for part in detail):
+        yield path or "body", [str(part)[:300] for part in detail]
+    else:
+        for number, part in enumerate(detail):
+            if part:
+                yield from _fields(part, f"{path}.{number}")

@@ -1,0 +1,155 @@
+"""From a web thread into the game's own thread and back, with a time limit and room for so many.
+
+Views run in web threads, and what belongs to the game is touched in the reactor's thread only.
+Evennia's `run_in_main_thread` decides at import and does not hop.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from twisted.python import threadable
+from twisted.python.failure import Failure
+
+POLL_SECONDS = 0.02
+# Wherever the reactor does not answer to a hop, nothing is done and this is told.
+NOT_BEGUN = "the game is busy and did not get to it within {seconds:g} s; nothing was done"
+CUT_OFF = "the game took longer than {seconds:g} s; what had begun was called off where it could be"
+NO_ROOM = "{count} requests wait for the game already"
+
+
+class GameBusyError(Exception):
+    """The game does not answer in time, or too many wait for it.
+
+    Attributes:
+        retry_seconds: when to ask again.
+    """
+
+    def __init__(self, text: str, retry_seconds: int = 2) -> None:
+        super().__init__(text)
+        self.retry_seconds = retry_seconds
+
+
+class Room:
+    """Places for requests that wait at one time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+
+    @contextmanager
+    def place(self, most: int) -> Iterator[None]:
+        """Hold a place.
+
+        Raises:
+            GameBusyError: all are taken.
+        """
+        with self._lock:
+            if self._count >= most:
+                raise GameBusyError(NO_ROOM.format(count=self._count))
+            self._count += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._count -= 1
+
+
+ANY, LONG = Room(), Room()
+
+
+class _Hop:
+    """One call on its way into the game's thread and back."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self.function = function
+        self.is_over = threading.Event()
+        self.outcome: Any = None
+        self.waiting: Deferred[Any] | None = None
+        self._lock = threading.Lock()
+        self._has_begun = False
+        self._is_given_up = False
+
+    def begin(self) -> None:
+        """In the game's thread: make the call, unless nobody waits for it any more."""
+        with self._lock:
+            if self._is_given_up:
+                return
+            self._has_begun = True
+        try:
+            value = self.function()
+        except BaseException:
+            value = Failure()
+        if isinstance(value, Deferred):
+            self.waiting = value
+            value.addBoth(self._end)
+        else:
+            self._end(value)
+
+    def _end(self, outcome: Any) -> None:
+        with self._lock:
+            self.outcome = outcome
+            self.waiting = None
+            self.is_over.set()
+
+    def give_up(self) -> bool:
+        """Wait no longer: what has not begun never begins.
+
+        Returns:
+            Whether it had begun.
+        """
+        with self._lock:
+            self._is_given_up = True
+            return self._has_begun
+
+    def cancel(self) -> None:
+        """In the game's thread: call off what still waits for something."""
+        if self.waiting is not None:
+            self.waiting.cancel()
+
+    def value(self) -> Any:
+        """What came of it; what was raised there is raised here."""
+        if isinstance(self.outcome, Failure):
+            self.outcome.raiseException()
+        return self.outcome
+
+
+def run(function: Callable[[], Any], timeout_seconds: float) -> Any:
+    """Call a function in the game's thread and give what it gives; a Deferred is waited for.
+
+    Raises:
+        GameBusyError: it is not over in time. What had not begun never begins.
+    """
+    hop = _Hop(function)
+    if threadable.ioThread is None or threadable.isInIOThread():
+        _run_here(hop, timeout_seconds)
+        cancel = hop.cancel
+    else:
+        reactor.callFromThread(hop.begin)
+        hop.is_over.wait(timeout_seconds)
+        cancel = partial(reactor.callFromThread, hop.cancel)
+    if hop.is_over.is_set():
+        return hop.value()
+    has_begun = hop.give_up()
+    if hop.is_over.is_set():
+        return hop.value()
+    cancel()
+    raise GameBusyError((CUT_OFF if has_begun else NOT_BEGUN).format(seconds=timeout_seconds))
+
+
+def _run_here(hop: _Hop, timeout_seconds: float) -> None:
+    """In the game's own thread, as in a shell or a test, where the caller turns the reactor.
+
+    A web server never does this: its views have threads of their own.
+    """
+    hop.begin()
+    end = time.monotonic() + timeout_seconds
+    while not hop.is_over.is_set() and time.monotonic() < end:
+        reactor.iterate(POLL_SECONDS)

@@ -1,0 +1,129 @@
+"""The OpenAPI schema of this API alone, made once, without the game's own settings for schemas."""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+from typing import Any
+
+from django.urls import include, path, reverse
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.settings import patched_settings
+from drf_spectacular.utils import extend_schema
+from rest_framework.response import Response
+
+from evennia_ai.api import (
+    accounting,
+    answers,
+    asked,
+    asking,
+    assistants,
+    conduct,
+    monitoring,
+    tokens,
+)
+from evennia_ai.api.base import ApiView
+from evennia_ai.api.bodies import plain
+from evennia_ai.api.problems import CODES
+
+# Of the API: what a program can count on.
+VERSION = "1.0.0"
+DESCRIPTION = """\
+Everything that staff can do with the AI assistants of this game, for programs.
+
+Say who you are with the header `Authorization: Token <token>`, or by the session of the game's
+website and its CSRF token. Whatever goes wrong is told in one body, `{"error": {"code", "message",
+"fields"}}`. What is unknown, in a body or in the address, is an error.
+"""
+TAGS = {
+    assistants.TAG: "Making, looking at, changing and removing assistants.",
+    assistants.SAFETY: "Stopping at once, and letting go on.",
+    conduct.SETTINGS: "What can be set, and what a model is sent.",
+    conduct.TALK: "What was said, and why it was answered or not.",
+    conduct.WORK: "What an assistant is after, and what it can do.",
+    accounting.RECORD: "What happened, and what an assistant was like at any moment.",
+    accounting.USE: "What was used, and which services are asked.",
+    asking.QUESTIONS: "What assistants ask people.",
+    monitoring.TAG: "For programs that watch the game.",
+    tokens.TAG: "Saying who one is.",
+}
+SCHEMES = {
+    "token": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "`Token <token>`, with a token from `token/`.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "sessionid",
+        "description": "A login on the game's website; changes need its CSRF token too.",
+    },
+}
+SETTINGS = {
+    "TITLE": "AI assistants",
+    "VERSION": VERSION,
+    "DESCRIPTION": DESCRIPTION,
+    "TAGS": [{"name": name, "description": text} for name, text in TAGS.items()],
+    "OAS_VERSION": "3.0.3",
+    "ENFORCE_NON_BLANK_FIELDS": False,
+    "APPEND_COMPONENTS": {"securitySchemes": SCHEMES},
+    "APPEND_PATHS": {},
+    "DISABLE_DOCSTRING_DESCRIPTIONS": False,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "COMPONENT_SPLIT_PATCH": False,
+    "DISABLE_ERRORS_AND_WARNINGS": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "evennia_ai.api.schema.want_a_change",
+    ],
+    "PREPROCESSING_HOOKS": [],
+    "SERVERS": [],
+    "SECURITY": [],
+    "SCHEMA_PATH_PREFIX": "",
+    "SCHEMA_PATH_PREFIX_TRIM": False,
+    "ENUM_NAME_OVERRIDES": {
+        "AssistantState": answers.STATES,
+        "HealthStatus": answers.HEALTH,
+        "GoalStatus": answers.GOAL_STATES,
+        "EndOfGoalStatus": asked.ENDS,
+        "ProblemCode": sorted(set(CODES.values())),
+    },
+    "AUTHENTICATION_WHITELIST": None,
+    "RENDERER_WHITELIST": None,
+    "PARSER_WHITELIST": None,
+}
+_LOCK = threading.Lock()
+
+
+def want_a_change(result: Any, **_: Any) -> Any:
+    """A change of nothing is none."""
+    result["components"]["schemas"]["ChangedAssistant"]["minProperties"] = 1
+    return result
+
+
+@lru_cache(maxsize=4)
+def _make(prefix: str) -> Any:
+    patterns = [path(prefix.lstrip("/"), include("evennia_ai.api.urls"))]
+    with patched_settings(SETTINGS):
+        return plain(SchemaGenerator(patterns=patterns).get_schema(request=None, public=True))
+
+
+def openapi() -> dict[str, Any]:
+    """The schema, with the addresses that the API has in this game."""
+    prefix = reverse("evennia_ai_api:schema").removesuffix("schema/")
+    with _LOCK:  # while it is made, drf-spectacular's settings are ours
+        made: dict[str, Any] = _make(prefix)
+        return made
+
+
+@extend_schema(exclude=True)
+class Schema(ApiView):
+    """The OpenAPI schema."""
+
+    needs_account = False
+
+    def get(self, request: Any) -> Response:
+        """For everybody: it says what the documents say."""
+        return Response(openapi())

@@ -1,0 +1,67 @@
+"""The addresses of the API: `path("api/ai/", include("evennia_ai.api.urls"))`, before `api/`."""
+
+from __future__ import annotations
+
+from django.urls import path, re_path, register_converter
+from django.urls.converters import StringConverter
+
+from evennia_ai.api import accounting, asking, assistants, conduct, monitoring, schema, tokens
+from evennia_ai.api.lost import Lost
+
+app_name = "evennia_ai_api"
+
+
+class ShortNumber(StringConverter):
+    """A whole number that every database can hold."""
+
+    regex = "[0-9]{1,9}"
+
+    def to_python(self, value: str) -> int:
+        """The number."""
+        return int(value)
+
+
+register_converter(ShortNumber, "ai_number")
+
+ONE = "assistants/<str:key>/"
+urlpatterns = [
+    path("health/", monitoring.Health.as_view(), name="health"),
+    path("metrics/", monitoring.MetricsPage.as_view(), name="metrics"),
+    path("schema/", schema.Schema.as_view(), name="schema"),
+    path("token/", tokens.OwnToken.as_view(), name="token"),
+    path("emergency/stop/", assistants.StopAll.as_view(), name="stop-all"),
+    path("questions/", asking.MyQuestions.as_view(), name="my-questions"),
+    path("questions/<ai_number:number>/answer/", asking.AnswerMine.as_view(), name="answer-mine"),
+    path("assistants/", assistants.AssistantList.as_view(), name="assistants"),
+    path(ONE, assistants.OneAssistant.as_view(), name="assistant"),
+    path(f"{ONE}clone/", assistants.Clone.as_view(), name="clone"),
+    path(f"{ONE}status/", assistants.Status.as_view(), name="status"),
+    path(f"{ONE}start/", assistants.Start.as_view(), name="start"),
+    path(f"{ONE}stop/", assistants.Stop.as_view(), name="stop"),
+    path(f"{ONE}emergency/stop/", assistants.EmergencyStop.as_view(), name="emergency-stop"),
+    path(f"{ONE}emergency/clear/", assistants.EmergencyClear.as_view(), name="emergency-clear"),
+    path(f"{ONE}configuration/", conduct.Configuration.as_view(), name="configuration"),
+    path(f"{ONE}configuration/<str:setting>/", conduct.OneSetting.as_view(), name="setting"),
+    path(f"{ONE}history/", conduct.History.as_view(), name="history"),
+    path(f"{ONE}events/", conduct.Events.as_view(), name="events"),
+    path(f"{ONE}events/<ai_number:number>/", conduct.OneEvent.as_view(), name="event"),
+    path(f"{ONE}prompts/", conduct.Prompts.as_view(), name="prompts"),
+    path(f"{ONE}goals/", conduct.Goals.as_view(), name="goals"),
+    path(f"{ONE}goals/<ai_number:number>/", conduct.OneGoal.as_view(), name="goal"),
+    path(f"{ONE}audit/", accounting.Record.as_view(), name="audit"),
+    path(f"{ONE}audit/state/", accounting.PastMoment.as_view(), name="audit-moment"),
+    path(f"{ONE}audit/difference/", accounting.Difference.as_view(), name="audit-difference"),
+    path(f"{ONE}audit/<ai_number:version>/", accounting.PastVersion.as_view(), name="audit-state"),
+    path(f"{ONE}usage/", accounting.Usage.as_view(), name="usage"),
+    path(f"{ONE}breakers/", accounting.Breakers.as_view(), name="breakers"),
+    path(
+        f"{ONE}breakers/<path:name>/reset/", accounting.ResetBreaker.as_view(), name="reset-breaker"
+    ),
+    path(f"{ONE}questions/", asking.Questions.as_view(), name="questions"),
+    path(f"{ONE}questions/<ai_number:number>/answer/", asking.AnswerOne.as_view(), name="answer"),
+    path(f"{ONE}tools/", asking.Tools.as_view(), name="tools"),
+    path(f"{ONE}tools/<str:name>/execute/", asking.Execute.as_view(), name="execute"),
+    path(f"{ONE}tell/", asking.Tell.as_view(), name="tell"),
+    # Whatever else is asked for here gets the same body as every other mistake.
+    re_path(r"^.*$", Lost.as_view(), name="lost"),
+]

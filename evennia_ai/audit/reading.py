@@ -1,0 +1,209 @@
+"""Reading the record: what happened, and what an assistant was like at any version.
+
+Nothing here takes longer for a longer record: what is read is found by its index and is bounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TextIO
+from uuid import UUID
+
+from django.db import connection
+from eventsourcing.application import AggregateNotFoundError, Application
+from eventsourcing.persistence import InfrastructureFactory, Mapper, Transcoder
+from eventsourcing.utils import Environment, EnvType
+
+from evennia_ai.audit import archive
+from evennia_ai.audit.archive import Archived, ArchivedError
+from evennia_ai.audit.events import PlainTranscoder, RecordMapper, as_micros, as_moment, details_of
+from evennia_ai.audit.recorder import DjangoFactory
+from evennia_ai.audit.streams import Subject, subject_of
+from evennia_ai.core.audit_config import AuditConfig
+from evennia_ai.core.audit_events import ALIASES, told
+from evennia_ai.models import RecordedEvent, RecordedSnapshot
+
+MOST_READ = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One event, for people.
+
+    Attributes:
+        version: its number in the record.
+        at: when, in UTC.
+        text: the event in words.
+    """
+
+    version: int
+    at: datetime
+    event: str
+    details: dict[str, Any]
+    text: str
+
+
+class AssistantApplication(Application[UUID]):
+    """The record of every assistant and of the game.
+
+    A `key` is an assistant's name, its script, or "game".
+    """
+
+    name = "evennia_ai"
+    is_snapshotting_enabled = True
+
+    def construct_env(self, name: str, env: EnvType | None = None) -> Environment:
+        """What the process's environment says of other applications does not count here."""
+        return Environment(name, {"IS_SNAPSHOTTING_ENABLED": "y", **(env or {})})
+
+    def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
+        """The game's own database."""
+        return DjangoFactory(env)
+
+    def construct_transcoder(self) -> Transcoder:
+        """Plain JSON."""
+        return PlainTranscoder()
+
+    def construct_mapper(self) -> Mapper[UUID]:
+        """Events under topics that last."""
+        return RecordMapper(transcoder=self.construct_transcoder())
+
+    def version(self, key: Any) -> int:
+        """The newest version.
+
+        Raises:
+            KeyError: there is no such record.
+        """
+        whom = _known(key)
+        newest = _rows(whom.id).order_by("-originator_version")
+        found: int | None = newest.values_list("originator_version", flat=True).first()
+        if found is None:
+            raise KeyError(f"there is no record of {whom.name}")
+        return found
+
+    def count(self, key: Any) -> int:
+        """How many events there were, archived ones included; 0: there is no record."""
+        try:
+            return self.version(key)
+        except KeyError:
+            return 0
+
+    def at(self, key: Any, version: int) -> Any:
+        """What an assistant (an AssistantAggregate) or the game was like at a version.
+
+        Raises:
+            ArchivedError: it is in an archive, which the text names. This is a KeyError too.
+            KeyError: there is no such version.
+        """
+        whom, newest = _known(key), self.version(key)
+        if not 1 <= version <= newest:
+            raise KeyError(f"{whom.name} has no version {version}; it has 1 to {newest}")
+        # What was archived left its last state behind.
+        if version < archive.oldest_of(whom.id) - 1:
+            raise ArchivedError(archive.told_where(whom, version))
+        return self.repository.get(whom.id, version=version)
+
+    def newest(self, key: Any) -> Any:
+        """What an assistant or the game is like now, as the record tells.
+
+        Raises:
+            KeyError: there is no such record.
+        """
+        whom = _known(key)
+        try:
+            return self.repository.get(whom.id)
+        except AggregateNotFoundError:
+            raise KeyError(f"there is no record of {whom.name}") from None
+
+    def version_at(self, key: Any, moment: datetime) -> int:
+        """The version that held at a moment.
+
+        Args:
+            moment: with a time zone.
+
+        Raises:
+            ArchivedError: it is in an archive. This is a KeyError too.
+            KeyError: there was none yet.
+        """
+        whom = _known(key)
+        before = _rows(whom.id).filter(at__lte=as_micros(moment))
+        before = before.order_by("-at", "-originator_version")
+        found: int | None = before.values_list("originator_version", flat=True).first()
+        if found is None:
+            oldest = archive.oldest_of(whom.id)
+            if oldest > 1:
+                raise ArchivedError(archive.told_where(whom, oldest - 1))
+            raise KeyError(f"there is no record of {whom.name} at {moment.isoformat()}")
+        return found
+
+    def page(
+        self, key: Any, *, before: int | None = None, limit: int = 25, events: Sequence[str] = ()
+    ) -> list[Entry]:
+        """Events, the newest first.
+
+        Args:
+            before: only versions below this one.
+            limit: at most so many, and never more than MOST_READ.
+            events: only of these names; () is all.
+        """
+        rows, most = _rows(_known(key).id), max(0, min(limit, MOST_READ))
+        if before is not None:
+            rows = rows.filter(originator_version__lt=before)
+        # One name at a time: several at once would be sorted whole before any is left out.
+        names = dict.fromkeys(ALIASES.get(name, name) for name in events)
+        kinds = [rows.filter(event=name) for name in names] or [rows]
+        found = [row for kind in kinds for row in _newest(kind, most)]
+        entries = [_entry(*row) for row in found]
+        return sorted(entries, key=lambda entry: -entry.version)[:most]
+
+    def export(self, key: Any, stream: TextIO) -> int:
+        """Write all that the database has of a record as lines of JSON. Returns how many events."""
+        return archive.export(_known(key), self.mapper, stream)
+
+    def archive(
+        self, key: Any, config: AuditConfig | None = None, *, folder: Path | None = None
+    ) -> Archived:
+        """Move what is older than the policy says out of the database, into one file.
+
+        Args:
+            config: the policy; None: the game's.
+            folder: where to; None: as the policy says.
+        """
+        return archive.archive(_known(key), self, config, folder)
+
+
+def _known(key: Any) -> Subject:
+    found = subject_of(key) or subject_of(str(getattr(key, "key", key)))
+    assert found is not None
+    return found
+
+
+def _rows(id_: UUID) -> Any:
+    return RecordedEvent.objects.filter(originator_id=id_)
+
+
+def _newest(rows: Any, most: int) -> list[Any]:
+    columns = ("originator_version", "at", "event", "state")
+    return list(rows.order_by("-originator_version").values_list(*columns)[:most])
+
+
+def _entry(version: int, at: int, event: str, state: Any) -> Entry:
+    details = details_of(json.loads(bytes(state)))
+    return Entry(version, as_moment(at), event, details, told(event, details))
+
+
+def missing_tables() -> list[str]:
+    """The tables of the record that the game's database has not."""
+    wanted = {model._meta.db_table for model in (RecordedEvent, RecordedSnapshot)}
+    return sorted(wanted - set(connection.introspection.table_names()))
+
+
+@lru_cache(maxsize=1)
+def application() -> AssistantApplication:
+    """The record of this game."""
+    return AssistantApplication()

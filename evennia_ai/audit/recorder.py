@@ -1,0 +1,246 @@
+"""The `eventsourcing` library's recorders, on the game's own database.
+
+What is inserted belongs to the transaction that is open, as everything else of the game does: an
+event commits or rolls back with what it tells of.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Never
+from uuid import UUID
+
+from django import db
+from django.db import connections, transaction
+from eventsourcing import persistence
+from eventsourcing.persistence import (
+    AggregateRecorder,
+    ApplicationRecorder,
+    InfrastructureFactory,
+    Notification,
+    NotSupportedError,
+    StoredEvent,
+    TrackingRecorder,
+)
+
+from evennia_ai.audit.events import NamedEvent
+from evennia_ai.models import RecordedEvent, RecordedSnapshot
+
+MOST_ROWS = 1_000  # of one statement: databases bound how much one may hold
+ALIAS = "DJANGO_DATABASE"
+COLUMNS = ("originator_id", "originator_version", "topic", "event", "at", "state")
+_READ = ("originator_id", "originator_version", "topic", "state")
+NO_SUBSCRIPTION = (
+    "the record cannot be subscribed to: read it by notification_log.select(start, limit), or let "
+    "evennia_ai.audit.LISTENERS tell you of each event"
+)
+NO_TRACKING = "the record keeps no positions of other applications; use a recorder of your own"
+
+
+@contextmanager
+def mapped_errors() -> Iterator[None]:
+    """Let the database's errors be the library's, of the same names."""
+    try:
+        yield
+    except db.Error as error:
+        kind = getattr(persistence, type(error).__name__, persistence.PersistenceError)
+        raise kind(str(error)) from error
+
+
+class DjangoAggregateRecorder(AggregateRecorder):
+    """Keeps the events of streams, and reads them again.
+
+    Args:
+        model: the table.
+        using: Django's name of the database.
+    """
+
+    def __init__(self, model: Any, using: str = "default") -> None:
+        self.model = model
+        self.using = using
+
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+    ) -> Sequence[int] | None:
+        """Insert events, all or none of them.
+
+        Raises:
+            IntegrityError: one of these versions is there already.
+        """
+        self._insert(stored_events)
+        return None
+
+    def _insert(self, stored: Sequence[StoredEvent]) -> list[int]:
+        """Insert rows by one statement for each MOST_ROWS. Returns their ids where it can."""
+        ids: list[int] = []
+        parts = [stored[first : first + MOST_ROWS] for first in range(0, len(stored), MOST_ROWS)]
+        if len(parts) < 2:
+            for part in parts:
+                ids += self._insert_rows(part)
+            return ids
+        with transaction.atomic(using=self.using, savepoint=False):
+            for part in parts:
+                ids += self._insert_rows(part)
+        return ids
+
+    def _insert_rows(self, stored: Sequence[StoredEvent]) -> list[int]:
+        connection = connections[self.using]
+        fields = [self.model._meta.get_field(name) for name in COLUMNS]
+        marks = f"({', '.join(['%s'] * len(fields))})"
+        names = ", ".join(connection.ops.quote_name(field.column) for field in fields)
+        table = connection.ops.quote_name(self.model._meta.db_table)
+        sql = f"INSERT INTO {table} ({names}) VALUES {', '.join([marks] * len(stored))}"
+        returns = connection.features.can_return_rows_from_bulk_insert
+        values = [
+            field.get_db_prep_save(value, connection)
+            for row in map(_row_of, stored)
+            for field, value in zip(fields, row, strict=True)
+        ]
+        with mapped_errors(), connection.cursor() as cursor:
+            cursor.execute(f"{sql} RETURNING id" if returns else sql, values)
+            return [row[0] for row in cursor.fetchall()] if returns else []
+
+    def select_events(
+        self,
+        originator_id: UUID | str,
+        *,
+        gt: int | None = None,
+        lte: int | None = None,
+        desc: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[StoredEvent]:
+        """Events of one stream, by version."""
+        bounds = {"gt": gt, "lte": lte}
+        told = {f"originator_version__{k}": v for k, v in bounds.items() if v is not None}
+        rows = self.model.objects.using(self.using).filter(originator_id=originator_id, **told)
+        rows = rows.order_by("-originator_version" if desc else "originator_version")
+        with mapped_errors():
+            found = list(rows.values_list(*_READ)[:limit])
+        return [
+            StoredEvent(id_, version, topic, bytes(state)) for id_, version, topic, state in found
+        ]
+
+
+def _row_of(stored: StoredEvent) -> tuple[Any, ...]:
+    if isinstance(stored, NamedEvent):
+        event, at = stored.event, stored.at
+    else:
+        event, at = stored.topic.rpartition(":")[2], time.time_ns() // 1000
+    first = (stored.originator_id, stored.originator_version, stored.topic)
+    return (*first, event[: RecordedEvent._meta.get_field("event").max_length], at, stored.state)
+
+
+class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
+    """The same, with a number for each event that says in which order all were inserted.
+
+    Several transactions at once may commit in another order than that of their numbers, and one
+    that is rolled back leaves a gap.
+    """
+
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], *, are_ids_wanted: bool = True, **kwargs: Any
+    ) -> Sequence[int]:
+        """Insert events, all or none of them.
+
+        Args:
+            are_ids_wanted: False: on MySQL, which cannot return them, nothing is asked for them.
+
+        Returns:
+            Their ids, in their order.
+
+        Raises:
+            IntegrityError: one of these versions is there already.
+        """
+        ids = self._insert(stored_events)
+        if stored_events and not ids and are_ids_wanted:
+            return self._find_ids(stored_events)
+        return ids
+
+    def _find_ids(self, stored: Sequence[StoredEvent]) -> list[int]:
+        wanted = [(_as_uuid(event.originator_id), event.originator_version) for event in stored]
+        rows = self.model.objects.using(self.using).filter(
+            originator_id__in={id_ for id_, _ in wanted},
+            originator_version__in={version for _, version in wanted},
+        )
+        with mapped_errors():
+            found = {row[:2]: row[2] for row in rows.values_list(*COLUMNS[:2], "id")}
+        return [found[key] for key in wanted]
+
+    def select_notifications(
+        self,
+        start: int | None,
+        limit: int,
+        stop: int | None = None,
+        topics: Sequence[str] = (),
+        *,
+        inclusive_of_start: bool = True,
+    ) -> Sequence[Notification]:
+        """Events of all streams, by their number."""
+        rows = self.model.objects.using(self.using).order_by("id")
+        if start is not None:
+            rows = rows.filter(**{"id__gte" if inclusive_of_start else "id__gt": start})
+        if stop is not None:
+            rows = rows.filter(id__lte=stop)
+        if topics:
+            rows = rows.filter(topic__in=topics)
+        with mapped_errors():
+            found = list(rows.values_list(*_READ, "id")[:limit])
+        return [
+            Notification(id_, version, topic, bytes(state), number)
+            for id_, version, topic, state, number in found
+        ]
+
+    def max_notification_id(self) -> int | None:
+        """The newest event's number; None: there is none."""
+        rows = self.model.objects.using(self.using).order_by("-id")
+        with mapped_errors():
+            newest: int | None = rows.values_list("id", flat=True).first()
+        return newest
+
+    def subscribe(self, gt: int | None = None, topics: Sequence[str] = ()) -> Never:
+        """Not here.
+
+        Raises:
+            NotSupportedError: always; it says what there is instead.
+        """
+        raise NotSupportedError(NO_SUBSCRIPTION)
+
+
+def _as_uuid(id_: UUID | str) -> UUID:
+    return id_ if isinstance(id_, UUID) else UUID(id_)
+
+
+class DjangoFactory(InfrastructureFactory[TrackingRecorder]):
+    """Makes the recorders. The environment's DJANGO_DATABASE names the database, if not default."""
+
+    @property
+    def using(self) -> str:
+        """Django's name of the database."""
+        return self.env.get(ALIAS, "default")
+
+    def aggregate_recorder(self, purpose: str = "events") -> DjangoAggregateRecorder:
+        """What keeps events, or with the purpose "snapshots" those."""
+        model = RecordedSnapshot if purpose == "snapshots" else RecordedEvent
+        return DjangoAggregateRecorder(model, self.using)
+
+    def application_recorder(self) -> DjangoApplicationRecorder:
+        """What keeps the events of all streams in one order."""
+        return DjangoApplicationRecorder(RecordedEvent, self.using)
+
+    def tracking_recorder(self, tracking_recorder_class: Any = None) -> Never:
+        """Not here.
+
+        Raises:
+            NotSupportedError: always.
+        """
+        raise NotSupportedError(NO_TRACKING)
+
+    def process_recorder(self) -> Never:
+        """Not here.
+
+        Raises:
+            NotSupportedError: always.
+        """
+        raise NotSupportedError(NO_TRACKING)

@@ -1,0 +1,266 @@
+"""The record's writer in one server process: what waits, and what each stream has come to.
+
+What an aggregate in memory knows is never more than its transaction can still commit: where that is
+undone, the aggregate is forgotten and read again, and what had waited waits again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from threading import RLock
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from evennia.utils import logger
+from eventsourcing.application import AggregateNotFoundError
+from eventsourcing.domain import Aggregate
+from eventsourcing.persistence import IntegrityError as RecordConflictError
+from eventsourcing.persistence import PersistenceError, StoredEvent
+
+from evennia_ai.audit.acting import actor, signed
+from evennia_ai.audit.aggregates import RecordSnapshot
+from evennia_ai.audit.archive import SNAPSHOT_EVERY
+from evennia_ai.audit.beginning import CREATED, begin, settings_of
+from evennia_ai.audit.events import add
+from evennia_ai.audit.reading import application, missing_tables
+from evennia_ai.audit.streams import Subject
+from evennia_ai.audit.upkeep import Upkeep
+from evennia_ai.audit.writes import Item, Stream, Write, is_never_committed, now, this_connection
+from evennia_ai.core.audit_events import Fact, fact
+from evennia_ai.models import RecordedSnapshot
+
+__all__ = ["Book", "RecordConflictError"]
+
+FLUSH_SECONDS = 1.0
+RETRY_SECONDS = 15.0
+TRIES = 3
+MOST_STREAMS = 1_000
+MISSING = (
+    "[assistant] nothing is recorded: the tables of evennia_ai are missing in the game's database; "
+    "type: evennia migrate"
+)
+Later = Callable[[float, Callable[[], None]], Any]
+
+
+class Book:
+    """What one server process has of the record.
+
+    Args:
+        later: calls something after some seconds; None: whoever records also flushes.
+        clock: the time.
+    """
+
+    def __init__(self, later: Later | None = None, clock: Callable[[], datetime] = now) -> None:
+        self.upkeep = Upkeep(later)
+        self._later = later
+        self._clock = clock
+        self._timer: Any = None
+        self._streams: dict[UUID, Stream] = {}
+        self._lock = RLock()
+        self._is_ready: bool | None = None
+
+    # ---- facts come in ---------------------------------------------------------------------
+
+    def record(self, whom: Subject, told: Fact) -> None:
+        """Let a fact wait for the subject's next write, or for the next flush."""
+        item = self._item(told)
+        with self._lock:
+            self._stream(whom).put(item)
+            if self._later is not None and self._timer is None and self._is_ready is not False:
+                later = getattr(getattr(whom.script, "clock", None), "callLater", self._later)
+                self._timer = later(FLUSH_SECONDS, self._on_timer)
+        item.tell(whom.name)
+
+    def keep(self, whom: Subject, facts: Iterable[Fact] = ()) -> None:
+        """Store facts, and what waits, in the transaction that is open.
+
+        Raises:
+            RecordConflictError: another process or thread wrote this record meanwhile.
+        """
+        items = [self._item(each) for each in facts]
+        with self._lock:
+            stream = self._stream(whom)
+            stream.settle()
+            waited = [*stream.waiting, *self._losses(stream)]
+            stream.waiting.clear()
+            known, stream.aggregate = stream.aggregate, None
+        if stream.connection is not this_connection():
+            known = None
+        if not (waited or items):
+            stream.aggregate = known
+            return
+        try:
+            self._write(stream, known, waited, items)
+        except BaseException as error:
+            with self._lock:
+                if not any(write.waited is waited for write in stream.writes):
+                    stream.wait_again(waited)
+            if isinstance(error, PersistenceError) and not isinstance(error, RecordConflictError):
+                raise error.__cause__ or error  # the game knows Django's errors  # noqa: B904
+            raise
+
+    def has_waiting(self, whom: Subject) -> bool:
+        """Whether there is something to write. This asks no database."""
+        stream = self._streams.get(whom.id)
+        return stream is not None and stream.has_waiting
+
+    def _item(self, told: Fact) -> Item:
+        return Item.of(signed(told), self._clock(), is_logged=actor().is_logged)
+
+    def _losses(self, stream: Stream) -> list[Item]:
+        lost, stream.lost = stream.lost, 0
+        return [self._item(fact("facts_lost", count=lost))] if lost else []
+
+    def _stream(self, whom: Subject) -> Stream:
+        if len(self._streams) >= MOST_STREAMS and whom.id not in self._streams:
+            for id_ in [id_ for id_, stream in self._streams.items() if stream.is_idle]:
+                del self._streams[id_]
+        stream = self._streams.setdefault(whom.id, Stream(whom))
+        if whom.script is not None:
+            stream.whom = whom
+        return stream
+
+    # ---- and are written -------------------------------------------------------------------
+
+    def _write(
+        self, stream: Stream, known: Aggregate | None, waited: list[Item], items: list[Item]
+    ) -> None:
+        connection, name = this_connection(), stream.whom.name
+        if not self.has_tables() or stream.is_broken:
+            _tell(name, items)
+            return
+        is_told_now = is_never_committed(connection)
+        with transaction.atomic(savepoint=False):
+            known = known or self._load(stream, waited, items)
+            if known is None:
+                _tell(name, items)
+                return
+            has_begun = bool(known.pending_events) and not stream.whom.is_game
+            events = _extend(known, [*waited, *items[has_begun:]])
+            told = [] if is_told_now else items
+            write = Write(connection, waited, events[-1], lambda: _tell(name, told))
+            with self._lock:
+                stream.note(known, write)
+        if is_told_now:
+            _tell(name, items)
+
+    def has_tables(self) -> bool:
+        """Whether the game's database has the record's tables; if not, the log is told, once."""
+        if self._is_ready is None:
+            self._is_ready = not missing_tables()
+            if not self._is_ready:
+                logger.log_err(MISSING)
+        return self._is_ready
+
+    def _load(self, stream: Stream, waited: list[Item], items: list[Item]) -> Aggregate | None:
+        """What a stream has come to, or its beginning; None: nothing can be added to it.
+
+        Args:
+            items: what is handed in; how the record began is put at their head.
+        """
+        whom = stream.whom
+        if this_connection().vendor == "sqlite":
+            # It refuses to let a transaction write that has read before another one wrote.
+            RecordedSnapshot.objects.filter(id=-1).update(at=0)
+        try:
+            found: Aggregate = application().repository.get(whom.id)
+        except AggregateNotFoundError:
+            return self._begin(whom, waited, items)
+        except PersistenceError:
+            raise
+        except Exception:
+            stream.is_broken = True
+            logger.log_trace(f"[assistant] the record of {whom.name} cannot be read; it ends here")
+            return None
+        return found
+
+    def _begin(self, whom: Subject, waited: list[Item], items: list[Item]) -> Aggregate | None:
+        if whom.is_game:
+            return begin(whom, {}, (waited or items)[0].at)
+        if whom.script is None or whom.script.pk is None:
+            return None
+        if not items or items[0].fact.event != CREATED:
+            told = fact(CREATED, assistant_key=whom.name, config=settings_of(whom.script))
+            items.insert(0, self._item(told))
+        return begin(whom, items[0].details, (waited or items)[0].at)
+
+    def flush(self) -> None:
+        """Store all that waits, each stream in a transaction of its own; nothing is timed then."""
+        self._cancel()
+        for stream in list(self._streams.values()):
+            try:
+                self.flush_one(stream.whom)
+            except Exception:
+                logger.log_trace(f"[assistant] {stream.whom.name}: facts wait to be recorded")
+        if self._later is not None and any(s.waiting for s in self._streams.values()):
+            self._timer = self._later(RETRY_SECONDS, self._on_timer)
+
+    def flush_one(self, whom: Subject) -> None:
+        """Store what waits for one stream.
+
+        Raises:
+            RecordConflictError: others write to it all the time.
+        """
+        for tries_left in reversed(range(TRIES)):
+            try:
+                if self.has_waiting(whom):
+                    with transaction.atomic():
+                        self.keep(whom)
+                return
+            except RecordConflictError:
+                if not tries_left:
+                    raise
+
+    def forget(self, whom: Subject) -> None:
+        """Ask the database, the next time, what a stream has come to."""
+        with self._lock:
+            self._stream(whom).aggregate = None
+
+    # ---- by itself -------------------------------------------------------------------------
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self.flush()
+        if self._is_ready:
+            self.upkeep.look([stream.whom for stream in self._streams.values()])
+
+    def stop(self) -> None:
+        """Store what is left; no timer stays behind."""
+        self.upkeep.stop()
+        self.flush()
+        self._cancel()
+
+    def drop(self) -> None:
+        """Forget what is left, as a process does that is killed; no timer stays behind."""
+        self.upkeep.stop()
+        self._cancel()
+        self._streams.clear()
+        self._is_ready = self._is_ready or None
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            with suppress(Exception):  # it may be over already
+                self._timer.cancel()
+            self._timer = None
+
+
+def _tell(name: str, items: Sequence[Item]) -> None:
+    for item in items:
+        item.tell(name)
+
+
+def _extend(aggregate: Aggregate, items: Sequence[Item]) -> list[StoredEvent]:
+    """Add items to a stream: by one statement, and another where snapshots are due."""
+    app, snapshots = application(), []
+    for item in items:
+        add(aggregate, item.fact.event, item.details, item.at)
+        if aggregate.version % SNAPSHOT_EVERY == 0:
+            snapshots.append(app.mapper.to_stored_event(RecordSnapshot.take(aggregate)))
+    events = [app.mapper.to_stored_event(event) for event in aggregate.collect_events()]
+    app.recorder.insert_events(events, are_ids_wanted=False)
+    if snapshots and app.snapshots is not None:
+        app.snapshots.recorder.insert_events(snapshots)
+    return events

@@ -1,0 +1,159 @@
+"""The command `aiaudit`: the record of what an assistant did, and what she was like before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evennia_ai.commands.staff_command import StaffCommand, number_of, shown_time
+from evennia_ai.core.text import one_line
+from evennia_ai.operations import auditing
+from evennia_ai.operations.result import Result
+
+MOST_SHOWN = 100
+LONGEST_VALUE = 300
+
+
+class CmdAiAudit(StaffCommand):
+    """
+    See what an AI assistant did, and what she was like at any moment.
+
+    Usage:
+      aiaudit <name> [<event>] [before <version>]
+                                      - the newest entries of her record
+      aiaudit <name> at <version> | <time>
+                                      - what she was like then
+      aiaudit <name> diff <version> <version>
+                                      - what changed between two
+      aiaudit <name> check            - does the record agree with her state
+      aiaudit <name> export           - write the record into a file
+      aiaudit <name> archive          - the same, and drop what is old
+
+    A time is like 2026-03-01, 2026-03-01 18:30 (UTC) or 2 hours ago. Export
+    and archive need her lock `control`.
+
+    Examples:
+      aiaudit ada ConfigurationChanged
+      aiaudit ada at 120
+    """
+
+    key = "aiaudit"
+    how = (
+        "aiaudit <name> [<event>] [before <version>] | at <version> | <time>, diff <version> "
+        "<version>, check, export, archive"
+    )
+
+    def act(self) -> None:
+        """Do what is typed."""
+        words = self._words()
+        script, rest = self.whose(self.line(), (*words, "before"))
+        if script is None:
+            return
+        word, _, more = rest.partition(" ")
+        do = words.get(word.casefold())
+        if do is None:
+            self._list(script, rest)
+        else:
+            do(script, more.strip())
+
+    def _words(self) -> dict[str, Callable[[Any, str], None]]:
+        return {
+            "at": self._at,
+            "diff": self._diff,
+            "check": lambda script, rest: self._plain(script, rest, "audit", self._checked),
+            "export": lambda script, rest: self._plain(
+                script, rest, "export audit", auditing.export_audit
+            ),
+            "archive": lambda script, rest: self._plain(
+                script, rest, "archive audit", self._archived
+            ),
+        }
+
+    def _list(self, script: Any, rest: str) -> None:
+        words = rest.split()
+        before = None
+        if len(words) > 1 and words[-2].casefold() == "before":
+            before = number_of(words[-1])
+            words = words[:-2] if before is not None else words
+        if len(words) > 1:
+            self.show_how(f"aiaudit knows no {rest!r}.")
+            return
+        if not self.may("audit", script):
+            return
+        found = auditing.audit_log(script, before=before, limit=MOST_SHOWN, events=tuple(words))
+        if not found.ok or not found.data["entries"]:
+            self.show(found)
+            return
+        rows = [_row(entry) for entry in found.data["entries"]]
+        title = f"{script.key}, {found.data['count']} entries, the newest first"
+        following = found.data.get("next")
+        event = f" {words[0]}" if words else ""
+        foot = f"Older: aiaudit {script.key}{event} before {following}" if following else ""
+        self.show_table(title, ("Version", "When", "What", "By"), rows, foot, wide=2)
+
+    def _at(self, script: Any, text: str) -> None:
+        if not text:
+            self.show_how("Which moment? A version such as 120, or a time such as 2026-03-01.")
+        elif self.may("audit", script):
+            version = number_of(text)
+            if version is not None:
+                found = auditing.audit_state(script, version)
+            else:
+                found = auditing.audit_state(script, at=text)
+            self._show_state(script, found)
+
+    def _show_state(self, script: Any, found: Result) -> None:
+        if not found.ok:
+            self.show(found)
+            return
+        data = found.data
+        head = f"{script.key} at version {data['version']}, {shown_time(data['at'])}"
+        self.show_long("\n".join([head, *_told(data["state"])]))
+
+    def _diff(self, script: Any, text: str) -> None:
+        words = text.split()
+        numbers = [number for word in words if (number := number_of(word)) is not None]
+        if len(words) != 2 or len(numbers) != 2:
+            self.show_how("Two versions are compared, such as: diff 100 120")
+        elif self.may("audit", script):
+            self.show_long(auditing.audit_difference(script, numbers[0], numbers[1]).message)
+
+    def _plain(self, script: Any, rest: str, act: str, do: Callable[[Any], Result]) -> None:
+        """An act that takes no more than the assistant."""
+        if rest:
+            self.show_how(f"Nothing follows there: {rest!r}.")
+        elif self.may(act, script):
+            self.show_long(do(script).message)
+
+    def _checked(self, script: Any) -> Result:
+        return auditing.check_audit(script)
+
+    def _archived(self, script: Any) -> Result:
+        return auditing.archive_audit(script, by=str(self.caller.key))
+
+
+def _row(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+    by = entry["details"].get("by", "")
+    told = f"{entry['event']}: {entry['text']}" if entry["text"] else entry["event"]
+    return entry["version"], shown_time(entry["at"]), told, by
+
+
+def _told(state: Mapping[str, Any]) -> list[str]:
+    """A state, a line for each thing in it; a mapping has its own below it."""
+    lines = []
+    for name, value in state.items():
+        if isinstance(value, Mapping) and value:
+            lines.append(f"  {name}")
+            lines += [f"    {key:<26} {_plain(item)}" for key, item in value.items()]
+        else:
+            lines.append(f"  {name:<28} {_plain(value)}")
+    return lines
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, (Mapping, list, tuple)):
+        text = json.dumps(value, ensure_ascii=False, default=str) if value else "none"
+    else:
+        text = str(value)
+    return one_line(text, LONGEST_VALUE)

@@ -1,0 +1,123 @@
+"""The command `aiexec`: tools, run by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from evennia_ai.commands.staff_command import StaffCommand, shown_time
+from evennia_ai.commands.tool_words import explain, takes
+from evennia_ai.core.text import one_line
+from evennia_ai.operations import executing, upkeep
+from evennia_ai.operations.result import Result
+
+LOG, HOW = "log", "?"
+
+
+class CmdAiExec(StaffCommand):
+    """
+    See an AI assistant's tools, and run one by hand, as if she did.
+
+    Usage:
+      aiexec [<name>]                       - her tools, and what each takes
+      aiexec <name> <tool> ?                - what one does and takes
+      aiexec <name> <tool> [<key> = <value> ...]
+      aiexec <name> <tool> {"key": "value"} - the same as JSON
+      aiexec <name> <tool> <value>          - where it needs no more than one
+      aiexec <name> log                     - the last calls, and how often each
+
+    What a tool does happens in the game, by her, under her limits. To run one
+    needs her lock `control`. What holds the name of an argument with a = after
+    it is typed as JSON.
+
+    Examples:
+      aiexec ada say Good evening, all.
+      aiexec ada whisper target = Tom, message = Come here.
+    """
+
+    key = "aiexec"
+    how = 'aiexec <name> [<tool> [? | <key> = <value> ... | {"key": "value"}] | log]'
+
+    def act(self) -> None:
+        """Do what is typed."""
+        script, rest = self.whose(self.line(), (LOG,))
+        if script is None:
+            return
+        name, _, more = rest.partition(" ")
+        if not name:
+            self._list(script)
+        elif name.casefold() == LOG and not more.strip():
+            self._log(script)
+        else:
+            self._one(script, name, more.strip())
+
+    def _list(self, script: Any) -> None:
+        if not self.may("show tools", script):
+            return
+        tools = executing.list_tools(script).data["tools"]
+        rows = [
+            (tool["name"], tool["category"], takes(tool["parameters"]), _allowed(tool))
+            for tool in tools
+        ]
+        foot = f"More of one: aiexec {script.key} <tool> ?"
+        head = ("Tool", "Category", "Takes", "Allowed")
+        self.show_table(f"{script.key} has {len(rows)} tools", head, rows, foot, wide=2)
+
+    def _log(self, script: Any) -> None:
+        if not self.may("usage", script):
+            return
+        used = upkeep.usage(script).data
+        rows = [_called(entry) for entry in reversed(used["executions"])]
+        foot = "\n".join(_counted(name, counts) for name, counts in used["tools"].items())
+        head = ("When", "Tool", "With", "Came of it", "ms")
+        title = f"{script.key}, tools called last" if rows else f"{script.key} called no tool yet"
+        self.show_table(title, head, rows, foot, wide=2)
+
+    def _one(self, script: Any, name: str, more: str) -> None:
+        tool = self._tool(script, name)
+        if tool is None:
+            return
+        if more == HOW:
+            if self.may("show tools", script):
+                self.show(Result(True, "\n".join(_described(tool))))
+            return
+        if not self.may("execute tool", script):
+            return
+        arguments = executing.parse_arguments(script, tool["name"], more)
+        if isinstance(arguments, Result):
+            self.show_how(arguments.message)
+            return
+        running = executing.execute_tool(script, tool["name"], arguments, person=self.caller)
+        self.show_later(running)
+
+    def _tool(self, script: Any, name: str) -> Mapping[str, Any] | None:
+        listed = executing.list_tools(script).data["tools"]
+        tools: dict[str, Mapping[str, Any]] = {tool["name"]: tool for tool in listed}
+        if name not in tools:
+            near = get_close_matches(name, tools, n=3)
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            self.show_how(f"{script.key} has no tool {name!r}.{hint}")
+            return None
+        return tools[name]
+
+
+def _allowed(tool: Mapping[str, Any]) -> str:
+    return "yes" if tool["is_allowed"] else "no"
+
+
+def _described(tool: Mapping[str, Any]) -> list[str]:
+    allowed = "" if tool["is_allowed"] else ", not allowed now"
+    head = f"{tool['name']} ({tool['category']}{allowed}): {tool['description']}"
+    return [head, *explain(tool["parameters"])]
+
+
+def _called(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+    given = ", ".join(f"{key} = {value}" for key, value in (entry["parameters"] or {}).items())
+    came = "done" if entry["success"] else f"failed: {entry.get('error', '')}"
+    when, ms = shown_time(entry["timestamp"]), entry["duration_ms"]
+    return when, entry["tool"], one_line(given, 80), one_line(came, 80), ms
+
+
+def _counted(name: str, counts: Mapping[str, Any]) -> str:
+    return f"  {name}: {counts['calls']} calls, {counts['errors']} errors"

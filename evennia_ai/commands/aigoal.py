@@ -1,0 +1,31 @@
+"""The command `aigoal`: what an assistant is after by itself."""
+
+from __future__ import annotations
+
+from evennia_ai.commands.goal_words import do_goal
+from evennia_ai.commands.staff_command import StaffCommand
+
+
+class CmdAiGoal(StaffCommand):
+    """
+    See and set what an AI assistant is after by herself.
+
+    Usage:
+      aigoal [<name>]                          - her goals
+      aigoal <name> [<priority>] = <what to reach>
+      aigoal <name> done | drop <number>
+
+    A priority is 1 (may wait) to 10 (pressing); without one it is 5. The same
+    as `assistant goal`. What changes her goals needs her lock `control`.
+
+    Examples:
+      aigoal ada 8 = Find out who took the atlas.
+      aigoal ada done 3
+    """
+
+    key = "aigoal"
+    how = "aigoal [<name>], aigoal <name> [<priority>] = <text>, aigoal <name> done | drop <number>"
+
+    def act(self) -> None:
+        """Do what is typed."""
+        do_goal(self, self.line())

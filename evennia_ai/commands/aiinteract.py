@@ -1,0 +1,120 @@
+"""The command `aiinteract`: whom an assistant hears, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evennia_ai.commands.staff_command import StaffCommand, shown_time
+from evennia_ai.core.text import one_line
+from evennia_ai.operations import classifying, configuring, upkeep
+
+SWITCHES = {"on": True, "off": False}
+TEST = "test"
+MOST_SHOWN = 8
+
+
+class CmdAiInteract(StaffCommand):
+    """
+    See and set whom an AI assistant hears, and try how she would take a message.
+
+    Usage:
+      aiinteract [<name>]                 - how she hears, who muted or hushed
+                                            her, what waits, what she heard
+      aiinteract <name> on | off          - whether she hears anybody at all
+      aiinteract <name> test [say | whisper | page | pose] <message>
+                                          - by which rule she would take it from
+                                            you now; nothing is said
+
+    All other settings: assistant config <name>. On and off need her lock
+    `control`.
+
+    Examples:
+      aiinteract ada off
+      aiinteract ada test @ada where are the books?
+    """
+
+    key = "aiinteract"
+    how = "aiinteract [<name>], aiinteract <name> on | off, aiinteract <name> test <message>"
+
+    def act(self) -> None:
+        """Do what is typed."""
+        script, rest = self.whose(self.line(), (*SWITCHES, TEST))
+        if script is None:
+            return
+        word, _, more = rest.partition(" ")
+        word, more = word.casefold(), more.strip()
+        if word == TEST:
+            self._test(script, more)
+        elif word in SWITCHES and not more:
+            self._switch(script, SWITCHES[word])
+        elif word:
+            self.show_how(f"aiinteract knows no {rest!r}.")
+        else:
+            self._show(script)
+
+    def _test(self, script: Any, words: str) -> None:
+        if not self.may("events", script):
+            return
+        first, _, rest = words.partition(" ")
+        if first.casefold() in classifying.LINES and rest.strip():
+            result = classifying.judge(script, self.caller, rest.strip(), first.casefold())
+        else:
+            result = classifying.judge(script, self.caller, words)
+        self.show(result)
+
+    def _switch(self, script: Any, is_on: bool) -> None:
+        if self.may("configure", script):
+            by = str(self.caller.key)
+            changed = configuring.update_settings(script, {"interaction_enabled": is_on}, by=by)
+            self.show(changed)
+
+    def _show(self, script: Any) -> None:
+        if not self.may("events", script):
+            return
+        hearing, heard = classifying.hearing_of(script), upkeep.heard(script, limit=MOST_SHOWN)
+        if not hearing.ok:
+            self.show(hearing)
+            return
+        lines = [hearing.message, *_settings(hearing.data)]
+        if heard.ok:
+            lines += ["  waiting", *map(_waiting, heard.data["waiting"])]
+            lines += ["  heard last", *map(_record, heard.data["records"])]
+        self.show_long("\n".join(lines))
+
+
+def _settings(data: Mapping[str, Any]) -> list[str]:
+    lines = [f"  {name:<20} {_plain(value)}" for name, value in data["settings"].items()]
+    lines.append(f"  {'muted by':<20} {_plain(data['muted'])}")
+    for row in data["talking"]:
+        lines.append(
+            f"  {'talks with':<20} {row['person']} in {row['where']}, {row['seconds']} s more"
+        )
+    for row in data["hushed"]:
+        lines.append(f"  {'hushed in':<20} {row['room']}, {row['seconds']} s more")
+    if data["ignored"]:
+        lines.append(f"  {'ignored':<20} {data['ignored']}")
+    return lines
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {item}" for key, item in value.items()) or "none"
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return ", ".join(map(str, value)) or "nobody"
+    return str(value)
+
+
+def _waiting(row: Mapping[str, Any]) -> str:
+    told = f"{row.get('sender', '')}, {row.get('source', '')}: {row.get('text', '')}"
+    return f"    {one_line(told, 120)}"
+
+
+def _record(row: Mapping[str, Any]) -> str:
+    told = (
+        f"{row['number']:>4}  {shown_time(row['at'])}  {row['sender']}, {row['source']} "
+        f"{row['text']!r}: {row['outcome']}, {row['rule']}"
+    )
+    return f"  {one_line(told, 160)}"

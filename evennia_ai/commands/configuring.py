@@ -1,0 +1,132 @@
+"""What is typed after `assistant config`: looking at settings and changing them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from textwrap import wrap
+from typing import Any
+
+from evennia_ai.commands.figures import cropped
+from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.operations import configuring as settings_of
+
+VERBS = ("list", "show", "set", "unset")
+WIDTH, VALUE_WIDTH = 78, 40
+# In this order; a setting stands under the first heading with a word its name begins with.
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Who she is": ("persona", "examples", "thinking_lines", "failure_line"),
+    "When she acts": ("enabled", "tick_rate", "autonomy_config", "max_pending_events"),
+    "Whom she hears": (
+        *("interaction_enabled", "enable_addressing", "room_messages", "channel_configs"),
+        *("trigger_permissions", "trust_overrides", "hearing_config", "max_agent_hops"),
+    ),
+    "Her model": ("llm_",),
+    "Her prompts": (
+        *("system_prompt", "prompt_", "applied_template", "context_configs", "max_history"),
+        *("max_context_tokens", "compact_"),
+    ),
+    "What she may do": (
+        *("execution_config", "confirm_", "command_allowlist", "attribute_allowlist"),
+        *("safety_config", "budget_config", "max_consecutive_errors"),
+    ),
+}
+OTHERS = "Other settings"
+
+
+def group_of(path: str) -> str:
+    """The heading under which a setting stands."""
+    fits = (name for name, starts in GROUPS.items() if path.startswith(starts))
+    return next(fits, OTHERS)
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) and value else json.dumps(value, default=str)
+
+
+def _line(row: Mapping[str, Any], width: int = VALUE_WIDTH) -> str:
+    mark = " " if row["is_default"] else "*"
+    return f" {mark} {row['name']:<36} {cropped(_value(row['value']).replace(chr(10), ' '), width)}"
+
+
+def listed(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Settings under their headings."""
+    kept = list(rows)
+    lines = []
+    for group in (*GROUPS, OTHERS):
+        own = [row for row in kept if group_of(row["name"]) == group]
+        if own:
+            lines += [f"{group}:", *map(_line, own)]
+    return lines
+
+
+def explained(row: Mapping[str, Any]) -> list[str]:
+    """One setting: what it is, what it is without anybody's doing, and what it does."""
+    default = "" if row["is_default"] else f"   (default {_value(row['default'])})"
+    value = f"{row['name']} = {_value(row['value'])}{default}"
+    kind = f"  type      {row['type']}"
+    text = wrap(str(row["text"]), WIDTH - 12) or [""]
+    return [value, kind, f"  does      {text[0]}", *(f"            {line}" for line in text[1:])]
+
+
+class ConfiguringWords(WordCommand):
+    """The word about settings."""
+
+    def _config(self, rest: str) -> None:
+        script, rest = self.whose(rest, VERBS)
+        if script is None:
+            return
+        verb, _, rest = rest.partition(" ")
+        path, _, value = rest.strip().partition(" ")
+        value = value.strip().removeprefix("=").strip()
+        verb = verb.casefold()
+        if verb in ("", "list", "show") and not value:
+            if self.may("show configuration", script):
+                self._show_settings(script, path)
+        elif (verb == "set" and path and value) or (verb == "unset" and path and not value):
+            self._change(script, path, value)
+        else:
+            problem = f"{verb} is none of: {', '.join(VERBS)}." if verb not in ("", *VERBS) else ""
+            self.show_how(problem)
+
+    def _change(self, script: Any, path: str, value: str) -> None:
+        """Set it, or without a value unset it; what cannot be is answered with how it is typed."""
+        if not self.may(settings_of.act_to_configure([path]), script):
+            return
+        by = str(self.caller.key)
+        if value:
+            result = settings_of.set_setting(script, path, value, by=by)
+        else:
+            result = settings_of.unset_setting(script, path, by=by)
+        if result.ok:
+            self.show(result)
+        else:
+            self.show_how(result.message)
+
+    def _show_settings(self, script: Any, path: str) -> None:
+        if not path:
+            rows = settings_of.configuration(script).data["settings"]
+            head = f"{script.key}'s settings; * marks what differs from the default."
+            more = f"What one does: assistant config {script.key} show <key>"
+            self.show_long("\n".join([head, *listed(rows), more]))
+            return
+        result = settings_of.show_setting(script, path)
+        if not result.ok:
+            self.show_how(result.message)
+            return
+        row = result.data
+        start = f"{row['name']}."
+        rows = settings_of.configuration(script).data["settings"]
+        inner = [each for each in rows if each["name"].startswith(start)]
+        self.show_long("\n".join([*explained(row), *map(_line, inner)]))
+
+
+WORDS = {
+    "config": Word(
+        ConfiguringWords._config,
+        "assistant config <name> [show [<key>] | set <key> <value> | unset <key>]",
+        "Her settings. Show explains one; set changes it from her next turn on, and is checked; "
+        "unset lets the default hold again. A key inside another is reached by a dot, as in "
+        "execution_config.max_iterations_per_tick, or by its own name where only one has it.",
+    ),
+}

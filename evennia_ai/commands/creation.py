@@ -1,0 +1,306 @@
+"""The menu that makes an assistant in a minute; nothing is made before its last step.
+
+It lives in memory: a reload of the game ends it, and it says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from evennia.utils.evmenu import EvMenu
+
+from evennia_ai.commands.creation_draft import CALLED, Draft, make
+from evennia_ai.core.text import strip_control
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.check import Report
+from evennia_ai.operations import choosing
+from evennia_ai.operations.rights import refusal
+from evennia_ai.outbound import literal
+
+LONGEST_LOOK, LONGEST_PERSONA = 2000, 4000
+STEPS = ("name", "look", "character", "place", "listening", "model", "summary")
+TITLES = dict(zip(STEPS, range(1, len(STEPS) + 1), strict=True))
+EXPLAINED = "Nothing is made before the last step. `quit` ends this, and so does a reload."
+Node = tuple[str, list[dict[str, Any]] | None]
+
+
+class CreationMenu(EvMenu):  # type: ignore[misc]
+    """The menu; `draft` holds what was chosen."""
+
+    draft: Draft
+
+
+def open_creation(caller: Any, session: Any = None) -> None:
+    """Open the menu for somebody who may make assistants; others are told what is missing."""
+    refused = refusal("create", caller)
+    if refused is not None:
+        caller.msg(literal(refused.message))
+        return
+    nodes = {
+        "name": _name,
+        "look": _look,
+        "character": _character,
+        "place": _place,
+        "listening": _listening,
+        "model": _model,
+        "summary": _summary,
+        "end": _end,
+    }
+    draft = Draft(room=getattr(caller, "location", None))
+    CreationMenu(
+        caller,
+        nodes,
+        startnode="name",
+        cmd_on_exit=_closed,
+        session=session,
+        draft=draft,
+    )
+
+
+def _closed(caller: Any, menu: CreationMenu) -> None:
+    if not menu.draft.is_made:
+        _tell(caller, "Nothing was made.")
+
+
+def _draft(caller: Any) -> Draft:
+    draft: Draft = caller.ndb._evmenu.draft
+    return draft
+
+
+def _tell(caller: Any, text: str) -> None:
+    caller.msg(literal(text))
+
+
+def _node(step: str, text: str, *options: dict[str, Any], default: Any = None) -> Node:
+    """A step: its title, its text, what can be chosen, and the way back."""
+    number = TITLES[step]
+    shown = [*options]
+    if number > 1:
+        shown.append({"key": ("back", "b"), "desc": "the step before", "goto": STEPS[number - 2]})
+    if default is not None:
+        shown.append({"key": "_default", "goto": default})
+    return f"A new assistant, {number} of {len(STEPS)}\n\n{literal(text)}", shown
+
+
+def _typed(raw: str) -> str:
+    """What was typed, on one line: no command gives more."""
+    return " ".join(strip_control(raw).split())
+
+
+# ---- the steps ---------------------------------------------------------------------------------
+
+
+def _name(caller: Any) -> Node:
+    draft = _draft(caller)
+    now = f" Now: {draft.name}; an empty line keeps it." if draft.name else ""
+    return _node("name", f"{EXPLAINED}\n\nWhat is she called?{now}", default=_take_name)
+
+
+def _take_name(caller: Any, raw_string: str) -> str:
+    draft, typed = _draft(caller), _typed(raw_string)
+    if not typed and draft.name:
+        return "look"
+    checked = choosing.check_name(typed)
+    if not checked.ok:
+        _tell(caller, checked.message)
+        return "name"
+    draft.name = checked.data["name"]
+    return "look"
+
+
+def _text_node(step: str, question: str, now: str, empty: str, default: Any) -> Node:
+    keep = f"Now: {now}\nAn empty line keeps it." if now else f"An empty line: {empty}."
+    return _node(step, f"{question}\n\n{keep}", default=default)
+
+
+def _take_text(field: str, longest: int, following: str) -> Callable[[Any, str], str | None]:
+    """What takes the text of a step and tells which comes next."""
+
+    def take(caller: Any, raw_string: str) -> str | None:
+        typed = _typed(raw_string)
+        if len(typed) > longest:
+            _tell(caller, f"That has {len(typed)} characters; {longest} are the most.")
+            return None
+        if typed:
+            setattr(_draft(caller), field, typed)
+        return following
+
+    return take
+
+
+def _look(caller: Any) -> Node:
+    draft = _draft(caller)
+    question = f"What do people see who look at {draft.name}?"
+    empty = f"{draft.name} is an assistant, an AI"
+    take = _take_text("look", LONGEST_LOOK, "character")
+    return _text_node("look", question, draft.look, empty, take)
+
+
+def _character(caller: Any) -> Node:
+    draft = _draft(caller)
+    question = (
+        f"Who is {draft.name}, in two sentences? Her model is told this, so say what she knows and "
+        f"how she talks, such as: {draft.name} copies old charts and loves a good riddle. She is "
+        "short of words."
+    )
+    empty = "a friendly character without a story"
+    take = _take_text("persona", LONGEST_PERSONA, "place")
+    return _text_node("character", question, draft.persona, empty, take)
+
+
+def _place(caller: Any) -> Node:
+    draft, here = _draft(caller), getattr(caller, "location", None)
+    options: list[dict[str, Any]] = []
+    if here is not None:
+        chosen = {"goto": _take_here, "desc": literal(f"in {here.key}")}
+        options.append({"key": ("here", "1"), **chosen})
+    now = f" Now: {draft.room.key}; an empty line keeps it." if draft.has_room else ""
+    question = f"Where does she stand? Type a room's name, or its number such as #2.{now}"
+    return _node("place", question, *options, default=_take_place)
+
+
+def _take_here(caller: Any) -> str:
+    return _take_place(caller, getattr(caller.location, "dbref", ""))
+
+
+def _take_place(caller: Any, raw_string: str) -> str:
+    draft, typed = _draft(caller), _typed(raw_string)
+    if not typed and draft.has_room:
+        return "listening"
+    found = choosing.find_room(caller, typed)
+    if not found.ok:
+        _tell(caller, found.message)
+        return "place"
+    draft.room = found.data["room"]
+    return "listening"
+
+
+def _listening(caller: Any) -> Node:
+    draft = _draft(caller)
+    text = (
+        "Whom does she answer?\n\n"
+        "Or type a permission, such as Builder: whoever has it need not say her name either."
+    )
+    options: tuple[tuple[tuple[str, str], str, dict[str, Any]], ...] = (
+        (("called", "1"), CALLED.format(name=draft.name), {}),
+        (("everybody", "2"), "also all that is said in the room", {"answers_all": True}),
+    )
+    rows = [
+        {"key": key, "desc": literal(desc), "goto": (_take_listening, choice)}
+        for key, desc, choice in options
+    ]
+    return _node("listening", text, *rows, default=_take_permission)
+
+
+def _take_listening(caller: Any, raw_string: str, **kwargs: Any) -> str:
+    draft = _draft(caller)
+    draft.answers_all, draft.permission = bool(kwargs.get("answers_all")), ""
+    return "model"
+
+
+def _take_permission(caller: Any, raw_string: str) -> str:
+    draft, typed = _draft(caller), _typed(raw_string)
+    checked = choosing.check_permission(typed, caller)
+    if not checked.ok:
+        _tell(caller, checked.message)
+        return "listening"
+    draft.answers_all, draft.permission = False, checked.data["permission"]
+    return "model"
+
+
+def _model(caller: Any) -> Node:
+    known = choosing.known_models()
+    rows = known.data.get("models", ())
+    options: list[dict[str, Any]] = [
+        {"key": str(number), "desc": literal(row["text"]), "goto": (_take_model, row)}
+        for number, row in enumerate(rows, 1)
+    ]
+    options.append({"key": ("test", "t"), "desc": "try it now", "goto": _test})
+    options.append({"key": ("next", "n"), "desc": "the last step", "goto": "summary"})
+    chosen = f"Now: {_draft(caller).model_text}."
+    problem = "" if known.ok else f"\n\n{known.message}"
+    text = (
+        f"Which model is she to think with? {chosen}\n\nOr type a provider and a model's name, "
+        f"such as: ollama llama3.2{problem}"
+    )
+    return _node("model", text, *options, default=_type_model)
+
+
+def _take_model(caller: Any, raw_string: str, **kwargs: Any) -> str:
+    draft = _draft(caller)
+    draft.provider, draft.model = str(kwargs["provider"]), str(kwargs["model"])
+    draft.model_text = str(kwargs["text"])
+    return "model"
+
+
+def _type_model(caller: Any, raw_string: str) -> str:
+    typed = _typed(raw_string)
+    if not typed:
+        return "summary"
+    chosen = choosing.choose_model(typed)
+    if not chosen.ok:
+        _tell(caller, chosen.message)
+        return "model"
+    return _take_model(caller, raw_string, **chosen.data)
+
+
+def _test(caller: Any) -> str:
+    """Try the model; the menu goes on meanwhile, and what comes of it is shown in between."""
+    draft = _draft(caller)
+    if draft.is_testing:
+        _tell(caller, "The model is being asked already.")
+        return "model"
+    try:
+        checked = choosing.check_chosen(draft.provider, draft.model)
+    except ConfigurationError as error:
+        _tell(caller, f"The model is not set up: {error}")
+        return "model"
+    draft.is_testing = True
+    _tell(caller, "Asking the model; go on meanwhile.")
+
+    def done(outcome: Any) -> Any:
+        draft.is_testing = False
+        return outcome
+
+    checked.addBoth(done)
+    checked.addCallbacks(
+        lambda report: _tell(caller, _reported(report)),
+        lambda failure: _report_trouble(caller, failure),
+    )
+    return "model"
+
+
+def _reported(report: Report) -> str:
+    lines = [
+        f"  {line.name:<11} {'ok' if line.ok else 'NO':<3} {line.text}" for line in report.lines
+    ]
+    verdict = "She can work with it." if report.ok else "Mend what says NO, or choose another."
+    return "\n".join([report.title, *lines, verdict])
+
+
+def _report_trouble(caller: Any, failure: Any) -> None:
+    _tell(caller, f"The check itself failed: {failure.getErrorMessage()}")
+    failure.raiseException()
+
+
+def _summary(caller: Any) -> Node:
+    options = [{"key": ("create", "yes", "y"), "desc": "make her", "goto": _create}]
+    options += [
+        {"key": str(number), "desc": f"change: {step}", "goto": step}
+        for step, number in TITLES.items()
+        if step != "summary"
+    ]
+    return _node("summary", _draft(caller).summary(), *options)
+
+
+def _create(caller: Any) -> Any:
+    made, again = make(caller, _draft(caller))
+    if again:
+        _tell(caller, made.message)
+        return again
+    return "end", {"text": made.message}
+
+
+def _end(caller: Any, raw_string: str, **kwargs: Any) -> Node:
+    return literal(kwargs["text"]), None

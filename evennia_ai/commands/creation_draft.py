@@ -1,0 +1,100 @@
+"""What somebody chose in the menu that makes an assistant, and the making itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evennia_ai import operations
+from evennia_ai.operations import choosing
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.rights import refusal
+
+CALLED = "Whoever whispers to her, pages her, or says @{name}"
+NAME, PLACE, SUMMARY = "name", "place", "summary"
+
+
+@dataclass
+class Draft:
+    """What was chosen so far.
+
+    Attributes:
+        permission: its holders need not say her name; "": nobody but whoever calls her.
+        provider, model: of her own; both empty for the game's.
+        is_made: whether she exists.
+    """
+
+    name: str = ""
+    look: str = ""
+    persona: str = ""
+    room: Any = None
+    answers_all: bool = False
+    permission: str = ""
+    provider: str = ""
+    model: str = ""
+    model_text: str = "the game's"
+    is_testing: bool = False
+    is_made: bool = False
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the room that was chosen is there still."""
+        return self.room is not None and self.room.pk is not None
+
+    @property
+    def listening(self) -> str:
+        """Whom she answers."""
+        called = CALLED.format(name=self.name)
+        if self.answers_all:
+            return "everybody, whatever is said in the room"
+        return f"{called}; {self.permission} without the @" if self.permission else called
+
+    def summary(self) -> str:
+        """All of it, a line each."""
+        rows = (
+            ("name", self.name),
+            ("look", self.look or "as every assistant"),
+            ("character", self.persona or "none of her own"),
+            ("place", self.room.key if self.has_room else "nowhere yet"),
+            ("answers", self.listening),
+            ("model", self.model_text),
+        )
+        return "\n".join(f"{name:<10} {value}" for name, value in rows)
+
+    def settings(self) -> dict[str, Any]:
+        """The settings it stands for, beside those that an assistant is made with."""
+        chosen = {
+            "room_messages": "trigger" if self.answers_all else "",
+            "trigger_permissions": [self.permission] if self.permission else [],
+            "llm_provider": self.provider,
+            "llm_model": self.model,
+        }
+        return {name: value for name, value in chosen.items() if value}
+
+
+def make(caller: Any, draft: Draft) -> tuple[Result, str]:
+    """Make her, if the caller still may, her name is still free and her room still there.
+
+    Returns:
+        How it went, and which step has to be done again; "" for none.
+    """
+    refused = refusal("create", caller)
+    if refused is not None:
+        return refused, ""
+    checked = choosing.check_name(draft.name)
+    if not checked.ok:
+        return checked, NAME
+    if not draft.has_room:
+        return Result(False, "The room is gone; choose another.", problem=Problem.MISSING), PLACE
+    made = operations.create_assistant(
+        draft.name,
+        location=draft.room,
+        desc=draft.look,
+        persona=draft.persona,
+        settings=draft.settings(),
+        by=str(caller.key),
+    )
+    draft.is_made = made.ok
+    if made.ok:
+        return made, ""
+    return made, SUMMARY if "errors" in made.data else NAME

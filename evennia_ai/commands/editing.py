@@ -1,0 +1,108 @@
+"""Editing the longer texts of an assistant in Evennia's line editor.
+
+The editor outlives a reload of the game; rights are asked again at each save.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from evennia.utils.eveditor import EvEditor
+
+from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.rights import refusal
+from evennia_ai.operations.texts import set_text, text_of
+from evennia_ai.outbound import literal
+
+ACT = "configure"
+KEPT = "Your text is still in the editor: mend it, or leave by :q! without saving."
+# What is edited: the number of the assistant's script, which text, and its key.
+Target = tuple[int, str, str]
+
+
+class PersistingEditor(EvEditor):  # type: ignore[misc]
+    """An editor that stays open when what it would save on its way out is refused."""
+
+    is_refused = False
+
+    def get_buffer(self) -> str:
+        """The text. Every command of the editor begins by asking for it, so no refusal lasts."""
+        self.is_refused = False
+        return str(super().get_buffer())
+
+    def save_buffer(self) -> None:
+        """Save the text, and keep in mind whether that was refused."""
+        super().save_buffer()
+        self.is_refused = bool(self._unsaved)
+
+    def quit(self) -> None:
+        """Leave, unless the same command tried to save and could not."""
+        if not self.is_refused:
+            super().quit()
+
+
+def open_editor(caller: Any, script: Any, what: str, key: str | None = None) -> bool:
+    """Open an editor for a text of an assistant, or tell the caller why not.
+
+    Args:
+        what, key: as `operations.texts.text_of` knows them.
+
+    Returns:
+        Whether it is open.
+    """
+    found = refusal(ACT, caller, script) or text_of(script, what, key or "")
+    if not found.ok:
+        caller.msg(literal(found.message))
+        return False
+    target: Target = (script.pk, what, key or "")
+    PersistingEditor(
+        caller,
+        loadfunc=partial(_load, target),
+        savefunc=partial(_save, target),
+        quitfunc=_quit,
+        key=literal(found.message),
+        persistent=True,
+    )
+    return True
+
+
+def _script_of(target: Target) -> Any:
+    return AssistantScript.objects.filter(pk=target[0]).first()
+
+
+def _load(target: Target, caller: Any) -> str:
+    # After a reload Evennia makes an editor of its own kind.
+    caller.ndb._eveditor.__class__ = PersistingEditor
+    script = _script_of(target)
+    if script is None:
+        return ""
+    return str(text_of(script, *target[1:]).data.get("text", ""))
+
+
+def _save(target: Target, caller: Any, text: str) -> bool:
+    """Save the text if the caller still may. Returns whether it is saved."""
+    script = _script_of(target)
+    result = _saved(script, target, caller, text) if script is not None else _gone()
+    caller.msg(literal(result.message if result.ok else f"{result.message} {KEPT}"))
+    return result.ok
+
+
+def _gone() -> Result:
+    told = "That assistant is gone; nothing is saved."
+    return Result(False, told, problem=Problem.MISSING)
+
+
+def _saved(script: Any, target: Target, caller: Any, text: str) -> Result:
+    refused = refusal(ACT, caller, script)
+    if refused is not None:
+        return refused
+    by = str(caller.key)
+    with audit.acting(by=by, via="game"):
+        return set_text(script, target[1], target[2], text, by=by)
+
+
+def _quit(caller: Any) -> None:
+    caller.msg("Left the editor.")

@@ -1,0 +1,64 @@
+"""How figures, spans of time and rows are shown in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+GAP = "  "
+
+
+def short(number: float) -> str:
+    """A number in few characters: 950, 41.2k, 2M."""
+    for size, mark in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if abs(number) >= size:
+            text = f"{number / size:.3g}"
+            return f"{text}{mark}" if "e" not in text else f"{number / size:,.0f}{mark}"
+    return f"{number:g}"
+
+
+def dollars(amount: float) -> str:
+    """Money; whole dollars without cents."""
+    return f"${amount:,.0f}" if amount == int(amount) and amount else f"${amount:,.2f}"
+
+
+def span(seconds: float) -> str:
+    """A span of time as a clock shows it, 00:02:10; from a day on in days and hours."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, part = divmod(hours, 24)
+    return f"{days}d {part:02}h" if days else f"{hours:02}:{minutes:02}:{rest:02}"
+
+
+def moment(at: float) -> str:
+    """A point in time, from seconds since 1970."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def cropped(text: str, width: int) -> str:
+    """A text that fits, with a mark where it was cut."""
+    return text if len(text) <= width else f"{text[: width - 2]}.."
+
+
+def aligned(
+    head: Sequence[str], rows: Sequence[Sequence[object]], widest: Sequence[int], line: int
+) -> str:
+    """Rows under a head, each column as wide as it has to be and no wider than it may.
+
+    Args:
+        widest: the most characters of each column; 0 for the one that gets what is left.
+        line: the most characters of a line.
+    """
+    table = [tuple(map(str, row)) for row in (head, *rows)]
+    needed = [max(map(len, column)) for column in zip(*table, strict=True)]
+    widths = [min(pair) for pair in zip(needed, (most or line for most in widest), strict=True)]
+    if 0 in widest:
+        rest = widest.index(0)
+        others = sum(widths) - widths[rest] + len(GAP) * (len(widths) - 1)
+        widths[rest] = min(widths[rest], max(len(head[rest]), line - others))
+    return "\n".join(
+        GAP.join(
+            cropped(cell, most).ljust(most) for cell, most in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in table
+    )

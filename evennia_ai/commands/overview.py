@@ -1,0 +1,183 @@
+"""What `assistant` alone shows, `assistant list`, and `assistant status`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evennia_ai import operations
+from evennia_ai.commands.figures import aligned, dollars, moment, short, span
+from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.core.lockout import State
+from evennia_ai.core.tokens import band, calculate_utilization
+from evennia_ai.operations import Result, budget_of
+from evennia_ai.outbound import literal
+
+HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
+WIDEST = (16, 16, 8, 0, 14, 14, 16, 4)
+LINE = 100
+
+
+def _locked(data: Mapping[str, Any]) -> str:
+    """Why and since when an assistant may not act, and what clears that."""
+    lockout, key = data["lockout"], data["key"]
+    clear = f"assistant emergency clear {key}"
+    if lockout is None:
+        return f"{key} is stopped, until: {clear}"
+    word = "stopped" if data["state"] == State.STOPPED else f"locked ({lockout['cause']})"
+    return f"{key} is {word} since {moment(lockout['at'])}: {lockout['reason']}. Until: {clear}"
+
+
+def _context(tokens: int, most: int) -> str:
+    """How full the model's context was at the last call."""
+    percent = calculate_utilization(tokens, most)
+    return f"{tokens:,} of {most:,} tokens in the last prompt: {band(percent).message}"
+
+
+def _server(server: Mapping[str, Any]) -> str:
+    """An MCP server: how it is, and with how many tools."""
+    problem = f", {server['problem']}" if server["problem"] else ""
+    return f"{server['name']}: {server['state']}, {server['tools']} tools{problem}"
+
+
+def _degraded(breaker: Mapping[str, Any]) -> str:
+    """A service that is not asked now, until when, and what went wrong last."""
+    wait = breaker["retry_after"]
+    until = f", asked again in {wait:.0f} s" if wait else ""
+    return f"{breaker['name']} {breaker['state']}{until}: {breaker['last_failure_error']}"
+
+
+def _idle(script: Any) -> str:
+    """How long ago it heard something that it kept, as a clock shows it."""
+    records = script.work.records.newest() if script.work is not None else []
+    if not records:
+        return "-"
+    return span(script.clock.seconds() - max(record.at for record in records))
+
+
+def _model(brain: str) -> str:
+    """A model in few words: what follows a colon explains, and is cut off."""
+    return brain if brain.startswith("not set up") else brain.partition(":")[0]
+
+
+def _spent(script: Any) -> tuple[str, str]:
+    """Tokens and money of today, and of how much."""
+    budget = budget_of(script)
+    today = {row["name"]: row for row in budget.data.get("standings", ())}
+    if not today:
+        return "?", "?"
+    shown = []
+    for name, figure in (("tokens_per_day", short), ("cost_per_day", dollars)):
+        row = today[name]
+        cap = f" / {figure(row['cap'])}" if row["cap"] else ""
+        shown.append(figure(row["used"]) + cap)
+    return shown[0], shown[1]
+
+
+def _breakers(degraded: list[Mapping[str, Any]]) -> str:
+    """Which services are not asked now."""
+    return ", ".join(f"{each['name']} {each['state']}" for each in degraded) or "ok"
+
+
+def _row(script: Any, status: Result) -> tuple[object, ...]:
+    data = status.data
+    mood = status.message.partition(": ")[2]
+    tokens, money = _spent(script)
+    about = (data["key"], mood, _idle(script), _model(data["brain"]), tokens, money)
+    return (*about, _breakers(data["degraded"]), data["questions"])
+
+
+def _wrong(data: Mapping[str, Any]) -> list[str]:
+    """What staff have to know beside the row, and what mends it."""
+    key = data["key"]
+    lines = [_locked(data)] if data["emergency_stop"] else []
+    if not (data["enabled"] or data["emergency_stop"]):
+        lines.append(f"{key} is silent, until: assistant start {key}")
+    for name in ("wrong_settings", "ignored_settings"):
+        if data[name]:
+            lines.append(f"{key}, {name.replace('_', ' ')}: {data[name]}")
+    if data["location"] is None:
+        lines.append(f"{key} is nowhere; bring her to a room.")
+    return lines
+
+
+def status_lines(result: Result) -> list[str]:
+    """An assistant in detail."""
+    data = result.data
+    lines = [
+        result.message,
+        f"  where     {data['location'] or 'nowhere'}",
+        f"  brain     {data['brain']}",
+        f"  used      {data['calls']} model calls, {data['tokens']} tokens",
+        f"  today     {data['today']} tokens (assistant budget {data['key']})",
+        f"  waiting   {data['pending_events']}, {data['questions']} open questions",
+        f"  errors    {data['consecutive_errors']} in a row, stops itself at "
+        f"{data['max_consecutive_errors']}",
+    ]
+    if data["emergency_stop"]:
+        lines.insert(1, f"  stopped   {_locked(data)}")
+    if data["wrong_settings"]:
+        lines.insert(1, f"  wrong     {data['wrong_settings']}")
+    if data["ignored_settings"]:
+        lines.append(f"  ignored   {data['ignored_settings']}")
+    if data["max_context_tokens"]:
+        lines.append(f"  context   {_context(data['context_tokens'], data['max_context_tokens'])}")
+    lines += [f"  breaker   {each['name']} {each['state']}" for each in data["breakers"].values()]
+    lines += [f"  mcp       {_server(server)}" for server in data["mcp"]]
+    return [*lines, *(f"  degraded  {_degraded(breaker)}" for breaker in data["degraded"])]
+
+
+class OverviewWords(WordCommand):
+    """The words that show how assistants are."""
+
+    def _start(self, _rest: str) -> None:
+        """`assistant` alone."""
+        if self.is_staff:
+            self._list("")
+        else:
+            self._who_is_here()
+
+    def _who_is_here(self) -> None:
+        here = [s for s in operations.list_assistants() if self.is_here(s)]
+        if not here:
+            self.msg("No assistant is here. More: help assistant")
+        for name in (literal(script.key) for script in here):
+            self.msg(
+                f"{name} is here, an AI. Talk to her: whisper {name} = hello, or say @{name} hello"
+            )
+
+    def _list(self, rest: str) -> None:
+        if not (self.may("list") and self.nothing_more(rest)):
+            return
+        scripts = operations.list_assistants()
+        if not scripts:
+            self.msg("There is no assistant yet. Make one: assistant create <name>")
+            return
+        shown = [(script, operations.status(script)) for script in scripts]
+        table = aligned(HEAD, [_row(*each) for each in shown], WIDEST, LINE)
+        wrong = [line for _, status in shown for line in _wrong(status.data)]
+        self.show_long("\n".join([table, *wrong]))
+
+    def _status(self, name: str) -> None:
+        if not self.may("status"):
+            return
+        script = self.pick(name)
+        if script is not None:
+            self.show_long("\n".join(status_lines(operations.status(script))))
+
+
+WORDS = {
+    "": Word(OverviewWords._start, "assistant", is_for_all=True, is_told=False),
+    "list": Word(
+        OverviewWords._list,
+        "assistant list",
+        "All assistants at a glance: what each is at, how long ago she heard something, her "
+        "model, what she used today of which caps, which services fail, and how many questions "
+        "wait. What needs somebody's hand stands below, with what to type.",
+    ),
+    "status": Word(
+        OverviewWords._status,
+        "assistant status [<name>]",
+        "One assistant in detail.",
+    ),
+}

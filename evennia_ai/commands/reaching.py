@@ -1,0 +1,134 @@
+"""What is typed after `assistant` about how people reach one: messaging, channel, account."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.accounts.models import AccountDB
+
+from evennia_ai import operations, state
+from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.operations import configuring
+from evennia_ai.operations.channels import MODES
+
+ALL_MODES = " | ".join(MODES)
+# What may be typed after the name, and the setting it stands for.
+SWITCHES = {
+    "hearing": "interaction_enabled",
+    "addressing": "enable_addressing",
+    "room": "room_messages",
+    "hops": "max_agent_hops",
+}
+VERBS = (*SWITCHES, "channel", "account")
+
+
+def _on(value: object) -> str:
+    return "on" if value else "off"
+
+
+class ReachingWords(WordCommand):
+    """The words about how people reach an assistant."""
+
+    def _messaging(self, rest: str) -> None:
+        script, rest = self.whose(rest, VERBS)
+        if script is None:
+            return
+        verb, _, value = rest.partition(" ")
+        verb, value = verb.casefold(), value.strip()
+        if not verb:
+            if self.may("show configuration", script):
+                self._show_ways(script)
+        elif verb in SWITCHES and value:
+            self._set_way(script, SWITCHES[verb], value)
+        elif verb == "channel" and "=" in value:
+            self._set_channel(script, value)
+        elif verb == "account" and not value:
+            self._give_account(script)
+        else:
+            self.show_how()
+
+    def _show_ways(self, script: Any) -> None:
+        key = script.key
+        hears = state.read(script, "interaction_enabled")
+        account = AccountDB.objects.filter(username__iexact=str(key)).first()
+        is_own = account is not None and account.db.assistant_body == script.obj
+        page = f"page {key} = ..., for all of the game's ways" if is_own else f"page {key} = ..."
+        lines = [
+            f"{key} is reached by:",
+            f"  hearing     {_on(hears)}: whisper {key} = ..., and {page}",
+            f"  addressing  {_on(state.read(script, 'enable_addressing'))}: say @{key} ...",
+            f"  room        {state.read(script, 'room_messages')}: what is said there to nobody",
+            f"  account     {'one of her own' if is_own else 'none'}",
+            f"  hops        {state.read(script, 'max_agent_hops')}: messages in a row among "
+            "assistants",
+        ]
+        channels = state.read(script, "channel_configs")
+        for name, config in channels.items():
+            mode = config.get("mode") if hasattr(config, "get") else config
+            lines.append(f"  channel     {name}: {mode}")
+        if not channels:
+            lines.append("  channel     none")
+        self.show_how("\n".join(lines))
+
+    def _set_way(self, script: Any, setting: str, value: str) -> None:
+        if not self.may("configure", script):
+            return
+        word = {"on": "true", "off": "false"}.get(value.casefold(), value.casefold())
+        by = str(self.caller.key)
+        result = configuring.set_setting(script, setting, word, by=by)
+        if result.ok:
+            self.show(result)
+        else:
+            self.show_how(result.message)
+
+    def _channel(self, rest: str) -> None:
+        """`channel <name> <channel> = <mode>`; both names may have several words."""
+        names, _, mode = rest.partition("=")
+        script, channel = self.split_name(names.strip())
+        if script is None:
+            who, _, channel = names.strip().partition(" ")
+        if not (mode.strip() and channel.strip()):
+            self.show_how()
+            return
+        script = script or self.pick(who)
+        if script is not None:
+            self._set_channel(script, f"{channel}={mode}")
+
+    def _set_channel(self, script: Any, line: str) -> None:
+        channel, _, mode = line.partition("=")
+        if not (channel.strip() and mode.strip()):
+            self.show_how()
+        elif self.may("channel", script):
+            self.show(operations.set_channel(script, channel.strip(), mode.strip().casefold()))
+
+    def _account(self, name: str) -> None:
+        script = self.pick(name)
+        if script is not None:
+            self._give_account(script)
+
+    def _give_account(self, script: Any) -> None:
+        if self.may("account", script):
+            self.show(operations.give_account(script))
+
+
+WORDS = {
+    "messaging": Word(
+        ReachingWords._messaging,
+        "assistant messaging <name> [hearing on | off, addressing on | off, room trigger | context "
+        f"| ignore, hops <number>, account, channel <channel> = {ALL_MODES}]",
+        "How people reach her, and one way of it set. Trigger answers all that is said, context "
+        "only takes note, ignore answers only to @name.",
+    ),
+    "channel": Word(
+        ReachingWords._channel,
+        f"assistant channel <name> <channel> = {ALL_MODES}",
+        "What she does on a channel: answer all that is said there, only take note, only answer "
+        "to @name, or not be there.",
+    ),
+    "account": Word(
+        ReachingWords._account,
+        "assistant account [<name>]",
+        "An account in her name, so that the game's own `page` reaches her. Nobody can log in "
+        "to it.",
+    ),
+}

@@ -1,0 +1,101 @@
+"""What is typed after `assistant` to make, copy, start, silence and delete one."""
+
+from __future__ import annotations
+
+from evennia_ai import operations
+from evennia_ai.commands.base import Steps
+from evennia_ai.commands.creation import open_creation
+from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.operations import lifecycle
+
+DELETED = (
+    "Delete {name}? Her body, her account, what she was told to be, her talk, notes and goals are "
+    "lost; what is under way is dropped, and who waits for her is told. Her record is kept as a "
+    "file; where is said when it is done."
+)
+
+
+class SettingUpWords(WordCommand):
+    """The words about which assistants there are, and which of them answer."""
+
+    def _create(self, rest: str) -> None:
+        if not self.may("create"):
+            return
+        if not rest:
+            open_creation(self.caller, self.session)
+            return
+        name, _, persona = rest.partition("=")
+        if not name.strip():
+            self.show_how("An assistant needs a name.")
+            return
+        location = getattr(self.caller, "location", None)
+        self.show(operations.create_assistant(name, location=location, persona=persona.strip()))
+
+    def _clone(self, rest: str) -> None:
+        name, _, new = rest.partition("=")
+        if not (name.strip() and new.strip()):
+            self.show_how()
+            return
+        script = self.pick_for(name, "clone")
+        if script is not None and self.may("create"):
+            location = getattr(self.caller, "location", None)
+            by = str(self.caller.key)
+            self.show(lifecycle.clone_assistant(script, new.strip(), location=location, by=by))
+
+    def _delete(self, name: str) -> Steps:
+        if not name.strip():
+            # The only one there is may not be meant.
+            self.show_how("Which assistant is to be deleted?")
+            return
+        script = self.pick_for(name, "delete")
+        if script is None:
+            return
+        key = str(script.key)
+        if not (yield from self.confirmed(DELETED.replace("{name}", key))):
+            self.show_how(f"{key} stays as she is.")
+            return
+        # Meanwhile somebody may have deleted it, or changed who may.
+        if self.pick_for(key, "delete") != script:
+            return
+        result = lifecycle.delete_assistant(script, by=str(self.caller.key))
+        self.show(result)
+
+    def _start_one(self, name: str) -> None:
+        self._enable(name, True)
+
+    def _stop_one(self, name: str) -> None:
+        self._enable(name, False)
+
+    def _enable(self, name: str, enabled: bool) -> None:
+        script = self.pick_for(name, "start" if enabled else "stop")
+        if script is not None:
+            self.show(operations.set_enabled(script, enabled, by=str(self.caller.key)))
+
+
+CREATE = Word(
+    SettingUpWords._create,
+    "assistant create, assistant create <name> [= <who she is, in a sentence or two>]",
+    "Alone it asks step by step: name, look, character, model. With a name one is made at once, "
+    "where you stand.",
+)
+WORDS = {
+    "create": CREATE,
+    "init": CREATE,
+    "clone": Word(
+        SettingUpWords._clone,
+        "assistant clone <name> = <new name>",
+        "Another one with the same settings, prompts and look. What she knows and said stays hers.",
+    ),
+    "delete": Word(
+        SettingUpWords._delete,
+        "assistant delete <name>",
+        "Deletes an assistant for good, after asking. Her record is put away as a file.",
+    ),
+    "start": Word(SettingUpWords._start_one, "assistant start [<name>]", "Lets her answer."),
+    "stop": Word(
+        SettingUpWords._stop_one,
+        "assistant stop [<name>]",
+        "Keeps her silent until she is started again; what waits for an answer goes on waiting. "
+        "To stop her in the middle of something: assistant emergency stop",
+    ),
+}

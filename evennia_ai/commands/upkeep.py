@@ -1,0 +1,162 @@
+"""What is typed after `assistant` to see that one works: check, usage, breakers, tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evennia_ai import operations
+from evennia_ai.commands.figures import aligned
+from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.check import Report
+from evennia_ai.operations import Result, executing
+from evennia_ai.operations import upkeep as services_of
+from evennia_ai.outbound import literal
+
+LINE = 100
+RESET = "reset"
+GAME = "game"
+
+
+def report_lines(report: Report) -> list[str]:
+    """What the check of a model found, and what that means."""
+    lines = [report.title]
+    for line in report.lines:
+        lines.append(f"  {line.name:<11} {'ok' if line.ok else 'NO':<3} {line.text}")
+    verdict = "An assistant can work with it." if report.ok else "Mend what says NO first."
+    return [*lines, verdict]
+
+
+def _breaker_row(breaker: Mapping[str, Any]) -> tuple[object, ...]:
+    wait = breaker.get("retry_after")
+    until = f"{wait:.0f} s" if wait else ""
+    failed = breaker.get("last_failure_error") or ""
+    return breaker["name"], breaker["scope"], breaker["state"], until, failed
+
+
+def usage_lines(usage: Result) -> list[str]:
+    """What was used: by span of time, by player, by tool; and the newest tool calls."""
+    data = usage.data
+    lines = [usage.message]
+    for span, total in data["totals"].items():
+        used = f"{total['calls']:,} calls, {total['tokens']:,} tokens"
+        lines.append(f"  {span:<9} {used}, ${total['cost_dollars']:,.2f}")
+    shares = [
+        f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}"
+        for row in data["by_player"]
+    ]
+    lines.append(f"  {'by':<9} {', '.join(shares) or 'nobody yet'}")
+    tools = sorted(data["tools"].items(), key=lambda item: -item[1]["calls"])
+    rows = [(name, each["calls"], each["errors"], each["ms"]) for name, each in tools]
+    if rows:
+        lines.append(aligned(("Tool", "Calls", "Errors", "ms"), rows, (30, 8, 8, 10), LINE))
+    return lines
+
+
+class UpkeepWords(WordCommand):
+    """The words that show whether an assistant works, and what it has worked with."""
+
+    def _check(self, name: str) -> None:
+        script = None
+        if not self.may("check") or (name and (script := self.pick(name)) is None):
+            return
+        try:
+            checked = operations.check_model(script)
+        except ConfigurationError as error:
+            self.msg(literal(f"The model is not set up: {error}"))
+            return
+        self.msg("Asking the model; this takes a moment.")
+        checked.addCallback(self._show_report).addErrback(self._show_trouble)
+
+    def _show_report(self, report: Report) -> None:
+        self.msg(literal("\n".join(report_lines(report))))
+
+    def _show_trouble(self, failure: Any) -> None:
+        self.msg(literal(f"The check itself failed: {failure.getErrorMessage()}"))
+        failure.raiseException()
+
+    def _usage(self, name: str) -> None:
+        script = self.pick(name) if self.may("usage") else None
+        if script is not None:
+            self.show_long("\n".join(usage_lines(services_of.usage(script))))
+
+    def _breakers(self, rest: str) -> None:
+        script, rest = self.whose(rest, (RESET,))
+        if script is None:
+            return
+        verb, _, name = rest.partition(" ")
+        if not verb:
+            if self.may("show breakers", script):
+                self._show_breakers(script)
+        elif verb.casefold() == RESET and name.strip():
+            self._reset_breaker(script, name.strip())
+        else:
+            self.show_how()
+
+    def _show_breakers(self, script: Any) -> None:
+        rows = services_of.breakers(script).data["breakers"]
+        head = ("Breaker", "Of", "State", "Asked again", "Failed last with")
+        table = aligned(head, list(map(_breaker_row, rows)), (36, 9, 9, 11, 0), LINE)
+        self.show_long(table if rows else f"{script.key} has used no service yet.")
+
+    def _reset_breaker(self, script: Any, name: str) -> None:
+        found = services_of.find_breaker(script, name)
+        is_of_game = found.ok and found.data["scope"] == GAME
+        act = "reset breaker of the game" if is_of_game else "reset breaker"
+        if not self.may(act, script):
+            return
+        if found.ok:
+            self.show(services_of.reset_breaker(script, name, by=str(self.caller.key)))
+        else:
+            self.show_how(found.message)
+
+    def _tools(self, name: str) -> None:
+        script = self.pick(name) if self.may("show tools") else None
+        if script is None:
+            return
+        tools = executing.list_tools(script).data["tools"]
+        rows = [
+            (
+                tool["name"],
+                tool["category"],
+                "yes" if tool["is_allowed"] else "no",
+                " ".join(str(tool["description"]).split()),
+            )
+            for tool in tools
+        ]
+        head = ("Tool", "Category", "Allowed", "What it does")
+        self.show_long(aligned(head, rows, (28, 16, 7, 0), LINE))
+
+    def _rag(self, _rest: str) -> None:
+        self.msg(
+            "There is no look-up in documents yet, so there is nothing to set. What she has to "
+            "know can stand in her prompt: assistant component <name>"
+        )
+
+
+WORDS = {
+    "check": Word(
+        UpkeepWords._check,
+        "assistant check [<name>]",
+        "Tries her model, or the game's, with real requests: does it answer, know tools, read "
+        "long prompts, and how fast.",
+    ),
+    "usage": Word(
+        UpkeepWords._usage,
+        "assistant usage [<name>]",
+        "Model calls, tokens and tools used, by whom, and the newest tool calls.",
+    ),
+    "breakers": Word(
+        UpkeepWords._breakers,
+        "assistant breakers [<name>], assistant breakers <name> reset <breaker>",
+        "Which services and tools failed so often that they are not asked for a while. Reset asks "
+        "one again at once.",
+    ),
+    "tools": Word(
+        UpkeepWords._tools,
+        "assistant tools [<name>]",
+        "The tools there are, and which of them she may use.",
+    ),
+    "rag": Word(UpkeepWords._rag, "assistant rag", is_told=False),
+}

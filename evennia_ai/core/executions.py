@@ -1,0 +1,158 @@
+"""What an assistant's tools and ticks came to: facts for the record, a short log, and sums.
+
+The log (`execution_log`) and the sums (`metrics`) are made from the same facts that go into the
+record, and are written with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from evennia_ai.core.audit_events import Fact, fact
+from evennia_ai.core.react import Stop, StopReason
+from evennia_ai.core.text import one_line
+from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn import Turn
+
+TOOL, TICK, USAGE = "ToolExecuted", "TickCompleted", "UsageCounted"
+LONGEST_WORD, LONGEST_ERROR, MOST_ACTS, MOST_ARGUMENTS = 80, 200, 10, 20
+MOST_TOOLS = 200
+OTHERS = "(others)"
+ANSWERED, SILENT, FAILED = "answered", "silent", "failed"
+PAUSED, CUT_OFF = "paused", "cut off"
+# What a tick came to, and what that means for the count of tasks.
+TASKS = {ANSWERED: "tasks_completed", SILENT: "tasks_completed", FAILED: "tasks_failed"}
+
+
+def tool_executed(turn: Turn, call: ToolCall, result: ToolResult, *, seconds: float) -> Fact:
+    """The fact of one call. Of a private talk it tells no words, only how long they were.
+
+    Args:
+        seconds: how long it took.
+    """
+    problem = "" if result.success else _problem(turn, result)
+    return fact(
+        TOOL,
+        tick=turn.tick,
+        call_id=call.id,
+        tool_name=call.name,
+        parameters=shown(call.arguments, is_private=turn.is_private),
+        reasoning="" if turn.is_private else one_line(turn.reasoning, LONGEST_ERROR),
+        success=result.success,
+        error=problem,
+        duration_ms=round(seconds * 1000),
+        provider=turn.model.partition("/")[0],
+        model=turn.model.partition("/")[2],
+    )
+
+
+def _problem(turn: Turn, result: ToolResult) -> str:
+    if turn.is_private and result.fault is not None:
+        return result.fault.value
+    return one_line(result.text, LONGEST_ERROR)
+
+
+def shown(arguments: Mapping[str, Any], *, is_private: bool) -> dict[str, Any]:
+    """Arguments as they are kept: short, and of a private talk without a word of it."""
+    some = list(arguments.items())[:MOST_ARGUMENTS]
+    return {str(name): _value(value, is_private) for name, value in some}
+
+
+def _value(value: Any, is_private: bool) -> Any:
+    if isinstance(value, (bool, int, float)) or value is None:
+        return value
+    text = str(value)
+    return f"({len(text)} characters)" if is_private else one_line(text, LONGEST_WORD)
+
+
+def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> Fact:
+    """The fact of one tick, with what it used.
+
+    Args:
+        outcome: what it came to, a word of this module.
+        stop: why the loop ended.
+    """
+    return fact(
+        TICK,
+        tick_number=turn.tick,
+        duration_ms=round(seconds * 1000),
+        action_taken=", ".join(turn.acts[:MOST_ACTS]) or "none",
+        outcome=outcome,
+        stop=stop,
+        calls=turn.model_calls,
+        prompt_tokens=turn.usage.prompt_tokens,
+        completion_tokens=turn.usage.completion_tokens,
+        events=[event.number for event in turn.events if event.number],
+        person=turn.event.person,
+    )
+
+
+def usage_counted(purpose: str, calls: int, prompt_tokens: int, completion_tokens: int) -> Fact:
+    """The fact of model calls beside a tick, such as those of a summary."""
+    return fact(
+        USAGE,
+        purpose=purpose,
+        calls=calls,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+    )
+
+
+def outcome_of(stop: Stop) -> str:
+    """What a tick came to that ended so."""
+    if stop.is_failure:
+        return FAILED
+    return SILENT if stop.reason is StopReason.NOOP else ANSWERED
+
+
+def logged(
+    log: Iterable[Mapping[str, Any]], facts: Iterable[Fact], *, at: float, limit: int
+) -> list[dict[str, Any]]:
+    """The log with the calls among some facts, no longer than its limit.
+
+    Args:
+        at: seconds since 1970.
+    """
+    when = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+    new = [_entry(item.details, when) for item in facts if item.event == TOOL]
+    return [*map(dict, log), *new][-limit:] if limit > 0 else []
+
+
+def _entry(details: Mapping[str, Any], when: str) -> dict[str, Any]:
+    names = ("parameters", "reasoning", "success", "error", "duration_ms", "provider", "model")
+    first = {"tick": details["tick"], "timestamp": when, "tool": details["tool_name"]}
+    return first | {name: details[name] for name in names}
+
+
+def added(metrics: Mapping[str, Any], facts: Iterable[Fact]) -> dict[str, Any]:
+    """The sums with some facts added: calls, errors and milliseconds of each tool, and tasks."""
+    sums: dict[str, Any] = {
+        **{name: dict(metrics.get(name, {})) for name in ("tool_calls", "tool_errors", "tool_ms")},
+        **{name: int(metrics.get(name, 0)) for name in ("tasks_attempted", *set(TASKS.values()))},
+    }
+    for item in facts:
+        if item.event == TOOL:
+            _add_call(sums, item.details)
+        elif item.event == TICK and (task := TASKS.get(item.details["outcome"])):
+            sums["tasks_attempted"] += 1
+            sums[task] += 1
+    return sums
+
+
+def _add_call(sums: dict[str, Any], details: Mapping[str, Any]) -> None:
+    name = tool_counted(sums["tool_calls"], details["tool_name"])
+    _add(sums["tool_calls"], name, 1)
+    _add(sums["tool_ms"], name, details["duration_ms"])
+    if not details["success"]:
+        _add(sums["tool_errors"], name, 1)
+
+
+def tool_counted(known: Mapping[str, int], name: str) -> str:
+    """The name that a tool is counted under: models make names up, and there is an end to it."""
+    return name if name in known or len(known) < MOST_TOOLS else OTHERS
+
+
+def _add(sums: dict[str, int], name: str, more: int) -> None:
+    sums[name] = sums.get(name, 0) + more

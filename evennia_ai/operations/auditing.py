@@ -1,0 +1,239 @@
+"""The record of an assistant as people and programs read it: what it did, and what it was like."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.audit.beginning import begin
+from evennia_ai.audit.streams import subject_of
+from evennia_ai.core.executions import TOOL
+from evennia_ai.core.text import one_line
+from evennia_ai.operations.agreeing import differences, stored_values
+from evennia_ai.operations.moments import moment_of
+from evennia_ai.operations.record_files import archive_audit, complete_record, export_audit
+from evennia_ai.operations.result import Problem, Result
+
+__all__ = [
+    "archive_audit",
+    "audit_difference",
+    "audit_log",
+    "audit_state",
+    "check_audit",
+    "export_audit",
+]
+
+MOST_ENTRIES = 100
+MOST_CALLS = 1_000
+MOST_LINES, LONGEST_LINE = 200, 200
+_MISSING = object()
+
+
+def audit_log(
+    script: AssistantScript,
+    *,
+    before: int | None = None,
+    limit: int = 25,
+    events: Sequence[str] = (),
+) -> Result:
+    """What an assistant did, the newest first.
+
+    Args:
+        before: only what came before this version: the `next` of an earlier answer.
+        limit: how many entries at most, 1 to 100.
+        events: only events of these names; empty: all.
+
+    Returns:
+        data: "entries", each with "version", "at", "event", "text" and "details"; "count", how many
+        there ever were; "next", a version to go on before, or None.
+    """
+    record, key = complete_record(), str(script.key)
+    most = max(1, min(limit, MOST_ENTRIES))
+    found = record.page(script, before=before, limit=most + 1, events=tuple(events))
+    shown, count = found[:most], record.count(script)
+    data = {
+        "entries": [_as_data(entry) for entry in shown],
+        "count": count,
+        "next": shown[-1].version if len(found) > most else None,
+    }
+    if not shown:
+        return Result(True, f"The record of {key} has no such entry.", data)
+    return Result(True, f"{len(shown)} of {count} entries of {key}.", data)
+
+
+def _as_data(entry: Any) -> dict[str, Any]:
+    return {
+        "version": entry.version,
+        "at": entry.at.isoformat(timespec="seconds"),
+        "event": entry.event,
+        "text": entry.text,
+        "details": entry.details,
+    }
+
+
+# ---- what it was like --------------------------------------------------------------------------
+
+
+def audit_state(
+    script: AssistantScript, version: int | None = None, *, at: str | None = None
+) -> Result:
+    """What an assistant was like at a version of its record, or at a time; else as it is now.
+
+    Args:
+        at: a time, such as "2026-11-21 17:00" or "2 hours ago".
+
+    Returns:
+        data: "version", "at" (when that came to be) and "state".
+    """
+    if version is not None and at is not None:
+        return Result(False, "Give a version or a time, not both.")
+    if at is not None:
+        found = _version_at(script, at)
+        if isinstance(found, Result):
+            return found
+        version = found
+    known = _at(script, version)
+    if isinstance(known, Result):
+        return known
+    when = known.modified_on.isoformat(timespec="seconds")
+    data = {"version": known.version, "at": when, "state": known.as_data()}
+    return Result(True, f"{script.key} as it was at version {known.version}, {when}.", data)
+
+
+def audit_difference(script: AssistantScript, a: int, b: int) -> Result:
+    """What changed between two versions.
+
+    Returns:
+        data: "from", "to" and "changes", each with its "path", "before" and "after"; what was not
+        there is None.
+    """
+    first, last = _at(script, a), _at(script, b)
+    for found in (first, last):
+        if isinstance(found, Result):
+            return found
+    changes = list(_changes(first.as_data(), last.as_data()))
+    data = {"from": a, "to": b, "changes": changes}
+    if not changes:
+        return Result(True, f"Nothing of {script.key} changed from version {a} to {b}.", data)
+    head = f"{script.key}, from version {a} to {b}:"
+    lines = [_line(row["path"], row["before"], row["after"]) for row in changes]
+    return Result(True, _listed(head, lines), data)
+
+
+def _at(script: AssistantScript, version: int | None) -> Any:
+    """The aggregate at a version, or a Result that says why there is none."""
+    record, key = complete_record(), str(script.key)
+    newest = record.count(script)
+    wanted = newest if version is None else version
+    if not newest:
+        return Result(False, f"{key} has no record yet.", problem=Problem.MISSING)
+    if not 1 <= wanted <= newest:
+        told = f"{key} has no version {wanted}; there are 1 to {newest}."
+        return Result(False, told, problem=Problem.MISSING)
+    try:
+        return record.at(script, wanted)
+    except audit.ArchivedError as error:
+        return _archived(error)
+
+
+def _archived(error: audit.ArchivedError) -> Result:
+    text = str(error)
+    return Result(False, f"{text[:1].upper()}{text[1:]}.", problem=Problem.MISSING)
+
+
+def _version_at(script: AssistantScript, text: str) -> int | Result:
+    try:
+        moment = moment_of(text, datetime.now(UTC))
+    except ValueError as error:
+        return Result(False, str(error))
+    try:
+        return complete_record().version_at(script, moment)
+    except audit.ArchivedError as error:
+        return _archived(error)
+    except KeyError:
+        when = moment.isoformat(timespec="seconds")
+        return Result(False, f"{script.key} has no record of {when}.", problem=Problem.MISSING)
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    old, new = dict(_flat(before)), dict(_flat(after))
+    for path in sorted(old.keys() | new.keys()):
+        was, now = old.get(path, _MISSING), new.get(path, _MISSING)
+        if was != now and path != "version":
+            known = {name: None if v is _MISSING else v for name, v in (("b", was), ("a", now))}
+            yield {"path": path, "before": known["b"], "after": known["a"]}
+
+
+def _flat(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that is no mapping, and every mapping that is empty, by its path."""
+    for name, item in value.items():
+        here = f"{path}{name}"
+        if isinstance(item, Mapping) and item:
+            yield from _flat(item, f"{here}.")
+        else:
+            yield here, item
+
+
+# ---- whether it agrees -------------------------------------------------------------------------
+
+
+def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result:
+    """Compare the record with what the assistant stores.
+
+    Args:
+        fresh: ask the database for both, whatever this process remembers.
+
+    Returns:
+        data: "differences", each with its "path", and what "record" and "state" say; none when all
+        is well.
+    """
+    key, record = str(script.key), audit.application() if fresh else complete_record()
+    stored = stored_values(script, is_fresh=fresh)
+    count = len(stored["execution_log"])
+    calls = _last_calls(script, count)
+    # The oldest may be archived by now, and there is an end to what is read at once: then the log
+    # may go back further than what is known of the record.
+    has_all = bool(record.page(script, before=2, limit=1)) and count <= MOST_CALLS
+    rows = differences(_newest(script), stored, calls, has_all=has_all)
+    data = {"differences": rows}
+    if not rows:
+        return Result(True, f"The record of {key} agrees with what it stores.", data)
+    lines = [_line(row["path"], row["record"], row["state"], "record", "state") for row in rows]
+    return Result(True, _listed(f"{key}: {len(rows)} differences.", lines), data)
+
+
+def _newest(script: AssistantScript) -> dict[str, Any]:
+    """What the record tells by now; one that nothing is told in yet, as it would begin."""
+    try:
+        known = audit.application().newest(script)
+    except KeyError:
+        known = begin(subject_of(script), {}, datetime.now(UTC))
+    data: dict[str, Any] = known.as_data()
+    return data
+
+
+def _last_calls(script: AssistantScript, count: int) -> list[Mapping[str, Any]]:
+    """The details of the newest tool calls in the record."""
+    found = audit.application().page(script, limit=min(count, MOST_CALLS), events=(TOOL,))
+    return [entry.details for entry in found]
+
+
+# ---- in words ----------------------------------------------------------------------------------
+
+
+def _line(path: str, old: Any, new: Any, *words: str) -> str:
+    values = [json.dumps(value, ensure_ascii=False, default=str) for value in (old, new)]
+    shown = [one_line(value, LONGEST_LINE // 2) for value in values]
+    if words:
+        return f"{path}: {words[0]} {shown[0]}, {words[1]} {shown[1]}"
+    return f"{path}: {shown[0]} -> {shown[1]}"
+
+
+def _listed(head: str, lines: Sequence[str]) -> str:
+    more = len(lines) - MOST_LINES
+    rest = [f"and {more} more"] if more > 0 else []
+    return "\n".join([head, *(f"  {line}" for line in (*lines[:MOST_LINES], *rest))])

@@ -1,0 +1,151 @@
+"""What somebody chooses who makes an assistant: its name, its model, the room it stands in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from evennia.objects.objects import DefaultRoom
+from evennia.typeclasses.tags import Tag
+from evennia.utils.search import search_object
+from twisted.internet.defer import Deferred
+
+from evennia_ai import services
+from evennia_ai.core.text import one_line
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.check import Report, check_endpoint
+from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, Endpoint, from_provider
+from evennia_ai.operations.assistants import find_assistant
+from evennia_ai.operations.naming import namesake_of, problem_of_name
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.rights import meets
+
+LONGEST_PERMISSION = 200
+OFFERED = ("local", SCRIPTED)
+
+
+def check_name(name: str) -> Result:
+    """Whether a new assistant may have a name.
+
+    Returns:
+        data: "name", as it will be kept.
+    """
+    line = " ".join(name.split())
+    if problem := problem_of_name(line):
+        return Result(False, problem)
+    for kind, found in (("an assistant", find_assistant(line)), ("a character", namesake_of(line))):
+        if found is not None:
+            told = f"There is {kind} named {line} already; choose another name."
+            return Result(False, told, problem=Problem.CONFLICT)
+    return Result(True, f"{line} is free.", {"name": line})
+
+
+def known_models() -> Result:
+    """The models that an assistant can be given, the game's first.
+
+    Returns:
+        data: "models": [{"provider", "model", "text"}]; both empty for the game's.
+    """
+    try:
+        game = services.endpoint()
+        stand_ins = services.fallbacks()
+    except ConfigurationError as error:
+        return Result(False, f"The game's model is not set up: {error}")
+    rows = [{"provider": "", "model": "", "text": f"the game's: {game.describe()}"}]
+    seen = {(game.provider, game.model)}
+    offered = [*stand_ins, *(from_provider(provider, "", game) for provider in OFFERED)]
+    for endpoint in offered:
+        if _can_be_named(endpoint) and (endpoint.provider, endpoint.model) not in seen:
+            seen.add((endpoint.provider, endpoint.model))
+            rows.append(_row(endpoint))
+    return Result(True, f"{len(rows)} models", {"models": rows})
+
+
+def _can_be_named(endpoint: Endpoint) -> bool:
+    """Whether a provider and a model say all about it; an address of its own cannot be kept."""
+    return endpoint.provider in PRESETS
+
+
+def _row(endpoint: Endpoint) -> dict[str, str]:
+    fixed = {LOCAL_MODEL, SCRIPTED}
+    model = "" if endpoint.model in fixed else endpoint.model
+    return {"provider": endpoint.provider, "model": model, "text": endpoint.describe()}
+
+
+def choose_model(text: str) -> Result:
+    """A model as somebody types it: a provider and a model's name, or one of the two.
+
+    Returns:
+        data: "provider", "model" and "text".
+    """
+    provider, _, model = text.strip().partition(" ")
+    if provider not in PRESETS:
+        provider, model = "", text.strip()
+    if not provider and (" " in model or not model):
+        return Result(
+            False, f"Type a model's name, or a provider ({', '.join(PRESETS)}) and a name."
+        )
+    try:
+        endpoint = from_provider(provider, model.strip(), services.endpoint())
+    except ConfigurationError as error:
+        return Result(False, f"That will not do: {error}")
+    row = {"provider": provider, "model": model.strip(), "text": endpoint.describe()}
+    return Result(True, endpoint.describe(), row)
+
+
+def check_chosen(provider: str, model: str) -> Deferred[Report]:
+    """Try a model with real requests, before anybody has it.
+
+    Raises:
+        ConfigurationError: what is chosen does not fit together.
+    """
+    endpoint = from_provider(provider, model, services.endpoint())
+    return check_endpoint(endpoint, services.pool())
+
+
+def check_permission(text: str, being: Any) -> Result:
+    """Whether a permission, or a lock string, is one.
+
+    Args:
+        being: anybody, on whom it is tried.
+
+    Returns:
+        data: "permission", as it will be kept.
+    """
+    words = one_line(text, LONGEST_PERMISSION)
+    if "(" in words:
+        try:
+            meets(being, words, being)
+        except ConfigurationError as error:
+            return Result(False, f"That will not do: {error}")
+        return Result(True, words, {"permission": words})
+    known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
+    found = known.get(words.casefold()) or known.get(words.casefold().removesuffix("s"))
+    if found is None and words:
+        kept = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
+        found = words if kept.exists() else None
+    if found is None:
+        told = f"There is no permission {words!r}; there are {', '.join(known.values())}."
+        return Result(False, told, problem=Problem.MISSING)
+    return Result(True, found, {"permission": found})
+
+
+def find_room(being: Any, text: str) -> Result:
+    """A room by its name or its "#12", where somebody may put an assistant.
+
+    Returns:
+        data: "room".
+    """
+    words = text.strip()
+    found = search_object(words, use_dbref=True) if words else ()
+    rooms = [thing for thing in found if isinstance(thing, DefaultRoom)]
+    if not rooms:
+        told = f"There is no room named {words!r}. Type its name, or its number such as #2."
+        return Result(False, told, problem=Problem.MISSING)
+    if len(rooms) > 1:
+        names = ", ".join(f"{room.key} ({room.dbref})" for room in rooms[:10])
+        return Result(False, f"Several rooms are called so; type a number: {names}.")
+    if not rooms[0].access(being, "teleport_here", default=True):
+        told = f"You may not put anybody into {rooms[0].key}."
+        return Result(False, told, problem=Problem.FORBIDDEN)
+    return Result(True, str(rooms[0].key), {"room": rooms[0]})

@@ -1,0 +1,218 @@
+"""Running one of an assistant's tools by hand, and saying which there are.
+
+It is run under the same locks, schema and breakers as the model's calls. That somebody with the
+right to runs it is the yes that a dangerous tool may need.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.python.failure import Failure
+
+from evennia_ai import audit, services, turns
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.perception import TRIGGER, Evidence, Heard, Source, Verdict
+from evennia_ai.core.records import Record
+from evennia_ai.core.text import quote
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.trust import Basis
+from evennia_ai.errors import StaleEpochError
+from evennia_ai.inbound import id_of, person_of
+from evennia_ai.operations.arguments import read_arguments
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.tool_execution import LOCK, execute_tool_call
+from evennia_ai.tools import TOOL_REGISTRY
+from evennia_ai.tools.registry import SPECS
+from evennia_ai.tools.schema import arguments_problem
+
+MOST_NEAR = 3
+# What makes sense only within a turn, and why.
+NOT_BY_HAND = {
+    "report": "it answers a task, and nobody has given one",
+    "delegate_task": "it hands on a task of a turn; tell her to do it: assistant tell",
+    "find_tools": "it adds to the tools of a turn; all of them are listed without it",
+}
+_PROBLEMS = {
+    Fault.UNKNOWN_TOOL: Problem.MISSING,
+    Fault.BAD_ARGUMENTS: Problem.INVALID,
+    Fault.DENIED: Problem.FORBIDDEN,
+    Fault.TIMEOUT: Problem.UNAVAILABLE,
+    Fault.UNAVAILABLE: Problem.UNAVAILABLE,
+    Fault.INTERNAL: Problem.UNAVAILABLE,
+}
+
+
+def _specs() -> Mapping[str, ToolSpec]:
+    """Every tool; one of the game goes before one of the same name elsewhere."""
+    return services.remote_servers().beside(SPECS)
+
+
+def _is_allowed(script: AssistantScript, name: str) -> bool:
+    body = script.obj
+    return body is not None and bool(body.access(body, f"{LOCK}{name}", default=True))
+
+
+def list_tools(script: AssistantScript) -> Result:
+    """The tools that there are for an assistant, by name.
+
+    Returns:
+        data: "tools", of each its "name", "description", "category", "parameters" (a JSON schema),
+            "is_allowed" (no lock of the body keeps it from it) and "module" (where it is made;
+            "" for one of a server elsewhere).
+    """
+    shown: list[dict[str, Any]] = []
+    for name, spec in sorted(_specs().items()):
+        made = TOOL_REGISTRY.get(name)
+        shown.append(
+            {
+                "name": name,
+                "description": spec.description,
+                "category": spec.category.value,
+                "parameters": dict(spec.parameters),
+                "is_allowed": _is_allowed(script, name),
+                "module": made.module if made is not None else "",
+            }
+        )
+    allowed = sum(tool["is_allowed"] for tool in shown)
+    told = f"{script.key} may use {allowed} of {len(shown)} tools."
+    return Result(True, told, {"tools": shown})
+
+
+def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, Any] | Result:
+    """Arguments as a person types them.
+
+    Pairs such as `target=Tom message=good evening`, a JSON object, or, where a tool needs just one,
+    its value alone.
+
+    Returns:
+        The arguments, which fit the tool; or what is wrong with them.
+    """
+    spec = _specs().get(name)
+    if spec is None:
+        return _unknown(script, name)
+    try:
+        given = read_arguments(spec, text)
+    except ValueError as error:
+        return Result(False, f"{name}: {error}.")
+    problem = arguments_problem(spec, given)
+    return Result(False, f"{problem}.") if problem else given
+
+
+def execute_tool(
+    script: AssistantScript, name: str, arguments: Mapping[str, Any], *, person: Any
+) -> Deferred[Result]:
+    """Run one tool as the assistant. What speaks is heard, and what acts is done.
+
+    Args:
+        person: who runs it; the right to is checked already.
+
+    Returns:
+        data: "tool", "success", "result" (what its model would read; show it as text) and
+            "duration_ms". Not ok where it did not work.
+    """
+    refused = _refusal(script, name, arguments)
+    if refused is not None:
+        return succeed(refused)
+    record = _record(script, name, arguments, person)
+    event = _event(script, record)
+    call = ToolCall(f"hand_{event.id}", name, dict(arguments))
+    began = script.clock.seconds()
+    by = str(person.key)
+    with audit.acting(by):
+        running = execute_tool_call(script, call, turns.by_hand(script, event))
+
+    def done(outcome: ToolResult | Failure) -> Result:
+        result = _outcome(outcome)
+        duration_ms = round((script.clock.seconds() - began) * 1000)
+        word = "done" if result.success else "it did not work"
+        record.note(f"by hand: {word}", result.text)
+        facts = {"success": result.success, "duration_ms": duration_ms, "number": record.number}
+        audit.record("tool_by_hand", script, tool_name=name, by=by, **facts)
+        data = {"tool": name, "success": result.success, "result": result.text}
+        problem = Problem.NONE if result.success else _problem_of(result)
+        told = f"{script.key}: {result.text}"
+        return Result(result.success, told, data | {"duration_ms": duration_ms}, problem)
+
+    return running.addBoth(done)
+
+
+def _problem_of(result: ToolResult) -> Problem:
+    return _PROBLEMS.get(result.fault, Problem.CONFLICT) if result.fault else Problem.CONFLICT
+
+
+def _outcome(outcome: ToolResult | Failure) -> ToolResult:
+    if not isinstance(outcome, Failure):
+        return outcome
+    outcome.trap(StaleEpochError)
+    text = "she was stopped meanwhile; nobody knows whether it was done"
+    return ToolResult(False, text, Fault.NOT_RUN)
+
+
+def _refusal(script: AssistantScript, name: str, arguments: Any) -> Result | None:
+    """Why a tool is not even begun, or None."""
+    spec = _specs().get(name)
+    if spec is None:
+        return _unknown(script, name)
+    if name in NOT_BY_HAND:
+        told = f"{name} cannot be run by hand: {NOT_BY_HAND[name]}."
+        return Result(False, told, problem=Problem.CONFLICT)
+    if script.work is None or script.silence:
+        why = script.silence or "it is not running"
+        return Result(False, f"{script.key} does nothing now: {why}.", problem=Problem.CONFLICT)
+    if not _is_allowed(script, name):
+        lock = f"{LOCK}{name}"
+        told = f"{script.key} may not use {name}: the lock {lock!r} of her body forbids it."
+        return Result(False, told, problem=Problem.FORBIDDEN)
+    if not isinstance(arguments, Mapping):
+        return Result(False, f"{name}: the arguments must be an object, such as {{}}.")
+    problem = arguments_problem(spec, arguments)
+    return Result(False, f"{problem}.") if problem else None
+
+
+def _unknown(script: AssistantScript, name: str) -> Result:
+    near = difflib.get_close_matches(name, _specs(), MOST_NEAR)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "."
+    told = f"{script.key} has no tool {quote(name)}{hint}"
+    return Result(False, told, {"near": near}, Problem.MISSING)
+
+
+def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> Record:
+    """What `why` tells of it."""
+    heard = Heard(
+        f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}",
+        Source.WHISPER,
+        sender_id=id_of(person),
+        sender_name=str(person.key),
+        person=person_of(person),
+        evidence=Evidence.KWARGS,
+    )
+    verdict = Verdict(TRIGGER, 0, "by_hand", Basis("staff", 1.0))
+    work: Any = script.work
+    record: Record = work.records.add(script.clock.seconds(), heard, verdict)
+    return record
+
+
+def _event(script: AssistantScript, record: Record) -> Event:
+    """What the tool is run for: a word of that person's, to which it answers where it answers."""
+    heard = record.heard
+    return Event(
+        id=uuid4().hex[:12],
+        kind="message",
+        source="whisper",
+        sender_id=heard.sender_id,
+        sender_name=heard.sender_name,
+        body="",
+        trust=1.0,
+        rule=0,
+        hops=0,
+        at=record.at,
+        person=heard.person,
+        number=record.number,
+    )

@@ -1,0 +1,279 @@
+"""What becomes of an assistant as a whole: its look is changed, it is copied, it is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC
+from typing import Any
+
+from django.db import transaction
+from evennia.accounts.models import AccountDB
+from evennia.comms.models import ChannelDB
+from evennia.utils import logger
+from evennia.utils.search import search_object
+
+from evennia_ai import audit, emergency, state
+from evennia_ai.assistant_account import HearsPagesForAssistant
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.settings import STATE
+from evennia_ai.core.text import one_line
+from evennia_ai.operations.assistants import PLAIN_DESC, create_assistant
+from evennia_ai.operations.configuring import prepare, signed
+from evennia_ai.operations.naming import problem_of_name
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.setting_rows import UNSET, own_of
+
+LONGEST_DESC = 4000
+MOST_ALIASES = 10
+FIRST_CHARACTER = "#1"
+BODY_OF_ACCOUNT = "assistant_body"
+# What every assistant has of its own, and a copy must not share.
+OWN_NAME = "assistant_key"
+
+
+# ---- looking -----------------------------------------------------------------------------------
+
+
+def describe(script: AssistantScript) -> Result:
+    """What an assistant is: its name, its look, who it is, where it stands, since when."""
+    body = script.obj
+    place = body.location if body is not None else None
+    data = {
+        "key": str(script.key),
+        "desc": str(body.db.desc or "") if body is not None else "",
+        "persona": str(state.read(script, "persona")),
+        "location": str(place.key) if place is not None else None,
+        "location_id": str(place.dbref) if place is not None else None,
+        "aliases": list(body.aliases.all()) if body is not None else [],
+        "enabled": bool(state.read(script, "enabled")),
+        "created_at": script.db_date_created.astimezone(UTC).isoformat(),
+    }
+    where = f"in {data['location']}" if place is not None else "nowhere"
+    return Result(True, f"{script.key} is {where}. {one_line(data['desc'], 200)}".strip(), data)
+
+
+# ---- changing ----------------------------------------------------------------------------------
+
+
+def update_assistant(
+    script: AssistantScript,
+    *,
+    desc: str | None = None,
+    persona: str | None = None,
+    location: Any = None,
+    aliases: Sequence[str] | None = None,
+    by: str = "",
+) -> Result:
+    """Change an assistant's look, who it is, where it stands or what else it is called by.
+
+    Args:
+        desc: what people see; "" for the plain one.
+        location: a room, its "#2", or its name; it stays there from then on.
+        aliases: all of its further names.
+        by: who does it.
+
+    Returns:
+        data: as `describe` gives it.
+    """
+    given = {"desc": desc, "persona": persona, "location": location, "aliases": aliases}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    if not wanted:
+        return Result(False, f"{script.key}: give something to change: {', '.join(given)}.")
+    if script.obj is None and set(wanted) != {"persona"}:
+        told = f"{script.key} has no body, so only the persona can be changed."
+        return Result(False, told, problem=Problem.CONFLICT)
+    place = _find_place(location) if location is not None else None
+    found = prepare({"persona": persona} if persona is not None else {}, lambda _: UNSET)
+    problems = [*found.errors.values(), _problem_of_look(wanted, place, script.obj)]
+    if problem := "; ".join(filter(None, problems)):
+        return Result(False, f"{script.key}: nothing is changed: {problem}")
+    with signed(by), transaction.atomic():
+        if place is not None and not _move(script.obj, place):
+            told = f"{script.key} cannot go to {place.key}: the game does not let her."
+            return Result(False, told, problem=Problem.CONFLICT)
+        _apply(script, wanted, found.values)
+        audit.record("look_changed", script, changed=sorted(wanted))
+    return Result(True, f"{script.key}: {', '.join(wanted)} changed.", describe(script).data)
+
+
+def _find_place(location: Any) -> Any:
+    """A room by its number or its name, None unless it is exactly one."""
+    if not isinstance(location, str):
+        return location
+    found = [place for place in search_object(location.strip()) if place.location is None]
+    return found[0] if len(found) == 1 else None
+
+
+def _problem_of_look(wanted: Mapping[str, Any], place: Any, body: Any) -> str:
+    desc, aliases = wanted.get("desc", ""), wanted.get("aliases", ())
+    if len(desc) > LONGEST_DESC:
+        return f"the description has {len(desc)} characters; it must have at most {LONGEST_DESC}"
+    if "location" in wanted and (place is None or place == body):
+        return (
+            f"there is no single room {one_line(str(wanted['location']), 60)!r}; give its #number"
+        )
+    if isinstance(aliases, str) or len(aliases) > MOST_ALIASES:
+        return f"aliases must be a list of at most {MOST_ALIASES} names"
+    return next(filter(None, (problem_of_name(str(alias)) for alias in aliases)), "")
+
+
+def _move(body: Any, place: Any) -> bool:
+    if body.location != place and not body.move_to(place, quiet=True, move_type="teleport"):
+        return False
+    body.home = place
+    return True
+
+
+def _apply(script: AssistantScript, wanted: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    body = script.obj
+    if "desc" in wanted:
+        body.db.desc = wanted["desc"].strip() or PLAIN_DESC.format(name=script.key)
+    if "aliases" in wanted:
+        body.aliases.clear()
+        body.aliases.add([str(alias) for alias in wanted["aliases"]])
+    if values:
+        state.write(script, **values)
+    if script.work is not None:
+        script.work.read_anew()
+
+
+# ---- copying -----------------------------------------------------------------------------------
+
+
+def clone_assistant(
+    script: AssistantScript, key: str, *, location: Any = None, by: str = ""
+) -> Result:
+    """Make another assistant like this one: its settings, its prompts, its look, its channels.
+
+    Nothing private goes along: no talk, notes, goals, questions or counts; no stop either. What its
+    body is permitted does not, so that nobody multiplies rights; who may control it does.
+
+    Args:
+        key: the name of the new one.
+        location: the room it stands in; None: beside this one.
+
+    Returns:
+        data: "script" and "character".
+    """
+    body = script.obj
+    settings = {name: own_of(script, name) for name in _copied(script)}
+    made = create_assistant(
+        key,
+        location=location or (body.location if body is not None else None),
+        desc=_desc_for(script, " ".join(key.split())),
+        settings=settings,
+        by=by,
+        **({"typeclass": body.typeclass_path} if body is not None else {}),
+    )
+    if not made.ok or body is None:
+        return made
+    copy = made.data["character"]
+    copy.locks.add([lock for lock in body.locks.all() if not lock.startswith("puppet")])
+    for channel in _channels_of(body):
+        if channel.access(copy, "listen"):
+            channel.connect(copy)
+    return made
+
+
+def _copied(script: AssistantScript) -> list[str]:
+    left_out = STATE | {OWN_NAME}
+    return [n for n in state.DEFAULTS if n not in left_out and own_of(script, n) is not UNSET]
+
+
+def _desc_for(script: AssistantScript, name: str) -> str:
+    """The look of a copy: where the plain one names the assistant, it names the copy."""
+    desc = str(script.obj.db.desc or "") if script.obj is not None else ""
+    return "" if desc == PLAIN_DESC.format(name=script.key) else desc
+
+
+def _channels_of(body: Any) -> list[Any]:
+    return [channel for channel in ChannelDB.objects.all() if channel.subscriptions.has(body)]
+
+
+# ---- deleting ----------------------------------------------------------------------------------
+
+
+def delete_assistant(script: AssistantScript, *, by: str = "", reason: str = "") -> Result:
+    """Delete an assistant, its body and its account. Its record is put away in a file before.
+
+    It is stopped first: what is under way is dropped, and waiting messages are given back. All else
+    is one transaction, so that a game that is killed meanwhile has the whole assistant, stopped, or
+    nothing of it. What its calls have cost stays in the ledger.
+
+    Returns:
+        data: "archive", the path of the file, "" where there was no record.
+    """
+    name, body = str(script.key), script.obj
+    if problem := _problem_of_deleting(name, body):
+        return Result(False, problem, problem=Problem.CONFLICT)
+    why = reason.strip() or f"deleted by {by or 'code'}"
+    with signed(by):
+        emergency.trigger_emergency_stop(script, f"it is deleted: {why}", by=by)
+        audit.flush()
+        archive = None
+        try:
+            with transaction.atomic():
+                archive = audit.close(script, why)
+                _remove(script, body)
+        except Exception as error:
+            logger.log_trace(f"[assistant] {name} could not be deleted")
+            if archive is not None:  # its record is in the database still
+                archive.unlink(missing_ok=True)
+            return _undeleted(script, body, error)
+    told = f"; its record is in {archive}" if archive else ""
+    return Result(True, f"{name} is deleted{told}.", {"archive": str(archive or "")})
+
+
+def _problem_of_deleting(name: str, body: Any) -> str:
+    if body is None:
+        return ""
+    if body.sessions.count():
+        return f"Somebody is in {name}'s body; let them leave it first (ooc)."
+    if body.dbref == FIRST_CHARACTER:
+        return f"{name}'s body is the game's first character, which the game needs."
+    return ""
+
+
+def _remove(script: AssistantScript, body: Any) -> None:
+    """Delete all there is of it; from here on nothing hears and nothing beats.
+
+    Raises:
+        RuntimeError: a hook of the game's does not let it go.
+    """
+    script.work = None
+    if body is not None:
+        body.assistant_script = None
+        for account in _accounts_of(body):
+            _let_go(account)
+        for channel in _channels_of(body):
+            channel.disconnect(body)
+    if not script.delete():
+        raise RuntimeError("at_script_delete refused")
+    if body is not None and not body.delete():
+        raise RuntimeError("at_object_delete refused")
+
+
+def _accounts_of(body: Any) -> list[Any]:
+    named = AccountDB.objects.filter(db_attributes__db_key=BODY_OF_ACCOUNT)
+    return [account for account in named if account.attributes.get(BODY_OF_ACCOUNT) == body]
+
+
+def _let_go(account: Any) -> None:
+    """Delete an account that is only the assistant's; one that somebody can log in to stays."""
+    if isinstance(account, HearsPagesForAssistant) and not account.has_usable_password():
+        account.delete()
+    else:
+        account.attributes.remove(BODY_OF_ACCOUNT)
+
+
+def _undeleted(script: AssistantScript, body: Any, error: Exception) -> Result:
+    """Say what went wrong: it is as it was, but stopped; what is in memory is read anew."""
+    for being in filter(None, (script, body)):
+        being.attributes.reset_cache()
+    if script.pk is not None:
+        script.at_start()
+    told = (
+        f"{script.key} is stopped, and could not be deleted: {one_line(str(error), 200)}. "
+        "Mend that, and delete it again."
+    )
+    return Result(False, told, problem=Problem.UNAVAILABLE)

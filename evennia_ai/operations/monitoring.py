@@ -1,0 +1,327 @@
+"""How all assistants of the game are, for programs that watch it: health, and Prometheus metrics.
+
+No secrets, no names of persons and no words: who reads it need not be staff. All but
+`count_request` is called in the reactor's thread.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import DatabaseError, connection
+from evennia.scripts.models import ScriptDB
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+from twisted.internet import reactor
+
+from evennia_ai import emergency, interventions, services, state
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.budget import Account, Total
+from evennia_ai.core.budget_config import Scope
+from evennia_ai.core.executions import OTHERS
+from evennia_ai.core.lockout import State
+from evennia_ai.core.prices import NANO
+from evennia_ai.core.text import one_line
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.ledger.reading import read_total
+from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, count_request, observed
+from evennia_ai.operations.result import Result
+from evennia_ai.resilience import CircuitBreakerState
+
+__all__ = ["METRICS", "METRICS_TYPE", "count_request", "health", "metrics"]
+
+METRICS_TYPE = CONTENT_TYPE_LATEST
+OK, DEGRADED, STOPPED = "ok", "degraded", "stopped"
+SILENT, UNABLE, PAUSED = "silent", "unable", "paused"
+STATES = (*(each.value for each in State), SILENT, UNABLE, PAUSED)
+HALTED = (State.STOPPED.value, State.SAFETY_LOCKOUT.value)
+SLOW_SECONDS = 0.5
+MOST_ASSISTANTS = 1_000
+_CREDENTIALS = re.compile(r"//[^/@\s]*@")
+
+
+def running() -> list[AssistantScript]:
+    """The assistants that this process runs, as they are in memory."""
+    scripts = ScriptDB.get_all_cached_instances()
+    return [s for s in scripts if isinstance(s, AssistantScript) and s.work is not None and s.pk]
+
+
+def condition(script: AssistantScript) -> str:
+    """What an assistant does, in a word of STATES."""
+    found = emergency.state_of(script).value
+    if found in HALTED:
+        return found
+    if script.work is not None and script.work.is_closing:
+        return PAUSED
+    if not state.read(script, "enabled"):
+        return SILENT
+    return UNABLE if script.silence else found
+
+
+# ---- health ------------------------------------------------------------------------------------
+
+
+def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) -> Result:
+    """Whether the assistants of this game work, cheaply.
+
+    Args:
+        with_reasons: say why not, with the names of assistants and services: for staff.
+        slow_seconds: from when on the database counts as slow.
+
+    Returns:
+        data: "status" ("ok", "degraded" or "stopped": all are), "assistants" by state, how many
+        "waiting" messages and open "questions", "breakers" that are not closed, "database" ("ok",
+        "slow" or "failed"), "model" ("ok" or "not set up"); and with reasons "reasons".
+    """
+    scripts = running()
+    found = [(script, condition(script)) for script in scripts]
+    counts = Counter(word for _, word in found)
+    database, unwell = _database(slow_seconds), services.pool().breakers.degraded()
+    problem = _problem_of_model()
+    reasons = [
+        *(f"{script.key}: {script.silence}" for script, word in found if word == UNABLE),
+        *(f"{breaker['name']}: breaker {breaker['state']}" for breaker in unwell),
+        *([f"the database is {database}"] if database != OK else ()),
+        *([f"the model is not set up: {problem}"] if problem else ()),
+    ]
+    status = DEGRADED if reasons else OK
+    if scripts and all(counts[name] == 0 for name in STATES if name not in HALTED):
+        status = STOPPED
+    data: dict[str, Any] = {
+        "status": status,
+        "assistants": {name: counts[name] for name in STATES},
+        "waiting": sum(len(script.work.inbox) for script in scripts),
+        "questions": sum(len(interventions.pending(script)) for script in scripts),
+        "breakers": len(unwell),
+        "database": database,
+        "model": "not set up" if problem else OK,
+    }
+    if with_reasons:
+        data["reasons"] = reasons
+    halted = sum(counts[name] for name in HALTED)
+    return Result(True, f"{status}: {len(scripts)} assistants, {halted} of them stopped", data)
+
+
+def _database(slow_seconds: float) -> str:
+    began = time.perf_counter()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return "failed"
+    return "slow" if time.perf_counter() - began >= slow_seconds else OK
+
+
+def _problem_of_model() -> str:
+    try:
+        services.endpoint()
+    except ConfigurationError as error:
+        return str(error)
+    return ""
+
+
+# ---- metrics -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """What the metrics of one moment are read from.
+
+    Attributes:
+        total: what the ledger counted for the whole game; None where it cannot be read.
+    """
+
+    scripts: list[AssistantScript]
+    total: Total | None
+    seen: Observed
+
+
+Labels = tuple[str, ...]
+Samples = Mapping[Labels, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One metric: a counter when its name ends so, else a gauge.
+
+    Attributes:
+        read: gives the values by their labels.
+    """
+
+    text: str
+    labels: Labels
+    read: Callable[[Scrape], Samples]
+
+
+def _by_assistant(count: Callable[[AssistantScript], float]) -> Callable[[Scrape], Samples]:
+    def read(scrape: Scrape) -> Samples:
+        sums: dict[Labels, float] = {}
+        for script in scrape.scripts:
+            key = (str(script.key),)
+            if key not in sums and len(sums) >= MOST_ASSISTANTS:
+                key = (OTHERS,)
+            sums[key] = sums.get(key, 0) + count(script)
+        return sums
+
+    return read
+
+
+def _of_ledger(**counts: Callable[[Total], int]) -> Callable[[Scrape], Samples]:
+    """Counters of the ledger, by what stands for a label; a lone one has none."""
+
+    def read(scrape: Scrape) -> Samples:
+        if (total := scrape.total) is None:
+            return {}
+        values = {name: scrape.seen.rise(name, count(total)) for name, count in counts.items()}
+        return {(name,) if len(counts) > 1 else (): value for name, value in values.items()}
+
+    return read
+
+
+def _seen(name: str) -> Callable[[Scrape], Samples]:
+    """Counts of this process."""
+
+    def read(scrape: Scrape) -> Samples:
+        counted = dict(getattr(scrape.seen, name))
+        return {key if isinstance(key, tuple) else (key,): n for key, n in counted.items()}
+
+    return read
+
+
+def _conditions(scrape: Scrape) -> Samples:
+    counts = Counter(map(condition, scrape.scripts))
+    return {(name,): counts[name] for name in STATES}
+
+
+def _breaker_states(_scrape: Scrape) -> Samples:
+    stats = services.pool().breakers.get_all_stats().values()
+    return {
+        (one_line(_CREDENTIALS.sub("//", item["name"]), 200), each.value): each == item["state"]
+        for item in stats
+        for each in CircuitBreakerState
+    }
+
+
+def _lag(_scrape: Scrape) -> Samples:
+    """How late the latest of what should have run by now is."""
+    now = reactor.seconds()
+    return {(): max([0.0, *(now - call.getTime() for call in reactor.getDelayedCalls())])}
+
+
+METRICS: dict[str, Row] = {
+    "evennia_ai_assistants": Row("assistants by what they do", ("state",), _conditions),
+    "evennia_ai_inbox_events": Row(
+        "messages and tasks that wait",
+        ("assistant",),
+        _by_assistant(lambda script: len(script.work.inbox)),
+    ),
+    "evennia_ai_questions_open": Row(
+        "questions that nobody answered yet",
+        ("assistant",),
+        _by_assistant(lambda script: len(interventions.pending(script))),
+    ),
+    "evennia_ai_consecutive_errors": Row(
+        "ticks in a row that failed",
+        ("assistant",),
+        _by_assistant(lambda script: state.read(script, "consecutive_errors")),
+    ),
+    "evennia_ai_tool_breakers_unwell": Row(
+        "tools of an assistant whose breaker is not closed",
+        ("assistant",),
+        _by_assistant(lambda script: len(script.work.breakers.degraded())),
+    ),
+    "evennia_ai_breaker_state": Row(
+        "1 for the state that a breaker of the game is in", ("breaker", "state"), _breaker_states
+    ),
+    "evennia_ai_model_calls_in_flight": Row(
+        "model calls under way, of all server processes",
+        (),
+        lambda scrape: {} if scrape.total is None else {(): scrape.total.open_calls},
+    ),
+    "evennia_ai_model_calls_total": Row(
+        "model calls that were sent and are over",
+        (),
+        _of_ledger(calls=lambda total: total.calls - total.open_calls),
+    ),
+    "evennia_ai_model_tokens_total": Row(
+        "tokens of these calls",
+        ("kind",),
+        _of_ledger(
+            prompt=lambda total: total.prompt_tokens,
+            completion=lambda total: total.completion_tokens,
+        ),
+    ),
+    "evennia_ai_model_cost_dollars_total": Row(
+        "US dollars of these calls, as far as their prices are known",
+        (),
+        lambda scrape: {
+            key: nano / NANO
+            for key, nano in _of_ledger(cost=lambda total: total.cost_nano)(scrape).items()
+        },
+    ),
+    "evennia_ai_ticks_total": Row("ticks by what they came to", ("outcome",), _seen("ticks")),
+    "evennia_ai_tool_calls_total": Row("calls of tools", ("tool",), _seen("tools")),
+    "evennia_ai_tool_errors_total": Row("those that failed", ("tool",), _seen("errors")),
+    "evennia_ai_tool_seconds_total": Row("seconds they took", ("tool",), _seen("seconds")),
+    "evennia_ai_emergency_stops_total": Row(
+        "emergency stops and lockouts", ("cause",), _seen("stops")
+    ),
+    "evennia_ai_limits_total": Row(
+        "limits that were reached", ("kind", "decision"), _seen("limits")
+    ),
+    "evennia_ai_api_requests_total": Row(
+        "requests to the API", ("method", "endpoint", "status"), _seen("requests")
+    ),
+    "evennia_ai_reactor_lag_seconds": Row("how late the server is with what is due", (), _lag),
+}
+TICKS = "evennia_ai_tick_duration_seconds"
+TICKS_TEXT = "how long ticks took, from their begin to their end"
+
+
+class _Metrics(Collector):
+    """Reads everything when it is asked."""
+
+    def collect(self) -> Iterator[Metric]:
+        """All metrics as they are now."""
+        scrape = Scrape(running(), _read_ledger(), observed())
+        for name, row in METRICS.items():
+            kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+            family = kind(name, row.text, labels=row.labels)
+            for labels, value in row.read(scrape).items():
+                family.add_metric(labels, value)
+            yield family
+        yield _tick_durations(scrape.seen)
+
+
+def _read_ledger() -> Total | None:
+    try:
+        return read_total(Account(Scope.GAME, "", ""))
+    except DatabaseError:
+        return None
+
+
+def _tick_durations(seen: Observed) -> Metric:
+    counts = [sum(seen.buckets[: place + 1]) for place in range(len(seen.buckets))]
+    ends = [*map(str, BUCKETS_SECONDS), "+Inf"]
+    buckets = list(zip(ends, counts, strict=True))
+    return HistogramMetricFamily(TICKS, TICKS_TEXT, buckets=buckets, sum_value=seen.tick_seconds)
+
+
+_REGISTRY = CollectorRegistry(auto_describe=False)
+_REGISTRY.register(_Metrics())
+
+
+def metrics() -> bytes:
+    """All metrics in the text format of Prometheus, of the type METRICS_TYPE."""
+    return generate_latest(_REGISTRY)

@@ -1,0 +1,248 @@
+"""Whether a value would do: each setting is read once as the running assistant reads it.
+
+What is checked are the values that would hold, before any of them is stored. What another setting
+has wrong is no reason to refuse this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from django.conf import settings
+from evennia.locks.lockhandler import LockException, LockHandler
+
+from evennia_ai import ledger, services
+from evennia_ai.core.autonomy import AutonomyConfig
+from evennia_ai.core.budget_config import OWN_NAME as OWN_BUDGET
+from evennia_ai.core.budget_config import BudgetConfig, read_budget_config
+from evennia_ai.core.contexts import ContextType
+from evennia_ai.core.execution import ExecutionConfig
+from evennia_ai.core.manners import HearingConfig
+from evennia_ai.core.perception import ChannelConfig, read_trust
+from evennia_ai.core.prices import price_of
+from evennia_ai.core.safety_config import read_safety_config
+from evennia_ai.core.setting_paths import SECRETS_BELONG, looks_like_key, sounds_secret
+from evennia_ai.core.setting_types import SHAPES
+from evennia_ai.core.settings import ATTRIBUTES
+from evennia_ai.core.shapes import Kind
+from evennia_ai.core.text import one_line
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.ledger.book import unpriced_text
+from evennia_ai.llm.endpoints import Endpoint, from_provider
+from evennia_ai.prompts import stage
+from evennia_ai.prompts.registry import DEFAULT
+from evennia_ai.rights import meets
+
+Read = Callable[[str], Any]
+LONGEST_ERROR = 600
+# Members of a request that have a setting of their own, or are the assistant's to write.
+MEMBERS: Mapping[str, str] = {
+    "model": "llm_model",
+    "temperature": "llm_temperature",
+    "top_p": "llm_top_p",
+    "max_tokens": "llm_max_tokens",
+    "reasoning_effort": "llm_reasoning_effort",
+    "messages": "",
+    "tools": "",
+    "response_format": "",
+    "stream": "",
+    "n": "",
+}
+
+
+def problem_of(name: str, read: Read, body: Any = None) -> str:
+    """What is wrong with a setting, or "".
+
+    Args:
+        read: a setting by its name, as it would be.
+        body: the assistant's; None while it has none.
+    """
+    try:
+        _refuse_secrets(name, read(name))
+        if name in CHECKS:
+            CHECKS[name](_only(read, name), body)
+    except (ConfigurationError, TypeError, ValueError, OverflowError) as error:
+        return one_line(str(error), LONGEST_ERROR)
+    return ""
+
+
+# What is judged together, because one names something of the other.
+TOGETHER: Mapping[str, tuple[str, ...]] = {
+    "applied_template": ("prompt_templates",),
+    "prompt_templates": ("applied_template",),
+    "llm_provider": ("llm_model", "llm_fallback_models", "budget_config"),
+    "llm_model": ("llm_provider", "llm_fallback_models", "budget_config"),
+    "llm_fallback_models": ("llm_provider", "llm_model"),
+    "budget_config": ("llm_provider", "llm_model"),
+}
+
+
+def _only(read: Read, name: str) -> Read:
+    """The same, with defaults for all that has nothing to do with it."""
+    wanted = (name, *TOGETHER.get(name, ()))
+    return lambda other: read(other) if other in wanted else ATTRIBUTES[other].default
+
+
+def _refuse_secrets(name: str, value: Any) -> None:
+    if SHAPES[name].kind is Kind.TEXT and isinstance(value, str):
+        found = name.startswith("llm_") and looks_like_key(value)
+    else:
+        found = name == "llm_extra_params" and _holds_secret(value)
+    if found:
+        raise ConfigurationError(f"{name} holds what looks like a key: {SECRETS_BELONG}")
+
+
+def _holds_secret(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(sounds_secret(str(key)) or _holds_secret(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_secret, value))
+    return isinstance(value, str) and looks_like_key(value)
+
+
+# ---- hearing -----------------------------------------------------------------------------------
+
+
+def _check_condition(name: str, condition: str, body: Any) -> None:
+    """Refuse what is neither a permission nor a lock string that can be asked for."""
+    if not condition.strip():
+        raise ConfigurationError(f"{name} holds an empty text; it must be a permission or a lock")
+    if "(" not in condition:
+        return
+    if ";" in condition:
+        raise ConfigurationError(f"{name}: {condition!r} holds a ';'; give one lock, without it")
+    locks = LockHandler(SimpleNamespace(lock_storage=""))
+    try:
+        # Asked for another lock than is in it, Evennia reads it and works nothing out.
+        locks.check_lockstring(None, f"ai_condition:{condition}", access_type="another")
+    except LockException as error:
+        told = one_line(str(error), 200)
+        raise ConfigurationError(f"{name}: {condition!r} is no lock string: {told}") from None
+    if body is not None:
+        meets(body, condition, body)
+
+
+def _check_permissions(read: Read, body: Any) -> None:
+    for condition in read("trigger_permissions"):
+        _check_condition("trigger_permissions", condition, body)
+
+
+def _check_overrides(read: Read, body: Any) -> None:
+    for condition, trust in read("trust_overrides").items():
+        _check_condition("trust_overrides", str(condition), body)
+        read_trust(f"trust_overrides[{condition!r}]", trust)
+
+
+def _check_confirm_by(read: Read, body: Any) -> None:
+    _check_condition("confirm_by", read("confirm_by"), body)
+
+
+def _check_channels(read: Read, _: Any) -> None:
+    for channel, given in read("channel_configs").items():
+        ChannelConfig.from_stored(str(channel), given)
+
+
+# ---- model and money ---------------------------------------------------------------------------
+
+
+def _endpoint(read: Read) -> Endpoint:
+    return from_provider(read("llm_provider"), read("llm_model"), services.endpoint())
+
+
+def _budget(read: Read) -> BudgetConfig:
+    return read_budget_config(getattr(settings, "EVENNIA_AI_BUDGET_CONFIG", {}), read(OWN_BUDGET))
+
+
+def _check_fallbacks(read: Read, _: Any) -> None:
+    services.fallbacks(read("llm_fallback_models"), _endpoint(read))
+
+
+def _check_model(read: Read, body: Any) -> None:
+    _check_fallbacks(read, body)
+    _check_price(read, _budget(read).cost_cap)
+
+
+def _check_budget(read: Read, _: Any) -> None:
+    """Of a cap on money that the game has anyway, this setting is not to blame."""
+    path = _budget(read).cost_cap
+    if path and not _budget(lambda _: {}).cost_cap:
+        _check_price(read, path)
+
+
+def _check_price(read: Read, path: str) -> None:
+    """Where money is capped, a model is not asked whose price nobody said."""
+    endpoint = _endpoint(read)
+    if path and price_of(ledger.prices(), endpoint.provider, endpoint.model) is None:
+        raise ConfigurationError(unpriced_text(f"{endpoint.provider}/{endpoint.model}", path))
+
+
+def _check_extra_params(read: Read, _: Any) -> None:
+    for member in read("llm_extra_params"):
+        if member in MEMBERS:
+            own = MEMBERS[member]
+            hint = f"it is set by {own}" if own else "the assistant writes it itself"
+            raise ConfigurationError(f"llm_extra_params cannot have {member!r}: {hint}")
+
+
+# ---- prompts -----------------------------------------------------------------------------------
+
+
+def _check_prompts(read: Read, _: Any) -> None:
+    for context_type in ContextType:
+        stage(
+            read, context_type, settings=settings, is_native=True, name="", count=len, max_tokens=1
+        )
+
+
+def _check_template(read: Read, body: Any) -> None:
+    """The ordinary one needs none of the others."""
+    if read("applied_template") not in ("", DEFAULT):
+        _check_prompts(read, body)
+
+
+CHECKS: Mapping[str, Callable[[Read, Any], None]] = {
+    "execution_config": lambda read, _: _is_read(ExecutionConfig, read("execution_config")),
+    "hearing_config": lambda read, _: _is_read(HearingConfig, read("hearing_config")),
+    "autonomy_config": lambda read, _: _is_read(AutonomyConfig, read("autonomy_config")),
+    "safety_config": lambda read, _: _check_safety(read("safety_config")),
+    "budget_config": _check_budget,
+    "trigger_permissions": _check_permissions,
+    "trust_overrides": _check_overrides,
+    "channel_configs": _check_channels,
+    "confirm_by": _check_confirm_by,
+    "llm_provider": _check_model,
+    "llm_model": _check_model,
+    "llm_fallback_models": _check_fallbacks,
+    "llm_extra_params": _check_extra_params,
+    "prompt_components": _check_prompts,
+    "prompt_templates": _check_prompts,
+    "applied_template": _check_template,
+    "context_configs": _check_prompts,
+}
+
+
+def _is_read(config: Any, stored: Any) -> None:
+    config.from_stored(stored)
+
+
+def _check_safety(own: Any) -> None:
+    read_safety_config(getattr(settings, "EVENNIA_AI_SAFETY_CONFIG", {}), own)
+
+
+def held(name: str, own: Any) -> Any:
+    """What holds of a container with known keys, the game's settings and the defaults included.
+
+    Raises:
+        ConfigurationError: something of it is wrong.
+    """
+    if name == OWN_BUDGET:
+        return _budget(lambda _: own)
+    if name == "safety_config":
+        return read_safety_config(getattr(settings, "EVENNIA_AI_SAFETY_CONFIG", {}), own)
+    if name == "hearing_config":
+        game = getattr(settings, "EVENNIA_AI_HEARING_CONFIG", {})
+        return HearingConfig.from_stored({**game, **own})
+    kinds: dict[str, Any] = {"execution_config": ExecutionConfig, "autonomy_config": AutonomyConfig}
+    return kinds[name].from_stored(own)

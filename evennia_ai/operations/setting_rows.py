@@ -1,0 +1,143 @@
+"""A setting as a row: what it is, what it would be by default, and what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from typing import Any
+
+from evennia.utils.dbserialize import deserialize
+
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.audit_events import masked
+from evennia_ai.core.budget_config import OWN_NAME as OWN_BUDGET
+from evennia_ai.core.contexts import CONTEXTS, ContextType
+from evennia_ai.core.setting_paths import NESTED, Keys, shape_at, text_at
+from evennia_ai.core.setting_types import SHAPES
+from evennia_ai.core.settings import ATTRIBUTES
+from evennia_ai.core.shapes import Kind
+from evennia_ai.core.text import one_line
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.setting_checks import held
+
+UNSET = object()
+LONGEST_SHOWN = 80
+CONTEXTS_NAME = "context_configs"
+
+
+def all_keys(script: AssistantScript) -> list[Keys]:
+    """What is listed: of a container with any keys, and of contexts, only what is set."""
+    found: list[Keys] = []
+    for name, shape in SHAPES.items():
+        found.append((name,))
+        if name == CONTEXTS_NAME or (shape.item is not None and shape.kind is Kind.MAPPING):
+            own = own_of(script, name)
+            found += _set_keys(own, (name,), deep=name == CONTEXTS_NAME)
+        elif shape.keys:
+            nested = (keys for keys in NESTED.values() if keys[0] == name)
+            found += [keys for keys in nested if not shape_at(keys).keys]
+    return found
+
+
+def _set_keys(own: Any, above: Keys, *, deep: bool) -> list[Keys]:
+    if not isinstance(own, Mapping):
+        return []
+    found: list[Keys] = []
+    for key, value in own.items():
+        found += _set_keys(value, (*above, key), deep=False) if deep else [(*above, key)]
+    return found
+
+
+def row_of(script: AssistantScript, keys: Keys) -> dict[str, Any]:
+    """A setting, or a key of one, for people and programs."""
+    own, default = _within(own_of(script, str(keys[0])), keys[1:]), _default(keys)
+    value = default if own is UNSET else own
+    return {
+        "name": _path(keys),
+        "value": _masked(value, keys),
+        "default": default,
+        "is_default": own is UNSET,
+        "text": text_at(keys),
+        "type": shape_at(keys).wanted,
+    }
+
+
+def _path(keys: Keys) -> str:
+    return ".".join(map(str, keys))
+
+
+def own_of(script: AssistantScript, name: str) -> Any:
+    """What is stored, UNSET where nothing is."""
+    value = script.attributes.get(name)
+    if value is None:
+        return UNSET
+    return value if isinstance(value, (str, int, float)) else deserialize(value)
+
+
+def _within(value: Any, keys: Keys) -> Any:
+    """What stands under some keys, UNSET where nothing does."""
+    for key in keys:
+        if not isinstance(value, Mapping) or key not in value:
+            return UNSET
+        value = value[key]
+    return value
+
+
+def _default(keys: Keys) -> Any:
+    """What holds while the assistant has nothing of its own there, as plain data."""
+    name, inside = str(keys[0]), keys[1:]
+    if not inside:
+        return _as_plain(ATTRIBUTES[name].default)
+    if name == CONTEXTS_NAME:
+        return _as_plain(_attribute(CONTEXTS[ContextType(str(inside[0]))], inside[1:]))
+    if not SHAPES[name].keys:
+        return None
+    try:
+        config = held(name, {})
+    except ConfigurationError:  # the game's own settings are wrong; that is said elsewhere
+        return None
+    return _as_plain(_attribute(config, inside))
+
+
+def _attribute(value: Any, keys: Keys) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else getattr(value, str(key), None)
+    return value
+
+
+def _as_plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _as_plain(item) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(_as_plain, value))
+    if isinstance(value, (list, tuple)):
+        return [_as_plain(item) for item in value]
+    return str(value) if isinstance(value, str) else value
+
+
+def _masked(value: Any, keys: Keys) -> Any:
+    """Nothing secret can be set here; what code put there all the same is not shown."""
+    kept = _as_plain(value)
+    return masked(kept, str(keys[-1])) if keys[0] == "llm_extra_params" else kept
+
+
+def shown(value: Any) -> str:
+    """A value in a few words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value in (None, "", [], {}):
+        return "none"
+    if isinstance(value, list) and all(isinstance(item, (str, int)) for item in value):
+        return one_line(", ".join(map(str, value)), LONGEST_SHOWN)
+    return one_line(str(value), LONGEST_SHOWN)
+
+
+def overruled(script: AssistantScript, keys: Keys) -> str:
+    """What holds in place of a cap that is looser than the game's, in a sentence, or ""."""
+    own = _within(own_of(script, OWN_BUDGET), keys[1:])
+    if keys[0] != OWN_BUDGET or own is UNSET or isinstance(own, Mapping):
+        return ""
+    holds = _attribute(held(OWN_BUDGET, own_of(script, OWN_BUDGET)), keys[1:])
+    return f" The game allows {shown(holds)}, and that holds." if holds != own else ""

@@ -1,0 +1,151 @@
+"""What was said to an assistant, and what it said and did: its conversation, for people."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+from evennia_ai import state
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.compaction import summary_text
+from evennia_ai.core.conversation import PRIVATE_TO, Message
+from evennia_ai.core.text import one_line, quote
+from evennia_ai.inbound import find_being
+from evennia_ai.operations.result import Result
+
+MOST_SHOWN = 200
+LONGEST_TEXT = 2000
+LONGEST_RESULT = 500
+# A name without quotes holds no colon, so that the last frame before the first colon is the true
+# one; a name that could be taken for one is quoted, and is left to be read in the text.
+_FRAME = re.compile(
+    r"^(?P<name>[^\":\n]+) "
+    r"(?:whispers to you|pages you|says to you|does|says on the channel [^:\n]+|causes|"
+    r"hands you a task)[^:\n]*: "
+)
+_SAID_TO = {"say": "says", "whisper": "whispers", "page": "pages", "pose": "does", "emote": "does"}
+
+
+def show_history(script: AssistantScript, *, before: int | None = None, limit: int = 20) -> Result:
+    """A page of the conversation, the newest unless `before` says otherwise.
+
+    Numbers count from the oldest message kept; when older ones are let go they move.
+
+    Args:
+        before: the number of a message; the page ends with the one before it.
+        limit: messages on a page, 1 to 200.
+
+    Returns:
+        data: "messages" in the order in which they were said, "count" of all, and "next": what
+        `before` is for the page of older ones, None where there are none. What is private to
+        somebody has that person's id in "private_to".
+    """
+    messages = _messages(script)
+    if not 1 <= limit <= MOST_SHOWN:
+        return Result(False, f"{limit} messages cannot be shown at once; 1 to {MOST_SHOWN} can.")
+    if before is not None and before < 1:
+        return Result(False, f"{before} is no number of a message; they begin at 1.")
+    end = len(messages) if before is None else min(before - 1, len(messages))
+    first = max(0, end - limit)
+    names = _names_of_calls(messages)
+    rows = [
+        _row(script, number, message, names)
+        for number, message in enumerate(messages[first:end], first + 1)
+    ]
+    data = {"messages": rows, "count": len(messages), "next": first + 1 if first else None}
+    if not rows:
+        return Result(True, f"{script.key} has no conversation yet.", data)
+    lines = [_line(row) for row in rows]
+    head = f"{script.key}'s conversation, {first + 1} to {end} of {len(messages)}:"
+    return Result(True, "\n".join([head, *lines]), data)
+
+
+def export_history(script: AssistantScript) -> Result:
+    """The whole conversation as chat messages, as it is kept."""
+    messages = deepcopy(_messages(script))
+    return Result(True, f"{script.key}: {len(messages)} messages.", {"messages": messages})
+
+
+def _messages(script: AssistantScript) -> list[Message]:
+    """What is in memory, else what is stored."""
+    work = script.work
+    return list(work.history if work is not None else state.read(script, "conversation_history"))
+
+
+def _names_of_calls(messages: Sequence[Message]) -> dict[str, str]:
+    """The tool of each call, by the call's id."""
+    return {
+        str(call["id"]): str(call["function"]["name"])
+        for message in messages
+        for call in message.get("tool_calls") or ()
+    }
+
+
+def _row(
+    script: AssistantScript, number: int, message: Message, names: Mapping[str, str]
+) -> dict[str, Any]:
+    role = str(message["role"])
+    content = str(message.get("content") or "")
+    if role == "tool":
+        name = names.get(str(message.get("tool_call_id")), "tool")
+        text = _cut(content, LONGEST_RESULT)
+    elif role == "assistant":
+        name = str(script.key)
+        calls = [_told_call(call["function"]) for call in message.get("tool_calls") or ()]
+        text = _cut("; ".join([*([f"says: {quote(content)}"] if content else []), *calls]))
+    else:
+        name, text = _speaker(content), _cut(_told(message, content))
+    return {
+        "number": number,
+        "role": role,
+        "name": name,
+        "text": text,
+        "private_to": message.get(PRIVATE_TO),
+    }
+
+
+def _told(message: Message, content: str) -> str:
+    summary = summary_text(message)
+    return f"(summary of earlier talk) {summary}" if summary else content
+
+
+def _speaker(content: str) -> str:
+    """Who spoke last in a message, "" where that is nobody or in quotes."""
+    found = _FRAME.match(content.splitlines()[-1]) if content else None
+    return found["name"] if found else ""
+
+
+def _told_call(function: Mapping[str, Any]) -> str:
+    """A call as people read it: `whispers to Tom: "hello"`, or the tool and what it was given."""
+    name = str(function["name"])
+    try:
+        given = json.loads(function["arguments"])
+    except ValueError:
+        given = None
+    words = given.get("message", given.get("action")) if isinstance(given, dict) else None
+    if name not in _SAID_TO or not isinstance(words, str):
+        return f"uses {name} {function['arguments']}"
+    to = f" to {one_line(str(given['target']), 60)}" if given.get("target") else ""
+    return f"{_SAID_TO[name]}{to}: {quote(words)}"
+
+
+def _cut(text: str, longest: int = LONGEST_TEXT) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    """A message as it is listed; further lines of it are put in."""
+    who = f"{row['name']} " if row["role"] == "assistant" else ""
+    who = f"{row['name']} gave: " if row["role"] == "tool" else who
+    text = row["text"].replace("\n", "\n      ")
+    return f"{row['number']:>4}  {who}{text}{_privacy(row['private_to'])}"
+
+
+def _privacy(person: str | None) -> str:
+    if person is None:
+        return ""
+    being = find_being(person)
+    return f"   (private to {being.key if being is not None else 'somebody who is gone'})"

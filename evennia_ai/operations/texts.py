@@ -1,0 +1,174 @@
+"""The texts an assistant lives by, read and written one at a time, as an editor wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.conf import settings
+
+from evennia_ai import state
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.compaction import DEFAULT_COMPACTION_PROMPT
+from evennia_ai.core.contexts import ContextType
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations import configuring, prompting
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.outbound import FAILURE_LINE, THINKING_LINES
+from evennia_ai.prompts.registry import PromptRegistry
+
+LINES = "thinking_lines"
+OF_SETTINGS = (
+    "persona",
+    "system_prompt",
+    "system_prompt_native",
+    "compact_prompt",
+    "failure_line",
+    LINES,
+)
+# What holds while nothing is set, to begin with.
+OURS = {
+    "compact_prompt": DEFAULT_COMPACTION_PROMPT,
+    "failure_line": FAILURE_LINE,
+    LINES: "\n".join(THINKING_LINES),
+}
+TEMPLATE, COMPONENT, OVERRIDE = "template", "component", "context component"
+TEXTS = (*OF_SETTINGS, TEMPLATE, COMPONENT, OVERRIDE)
+HOW = {
+    TEMPLATE: "a template needs its key: one word",
+    COMPONENT: "a component needs its number, and a name where it is new: 250 mood",
+    OVERRIDE: "a text of a context needs the context and a component's number: tick_event 250",
+}
+
+
+def text_of(script: AssistantScript, what: str, key: str = "") -> Result:
+    """A text of an assistant as it stands now.
+
+    Args:
+        what: one of TEXTS.
+        key: which template ("stern"), component ("250", or "250 mood" where it is new) or text of
+            a context ("tick_event 250").
+
+    Returns:
+        data: "text", empty where nothing is there yet, and "name", for people.
+    """
+    problem = _problem(what, key)
+    if problem is not None:
+        return problem
+    if what in OF_SETTINGS:
+        stored = state.read(script, what)
+        text = "\n".join(map(str, stored)) if what == LINES else str(stored or "")
+        return _found(script, what.replace("_", " "), text or OURS.get(what, ""))
+    try:
+        text = _READERS[what](script, key)
+    except ConfigurationError as error:
+        return Result(False, f"The prompts of {script.key} cannot be read: {error}")
+    return _found(script, f"{what} {key}", text)
+
+
+def set_text(script: AssistantScript, what: str, key: str, text: str, *, by: str = "") -> Result:
+    """Store a text of an assistant; one that no prompt can be made with is refused.
+
+    Args:
+        what, key: as for `text_of`.
+        text: an empty one lets the default hold again, where there is one.
+        by: who does it, for the record.
+    """
+    problem = _problem(what, key)
+    if problem is not None:
+        return problem
+    if what in OF_SETTINGS:
+        return configuring.update_settings(script, {what: _as_stored(what, text)}, by=by)
+    if not text.strip():
+        return Result(False, f"Nothing is changed: a {what} needs words.")
+    return _WRITERS[what](script, key, text)
+
+
+def _found(script: AssistantScript, name: str, text: str) -> Result:
+    return Result(True, f"{script.key}, {name}", {"text": text, "name": name})
+
+
+def _problem(what: str, key: str) -> Result | None:
+    """What is wrong with the name of a text, or None."""
+    if what not in TEXTS:
+        return Result(False, f"There is no text {what!r} to edit; there are: {', '.join(TEXTS)}.")
+    words = key.split()
+    is_right = {
+        TEMPLATE: len(words) == 1,
+        COMPONENT: len(words) in (1, 2) and _is_number(words[0]),
+        OVERRIDE: len(words) == 2 and words[0] in tuple(ContextType) and _is_number(words[1]),
+    }
+    if is_right.get(what, True):
+        return None
+    return Result(False, f"{key!r} will not do: {HOW[what]}.", problem=Problem.INVALID)
+
+
+def _is_number(word: str) -> bool:
+    return word.isdecimal() and len(word) <= 9
+
+
+def _as_stored(what: str, text: str) -> Any:
+    if what == LINES:
+        return [line.strip() for line in text.split("\n") if line.strip()]
+    return text.strip() or (None if what == "compact_prompt" else "")
+
+
+# ---- of prompts --------------------------------------------------------------------------------
+
+
+def _registry(script: AssistantScript) -> PromptRegistry:
+    game = getattr(settings, "EVENNIA_AI_PROMPTS", {})
+    own = (state.read(script, "prompt_components"), state.read(script, "prompt_templates"))
+    return PromptRegistry.read(game, *own)
+
+
+def _template(script: AssistantScript, key: str) -> str:
+    found = _registry(script).templates.get(key)
+    return found.content if found is not None else ""
+
+
+def _component(script: AssistantScript, key: str) -> str:
+    found = _registry(script).components.get(int(key.split()[0]))
+    return found.content if found is not None else ""
+
+
+def _override(script: AssistantScript, key: str) -> str:
+    context, number = key.split()
+    own = state.read(script, "context_configs").get(context, {})
+    texts = own.get("component_overrides", {}) if isinstance(own, Mapping) else {}
+    return str(texts.get(int(number), "")) or _component(script, number)
+
+
+def _set_component(script: AssistantScript, key: str, text: str) -> Result:
+    number, _, name = key.partition(" ")
+    known = _registry_or_none(script)
+    found = known.components.get(int(number)) if known is not None else None
+    name = name.strip() or (found.key if found is not None else "")
+    if not name:
+        return Result(False, f"Nothing is changed: component {number} is new; {HOW[COMPONENT]}.")
+    return prompting.set_component(script, int(number), name, text)
+
+
+def _registry_or_none(script: AssistantScript) -> PromptRegistry | None:
+    try:
+        return _registry(script)
+    except ConfigurationError:
+        return None  # what is stored is wrong, which storing this may mend
+
+
+def _set_override(script: AssistantScript, key: str, text: str) -> Result:
+    context, number = key.split()
+    value = f"{number} = {text}"
+    return prompting.set_context(script, context, "component_overrides", value)
+
+
+_READERS: dict[str, Callable[[Any, str], str]] = {
+    TEMPLATE: _template,
+    COMPONENT: _component,
+    OVERRIDE: _override,
+}
+_WRITERS: dict[str, Callable[[Any, str, str], Result]] = {
+    TEMPLATE: prompting.set_template,
+    COMPONENT: _set_component,
+    OVERRIDE: _set_override,
+}

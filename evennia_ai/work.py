@@ -1,0 +1,91 @@
+"""What lives in memory while an assistant runs: working copies of its state, and what is under way.
+
+Rebuilt at every start by `state.rebuild`; nothing here is written by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from evennia_ai.core import conversation, inbox
+from evennia_ai.core.audit_events import Fact
+from evennia_ai.core.autonomy import Autonomy
+from evennia_ai.core.budget_config import BudgetConfig
+from evennia_ai.core.manners import Company, Engagements, HearingConfig
+from evennia_ai.core.overheard import Overheard
+from evennia_ai.core.perception import Ear
+from evennia_ai.core.records import Records
+from evennia_ai.core.safety_config import SafetyConfig
+from evennia_ai.core.turn import Usage
+from evennia_ai.engine.checkpoint import Extensions
+from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
+
+
+@dataclass(slots=True)
+class Work:
+    """Runtime state, rebuilt at every start.
+
+    Attributes:
+        epoch: goes up whenever everything under way is void.
+        in_flight: the Deferred of the running tick, or None.
+        compacting: the Deferred of a summary that is being made beside it, or None.
+        busy: ids of the events that the running tick answers.
+        ear, manners: settings of hearing, or None when they have to be read anew.
+        ear_problem: why some of its settings could not be read, or "".
+        overheard: what it heard and need not answer.
+        muted: the persons who want neither to hear it nor to be heard.
+        capture: lines of command output for a tool that waits for them, or None.
+        breakers: one for each tool.
+        tool_cache: results of tools that may be used again.
+        compact_after: seconds on the clock before which no compaction is tried again.
+        autonomy: when it last did something of its own accord, and how that went.
+        context_tokens, max_context_tokens: of the last prompt, 0 before the first.
+        bounds: its limits, checks and caps, or None when they have to be read anew.
+        safety_problem: what is wrong with these settings, or "".
+        extensions: how often its limits were extended without asking.
+        ticks: how many it had, and its own number of the next one less one.
+        executions, metrics: its last tool calls, and what all of them add up to.
+        unkept: facts of what `usage` counts already, to be written with it.
+        given_up: ids of calls of which nobody knows whether they happened.
+        hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
+    """
+
+    inbox: list[inbox.Stored] = field(default_factory=list)
+    history: list[conversation.Message] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    calls: int = 0
+    ticks: int = 0
+    executions: list[dict[str, Any]] = field(default_factory=list)
+    metrics: dict[str, Any] = field(default_factory=dict)
+    unkept: list[Fact] = field(default_factory=list)
+    given_up: set[str] = field(default_factory=set)
+    epoch: int = 0
+    in_flight: Any = None
+    compacting: Any = None
+    is_ticking: bool = False
+    is_closing: bool = False
+    busy: frozenset[str] = frozenset()
+    ear: Ear | None = None
+    manners: HearingConfig | None = None
+    ear_problem: str = ""
+    company: Company = field(default_factory=Company)
+    engagements: Engagements = field(default_factory=Engagements)
+    overheard: list[Overheard] = field(default_factory=list)
+    records: Records = field(default_factory=Records)
+    muted: set[str] = field(default_factory=set)
+    capture: list[str] | None = None
+    breakers: CircuitBreakerRegistry = field(default_factory=CircuitBreakerRegistry)
+    tool_cache: ToolResultCache = field(default_factory=ToolResultCache)
+    compact_after: float = 0.0
+    autonomy: Autonomy = field(default_factory=Autonomy)
+    context_tokens: int = 0
+    max_context_tokens: int = 0
+    bounds: tuple[SafetyConfig, BudgetConfig] | None = None
+    safety_problem: str = ""
+    hushed: dict[str, float] = field(default_factory=dict)
+    extensions: Extensions = field(default_factory=Extensions)
+
+    def read_anew(self) -> None:
+        """A setting may have changed."""
+        self.ear = self.manners = self.bounds = None

@@ -1,0 +1,82 @@
+"""Every endpoint with every method, each with a request that is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+ONE = "assistants/{key}/"
+ROOM = "{room}"
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One request.
+
+    Attributes:
+        path: below `/api/ai/`.
+    """
+
+    method: str
+    path: str
+    body: Any = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether what it leaves behind could matter to the next."""
+        return self.method != "GET"
+
+    @property
+    def of_one(self) -> bool:
+        """Whether it is about one assistant."""
+        return self.path.startswith(ONE)
+
+
+CASES = (
+    Case("GET", "assistants/"),
+    Case("POST", "assistants/", {"key": "Edda"}),
+    Case("GET", ONE),
+    Case("PUT", ONE, {"desc": "Grey.", "persona": "", "location": ROOM, "aliases": []}),
+    Case("PATCH", ONE, {"desc": "Grey."}),
+    Case("DELETE", ONE),
+    Case("POST", f"{ONE}clone/", {"key": "Edda"}),
+    Case("GET", f"{ONE}status/"),
+    Case("POST", f"{ONE}start/"),
+    Case("POST", f"{ONE}stop/"),
+    Case("POST", f"{ONE}emergency/stop/", {"reason": "a test"}),
+    Case("POST", f"{ONE}emergency/clear/"),
+    Case("GET", f"{ONE}configuration/"),
+    Case("PATCH", f"{ONE}configuration/", {"max_history": 40}),
+    Case("GET", f"{ONE}configuration/max_history/"),
+    Case("DELETE", f"{ONE}configuration/max_history/"),
+    Case("GET", f"{ONE}history/"),
+    Case("GET", f"{ONE}history/?format=export"),
+    Case("DELETE", f"{ONE}history/"),
+    Case("GET", f"{ONE}events/"),
+    Case("GET", f"{ONE}events/1/"),
+    Case("GET", f"{ONE}prompts/"),
+    Case("GET", f"{ONE}goals/"),
+    Case("POST", f"{ONE}goals/", {"text": "Find the lost atlas."}),
+    Case("PATCH", f"{ONE}goals/1/", {"status": "completed"}),
+    Case("GET", f"{ONE}audit/"),
+    Case("GET", f"{ONE}audit/1/"),
+    Case("GET", f"{ONE}audit/state/"),
+    Case("GET", f"{ONE}audit/difference/?a=1&b=1"),
+    Case("GET", f"{ONE}usage/"),
+    Case("GET", f"{ONE}breakers/"),
+    Case("POST", f"{ONE}breakers/llm:scripted/reset/"),
+    Case("POST", f"{ONE}breakers/tool:say/reset/"),
+    Case("GET", f"{ONE}questions/"),
+    Case("POST", f"{ONE}questions/999/answer/", {"answer": "yes"}),
+    Case("GET", f"{ONE}tools/"),
+    Case("POST", f"{ONE}tools/look/execute/"),
+    Case("POST", f"{ONE}tell/", {"instruction": "Say hello."}),
+    Case("POST", "emergency/stop/", {"reason": "a test"}),
+    Case("GET", "questions/"),
+    Case("POST", "questions/999/answer/", {"answer": "yes"}),
+    Case("GET", "health/"),
+    Case("GET", "metrics/"),
+    Case("GET", "schema/"),
+    Case("POST", "token/", {"username": "Astrid", "password": "lanterns-are-bright"}),
+    Case("DELETE", "token/"),
+)

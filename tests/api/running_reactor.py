@@ -1,0 +1,151 @@
+"""A process whose reactor runs, as a game's does, and threads that hop into it; run by a test.
+
+Prints one JSON mapping: what each scenario saw.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from twisted.python.threadable import isInIOThread
+
+from evennia_ai.api.reactor import GameBusyError, run
+
+PATIENCE_SECONDS = 20
+
+
+def hops_into_the_game() -> Any:
+    """Where a function runs, and where whoever called it is."""
+    return [run(isInIOThread, PATIENCE_SECONDS), isInIOThread()]
+
+
+def waits_for_a_deferred() -> Any:
+    """What a Deferred gives that is fired later."""
+
+    def later() -> Deferred[str]:
+        waiting: Deferred[str] = Deferred()
+        reactor.callLater(0.05, waiting.callback, "later")
+        return waiting
+
+    return run(later, PATIENCE_SECONDS)
+
+
+def brings_exceptions_back() -> Any:
+    """What is raised at once, and what a Deferred fails with."""
+
+    def at_once() -> None:
+        raise KeyError("at once")
+
+    def later() -> Deferred[None]:
+        waiting: Deferred[None] = Deferred()
+        reactor.callLater(0, waiting.errback, ValueError("later"))
+        return waiting
+
+    seen = []
+    for function in (at_once, later):
+        try:
+            run(function, PATIENCE_SECONDS)
+        except (KeyError, ValueError) as error:
+            seen.append([type(error).__name__, *error.args])
+    return seen
+
+
+def calls_off_what_takes_too_long() -> Any:
+    """Whether a Deferred was cancelled, in which thread, and what the caller was told."""
+    cancelled: list[bool] = []
+    was_cancelled = threading.Event()
+
+    def cancel(_: Any) -> None:
+        cancelled.append(isInIOThread())
+        was_cancelled.set()
+
+    try:
+        run(lambda: Deferred(cancel), 0.1)
+    except GameBusyError as error:
+        was_cancelled.wait(PATIENCE_SECONDS)
+        return [cancelled, str(error), error.retry_seconds]
+
+
+def never_begins_what_was_given_up() -> Any:
+    """What a caller is told while the game is busy, and whether it is done afterwards."""
+    is_busy, is_free = threading.Event(), threading.Event()
+    begun: list[str] = []
+
+    def be_busy() -> None:
+        is_busy.set()
+        is_free.wait(PATIENCE_SECONDS)
+
+    reactor.callFromThread(be_busy)
+    is_busy.wait(PATIENCE_SECONDS)
+    told = ""
+    try:
+        run(lambda: begun.append("begun"), 0.1)
+    except GameBusyError as error:
+        told = str(error)
+    is_free.set()
+    run(lambda: None, PATIENCE_SECONDS)  # whatever was due before this has had its turn
+    return [told, begun]
+
+
+def tells_of_what_had_begun() -> Any:
+    """What a caller is told of a call that holds the game up itself."""
+    is_free = threading.Event()
+    done: list[str] = []
+
+    def slow() -> None:
+        is_free.wait(PATIENCE_SECONDS)
+        done.append("done")
+
+    told = ""
+    try:
+        run(slow, 0.1)
+    except GameBusyError as error:
+        told = str(error)
+    is_free.set()
+    run(lambda: None, PATIENCE_SECONDS)
+    return [told, done]
+
+
+def serves_many_at_once() -> Any:
+    """What twenty threads get that hop at the same time."""
+    got: list[int] = []
+    threads = [
+        threading.Thread(target=lambda n=n: got.append(run(lambda: n * n, PATIENCE_SECONDS)))
+        for n in range(20)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_SECONDS)
+    return sorted(got)
+
+
+SCENARIOS: tuple[Callable[[], Any], ...] = (
+    hops_into_the_game,
+    waits_for_a_deferred,
+    brings_exceptions_back,
+    calls_off_what_takes_too_long,
+    never_begins_what_was_given_up,
+    tells_of_what_had_begun,
+    serves_many_at_once,
+)
+
+
+def _play() -> None:
+    try:
+        seen = {scenario.__name__: scenario() for scenario in SCENARIOS}
+        json.dump(seen, sys.stdout)
+        sys.stdout.flush()
+    finally:
+        reactor.callFromThread(reactor.stop)
+
+
+if __name__ == "__main__":
+    reactor.callWhenRunning(lambda: threading.Thread(target=_play).start())
+    reactor.run()

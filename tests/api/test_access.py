@@ -1,0 +1,184 @@
+"""Saying who one is: sessions and CSRF, tokens, and accounts that may not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.conf import settings
+from django.test.utils import override_settings
+from evennia.server.models import ServerConfig
+from rest_framework.authtoken.models import Token
+
+from evennia_ai import state
+from evennia_ai.api.people import TOKEN_APP
+from tests.api.support import PASSWORD, ApiTest
+
+LOGIN = {"username": "berit", "password": PASSWORD}
+GOAL = {"text": "Find the lost atlas."}
+
+
+class TestSessions(ApiTest):
+    """The login of the game's website."""
+
+    def test_a_change_needs_the_csrf_token(self) -> None:
+        """Without it, or with another, nothing is done; to look needs none."""
+        client = self.client_of(self.account, checks_csrf=True)
+        assert 200 == self.call("GET", "assistants/", client=client).status_code
+        for headers in ({}, {"x-csrftoken": "a" * 32}):
+            error = self.fault(403, "POST", "assistants/Ada/stop/", client=client, headers=headers)
+            assert "CSRF" in error["message"]
+        assert state.read(self.ada_script, "enabled")
+
+    def test_with_the_csrf_token_it_is_done(self) -> None:
+        """As the website's own pages do it."""
+        client = self.client_of(self.account, checks_csrf=True)
+        secret = "a" * 32
+        client.cookies[settings.CSRF_COOKIE_NAME] = secret
+        headers = {"x-csrftoken": secret}
+        done = self.call("POST", "assistants/Ada/stop/", client=client, headers=headers)
+        assert 200 == done.status_code
+        assert not state.read(self.ada_script, "enabled")
+
+    def test_who_is_not_logged_in_is_told_what_to_send(self) -> None:
+        """401 with the header that says so."""
+        response = self.call("GET", "assistants/", who=None)
+        assert (401, "Token") == (response.status_code, response.headers["WWW-Authenticate"])
+        assert "Say who you are: log in, or send a token." == response.told["error"]["message"]
+
+
+class TestTokens(ApiTest):
+    """Tokens, got by name and password."""
+
+    def ask(self, body: Any = LOGIN, **options: Any) -> Any:
+        """A request for a token."""
+        return self.call("POST", "token/", body, who=None, **options)
+
+    def sent(self, token: str, method: str = "GET", path: str = "assistants/") -> Any:
+        """A request with a token."""
+        client = self.client_of(None, checks_csrf=True)
+        return self.call(method, path, client=client, headers={"authorization": token})
+
+    def test_a_token_is_got_and_used(self) -> None:
+        """In any case of the name; a change needs no CSRF token then."""
+        token = self.ask().told["token"]
+        assert re.fullmatch(r"[0-9a-f]{40}", token)
+        assert {"token": token} == self.ask().told
+        assert 200 == self.sent(f"Token {token}").status_code
+        assert 200 == self.sent(f"Token {token}", "POST", "assistants/Ada/stop/").status_code
+
+    def test_a_token_that_is_given_back_is_worth_nothing(self) -> None:
+        """From that moment on; the account may have a new one."""
+        token = self.ask().told["token"]
+        assert 204 == self.sent(f"Token {token}", "DELETE", "token/").status_code
+        assert 401 == self.sent(f"Token {token}").status_code
+        assert token != self.ask().told["token"]
+
+    def test_what_is_no_token_is_refused(self) -> None:
+        """Whatever stands in the header; and open pages refuse it too."""
+        for token in (
+            "Token",
+            "Token a b",
+            "Token " + "0" * 40,
+            "Token " + "a" * 10_000,
+            "Token ä",
+            "Token \x7f",
+            "token x",
+        ):
+            with self.subTest(token[:20]):
+                response = self.sent(token)
+                assert 401 == response.status_code
+                assert "unauthenticated" == response.told["error"]["code"]
+                assert 401 == self.sent(token, path="health/").status_code
+        assert 401 == self.sent("Basic YTpi").status_code
+
+    def test_a_wrong_name_or_password_gets_none(self) -> None:
+        """The answer does not tell which of them is wrong."""
+        wrong = [self.ask(LOGIN | {"password": "wrong"}), self.ask(LOGIN | {"username": "nobody"})]
+        assert [401, 401] == [response.status_code for response in wrong]
+        assert "The name or the password is wrong." == wrong[0].told["error"]["message"]
+        assert wrong[0].told == wrong[1].told
+        assert 403 == self.ask(LOGIN | {"username": "Gast"}).status_code
+        for body in ({}, {"username": "berit"}, LOGIN | {"username": "a\nb"}, LOGIN | {"x": 1}):
+            assert 400 == self.ask(body).status_code
+
+    def test_an_assistant_gets_none(self) -> None:
+        """Its account has no password, and with a token of somebody's making it may not either."""
+        account = self.person("Adas", "Developer")
+        account.attributes.add("assistant_body", self.ada)
+        error = self.sent(self.token_of(account)).told["error"]
+        assert "Assistants may not use the API." == error["message"]
+
+    def test_tries_are_counted_by_name(self) -> None:
+        """From wherever they come, and also where they would be right."""
+        config = {"tokens_per_minute": 3}
+        with override_settings(EVENNIA_AI_API_CONFIG=config):
+            wrong = LOGIN | {"password": "wrong"}
+            found = [
+                self.ask(wrong, REMOTE_ADDR=f"10.0.0.{number}").status_code for number in range(4)
+            ]
+            assert [401, 401, 401, 429] == found
+            blocked = self.ask(LOGIN, REMOTE_ADDR="10.0.0.9")
+            assert 429 == blocked.status_code
+            assert 0 < int(blocked.headers["Retry-After"]) <= 60
+            other = {"username": "Bo", "password": PASSWORD}
+            assert 200 == self.ask(other, REMOTE_ADDR="10.0.0.9").status_code
+
+
+class TestAccounts(ApiTest):
+    """Accounts that may not ask, whatever they have."""
+
+    def test_an_account_that_is_switched_off(self) -> None:
+        """By session and by token, and there is no new token for it."""
+        berit = self.people["builder with control"]
+        client, token = self.client_of(berit), self.token_of(berit)
+        berit.is_active = False
+        berit.save()
+        assert 401 == self.call("GET", "assistants/", client=client).status_code
+        sent = {"headers": {"authorization": token}}
+        assert 401 == self.call("GET", "assistants/", who=None, **sent).status_code
+        assert 401 == self.call("POST", "token/", LOGIN, who=None).status_code
+
+    def test_a_banned_account(self) -> None:
+        """By its name or by its address, as at the game's own login."""
+        bans = [("berit", "", "", "now", "a test")]
+        ServerConfig.objects.conf("server_bans", bans)
+        error = self.fault(403, "GET", "assistants/", who="builder with control")
+        assert "You are banned from this game." == error["message"]
+        assert 401 == self.call("POST", "token/", LOGIN, who=None).status_code
+        bans = [("", "10.0.0.7", re.compile(r"10\.0\.0\.\d+"), "now", "a test")]
+        ServerConfig.objects.conf("server_bans", bans)
+        self.fault(403, "GET", "assistants/", REMOTE_ADDR="10.0.0.7")
+        self.get("assistants/", REMOTE_ADDR="10.0.1.7")
+
+    def test_a_deleted_account(self) -> None:
+        """Its token goes with it."""
+        token = self.token_of(self.people["builder"])
+        self.people["builder"].delete()
+        sent = {"headers": {"authorization": token}}
+        assert 401 == self.call("GET", "assistants/", who=None, **sent).status_code
+        assert not Token.objects.filter(key=token.split()[1]).exists()
+
+    def test_who_is_quelled_has_the_rights_of_their_character(self) -> None:
+        """As in the game: a superuser who quells is no more than the character they play."""
+        self.char1.permissions.clear()
+        self.char1.permissions.add("Player")
+        self.get("assistants/")
+        self.account.attributes.add("_quell", True)
+        self.account.locks.cache_lock_bypass(self.account)
+        self.char1.locks.cache_lock_bypass(self.char1)
+        self.fault(403, "GET", "assistants/")
+
+
+class TestWithoutTokens(ApiTest):
+    """A game that has not added `rest_framework.authtoken`."""
+
+    def test_sessions_work_and_tokens_are_said_to_be_missing(self) -> None:
+        """With what to do to have them."""
+        others = [name for name in settings.INSTALLED_APPS if name != TOKEN_APP]
+        with override_settings(INSTALLED_APPS=others):
+            self.get("assistants/")
+            response = self.call("GET", "assistants/", who=None)
+            assert (401, "Session") == (response.status_code, response.headers["WWW-Authenticate"])
+            error = self.fault(404, "POST", "token/", LOGIN, who=None)
+        assert "add 'rest_framework.authtoken' to INSTALLED_APPS" in error["message"]

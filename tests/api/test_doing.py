@@ -1,0 +1,189 @@
+"""What is done over the API is done in the game."""
+
+from __future__ import annotations
+
+from evennia.objects.objects import DefaultObject
+from evennia.utils.create import create_object
+
+from evennia_ai import operations, state
+from tests.api.support import ApiTest
+from tests.llm.doubles import completion
+from tests.shell.support import says, whispers
+
+GET = completion(None, ("get", {"item": "lamp"}))
+
+
+class TestQuestions(ApiTest):
+    """Ada wants to take a lamp, and needs somebody's yes."""
+
+    def setUp(self) -> None:
+        """A lamp, and Tom, who begs for it."""
+        super().setUp()
+        self.lamp = create_object(DefaultObject, key="lamp", location=self.room1)
+        contexts = {"tick_event": {"dangerous_requires_confirm": True}}
+        state.write(self.ada_script, context_configs=contexts)
+        self.ask("whisper Ada = take the lamp", GET, whispers("May I?"))
+
+    def test_a_yes_does_it(self) -> None:
+        """Whoever was asked sees the question and answers it, once."""
+        (question,) = self.get("questions/")["questions"]
+        assert ("Ada", "may I do this: get") == (question["assistant"], question["prompt"][:18])
+        assert {"yes", "no"} == {choice["id"] for choice in question["choices"]}
+        assert [question] == self.get("assistants/Ada/questions/")["questions"]
+        path = f"questions/{question['number']}/answer/"
+        self.fault(400, "POST", path, {"answer": "perhaps"})
+        self.model.answers.append(whispers("I have it."))
+        done = self.call("POST", f"assistants/Ada/{path}", {"answer": "yes"})
+        assert 200 == done.status_code, done.content
+        assert self.lamp.location == self.ada
+        self.fault(404, "POST", path, {"answer": "yes"})
+
+    def test_it_is_nobody_elses(self) -> None:
+        """A player who was not asked sees none, and cannot answer it."""
+        assert [] == self.get("questions/", who="player")["questions"]
+        number = self.get("questions/")["questions"][0]["number"]
+        self.fault(404, "POST", f"questions/{number}/answer/", {"answer": "yes"}, who="player")
+        assert self.lamp.location == self.room1
+
+
+class TestSettings(ApiTest):
+    """Settings, set and forgotten."""
+
+    def test_a_setting_is_set_and_forgotten(self) -> None:
+        """Also one within another; what it was and what it is can be read."""
+        path = "assistants/Ada/configuration/"
+        changes = {"max_history": 40, "execution_config.sub_agents_enabled": True}
+        assert 200 == self.call("PATCH", path, changes).status_code
+        row = self.get(f"{path}max_history/")
+        assert (40, 50, False) == (row["value"], row["default"], row["is_default"])
+        assert self.get(f"{path}execution_config.sub_agents_enabled/")["value"] is True
+        assert 200 == self.call("DELETE", f"{path}max_history/").status_code
+        assert self.get(f"{path}max_history/")["is_default"]
+        rows = {row["name"]: row for row in self.get(path)["settings"]}
+        assert rows["execution_config.sub_agents_enabled"]["value"] is True
+        for method in ("GET", "DELETE"):
+            self.fault(404, method, f"{path}no_such/")
+
+    def test_what_gives_it_power_over_the_game_is_for_owners(self) -> None:
+        """Whoever controls an assistant may not let it run any command."""
+        path, changes = "assistants/Ada/configuration/", {"command_allowlist": ["dig"]}
+        self.fault(403, "PATCH", path, changes, who="builder with control")
+        self.fault(403, "DELETE", f"{path}command_allowlist/", who="builder with control")
+        assert 200 == self.call("PATCH", path, changes, who="admin").status_code
+        assert ["dig"] == list(state.read(self.ada_script, "command_allowlist"))
+
+
+class TestAssistants(ApiTest):
+    """Making, changing, copying, removing."""
+
+    def test_the_life_of_an_assistant(self) -> None:
+        """Each step is seen in the game."""
+        body = {"key": "Edda", "desc": "Grey.", "location": self.room2.dbref, "aliases": ["Ed"]}
+        assert 201 == self.call("POST", "assistants/", body).status_code
+        script = operations.find_assistant("edda")
+        assert script is not None
+        assert ("Grey.", self.room2) == (script.obj.db.desc, script.obj.location)
+        changes = {"persona": "Copies charts.", "location": self.room1.key}
+        done = self.call("PATCH", "assistants/Edda/", changes)
+        assert 200 == done.status_code, done.content
+        assert ("Copies charts.", self.room1) == (
+            state.read(script, "persona"),
+            script.obj.location,
+        )
+        assert 201 == self.call("POST", "assistants/Edda/clone/", {"key": "Edda II"}).status_code
+        assert "Copies charts." == self.get("assistants/Edda II/")["persona"]
+        gone = self.call("DELETE", "assistants/Edda/")
+        assert "Edda is deleted." == gone.told["message"]
+        assert "/" not in (gone.told["archive"] or "")
+        assert None is operations.find_assistant("Edda")
+
+    def test_what_cannot_be_made_is_refused(self) -> None:
+        """A room that is not there, a name that means something else, a name that is taken."""
+        self.fault(404, "POST", "assistants/", {"key": "Edda", "location": "Nowhere"})
+        self.fault(404, "PATCH", "assistants/Ada/", {"location": "#99999999"})
+        self.fault(400, "POST", "assistants/", {"key": "all"})
+        self.fault(400, "POST", "assistants/", {"key": "a/b"})
+        self.fault(409, "POST", "assistants/Ada/clone/", {"key": "ada"})
+        self.fault(400, "PATCH", "assistants/Ada/", {})
+        assert ["Ada"] == [script.key for script in operations.list_assistants()]
+
+    def test_all_are_stopped_at_once(self) -> None:
+        """All that one has a say over; the others are named, and go on."""
+        edda, _ = self.make("Edda")
+        assert not state.read(edda, "emergency_stop")
+        edda.obj.locks.add("control:perm(Admin)")
+        told = self.call("POST", "emergency/stop/", {}, who="builder with control").told
+        assert (1, ["Edda"]) == (told["stopped"], told["refused"])
+        assert self.get("assistants/Ada/status/")["emergency_stop"]
+        assert "stopped" == self.get("assistants/Ada/status/")["state"]
+        assert 200 == self.call("POST", "assistants/Ada/emergency/clear/").status_code
+        assert not self.get("assistants/Ada/status/")["emergency_stop"]
+
+
+class TestTalk(ApiTest):
+    """What she heard, said, is told and is after."""
+
+    def test_why_she_answered_and_what_she_was_like_before(self) -> None:
+        """From the list to one message, and from the record to an earlier version."""
+        self.ask("whisper Ada = hello", says("Hello."))
+        self.ask("say a quiet evening")
+        page = self.get("assistants/Ada/events/?limit=1")
+        assert "a quiet evening" == page["records"][0]["text"]
+        (heard,) = self.get(f"assistants/Ada/events/?before={page['next']}")["records"]
+        assert "hello" == heard["text"]
+        assert "hello" in self.get(f"assistants/Ada/events/{heard['number']}/")["text"]
+        messages = self.get("assistants/Ada/history/")["messages"]
+        assert "hello" in messages[0]["text"]
+        assert "user" == self.get("assistants/Ada/history/?format=export")["messages"][0]["role"]
+        assert "together" in self.get("assistants/Ada/prompts/")["text"]
+        assert self.get("assistants/Ada/prompts/?show=messages")["messages"]
+        assert 200 == self.call("DELETE", "assistants/Ada/history/").status_code
+        assert [] == self.get("assistants/Ada/history/")["messages"]
+
+    def test_the_record_is_read_and_travelled(self) -> None:
+        """A stop is an event; at the version before there was none."""
+        self.call("POST", "assistants/Ada/emergency/stop/", {"reason": "a test"})
+        page = self.get("assistants/Ada/audit/?event=EmergencyStopTriggered")
+        (stop,) = page["entries"]
+        assert self.get(f"assistants/Ada/audit/{stop['version']}/")["state"]["is_stopped"]
+        before = stop["version"] - 1
+        assert not self.get(f"assistants/Ada/audit/{before}/")["state"]["is_stopped"]
+        path = f"assistants/Ada/audit/difference/?a={before}&b={stop['version']}"
+        assert "is_stopped" in {change["path"] for change in self.get(path)["changes"]}
+        assert self.get("assistants/Ada/audit/state/")["state"]["is_stopped"]
+        self.fault(400, "GET", "assistants/Ada/audit/state/?at=some day")
+        self.fault(404, "GET", "assistants/Ada/audit/999999999/")
+        assert self.account.key == stop["details"]["by"]
+        assert "api" == stop["details"]["via"]
+
+    def test_she_is_told_and_does_it(self) -> None:
+        """What she answers comes back; a tool run by hand is run."""
+        self.model.answers.append(says("Good night, all."))
+        told = self.call("POST", "assistants/Ada/tell/", {"instruction": "Say good night."})
+        assert 200 == told.status_code, told.content
+        run = self.call("POST", "assistants/Ada/tools/look/execute/", {"arguments": {}})
+        assert (200, "look") == (run.status_code, run.told["tool"])
+        error = self.fault(
+            400, "POST", "assistants/Ada/tools/look/execute/", {"arguments": {"x": 1}}
+        )
+        assert "x" in error["message"]
+        self.fault(404, "POST", "assistants/Ada/tools/no_such/execute/")
+
+    def test_goals_are_given_and_end(self) -> None:
+        """Where it is found is told; it ends once."""
+        made = self.call("POST", "assistants/Ada/goals/", {"text": "Count.", "priority": 9})
+        path = f"assistants/Ada/goals/{made.told['id']}/"
+        assert f"/api/ai/{path}" == made.headers["Location"]
+        assert 9 == self.get("assistants/Ada/goals/")["goals"][0]["priority"]
+        assert 200 == self.call("PATCH", path, {"status": "dropped"}).status_code
+        self.fault(409, "PATCH", path, {"status": "dropped"})
+        self.fault(404, "PATCH", "assistants/Ada/goals/77/", {"status": "dropped"})
+
+    def test_breakers_are_closed_by_hand(self) -> None:
+        """One of hers by whoever controls her, and none that is not there."""
+        breaker = self.ada_script.work.breakers.get_or_create("tool:say")
+        breaker.isolate()
+        path = "assistants/Ada/breakers/tool:say/reset/"
+        assert 200 == self.call("POST", path, who="builder with control").status_code
+        assert "closed" == breaker.state.value
+        self.fault(404, "POST", "assistants/Ada/breakers/http://a/b/reset/")

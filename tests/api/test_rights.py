@@ -1,0 +1,159 @@
+"""Who may do what: every endpoint, every method, every right, every state of an assistant.
+
+The table goes to docs/rights_api.md; EVENNIA_AI_WRITE_TABLES=1 writes it anew.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.test.utils import override_settings
+
+from evennia_ai import operations, state
+from evennia_ai.core.lockout import Cause
+from evennia_ai.emergency import trigger_emergency_stop
+from tests.api.cases import CASES, ROOM, Case
+from tests.api.support import ApiTest
+from tests.shell.support import pump, says
+
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "rights_api.md"
+STATES = ("running", "stopped", "locked", "missing")
+ANYBODY = ("health/", "schema/", "token/")
+PEOPLE = (
+    "superuser",
+    "admin",
+    "builder with control",
+    "builder",
+    "player",
+    "guest",
+    "anonymous",
+)
+HEAD = """\
+# Rights of the API
+
+Made by `tests/api/test_rights.py`, which compares it with what a game answers.
+
+Each entry is the status of a request that is right in itself. Where it depends on the state of the
+assistant there are four: running, stopped by a person, locked by itself, and no such assistant.
+What has no assistant in its address has one. Who "has control" passes the assistant's lock
+`control`; the lock here lets admins pass, and one builder. To nobody who is no staff it is told
+whether there is an assistant of a name.
+
+"""
+
+
+class TestRights(ApiTest):
+    """The table."""
+
+    def prepare(self, wanted: str) -> None:
+        """Ada in a state, and nobody else; everything about her as at her creation."""
+        for script in operations.list_assistants():
+            body = script.obj
+            script.delete()
+            body.delete()
+        pump()
+        if wanted == "missing":
+            return
+        self.ada_script, self.ada = self.make("Ada")
+        self.lock(self.ada)
+        operations.add_goal(self.ada_script, "Count the books.")
+        self.ada_script.work.breakers.get_or_create("tool:say")
+        self.model.answers.clear()
+        self.ask("whisper Ada = hello", says("Hello."), person=self.mira)
+        if wanted != "running":
+            cause = Cause.KILL if wanted == "stopped" else Cause.REPEAT
+            trigger_emergency_stop(self.ada_script, "a test", cause=cause)
+
+    def statuses(self) -> dict[Case, dict[str, list[int]]]:
+        """What each person gets for each request, in each state."""
+        found: dict[Case, dict[str, list[int]]] = {
+            case: {who: [] for who in PEOPLE} for case in CASES
+        }
+        for wanted in STATES:
+            self.prepare(wanted)
+            for case in CASES:
+                if wanted != STATES[0] and not case.of_one:
+                    continue
+                for who in reversed(PEOPLE):
+                    status = self.status_of(case, who)
+                    found[case][who].append(status)
+                    if status < 300 and case.changes:
+                        self.prepare(wanted)
+        return found
+
+    def status_of(self, case: Case, who: str) -> int:
+        """The status of one request."""
+        self.model.answers.clear()
+        self.model.answers.append(says("Hello."))
+        path = case.path.replace("{key}", "Ada")
+        body: Any = case.body
+        if isinstance(body, dict):
+            body = {k: self.room1.dbref if v == ROOM else v for k, v in body.items()}
+        response = self.call(case.method, path, body, who=who)
+        if response.status_code >= 400:
+            assert response.told["error"]["message"]
+        if response.status_code == 401:
+            assert "Token" == response.headers["WWW-Authenticate"]
+        return int(response.status_code)
+
+    def test_everybody_gets_what_the_table_says(self) -> None:
+        """And the table is what the rules say: nobody below staff sees whether a name is taken."""
+        rows = []
+        config = {"metrics": "staff", "writes_per_minute": 0, "tokens_per_minute": 0}
+        with override_settings(EVENNIA_AI_API_CONFIG=config | {"anonymous_per_minute": 0}):
+            for case, found in self.statuses().items():
+                self.check(case, found)
+                cells = [" ".join(map(str, _folded(found[who]))) for who in PEOPLE]
+                rows.append(f"| {case.method} | `{case.path}` | {' | '.join(cells)} |")
+        head = f"| | | {' | '.join(PEOPLE)} |\n|---|---|{'---|' * len(PEOPLE)}\n"
+        table = f"{HEAD}{head}" + "\n".join(rows) + "\n"
+        if os.environ.get("EVENNIA_AI_WRITE_TABLES"):
+            TABLE.write_text(table, encoding="utf-8")
+        assert TABLE.read_text(encoding="utf-8") == table
+
+    def check(self, case: Case, found: dict[str, list[int]]) -> None:
+        """What holds for every row, whatever is in the table."""
+        every = [status for statuses in found.values() for status in statuses]
+        assert not [status for status in every if status >= 500], case
+        if case.path in ANYBODY:
+            return
+        assert {401} == set(found["anonymous"]), case
+        assert {403} == set(found["guest"]), case
+        if not case.path.startswith("questions/"):
+            assert {403} == set(found["player"]), case
+        if case.of_one:
+            staff = [found[who][-1] for who in ("superuser", "admin", "builder with control")]
+            assert [404, 404, 404] == staff, case
+
+
+def _folded(statuses: list[int]) -> list[int]:
+    """One status where all are the same."""
+    return statuses[:1] if len(set(statuses)) == 1 else statuses
+
+
+class TestNobodyLearnsNames(ApiTest):
+    """Whoever may not see assistants cannot find out what they are called."""
+
+    def test_the_answers_are_the_same(self) -> None:
+        """To the letter, whether there is one of that name or not."""
+        for case in CASES:
+            if not case.of_one:
+                continue
+            for who in ("player", "guest", None):
+                with self.subTest(f"{case.method} {case.path} {who}"):
+                    told = [
+                        self.call(case.method, case.path.replace("{key}", key), case.body, who=who)
+                        for key in ("Ada", "Nobody")
+                    ]
+                    assert told[0].content == told[1].content
+                    assert told[0].status_code == told[1].status_code
+
+    def test_a_player_with_control_may_without_being_staff(self) -> None:
+        """The lock `control` may name anybody; to look is still for staff."""
+        pia = self.people["player"]
+        self.ada.locks.add(f"control:pid({pia.id}) or id({pia.id})")
+        assert 200 == self.call("POST", "assistants/Ada/stop/", who="player").status_code
+        assert not state.read(self.ada_script, "enabled")
+        self.fault(403, "GET", "assistants/Ada/status/", who="player")

@@ -1,0 +1,128 @@
+"""The OpenAPI schema: it is one, it is complete, and what is sent is what it says."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from django.test.utils import override_settings
+from drf_spectacular.validation import validate_schema
+from jsonschema import Draft4Validator
+
+from evennia_ai.api import schema, urls
+from evennia_ai.operations import add_goal
+from tests.api.cases import CASES, ROOM, Case
+from tests.api.support import ApiTest
+from tests.shell.support import says
+
+
+def _as_json_schema(part: Any) -> Any:
+    """A part of an OpenAPI 3.0 schema as JSON schema has it: null is a type."""
+    if isinstance(part, list):
+        return [_as_json_schema(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    made = {name: _as_json_schema(item) for name, item in part.items()}
+    if made.pop("nullable", False) is True:
+        return {"anyOf": [made, {"type": "null"}]}
+    return made
+
+
+class TestSchema(ApiTest):
+    """What the schema says of the API."""
+
+    def test_it_is_valid_and_made_without_a_warning(self) -> None:
+        """For everybody, with the addresses of this game."""
+        schema._make.cache_clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            told = self.get("schema/", who=None)
+        validate_schema(told)
+        assert "AI assistants" == told["info"]["title"]
+        assert "/api/ai/assistants/{key}/" in told["paths"]
+
+    def test_every_address_is_in_it(self) -> None:
+        """But for the schema's own."""
+        told = self.get("schema/", who=None)
+        there = {
+            str(pattern.pattern).replace("str:", "").replace("ai_number:", "").replace("path:", "")
+            for pattern in urls.urlpatterns
+        }
+        named = {path.removeprefix("/api/ai/") for path in told["paths"]}
+        named = {path.replace("{", "<").replace("}", ">") for path in named}
+        assert {"schema/", "^.*$"} == there - named
+        assert set() == named - there
+
+    def test_every_operation_tells_enough(self) -> None:
+        """A summary, a tag that is described, an example of each body, and what can go wrong."""
+        told = self.get("schema/", who=None)
+        tags = {tag["name"] for tag in told["tags"]}
+        names = []
+        for path, operations in told["paths"].items():
+            for method, operation in operations.items():
+                with self.subTest(f"{method} {path}"):
+                    names.append(operation["operationId"])
+                    assert operation["summary"]
+                    assert set(operation["tags"]) <= tags
+                    assert {"400", "401", "403", "406", "429", "503"} <= set(operation["responses"])
+                    if method != "get":
+                        assert {"409", "413", "415"} <= set(operation["responses"])
+                    if "{" in path:
+                        assert "404" in operation["responses"]
+                    for content in operation.get("requestBody", {}).get("content", {}).values():
+                        assert content["examples"]
+        assert len(names) == len(set(names))
+        assert not [name for name in told["components"]["schemas"] if name.endswith("Enum")]
+
+    def check(self, told: dict[str, Any], case: Case, path: str, response: Any) -> None:
+        """Whether a response is what the schema says of it."""
+        known = told["paths"][f"/api/ai/{path.partition('?')[0]}"][case.method.lower()]
+        said = known["responses"][str(response.status_code)]
+        if response.told is None:
+            assert set(said.get("content", {})) <= {"text/plain"}
+            return
+        part = said["content"]["application/json"]["schema"]
+        whole = {"components": told["components"], "allOf": [part]}
+        Draft4Validator(_as_json_schema(whole)).validate(response.told)
+
+    def test_what_is_sent_is_what_it_says(self) -> None:
+        """Every endpoint: where it is done, where there is none, and where one may not."""
+        told = self.get("schema/", who=None)
+        add_goal(self.ada_script, "Count the books.")
+        self.ada_script.work.breakers.get_or_create("tool:say")
+        self.ask("whisper Ada = hello", says("Hello."), person=self.mira)
+        config = {"metrics": "all", "tokens_per_minute": 0}
+        deletions = [case for case in CASES if case.method == "DELETE"]
+        with override_settings(EVENNIA_AI_API_CONFIG=config):
+            for case in [case for case in CASES if case not in deletions] + deletions:
+                for key, who in (("Ada", "superuser"), ("Nobody", "admin"), ("Ada", "player")):
+                    with self.subTest(f"{case.method} {case.path} {key} {who}"):
+                        self.try_one(told, case, key, who)
+
+    def try_one(self, told: dict[str, Any], case: Case, key: str, who: str) -> None:
+        """One request, and what comes back."""
+        if case.path == "schema/":
+            return
+        self.model.answers.clear()
+        self.model.answers.append(says("Hello."))
+        body = case.body
+        if isinstance(body, dict):
+            body = {k: self.room1.dbref if v == ROOM else v for k, v in body.items()}
+        response = self.call(case.method, case.path.replace("{key}", key), body, who=who)
+        self.check(told, case, _template(case.path), response)
+
+
+def _template(path: str) -> str:
+    """The address as the schema has it."""
+    for is_value, name in (
+        ("/999/answer/", "/{number}/answer/"),
+        ("events/1/", "events/{number}/"),
+        ("goals/1/", "goals/{number}/"),
+        ("audit/1/", "audit/{version}/"),
+        ("configuration/max_history/", "configuration/{setting}/"),
+        ("breakers/llm:scripted/", "breakers/{name}/"),
+        ("breakers/tool:say/", "breakers/{name}/"),
+        ("tools/look/", "tools/{name}/"),
+    ):
+        path = path.replace(is_value, name)
+    return path

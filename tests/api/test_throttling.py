@@ -1,0 +1,51 @@
+"""How often somebody may ask."""
+
+from __future__ import annotations
+
+from django.test.utils import override_settings
+
+from evennia_ai import operations
+from tests.api.support import ApiTest
+
+GOAL = {"text": "Find the lost atlas."}
+
+
+class TestThrottling(ApiTest):
+    """Reads, changes, and requests of nobody, each counted apart."""
+
+    def test_changes_are_counted_by_account(self) -> None:
+        """The one too many is not done; others may go on, and so may reads."""
+        with override_settings(EVENNIA_AI_API_CONFIG={"writes_per_minute": 2}):
+            path = "assistants/Ada/goals/"
+            found = [self.call("POST", path, GOAL).status_code for _ in range(3)]
+            assert [201, 201, 429] == found
+            assert 201 == self.call("POST", path, GOAL, who="admin").status_code
+            self.get("assistants/")
+        assert 3 == len(operations.list_goals(self.ada_script).data["goals"])
+
+    def test_what_is_too_much_says_when_to_come_again(self) -> None:
+        """In the header and in the sentence."""
+        with override_settings(EVENNIA_AI_API_CONFIG={"reads_per_minute": 1}):
+            self.get("assistants/")
+            response = self.call("GET", "assistants/")
+        assert 429 == response.status_code
+        assert 0 < int(response.headers["Retry-After"]) <= 60
+        assert "throttled" == response.told["error"]["code"]
+
+    def test_nobody_is_counted_by_address(self) -> None:
+        """Wrong tokens count as well."""
+        wrong = {"authorization": "Token wrong"}
+        with override_settings(EVENNIA_AI_API_CONFIG={"anonymous_per_minute": 2}):
+            assert 200 == self.call("GET", "health/", who=None).status_code
+            assert 401 == self.call("GET", "health/", who=None, headers=wrong).status_code
+            assert 429 == self.call("GET", "health/", who=None, headers=wrong).status_code
+            assert 429 == self.call("GET", "health/", who=None).status_code
+            elsewhere = self.call("GET", "health/", who=None, REMOTE_ADDR="10.0.0.2")
+            assert 200 == elsewhere.status_code
+            self.get("assistants/")
+
+    def test_0_is_no_limit(self) -> None:
+        """For whoever has throttling elsewhere."""
+        with override_settings(EVENNIA_AI_API_CONFIG={"reads_per_minute": 0}):
+            for _ in range(20):
+                self.get("questions/")

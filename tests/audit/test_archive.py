@@ -1,0 +1,295 @@
+"""What becomes of what is old."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import stat
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import override_settings
+from twisted.internet.task import Clock as Reactor
+
+from evennia_ai import audit
+from evennia_ai.audit import archive
+from evennia_ai.audit.archive import Archived
+from evennia_ai.audit.upkeep import Upkeep
+from evennia_ai.core.audit_config import AuditConfig
+from evennia_ai.models import RecordedEvent, RecordedSnapshot
+from tests.audit.support import NOON, AuditTest, Clock, UndoneError, notes, undone
+
+
+def read(path: Path | None) -> list[dict[str, Any]]:
+    """The lines of an archive."""
+    assert path is not None
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+class ArchiveTest(AuditTest):
+    """A folder of its own, and the policy to keep 150 events."""
+
+    def setUp(self) -> None:
+        """An empty folder."""
+        super().setUp()
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name) / "archives"
+        self.policy = {"keep_days": 0, "keep_events": 150, "archive_folder": str(self.folder)}
+        override = override_settings(EVENNIA_AI_AUDIT_CONFIG=self.policy)
+        override.enable()
+        self.addCleanup(override.disable)
+        self.app = audit.application()
+
+    def files(self) -> list[str]:
+        """The names of all files."""
+        return sorted(path.name for path in self.folder.glob("*"))
+
+
+class TestArchive(ArchiveTest):
+    """Moving what is old."""
+
+    def test_what_is_kept_stays_and_the_rest_is_in_a_file(self) -> None:
+        """No event is in neither; every version that stays opens as before."""
+        self.fill(399)
+        before = {version: self.state(version) for version in range(200, 401)}
+        moved = self.app.archive("Ada")
+        assert (200, True) == (
+            moved.events,
+            str(moved.path).endswith("-00000001-00000200.jsonl.gz"),
+        )
+        head, *lines = read(moved.path)
+        assert list(range(1, 201)) == [line["version"] for line in lines]
+        assert list(range(201, 401)) == self.versions()
+        assert before == {version: self.state(version) for version in range(200, 401)}
+        assert [200, 300, 400] == list(
+            RecordedSnapshot.objects.values_list("originator_version", flat=True)
+        )
+        assert Archived(None, 0) == self.app.archive("Ada")
+        assert 400 == self.app.count("Ada")
+        self.fill(1)
+        assert 401 == self.app.version("Ada")
+        assert "Ada" == head["assistant"]
+
+    def test_what_is_archived_is_told_with_its_file(self) -> None:
+        """Who asks for a version of long ago is told where it is."""
+        self.fill(399)
+        moved = self.app.archive("Ada")
+        with pytest.raises(audit.ArchivedError, match="version 7 of Ada is archived") as caught:
+            self.app.at("Ada", 7)
+        assert str(moved.path) in str(caught.value)
+        assert isinstance(caught.value, KeyError)
+        with pytest.raises(audit.ArchivedError, match="version 200 of Ada is archived"):
+            self.app.version_at("Ada", NOON)
+        assert moved.path is not None
+        moved.path.unlink()
+        with pytest.raises(audit.ArchivedError, match="no file in"):
+            self.app.at("Ada", 7)
+
+    def test_files_follow_each_other(self) -> None:
+        """The next goes on where the last ended, from the state that it tells."""
+        self.fill(399)
+        self.app.archive("Ada")
+        state = self.state(200)
+        self.fill(200)
+        head, *lines = read(self.app.archive("Ada").path)
+        assert (201, 400) == (head["first"], head["last"])
+        assert state["tick_count"] == head["state_before"]["tick_count"]
+        assert list(range(201, 401)) == [line["version"] for line in lines]
+
+    def test_days(self) -> None:
+        """What is older than the policy's days goes, but never the newest event."""
+        config = AuditConfig(keep_days=30, keep_events=0, archive_folder=str(self.folder))
+        now = Clock(archive.datetime_now_with_tzinfo() - timedelta(days=40))
+        self.book = audit.Book(clock=now)
+        self.fill(299)
+        assert 200 == self.app.archive("Ada", config).events
+        now.at += timedelta(days=39)
+        self.fill(250)
+        assert 100 == self.app.archive("Ada", config).events
+        assert 250 == len(self.versions())
+        config = AuditConfig(keep_days=1 / 86_400_000, keep_events=0)
+        now.at -= timedelta(days=9)
+        self.app.archive("Ada", config, folder=self.folder)
+        assert list(range(501, 551)) == self.versions()
+
+    def test_a_missing_snapshot_is_made_first(self) -> None:
+        """Whatever became of the snapshot at the cut, what stays can be opened."""
+        self.fill(399)
+        RecordedSnapshot.objects.all().delete()
+        before = self.state()
+        self.app.archive("Ada")
+        assert before == self.state()
+
+    def test_only_its_owner_reads_a_file(self) -> None:
+        """A record is nobody else's business on the same machine."""
+        self.fill(399)
+        path = self.app.archive("Ada").path
+        assert path is not None
+        assert 0o600 == stat.S_IMODE(path.stat().st_mode)
+        assert 0o700 == stat.S_IMODE(path.parent.stat().st_mode)
+
+    def test_archives_are_bounded(self) -> None:
+        """Of one assistant there are as many files as the policy keeps."""
+        config = AuditConfig(0, 150, str(self.folder), keep_archives=2)
+        for _ in range(4):
+            self.fill(400)
+            self.app.archive("Ada", config)
+        assert ["-00000601-00001000", "-00001001-00001400"] == [
+            name.removesuffix(".jsonl.gz")[-18:] for name in self.files()
+        ]
+
+    def test_what_was_broken_off_long_ago_is_removed(self) -> None:
+        """Half a file of a process that was killed does not stay for ever."""
+        self.fill(399)
+        self.app.archive("Ada")
+        for name, days in ((f"{self.files()[0]}.7.part", 2), (f"{self.files()[0]}.8.part", 0)):
+            half = self.folder / name
+            half.write_text("half")
+            then = half.stat().st_mtime - days * 86_400
+            os.utime(half, (then, then))
+        self.fill(200)
+        self.app.archive("Ada")
+        assert ["8.part"] == [name[-6:] for name in self.files() if name.endswith("part")]
+
+
+class TestCrash(ArchiveTest):
+    """A process that ends anywhere."""
+
+    def test_anywhere(self) -> None:
+        """After whichever step it ends, the next run loses nothing and doubles nothing."""
+        for steps in (1, 2, 5, 6, 7, 9, 11):
+            with self.subTest(steps=steps):
+                self.fill(1_600)
+                first = self.versions()[0]
+                going = archive.steps_of(self.ada, self.app)
+                for _ in range(steps):
+                    next(going, None)
+                del going
+                self.fill(300)
+                self.app.archive("Ada")
+                self.app.archive("Ada")
+                self.check(first)
+
+    def check(self, first: int) -> None:
+        """Every version from `first` on is there once."""
+        files = [name for name in self.files() if not name.endswith("part")]
+        lines = [line for name in files for line in read(self.folder / name)[1:]]
+        there = [line["version"] for line in lines] + self.versions()
+        assert list(range(1, self.app.version("Ada") + 1)) == sorted(there)
+        assert self.app.at("Ada", self.versions()[0]).version >= first
+
+    def test_nothing_is_deleted_before_its_file_is_there(self) -> None:
+        """Where no file can be written nothing is deleted."""
+        self.fill(399)
+        self.folder.write_text("not a folder")
+        with pytest.raises(OSError):
+            self.app.archive("Ada")
+        assert 400 == len(self.versions())
+
+
+class TestByItself(ArchiveTest):
+    """The timer."""
+
+    def test_once_a_day_in_steps(self) -> None:
+        """Each step is short; a stream is looked at once a day."""
+        reactor, seconds = Reactor(), [0.0]
+        upkeep = Upkeep(reactor.callLater, lambda: seconds[0])
+        self.fill(1_399)
+        upkeep.look([self.ada])
+        reactor.advance(0.2)
+        assert 1_400 == len(self.versions())
+        reactor.pump([0.2] * 20)
+        assert 200 == len(self.versions())
+        assert not reactor.getDelayedCalls()
+        self.fill(400)
+        upkeep.look([self.ada])
+        assert not reactor.getDelayedCalls()
+        seconds[0] = 86_400.0
+        upkeep.look([self.ada])
+        reactor.pump([0.2] * 20)
+        assert 200 == len(self.versions())
+
+    def test_trouble_is_for_tomorrow(self) -> None:
+        """What fails is in the log, and the game goes on."""
+        upkeep = Upkeep()
+        self.fill(399)
+        self.folder.write_text("not a folder")
+        upkeep.look([self.ada])
+        assert not upkeep.step()
+        assert 400 == len(self.versions())
+
+    def test_it_begins_with_a_flush(self) -> None:
+        """Whoever is recorded is looked after."""
+        reactor = Reactor()
+        self.fill(399)
+        book = audit.Book(reactor.callLater, self.clock)
+        book.record(self.ada, notes("a")[0])
+        reactor.pump([1.0, *[0.2] * 20])
+        assert 201 == len(self.versions())
+        book.record(self.ada, notes("a")[0])
+        book.stop()
+        assert not reactor.getDelayedCalls()
+
+
+class TestClosing(ArchiveTest):
+    """The end of an assistant."""
+
+    def test_all_of_it_is_put_away(self) -> None:
+        """One of the same name begins anew, at version 1."""
+        audit.keep(self.script, notes("a"))
+        audit.record("waited", self.script)
+        with audit.acting("Tom"):
+            path = audit.close(self.script, "deleted")
+        head, *lines = read(path)
+        assert ["AssistantCreated", "a", "waited", "AssistantArchived"] == [
+            line["event"] for line in lines
+        ]
+        details = lines[-1]["details"]
+        assert ("deleted", str(path), "Tom") == tuple(
+            details[name] for name in ("reason", "archive_path", "by")
+        )
+        assert 3 == details["final_stats"]["version"]
+        assert ([], 0) == (self.versions(), RecordedSnapshot.objects.count())
+        audit.keep(self.script, notes("b"))
+        assert ["AssistantCreated", "b"] == self.events()
+        assert 4 == head["last"]
+
+    def test_an_undone_deletion(self) -> None:
+        """If the assistant is not deleted after all, its record goes on, and nothing is lost."""
+        audit.keep(self.script, notes("a"))
+        audit.record("waited", self.script)
+        with undone(), transaction.atomic():
+            audit.close(self.script, "deleted")
+            raise UndoneError
+        audit.keep(self.script, notes("b"))
+        assert ["AssistantCreated", "a", "waited", "b"] == self.events()
+        with override_settings(EVENNIA_AI_AUDIT_CONFIG=self.policy | {"keep_events": 1}):
+            self.fill(3)
+            audit.start_anew()
+            self.app.archive("Ada")
+        assert 7 == len(self.versions())
+
+    def test_one_without_a_record(self) -> None:
+        """That it was, and is no more, is put away at least."""
+        path = audit.close(self.script, "deleted", self.folder / "elsewhere")
+        assert path is not None
+        assert self.folder / "elsewhere" == path.parent
+        assert ["AssistantCreated", "AssistantArchived"] == [
+            line["event"] for line in read(path)[1:]
+        ]
+
+    def test_one_whose_record_is_spoilt(self) -> None:
+        """What cannot be applied any more is put away as it is."""
+        audit.keep(self.script, notes("a"))
+        RecordedEvent.objects.filter(originator_version=2).update(topic="elsewhere:Name")
+        audit.start_anew()
+        path = audit.close(self.script, "deleted")
+        assert ["AssistantCreated", "a"] == [line["event"] for line in read(path)[1:]]
+        assert [] == self.versions()

@@ -1,0 +1,275 @@
+"""What is kept, when it is written, and by how many statements."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import TestCase, override_settings
+from twisted.python import log
+
+from evennia_ai import audit
+from evennia_ai.audit.writer import Book
+from evennia_ai.core.audit_events import fact
+from evennia_ai.models import RecordedSnapshot
+from tests.audit.support import AuditTest, Script, UndoneError, notes, undone
+
+INSERT = "INSERT INTO"
+
+
+class TestKeeping(AuditTest):
+    """What belongs to a change of what is stored."""
+
+    def test_a_record_begins_with_the_settings(self) -> None:
+        """The first version holds what the assistant stores of its settings, without its state."""
+        self.script.stored |= {"usage": {"calls": 3}, "llm_extra_params": {"api_key": "abc"}}
+        self.book.keep(self.ada, notes("hushed"))
+        assert ["AssistantCreated", "hushed"] == self.events()
+        expected = {"persona": "a keeper", "tick_rate": 7, "llm_extra_params": {"api_key": "***"}}
+        assert expected == self.state(1)["settings"]
+        assert "Ada" == self.state(1)["assistant_key"]
+        assert ["AssistantCreated", "hushed"] == [event for event, _, _ in self.told]
+
+    def test_who_makes_it_may_say_so_himself(self) -> None:
+        """An AssistantCreated that is handed in is the first version, not the second."""
+        with audit.acting("Tom", "api"):
+            self.book.keep(self.ada, [fact("AssistantCreated", source="clone"), *notes("hushed")])
+        first = audit.application().page("Ada")[-1]
+        assert ["AssistantCreated", "hushed"] == self.events()
+        assert ("Tom", "api", "clone") == tuple(
+            first.details[name] for name in ("by", "via", "source")
+        )
+        assert {"persona": "a keeper", "tick_rate": 7} == self.state(1)["settings"]
+
+    def test_a_checkpoint_is_one_insert(self) -> None:
+        """All events of a checkpoint are one statement, and nothing is read."""
+        self.book.keep(self.ada, notes("first"))
+        self.book.record(self.ada, fact("waited"))
+        facts = [fact("ToolExecuted", tool_name="say"), fact("TickCompleted", tick_number=1)]
+        with transaction.atomic(), self.statements() as seen:
+            self.book.keep(self.ada, facts)
+        assert [INSERT] == [query["sql"][: len(INSERT)] for query in seen.captured_queries]
+        assert ["waited", "ToolExecuted", "TickCompleted"] == self.events()[2:]
+
+    def test_a_snapshot_is_one_more(self) -> None:
+        """Every hundred versions there is a snapshot, taken from memory."""
+        self.fill(98)
+        with transaction.atomic(), self.statements() as seen:
+            self.fill(2)
+        assert 2 == len(seen)
+        assert [100] == list(RecordedSnapshot.objects.values_list("originator_version", flat=True))
+
+    def test_several_snapshots_are_one_statement(self) -> None:
+        """However many hundreds are crossed at once, each has its snapshot."""
+        with transaction.atomic():
+            self.fill(1)
+            with self.statements() as seen:
+                self.fill(350)
+        assert 2 == len(seen)
+        assert 3 == RecordedSnapshot.objects.count()
+
+    def test_nothing_to_keep_is_no_statement(self) -> None:
+        """Who keeps nothing while nothing waits asks the database nothing."""
+        with self.statements() as seen:
+            self.book.keep(self.ada)
+            assert not self.book.has_waiting(self.ada)
+        assert 0 == len(seen)
+
+    def test_times_never_go_back(self) -> None:
+        """A fact that is older than the last one has the last one's time."""
+        self.book.keep(self.ada, notes("first"))
+        self.clock.at = self.clock.at.replace(year=2020)
+        self.book.keep(self.ada, notes("second"))
+        times = [entry.at for entry in audit.application().page("Ada")]
+        assert times == sorted(times, reverse=True)
+
+    def test_by_and_via_are_on_every_event(self) -> None:
+        """What is done for somebody says so, unless it says something itself."""
+        with audit.acting("Tom", "api"):
+            self.book.keep(self.ada, [fact("GoalCreated", goal_id=1), fact("own", by="Mira")])
+        own, goal, _ = audit.application().page("Ada")
+        assert ("Mira", "api") == (own.details["by"], own.details["via"])
+        assert ("Tom", "api") == (goal.details["by"], goal.details["via"])
+        assert audit.actor() == type(audit.actor())()
+
+    def test_another_process_is_a_conflict_once(self) -> None:
+        """Who knows an older version is told so, and succeeds when he begins anew."""
+        other = Book(clock=self.clock)
+        self.book.keep(self.ada, notes("a"))
+        other.keep(self.ada, notes("b"))
+        self.book.record(self.ada, fact("waited"))
+        with pytest.raises(audit.RecordConflictError), transaction.atomic():
+            self.book.keep(self.ada, notes("c"))
+        with transaction.atomic():
+            self.book.keep(self.ada, notes("c"))
+        assert ["AssistantCreated", "a", "b", "waited", "c"] == self.events()
+        assert [1, 2, 3, 4, 5] == self.versions()
+
+    def test_no_fact_fails(self) -> None:
+        """Whatever a fact holds it is kept; what does not fit its kind is a note of that name."""
+        loop: list[Any] = []
+        loop.append(loop)
+        odd = [
+            fact("GoalCreated"),
+            fact("ToolExecuted", tool_name="", success="no", duration_ms=float("nan")),
+            fact("TickCompleted", prompt_tokens=float("inf"), calls="many", event="x", more="y"),
+            fact("question_timeout"),
+            fact("x" * 500, value=loop, other=object(), timestamp="then", originator_id=3),
+            fact("words", text="\ud800\x00", poison={"_type_": "a", "_data_": 1}),
+        ]
+        self.book.keep(self.ada, odd)
+        names = [event.event for event in odd]
+        assert ["AssistantCreated", *names[:4], "x" * 64, "words"] == self.events()
+        words = audit.application().page("Ada", events=["words"])[0].details
+        assert {"text": "?\x00", "poison": {"_type_": "a", "_data_": 1}} == words
+        assert {"GoalCreated", "question_timeout", "words"} <= set(self.state()["noted"])
+
+
+class TestUndoing(AuditTest):
+    """Transactions that do not come to their end."""
+
+    def test_what_was_kept_is_gone_and_what_waited_waits_again(self) -> None:
+        """A rollback takes back the record with what it tells of; nothing recorded is lost."""
+        self.book.keep(self.ada, notes("first"))
+        self.book.record(self.ada, fact("waited"))
+        with undone(), transaction.atomic():
+            self.book.keep(self.ada, notes("kept"))
+            assert not self.book.has_waiting(self.ada)
+            raise UndoneError
+        assert self.book.has_waiting(self.ada)
+        assert "kept" not in [event for event, _, _ in self.told]
+        self.book.keep(self.ada, notes("again"))
+        assert ["AssistantCreated", "first", "waited", "again"] == self.events()
+
+    def test_an_inner_rollback(self) -> None:
+        """What a savepoint takes back is gone, what is around it stays."""
+        with transaction.atomic():
+            self.book.keep(self.ada, notes("outer"))
+            self.book.record(self.ada, fact("waited"))
+            with undone(), transaction.atomic():
+                self.book.keep(self.ada, notes("inner"))
+                raise UndoneError
+            self.book.keep(self.ada, notes("after"))
+        assert ["AssistantCreated", "outer", "waited", "after"] == self.events()
+        assert ["waited", "AssistantCreated", "outer", "after"] == [told[0] for told in self.told]
+
+    def test_an_outer_rollback(self) -> None:
+        """What is around a savepoint takes its writes back too, in their order."""
+        with undone(), transaction.atomic():
+            for name in ("a", "b", "c"):
+                self.book.record(self.ada, fact(name))
+                with transaction.atomic():
+                    self.book.keep(self.ada)
+            raise UndoneError
+        self.book.flush()
+        assert ["AssistantCreated", "a", "b", "c"] == self.events()
+
+    def test_a_lost_connection(self) -> None:
+        """What a connection took with it is written by the next."""
+        self.book.record(self.ada, fact("waited"))
+        with suppress(Exception), transaction.atomic():
+            self.book.keep(self.ada)
+            connection.needs_rollback = True
+        self.book.flush()
+        assert ["AssistantCreated", "waited"] == self.events()
+
+    def test_a_listener_that_writes(self) -> None:
+        """Between a commit and its hooks nothing is taken for undone, and nothing written twice."""
+        done: list[int] = []
+
+        def listen(event: str, _name: str, _details: Any) -> None:
+            if event == "first" and not done:
+                done.append(1)
+                self.book.keep(self.ada, notes("by a listener"))
+
+        audit.LISTENERS.append(listen)
+        self.addCleanup(audit.LISTENERS.remove, listen)
+        with transaction.atomic():
+            self.book.keep(self.ada, notes("first"))
+            self.book.record(self.ada, fact("waited"))
+            self.book.keep(self.ada, notes("second"))
+        expected = ["AssistantCreated", "first", "waited", "second", "by a listener"]
+        assert expected == self.events()
+        self.book.keep(self.ada, notes("last"))
+        assert [*expected, "last"] == self.events()
+
+    def test_a_listener_that_fails(self) -> None:
+        """The transaction is over by then: whoever wrote does not fail for it."""
+        broken = lambda *_: 1 / 0  # noqa: E731
+        audit.LISTENERS.append(broken)
+        self.addCleanup(audit.LISTENERS.remove, broken)
+        with self.assertLogs("django.db.backends.base", "ERROR"), transaction.atomic():
+            self.book.keep(self.ada, notes("first"))
+        assert ["AssistantCreated", "first"] == self.events()
+
+
+class TestDoor(AuditTest):
+    """The package's own functions."""
+
+    def test_record_keep_and_of(self) -> None:
+        """One writer for the process; the newest state has what waits in it."""
+        audit.keep(self.script, [fact("ToolExecuted", tool_name="say")])
+        audit.record("hushed", self.script, room="#2")
+        assert audit.has_waiting(self.script)
+        assert {"hushed": 1} == audit.of(self.script).noted
+        assert not audit.has_waiting(self.script)
+        audit.record("a", audit.GAME)
+        audit.flush()
+        assert ["GameBegun", "a"] == self.events("game")
+
+    def test_what_is_not_stored_is_told(self) -> None:
+        """A stand-in of a test, and a script that is not saved, have no record."""
+        audit.record("a", Script(pk=None))
+        audit.keep(Script(pk=None), notes("b"))
+        assert not audit.has_waiting(Script(pk=None))
+        assert ["a", "b"] == [event for event, _, _ in self.told]
+        for whom in (Script(pk=None), Script("Nobody")):
+            with pytest.raises(KeyError):
+                audit.of(whom)
+
+    def test_secrets_are_in_no_line(self) -> None:
+        """The log has what the record has; listeners have what was told."""
+        lines: list[str] = []
+        observe = lambda event: lines.append(log.textFromEventDict(event) or "")  # noqa: E731
+        log.addObserver(observe)
+        self.addCleanup(log.removeObserver, observe)
+        audit.record("own", self.script, api_key="abc")
+        with audit.acting("Tom", is_logged=False):
+            audit.record("silent", self.script)
+        audit.record("TickCompleted", self.script, tick_number=1)
+        audit.flush()
+        assert {'own Ada {"api_key": "***"}'} == {
+            line.partition(audit.MARK)[2].strip()
+            for line in lines
+            if "AssistantCreated" not in line
+        }
+        assert {"api_key": "***"} == audit.application().page("Ada", events=["own"])[0].details
+        assert {"api_key": "abc"} == self.told[0][2]
+
+    def test_the_policy_is_checked(self) -> None:
+        """What is wrong in it is said before it is needed."""
+        audit.check_settings()
+        with self.settings_of(keep_days="long"), pytest.raises(Exception, match="keep_days"):
+            audit.check_settings()
+
+    def settings_of(self, **policy: Any) -> Any:
+        """A game's policy."""
+        return override_settings(EVENNIA_AI_AUDIT_CONFIG=policy)
+
+
+class TestInTests(TestCase):
+    """Django's own test class, which never commits."""
+
+    def test_it_is_told_at_once(self) -> None:
+        """Where nothing is ever committed, listeners are told with the write."""
+        told: list[str] = []
+        listener = lambda event, *_: told.append(event)  # noqa: E731
+        audit.LISTENERS.append(listener)
+        self.addCleanup(audit.LISTENERS.remove, listener)
+        self.addCleanup(audit.start_anew)
+        with self.captureOnCommitCallbacks(execute=True), transaction.atomic():
+            audit.keep(Script("Edda"), notes("a"))
+        assert ["AssistantCreated", "a"] == told
+        assert 2 == audit.application().count("edda")

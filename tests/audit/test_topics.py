@@ -1,0 +1,77 @@
+"""Events of long ago open, wherever the code has moved meanwhile."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from evennia_ai import audit
+from evennia_ai.audit.events import forms_of
+from evennia_ai.audit.game_aggregate import GameAggregate
+from evennia_ai.core.audit_events import fact
+from evennia_ai.models import RecordedEvent
+from tests.audit.support import AuditTest, notes
+
+MOVED = """
+import importlib.util, json, sys
+from uuid import UUID
+from eventsourcing.domain import datetime_now_with_tzinfo
+from eventsourcing.utils import resolve_topic
+spec = importlib.util.spec_from_file_location("somewhere.quite.different", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = module
+spec.loader.exec_module(module)
+found = None
+for version, topic, state in json.loads(sys.argv[2]):
+    event = object.__new__(resolve_topic(topic))
+    told = {"originator_id": UUID(int=7), "originator_version": version, **state}
+    event.__dict__.update(told, timestamp=datetime_now_with_tzinfo())
+    found = event.mutate(found)
+print(type(found).__module__, found.tool_stats, found.noted, "evennia_ai.audit" in sys.modules)
+"""
+
+
+class TestTopics(AuditTest):
+    """What is stored says nothing of where the code is."""
+
+    def test_no_topic_names_a_module(self) -> None:
+        """Topics are short names of our own, and the same name is never another topic."""
+        for aggregate in (audit.AssistantAggregate, GameAggregate):
+            for name, form in forms_of(aggregate).items():
+                assert f"{aggregate.TOPIC}:{name}" == form.event_class.TOPIC
+        self.fill(100)
+        topics = set(RecordedEvent.objects.values_list("topic", flat=True))
+        assert {"assistant:AssistantCreated", "assistant:TickCompleted"} == topics
+        stored = audit.application().snapshots.recorder.select_events(self.ada.id)  # type: ignore[union-attr]
+        assert "snapshot" == stored[0].topic
+        assert b"evennia_ai" not in stored[0].state
+
+    def test_moved_code_opens_what_is_stored(self) -> None:
+        """An interpreter that has the same code as another module reads the same history."""
+        self.book.keep(self.ada, [fact("ToolExecuted", tool_name="say"), *notes("own")])
+        rows = RecordedEvent.objects.order_by("id").values_list(
+            "originator_version", "topic", "state"
+        )
+        told = ", ".join(
+            f'[{version}, "{topic}", {bytes(s).decode()}]' for version, topic, s in rows
+        )
+        path = Path(sys.modules[audit.AssistantAggregate.__module__].__file__ or "")
+        run = subprocess.run(
+            [sys.executable, "-c", MOVED, str(path), f"[{told}]"],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=path.parents[2],
+        )
+        assert "somewhere.quite.different {'say': 1} {'own': 1} False\n" == run.stdout
+
+    def test_what_a_later_version_wrote_opens_as_a_note(self) -> None:
+        """Who goes back to an older version still reads all of the record."""
+        self.book.keep(self.ada, [fact("ToolExecuted", tool_name="say")])
+        RecordedEvent.objects.filter(originator_version=2).update(topic="assistant:ToolImagined")
+        found = audit.application().newest("Ada")
+        assert ({"ToolImagined": 1}, 0) == (found.noted, found.tool_count)
+        audit.start_anew()
+        audit.keep(self.script, notes("own"))
+        assert ["AssistantCreated", "ToolExecuted", "own"] == self.events()

@@ -1,0 +1,165 @@
+"""What is recorded and waits, and what becomes of it where the database fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from twisted.internet.task import Clock as Reactor
+
+from evennia_ai import audit
+from evennia_ai.audit.writer import MOST_STREAMS, Book
+from evennia_ai.audit.writes import MOST_WAITING
+from evennia_ai.core.audit_events import fact
+from evennia_ai.models import RecordedEvent, RecordedSnapshot
+from tests.audit.support import AuditTest, notes, subject
+
+INSERT = "INSERT INTO"
+
+
+class TestWaiting(AuditTest):
+    """What changes nothing that is stored."""
+
+    def setUp(self) -> None:
+        """A reactor that is moved by hand."""
+        super().setUp()
+        self.reactor = Reactor()
+        self.book = Book(self.reactor.callLater, self.clock)
+
+    def test_it_is_told_at_once_and_stored_within_a_second(self) -> None:
+        """Whoever listens need not wait; the database does, for one statement instead of many."""
+        for name in ("a", "b"):
+            self.book.record(self.ada, fact(name))
+        assert ["a", "b"] == [event for event, _, _ in self.told]
+        assert [] == self.versions()
+        self.reactor.advance(1)
+        assert ["AssistantCreated", "a", "b"] == self.events()
+
+    def test_the_game_has_a_record(self) -> None:
+        """Caps of the whole game, and who was refused, are on record too."""
+        game = subject(audit.GAME)
+        self.book.record(game, fact("budget_raised", cap="tokens_per_day", amount=5, by="Tom"))
+        self.book.record(game, fact("control_refused", act="budget raise", by="Mira"))
+        self.reactor.advance(1)
+        state = self.state(whom="game")
+        assert {"tokens_per_day": {"account": "", "amount": 5, "by": "Tom"}} == state["caps"]
+        assert 1 == state["refusals"]
+
+    def test_a_name_is_enough_where_there_is_a_record(self) -> None:
+        """Of somebody of whom nothing is recorded a bare name begins no record."""
+        self.book.keep(self.ada, notes("first"))
+        for name in ("ADA", "Nobody"):
+            self.book.record(subject(name), fact("budget_near", text="80 %"))
+        self.reactor.advance(1)
+        assert ["AssistantCreated", "first", "budget_near"] == self.events()
+        assert [] == self.versions("Nobody")
+
+    def test_a_deleted_assistant_begins_none(self) -> None:
+        """What is recorded after its end is told, and not kept."""
+        self.book.record(self.ada, fact("late"))
+        self.script.pk = None
+        self.reactor.advance(1)
+        assert [] == self.versions()
+
+    def test_too_much_is_counted(self) -> None:
+        """What waits is bounded; how many did not fit is on record."""
+        for number in range(MOST_WAITING + 3):
+            self.book.record(self.ada, fact("tick", number=number))
+        self.book.flush()
+        newest = audit.application().page("Ada", limit=1)[0]
+        assert ("facts_lost", {"count": 3}) == (newest.event, newest.details)
+        assert MOST_WAITING + 2 == audit.application().version("Ada")
+
+    def test_streams_are_bounded(self) -> None:
+        """What is forgotten is what is stored."""
+        for number in range(MOST_STREAMS + 5):
+            self.book.record(subject(f"Nobody {number}"), fact("x"))
+            if number == 10:
+                self.book.flush()
+        assert len(self.book._streams) < MOST_STREAMS + 5
+
+    def test_missing_tables_are_told_once(self) -> None:
+        """A game that is not migrated goes on, and its log says what to type."""
+        events, snapshots = RecordedEvent._meta.db_table, RecordedSnapshot._meta.db_table
+        with connection.cursor() as cursor:
+            cursor.execute(f"ALTER TABLE {events} RENAME TO elsewhere")
+        try:
+            self.book.record(self.ada, fact("a"))
+            self.reactor.advance(1)
+            self.book.keep(self.ada, notes("b"))
+            self.book.record(self.ada, fact("c"))
+            assert [events] == audit.missing_tables()
+            assert ["a", "b", "c"] == [event for event, _, _ in self.told]
+            assert not self.reactor.getDelayedCalls()
+        finally:
+            with connection.cursor() as cursor:
+                cursor.execute(f"ALTER TABLE elsewhere RENAME TO {events}")
+        assert [] == audit.missing_tables()
+        assert snapshots
+        self.book.drop()
+        self.book.keep(self.ada, notes("d"))
+        assert ["AssistantCreated", "d"] == self.events()
+
+    def test_what_cannot_be_read_ends(self) -> None:
+        """A record that somebody spoilt is left as it is, and the game goes on."""
+        self.book.keep(self.ada, notes("a"))
+        RecordedEvent.objects.update(state=b"{")
+        anew = Book(clock=self.clock)
+        anew.keep(self.ada, notes("b"))
+        anew.keep(self.ada, notes("c"))
+        assert 2 == RecordedEvent.objects.count()
+        assert "c" == self.told[-1][0]
+
+    def test_it_stops_with_the_server(self) -> None:
+        """What waits is written when the server stops; a killed one leaves no timer."""
+        self.book.record(self.ada, fact("a"))
+        self.book.stop()
+        assert ["AssistantCreated", "a"] == self.events()
+        self.book.record(self.ada, fact("b"))
+        self.book.drop()
+        self.reactor.advance(2)
+        assert ["AssistantCreated", "a"] == self.events()
+
+    def test_a_flush_leaves_no_timer(self) -> None:
+        """Who flushes by hand has nothing left to wait for; what failed is tried again."""
+        self.book.record(self.ada, fact("a"))
+        self.book.flush()
+        assert not self.reactor.getDelayedCalls()
+        self.book.record(self.ada, fact("b"))
+        with connection.execute_wrapper(self.refuse):
+            self.book.flush()
+        assert ["AssistantCreated", "a"] == self.events()
+        self.reactor.advance(15)
+        assert ["AssistantCreated", "a", "b"] == self.events()
+
+    def refuse(self, execute: Any, sql: str, *rest: Any) -> Any:
+        """A database that is busy."""
+        if sql.startswith(INSERT):
+            raise OperationalError("database is locked")
+        return execute(sql, *rest)
+
+    def test_an_assistants_own_clock_is_used(self) -> None:
+        """A test that moves an assistant's clock moves its record's too."""
+        self.script.clock = own = Reactor()  # type: ignore[attr-defined]
+        self.book.record(self.ada, fact("a"))
+        own.advance(1)
+        assert ["AssistantCreated", "a"] == self.events()
+
+
+class TestTrouble(AuditTest):
+    """A database that fails."""
+
+    def test_the_game_sees_its_own_errors(self) -> None:
+        """What is no conflict comes as Django's error, and what waited waits on."""
+
+        def refuse(_execute: Any, *_rest: Any) -> Any:
+            raise OperationalError("database is locked")
+
+        self.book.keep(self.ada, notes("a"))
+        self.book.record(self.ada, fact("waited"))
+        with connection.execute_wrapper(refuse), pytest.raises(OperationalError):
+            self.book.keep(self.ada, notes("b"))
+        assert self.book.has_waiting(self.ada)
+        self.book.flush()
+        assert ["AssistantCreated", "a", "waited"] == self.events()

@@ -1,0 +1,73 @@
+"""A server process that keeps facts of one assistant, in several threads.
+
+Usage: python -m tests.audit.worker migrate | keep NUMBER THREADS FACTS
+
+It says `ready` once it has loaded everything, begins when it is sent a line, and says `done`. The
+database is named by LEDGER_TEST_DATABASE.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+
+def migrate() -> None:
+    """Make the tables."""
+    from django.core.management import call_command
+
+    call_command("migrate", "evennia_ai", interactive=False, verbosity=0, skip_checks=True)
+
+
+def keep(number: int, threads: int, facts: int) -> None:
+    """Keep facts as checkpoints do; each thread has a connection, all have one book."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from django.db import connections, transaction
+
+    from evennia_ai import audit
+    from evennia_ai.core.audit_events import fact
+    from tests.audit.support import Script, subject
+
+    book, ada = audit.Book(), subject(Script())
+
+    def one(told: Any) -> None:
+        for _ in range(1000):
+            try:
+                with transaction.atomic():
+                    book.keep(ada, [told])
+            except audit.RecordConflictError:
+                continue
+            return
+        raise AssertionError("never its turn")
+
+    def work(thread: int) -> None:
+        for count in range(facts):
+            name = f"{number} {thread} {count}"
+            book.record(ada, fact("recorded", name=name))
+            one(fact("kept", name=name))
+        connections.close_all()
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
+    book.stop()
+
+
+def main(act: str, *numbers: str) -> None:
+    """Do one thing."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.ledger.settings"
+    import django
+
+    django.setup()
+    import evennia
+
+    evennia._init()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    {"migrate": migrate, "keep": keep}[act](*map(int, numbers))
+    print("done", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,129 @@
+"""The settings of the REST API: what is taken, and what is refused with its path named."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.api_config import NAME, RANGES, ApiConfig, Metrics, read_api_config
+from evennia_ai.errors import ConfigurationError
+
+DEFAULTS = ApiConfig()
+NUMBERS = [entry.name for entry in fields(DEFAULTS) if entry.name != "metrics"]
+WHOLE = [name for name in NUMBERS if isinstance(getattr(DEFAULTS, name), int)]
+RATES = [name for name in NUMBERS if name not in RANGES]
+
+
+def refusal_of(given: Any) -> str:
+    """Why settings are refused."""
+    with pytest.raises(ConfigurationError) as refusal:
+        read_api_config(given)
+    return str(refusal.value)
+
+
+def test_the_defaults_are_the_documented_ones() -> None:
+    """A game that sets nothing has these bounds, and shows its metrics to nobody."""
+    expected = {
+        "timeout_seconds": 10.0,
+        "long_timeout_seconds": 60.0,
+        "waiting_requests": 12,
+        "long_requests": 4,
+        "reads_per_minute": 300,
+        "writes_per_minute": 60,
+        "anonymous_per_minute": 300,
+        "tokens_per_minute": 5,
+        "page_size": 25,
+        "max_page_size": 100,
+        "body_bytes": 100_000,
+        "body_depth": 12,
+        "metrics": "off",
+    }
+    assert expected == asdict(read_api_config({}))
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_each_number_can_be_set(name: str) -> None:
+    """It holds, and nothing else changes."""
+    value = 5000 if name == "body_bytes" else 50
+    assert replace(DEFAULTS, **{name: value}) == read_api_config({name: value})
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_a_rate_of_0_is_no_limit(name: str) -> None:
+    """As everywhere else."""
+    assert 0 == getattr(read_api_config({name: 0}), name)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(True, id="a bool"),
+        pytest.param(-1, id="below 0"),
+        pytest.param(math.nan, id="not a number"),
+        pytest.param(math.inf, id="infinite"),
+        pytest.param("10", id="a text"),
+        pytest.param(None, id="nothing"),
+        pytest.param(10**400, id="too large"),
+    ],
+)
+def test_what_is_no_number_is_refused(name: str, value: Any) -> None:
+    """The text begins with the path and the value."""
+    assert refusal_of({name: value}).startswith(f"{NAME}.{name} is {value!r}; it must be ")
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_count_is_whole(name: str) -> None:
+    """Half a request is none."""
+    assert "a whole number from 0 up" in refusal_of({name: 10.5})
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_a_number_out_of_its_range_is_refused(name: str) -> None:
+    """Too small and too large, with the range named; 0 is no limit here."""
+    least, most = RANGES[name]
+    wanted = f"it must be from {least:,} to {most:,}"
+    assert f"{NAME}.{name} is {most + 1!r}; {wanted}" == refusal_of({name: most + 1})
+    assert f"{NAME}.{name} is 0; {wanted}" == refusal_of({name: 0})
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        pytest.param(True, Metrics.STAFF, id="on means staff"),
+        pytest.param("staff", Metrics.STAFF, id="staff"),
+        pytest.param("all", Metrics.ALL, id="everybody"),
+        pytest.param("off", Metrics.OFF, id="off"),
+        pytest.param(False, Metrics.OFF, id="false"),
+        pytest.param(None, Metrics.OFF, id="none"),
+        pytest.param("", Metrics.OFF, id="empty"),
+    ],
+)
+def test_who_may_read_the_metrics(value: Any, expected: Metrics) -> None:
+    """One of three words, or whether at all."""
+    assert expected is read_api_config({"metrics": value}).metrics
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param([], f"{NAME} is []; it must be a mapping of timeout_seconds,", id="a list"),
+        pytest.param({"rate": 1}, f"{NAME} has no key 'rate'; it has timeout_", id="unknown key"),
+        pytest.param(
+            {"metrics": "players"},
+            f"{NAME}.metrics is 'players'; it must be off or staff or all",
+            id="unknown word",
+        ),
+        pytest.param(
+            {"page_size": 60, "max_page_size": 50},
+            f"{NAME}.page_size is 60; it must be at most max_page_size, which is 50",
+            id="a page larger than the largest",
+        ),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(given: Any, expected: str) -> None:
+    """With the path, the value and what would be right."""
+    assert refusal_of(given).startswith(expected)

@@ -1,0 +1,179 @@
+"""What is kept of a fact, and how it is told."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.audit_events import (
+    EVENTS,
+    LONGEST_EVENT,
+    LONGEST_VALUE,
+    MASK,
+    Fact,
+    bounded,
+    fact,
+    kept,
+    kind_of,
+    masked,
+    told,
+)
+
+PACKAGE = Path(__file__).parents[2] / "evennia_ai"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        pytest.param("api_key", True, id="snake case"),
+        pytest.param("apiKey", True, id="camel case"),
+        pytest.param("OPENAI_API_KEY", True, id="capitals"),
+        pytest.param("api_keys", True, id="several"),
+        pytest.param("llm_auth_token", True, id="token"),
+        pytest.param("headers.Authorization", True, id="path"),
+        pytest.param("X-Session-Cookie", True, id="header"),
+        pytest.param("db_password", True, id="password"),
+        pytest.param("assistant_key", False, id="name of an assistant"),
+        pytest.param("key", False, id="key of a setting"),
+        pytest.param("monkey", False, id="a word that ends so"),
+        pytest.param("prompt_tokens", False, id="tokens are counted"),
+        pytest.param("tokens_per_day", False, id="cap of tokens"),
+        pytest.param("tokenizer", False, id="tokenizer"),
+        pytest.param("author", False, id="author"),
+        pytest.param("", False, id="no name"),
+    ],
+)
+def test_secrets_are_known_by_their_names(name: str, is_secret: bool) -> None:
+    """What is called like a secret is masked wherever it stands, and nothing else is."""
+    expected = MASK if is_secret else "lamp"
+    assert expected == masked("lamp", name)
+    assert {"a": [{name: expected}]} == masked({"a": ({name: "lamp"},)})
+    assert ("", None) == (masked("", name), masked(None, name))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("use sk-abcdefghijklmnop now", "use *** now", id="a key of OpenAI"),
+        pytest.param("Authorization: Bearer abcdefgh.x", "Authorization: Bearer ***", id="bearer"),
+        pytest.param("http://tom:lamp@host/x", "http://tom:***@host/x", id="address"),
+        pytest.param("?api_key=lamp&x=1", "?api_key=***&x=1", id="query"),
+        pytest.param("the key is under the mat", "the key is under the mat", id="plain words"),
+        pytest.param("3 tokens: a, b", "3 tokens: a, b", id="tokens"),
+    ],
+)
+def test_secrets_are_known_by_their_looks(text: str, expected: str) -> None:
+    """Within a text what looks like a key is masked."""
+    assert expected == masked(text)
+    assert {"error": expected} == kept({"error": text})
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        pytest.param(
+            {"key": "llm_auth_token", "old_value": "lamp", "new_value": "x"}, id="setting"
+        ),
+        pytest.param({"name": "password", "value": "lamp"}, id="attribute"),
+        pytest.param({"headers": [{"name": "Cookie", "value": "lamp"}]}, id="header"),
+    ],
+)
+def test_a_value_is_secret_by_the_name_beside_it(details: dict[str, Any]) -> None:
+    """Where one detail names another, that name counts."""
+    assert "lamp" not in str(kept(details))
+
+
+def test_what_is_long_is_known_by_its_fingerprint() -> None:
+    """Size and fingerprint are kept, so that two of them can be compared."""
+    short, long = "x" * (LONGEST_VALUE - 2), "x" * LONGEST_VALUE
+    assert short == bounded(short)
+    assert LONGEST_VALUE + 2 == bounded(long)["characters"]
+    assert bounded(long) == bounded(long)
+    assert bounded(long) != bounded("y" * LONGEST_VALUE)
+    many = kept({str(number): short for number in range(LONGEST_EVENT // LONGEST_VALUE + 2)})
+    assert ["too_long"] == list(many)
+
+
+def test_odd_values_become_plain() -> None:
+    """Whatever a fact holds, what is kept is plain data that every reader of JSON takes."""
+    loop: list[Any] = []
+    loop.append(loop)
+    plain = kept({"a": {3: {1}}, "b": float("nan"), "c": "\ud800", "d": loop, "e": Path("x")})
+    assert {"a": {"3": [1]}, "b": "NaN", "c": "?", "d": "(list)", "e": "x"} == plain
+
+
+@given(
+    st.dictionaries(
+        st.text(),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+            lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        ),
+    )
+)
+def test_what_is_kept_stays_as_it_is(details: dict[str, Any]) -> None:
+    """Kept once or twice, it is the same."""
+    once = kept(details)
+    assert once == kept(once)
+    assert isinstance(told("ToolExecuted", once), str)
+
+
+@pytest.mark.parametrize(
+    ("event", "details", "text"),
+    [
+        pytest.param(
+            "GoalUpdated", {"goal_id": 3, "status": "dropped"}, "goal 3 is dropped", id="ours"
+        ),
+        pytest.param("GoalUpdated", {"goal_id": 3}, "goal 3 is ?", id="something is missing"),
+        pytest.param("history_reset", {}, "a new conversation", id="by another name"),
+        pytest.param(
+            "message_characters_exceeded",
+            {"attempted": 9, "kept": 5},
+            "limit message_characters: 9 were wanted, 5 kept",
+            id="a limit",
+        ),
+        pytest.param("own", {"a": 1, "b": "", "c": None, "d": "{x}"}, "a 1, d {x}", id="a game's"),
+        pytest.param("budget_near", {"text": "a\nb"}, "a b", id="one line"),
+    ],
+)
+def test_an_event_in_words(event: str, details: dict[str, Any], text: str) -> None:
+    """A sentence, or all details where nobody wrote one."""
+    assert text == told(event, details)
+    assert 200 > len(told(event, {**details, "status": "x" * 9999, "a": "y"}))
+
+
+def test_a_fact_is_what_it_was_made_of() -> None:
+    """Details may have any name."""
+    assert Fact("own", {"event": 1, "details": 2}) == fact("own", event=1, details=2)
+
+
+def test_a_kind_without_a_row_is_logged() -> None:
+    """What a game records of its own is in its log."""
+    assert kind_of("own").is_logged
+    assert not kind_of("TickCompleted").is_logged
+
+
+def recorded_names() -> set[str]:
+    """The names that the package hands to the record, where they stand in the code."""
+    names = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+                called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+                called = node.func.id if isinstance(node.func, ast.Name) else called
+                if called in ("record", "fact"):
+                    names.add(str(node.args[0].value))
+    return names
+
+
+def test_every_event_of_ours_has_a_row() -> None:
+    """People read sentences, and the documents' table has all of them."""
+    found = recorded_names()
+    assert {"hushed", "GoalCreated", "budget_near"} <= found
+    assert set() == {name for name in found if not kind_of(name).text}
+    assert all("|" not in kind.text for kind in EVENTS.values())

@@ -1,0 +1,195 @@
+"""What tools and ticks came to: facts, the short log, the sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evennia_ai.core import executions
+from evennia_ai.core.audit_events import Fact, fact
+from evennia_ai.core.react import Stop, StopReason
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.core.turn import Turn, Usage
+from tests.core.samples import make_event
+
+SAY = ToolCall("c1", "say", {"message": "The lamp went out again.", "loud": True, "times": None})
+DONE = ToolResult(True, "said")
+
+
+def make_turn(*, is_private: bool = False) -> Turn:
+    """A turn at its third tick."""
+    turn = Turn(1, (make_event(number=7, person="*#3"),), is_private=is_private, tick=3)
+    turn.model, turn.reasoning = "openrouter/maker/small", "he wants light"
+    return turn
+
+
+def told(success: bool = True, name: str = "say", milliseconds: int = 5) -> Fact:
+    """The fact of a call."""
+    result = DONE if success else ToolResult(False, "no", Fault.FAILED)
+    seconds = milliseconds / 1000
+    return executions.tool_executed(make_turn(), ToolCall("c", name), result, seconds=seconds)
+
+
+class TestFactOfACall:
+    """What is told of one call."""
+
+    def test_all_of_an_open_one(self) -> None:
+        """Arguments, what the model said beside it, who answered, and how long it took."""
+        made = executions.tool_executed(make_turn(), SAY, DONE, seconds=0.0125)
+        expected = {
+            "tick": 3,
+            "call_id": "c1",
+            "tool_name": "say",
+            "parameters": {"message": "The lamp went out again.", "loud": True, "times": None},
+            "reasoning": "he wants light",
+            "success": True,
+            "error": "",
+            "duration_ms": 12,
+            "provider": "openrouter",
+            "model": "maker/small",
+        }
+        assert fact("ToolExecuted", **expected) == made
+
+    def test_of_a_private_one_no_word(self) -> None:
+        """Neither what was said, nor what the model thought of it, nor an error that quotes it."""
+        wrong = ToolResult(False, "there is nobody called Mira's secret", Fault.FAILED)
+        turn = make_turn(is_private=True)
+        details = executions.tool_executed(turn, SAY, wrong, seconds=0).details
+        assert {"message": "(24 characters)", "loud": True, "times": None} == details["parameters"]
+        assert ("", "failed") == (details["reasoning"], details["error"])
+
+    def test_long_things_are_short(self) -> None:
+        """Neither many arguments nor long ones make a record long."""
+        call = ToolCall("c", "say", {f"a{number}": "x" * 500 for number in range(50)})
+        kept = executions.shown(call.arguments, is_private=False)
+        assert (20, 80) == (len(kept), max(map(len, kept.values())))
+
+    def test_an_error_is_told(self) -> None:
+        """In an open talk in the tool's words."""
+        wrong = ToolResult(False, "there is no door", Fault.FAILED)
+        made = executions.tool_executed(make_turn(), SAY, wrong, seconds=0)
+        assert (False, "there is no door") == (made.details["success"], made.details["error"])
+
+    def test_a_private_failure_without_a_fault_is_told_in_words(self) -> None:
+        """Such a result is the game's own."""
+        lost = ToolResult(False, "the game stopped")
+        made = executions.tool_executed(make_turn(is_private=True), SAY, lost, seconds=0)
+        assert "the game stopped" == made.details["error"]
+
+
+class TestFactOfATick:
+    """What is told of one tick."""
+
+    def test_what_it_did_and_used(self) -> None:
+        """Its acts by name, what it cost, and which messages it answered."""
+        turn = make_turn()
+        turn.acts = ["look", "say"]
+        turn.usage, turn.model_calls = Usage(10, 3), 2
+        made = executions.tick_completed(turn, "answered", stop="terminal_tool", seconds=1.5)
+        expected = {
+            "tick_number": 3,
+            "duration_ms": 1500,
+            "action_taken": "look, say",
+            "outcome": "answered",
+            "stop": "terminal_tool",
+            "calls": 2,
+            "prompt_tokens": 10,
+            "completion_tokens": 3,
+            "events": [7],
+            "person": "*#3",
+        }
+        assert fact("TickCompleted", **expected) == made
+
+    def test_one_that_did_nothing(self) -> None:
+        """It says so."""
+        made = executions.tick_completed(make_turn(), "silent", stop="noop", seconds=0)
+        assert "none" == made.details["action_taken"]
+
+    @pytest.mark.parametrize(
+        ("expected", "stop"),
+        [
+            pytest.param("answered", Stop(StopReason.TERMINAL_TOOL), id="it spoke"),
+            pytest.param("silent", Stop(StopReason.NOOP), id="it chose silence"),
+            pytest.param("failed", Stop(StopReason.LLM_ERROR), id="the model failed"),
+            pytest.param(
+                "answered", Stop(StopReason.MAX_ITERATIONS, is_told=True), id="a last word"
+            ),
+        ],
+    )
+    def test_what_it_came_to(self, expected: str, stop: Stop) -> None:
+        """Each end of a loop has a word."""
+        assert expected == executions.outcome_of(stop)
+
+
+class TestLog:
+    """The last calls."""
+
+    def test_an_entry(self) -> None:
+        """The fields of a log line, with the time as people write it."""
+        (entry,) = executions.logged([], [told(), fact("TickCompleted")], at=0.0, limit=5)
+        expected = {
+            "tick": 3,
+            "timestamp": "1970-01-01T00:00:00+00:00",
+            "tool": "say",
+            "parameters": {},
+            "reasoning": "he wants light",
+            "success": True,
+            "error": "",
+            "duration_ms": 5,
+            "provider": "openrouter",
+            "model": "maker/small",
+        }
+        assert expected == entry
+
+    @pytest.mark.parametrize(
+        ("expected", "limit"),
+        [
+            pytest.param(["b", "c"], 2, id="the newest stay"),
+            pytest.param(["a", "b", "c"], 9, id="there is room"),
+            pytest.param([], 0, id="none wanted"),
+        ],
+    )
+    def test_it_is_a_ring(self, expected: list[str], limit: int) -> None:
+        """It never grows beyond its limit."""
+        old = executions.logged([], [told(name="a")], at=0.0, limit=9)
+        new = executions.logged(old, [told(name="b"), told(name="c")], at=0.0, limit=limit)
+        assert expected == [entry["tool"] for entry in new]
+
+
+class TestSums:
+    """What all calls and tasks add up to."""
+
+    def test_they_add_up(self) -> None:
+        """Calls, errors and time of each tool; tasks by what they came to."""
+        ticks = [
+            executions.tick_completed(make_turn(), outcome, stop="", seconds=0)
+            for outcome in ("answered", "silent", "failed", "paused", "cut off")
+        ]
+        sums: dict[str, Any] = executions.added({}, [told(), told(False), told(name="look")])
+        sums = executions.added(sums, [*ticks, fact("limit_denied"), told()])
+        assert {
+            "tool_calls": {"say": 3, "look": 1},
+            "tool_errors": {"say": 1},
+            "tool_ms": {"say": 15, "look": 5},
+            "tasks_attempted": 3,
+            "tasks_completed": 2,
+            "tasks_failed": 1,
+        } == sums
+
+    def test_names_that_a_model_makes_up_have_an_end(self) -> None:
+        """What is beyond two hundred tools is counted together."""
+        sums = executions.added({}, [told(name=f"tool{number}") for number in range(250)])
+        assert (201, 50) == (len(sums["tool_calls"]), sums["tool_calls"]["(others)"])
+
+    def test_what_was_summed_is_left_alone(self) -> None:
+        """The sums before are a value, not the caller's to lose."""
+        before = executions.added({}, [told()])
+        executions.added(before, [told()])
+        assert 1 == before["tool_calls"]["say"]
+
+
+def test_calls_beside_a_tick() -> None:
+    """A summary's calls and tokens are told of by themselves."""
+    details = {"purpose": "summary", "calls": 2, "prompt_tokens": 9, "completion_tokens": 4}
+    assert fact("UsageCounted", **details) == executions.usage_counted("summary", 2, 9, 4)

@@ -1,0 +1,219 @@
+"""What every setting takes, and how it is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.audit_events import masked
+from evennia_ai.core.autonomy import AutonomyConfig
+from evennia_ai.core.context_fields import READERS
+from evennia_ai.core.execution import ExecutionConfig
+from evennia_ai.core.manners import HearingConfig
+from evennia_ai.core.setting_paths import (
+    NESTED,
+    locate,
+    looks_like_key,
+    shape_at,
+    sounds_secret,
+    text_at,
+)
+from evennia_ai.core.setting_types import SHAPES, texts_of
+from evennia_ai.core.settings import ATTRIBUTES, STATE
+from evennia_ai.core.shapes import Kind, Shape, plain, read
+from evennia_ai.errors import ConfigurationError
+
+CONFIGS = {
+    "execution_config": ExecutionConfig,
+    "hearing_config": HearingConfig,
+    "autonomy_config": AutonomyConfig,
+}
+
+
+def test_whatever_can_be_set_has_a_row() -> None:
+    """All that an assistant does not write itself, and nothing else."""
+    assert set(ATTRIBUTES) - STATE == set(SHAPES)
+
+
+@pytest.mark.parametrize("name", sorted(set(SHAPES) - {"assistant_key"}))
+def test_a_default_is_a_right_value(name: str) -> None:
+    """What holds while nobody sets it could be set as well."""
+    default = plain(ATTRIBUTES[name].default, name)
+    assert default == read(SHAPES[name], default, name)
+
+
+def test_each_key_is_found_by_its_path() -> None:
+    """Also those with dots in them, in any case."""
+    for path, keys in NESTED.items():
+        assert keys == locate(path) == locate(f" {path.upper()} ")
+
+
+def test_each_key_is_told_of() -> None:
+    """As its configuration's own docstring says."""
+    leaves = [keys for keys in NESTED.values() if not shape_at(keys).keys and "modes" not in keys]
+    assert [] == [keys for keys in leaves if not text_at(keys)]
+
+
+def _ends() -> list[Any]:
+    rows = []
+    for path, keys in NESTED.items():
+        shape = shape_at(keys)
+        if keys[0] in CONFIGS and shape.kind in (Kind.WHOLE, Kind.NUMBER):
+            rows.append(pytest.param(keys, shape, id=path))
+    return rows
+
+
+@pytest.mark.parametrize(("keys", "shape"), _ends())
+def test_ends_are_those_of_the_reader(keys: tuple[str, str], shape: Shape) -> None:
+    """What is said to be taken is taken, and what lies beyond is not."""
+    config, name = CONFIGS[keys[0]], keys[1]
+    for value in filter(None, (shape.least, shape.most)):
+        config(**{name: value})
+    with pytest.raises(ConfigurationError):
+        config(**{name: -1})
+    if shape.most is not None:
+        with pytest.raises(ConfigurationError):
+            config(**{name: shape.most + 1})
+
+
+def test_choices_are_those_of_the_reader() -> None:
+    """Every word that is offered is taken, and no other."""
+    for path, keys in NESTED.items():
+        shape = shape_at(keys)
+        if keys[0] == "execution_config" and shape.kind is Kind.CHOICE:
+            assert [word for word in shape.choices if ExecutionConfig(**{keys[1]: word})]
+            with pytest.raises(ConfigurationError):
+                ExecutionConfig(**{keys[1]: f"{path}!"})
+
+
+def test_a_context_has_all_its_fields() -> None:
+    """As its readers know them."""
+    assert set(READERS) == set(SHAPES["context_configs"].keys["tick_event"].keys)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        pytest.param("tick_rate", ("tick_rate",), id="name"),
+        pytest.param(" Tick_Rate ", ("tick_rate",), id="any case"),
+        pytest.param(
+            "max_iterations_per_tick", ("execution_config", "max_iterations_per_tick"), id="key"
+        ),
+        pytest.param("loop.max_own_turns", ("safety_config", "loop", "max_own_turns"), id="end"),
+        pytest.param("channel_configs.My.Own", ("channel_configs", "My.Own"), id="dots in a name"),
+        pytest.param(
+            "channel_configs.Pub.TRUST", ("channel_configs", "Pub", "trust"), id="key of an entry"
+        ),
+        pytest.param("prompt_components.250.key", ("prompt_components", 250, "key"), id="number"),
+        pytest.param(
+            "trust_overrides.perm(A) or id(5)", ("trust_overrides", "perm(A) or id(5)"), id="lock"
+        ),
+        pytest.param("llm_extra_params.a.b", ("llm_extra_params", "a", "b"), id="any depth"),
+        pytest.param(
+            "context_configs.tick_event.component_overrides.1000",
+            ("context_configs", "tick_event", "component_overrides", 1000),
+            id="deep number",
+        ),
+    ],
+)
+def test_a_path_is_understood(path: str, expected: tuple[str | int, ...]) -> None:
+    """A name, a key below it, or a key alone."""
+    assert expected == locate(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        pytest.param(
+            "tick_rat", "there is no setting 'tick_rat'; did you mean tick_rate", id="typo"
+        ),
+        pytest.param(
+            "limits.calls_per_player",
+            "there is no setting 'limits.calls_per_player'; did you mean "
+            "hearing_config.calls_per_player?",
+            id="another container",
+        ),
+        pytest.param(
+            "zzz", "there is no setting 'zzz'; the configuration lists them all", id="nothing near"
+        ),
+        pytest.param(
+            "usage", "usage is kept by the assistant itself; it cannot be set", id="state"
+        ),
+        pytest.param("notes.x", "notes is kept by the assistant itself", id="within state"),
+        pytest.param(
+            "tokens_per_day",
+            "tokens_per_day is in several: budget_config.assistant.tokens_per_day, "
+            "budget_config.player.tokens_per_day; name one of them",
+            id="ambiguous",
+        ),
+        pytest.param("persona.x", "persona has no key 'x'; name persona alone", id="no container"),
+        pytest.param("hearing_config.", "hearing_config has no key ''", id="no key"),
+        pytest.param(
+            "hearing_config.x", "hearing_config has no key 'x'; it has calls_per_player", id="key"
+        ),
+        pytest.param(
+            "prompt_components.mood",
+            "prompt_components has whole numbers as keys, such as 250, and not 'mood'",
+            id="no number",
+        ),
+        pytest.param(
+            "llm_auth_token",
+            "llm_auth_token cannot be set: keys and passwords are no settings of an assistant: put "
+            "them into the game's environment or into server/conf/secret_settings.py",
+            id="secret",
+        ),
+    ],
+)
+def test_what_is_not_understood_is_told(path: str, expected: str) -> None:
+    """With what would be right."""
+    with pytest.raises(ConfigurationError) as raised:
+        locate(path)
+    assert str(raised.value).startswith(expected)
+
+
+def test_what_is_set_is_no_secret() -> None:
+    """No name of a setting sounds like one, but that which says that it is a name."""
+    named = [path for path in (*SHAPES, *NESTED) if sounds_secret(path.rpartition(".")[2])]
+    assert ["assistant_key"] == named
+
+
+@pytest.mark.parametrize(
+    "name", ["api_key", "apikey", "OPENAI_API_KEY", "x-auth", "Authorization", "access_token"]
+)
+def test_secrets_are_known_by_their_names(name: str) -> None:
+    """And the record would mask them too."""
+    assert sounds_secret(name)
+    assert "***" == masked("x", name) or "auth" in name
+
+
+@pytest.mark.parametrize(
+    "name", ["max_tokens", "monkey", "keyboard", "author", "passage", "tokens"]
+)
+def test_other_names_are_none(name: str) -> None:
+    """A word that holds another is not it."""
+    assert not sounds_secret(name)
+
+
+def test_a_key_itself_is_known() -> None:
+    """By how services make them."""
+    assert looks_like_key("sk-proj-0123456789abcdefgh")
+    assert looks_like_key("AIza" + "x" * 35)
+    assert not looks_like_key("a sky-blue lamp, gpt-4o-mini")
+
+
+class Told:
+    """Something.
+
+    Attributes:
+        one, two: what both
+            are.
+        three: what it is: a thing.
+    """
+
+
+def test_what_attributes_do_stands_in_the_docstring() -> None:
+    """One line or several, for one name or several."""
+    both = "what both are."
+    assert {"one": both, "two": both, "three": "what it is: a thing."} == texts_of(Told)
+    assert {} == texts_of(type("Bare", (), {}))

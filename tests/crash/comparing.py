@@ -1,0 +1,229 @@
+"""The record beside what is stored, both as a stranger reads them: what do they tell differently?
+
+Nothing here asks the package how it folds events, or what it holds in memory: the values come from
+the attribute rows, and what they ought to be is counted again from the events, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evennia.scripts.models import ScriptDB
+from evennia.typeclasses.attributes import Attribute
+
+from evennia_ai import audit
+from evennia_ai.core.audit_events import bounded, masked
+from evennia_ai.core.settings import ATTRIBUTES, STATE
+
+PAGE = 100
+TOOL, TICK, USAGE = "ToolExecuted", "TickCompleted", "UsageCounted"
+UNKNOWN = "nobody knows whether this happened"
+AMOUNTS = ("calls", "prompt_tokens", "completion_tokens")
+TASKS = {"answered": "tasks_completed", "silent": "tasks_completed", "failed": "tasks_failed"}
+# What a log entry says as the event does.
+LOGGED = ("parameters", "success", "error", "duration_ms", "tick")
+ENDS = ("answered", "timeout", "discarded", "dropped", "nobody", "used", "unused")
+CLOSING = frozenset(f"question_{end}" for end in ENDS)
+
+
+@dataclass(frozen=True)
+class Told:
+    """One event as the record has it."""
+
+    version: int
+    event: str
+    details: Mapping[str, Any]
+
+
+def stored(script_id: int) -> dict[str, Any]:
+    """An assistant's attributes as their rows hold them."""
+    rows = Attribute.objects.filter(scriptdb__id=script_id)
+    return dict(rows.values_list("db_key", "db_value"))
+
+
+def told(key: str) -> list[Told]:
+    """All that the record of an assistant tells, the oldest first."""
+    application, found = audit.application(), []
+    before = None
+    while page := application.page(key, before=before, limit=PAGE):
+        found += [Told(entry.version, entry.event, entry.details) for entry in page]
+        before = page[-1].version
+    return found[::-1]
+
+
+@dataclass
+class Sums:
+    """What a record comes to."""
+
+    config: dict[str, Any] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    milliseconds: dict[str, int] = field(default_factory=dict)
+    tasks: dict[str, int] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=lambda: dict.fromkeys(AMOUNTS, 0))
+    goals: set[Any] = field(default_factory=set)
+    questions: set[Any] = field(default_factory=set)
+    is_stopped: bool = False
+    is_new_talk: bool = False
+
+
+def _add(sums: dict[str, int], name: str, more: int = 1) -> None:
+    sums[name] = sums.get(name, 0) + more
+
+
+def _tool(sums: Sums, details: Mapping[str, Any]) -> None:
+    name = details["tool_name"]
+    _add(sums.calls, name)
+    _add(sums.milliseconds, name, details.get("duration_ms", 0))
+    if not details["success"]:
+        _add(sums.errors, name)
+
+
+def _tick(sums: Sums, details: Mapping[str, Any]) -> None:
+    sums.is_new_talk = False
+    if (task := TASKS.get(details["outcome"])) is not None:
+        _add(sums.tasks, "tasks_attempted")
+        _add(sums.tasks, task)
+    _use(sums, details)
+
+
+def _use(sums: Sums, details: Mapping[str, Any]) -> None:
+    for name in AMOUNTS:
+        sums.used[name] += details.get(name, 0)
+
+
+def _goal(sums: Sums, details: Mapping[str, Any]) -> None:
+    if details["status"] in ("dropped", "completed"):
+        sums.goals.discard(details["goal_id"])
+
+
+def _stop(sums: Sums, _: Mapping[str, Any]) -> None:
+    sums.is_stopped = True
+
+
+def _go_on(sums: Sums, _: Mapping[str, Any]) -> None:
+    sums.is_stopped = False
+
+
+def _talk_anew(sums: Sums, _: Mapping[str, Any]) -> None:
+    sums.is_new_talk = True
+
+
+_STEPS = {
+    "AssistantCreated": lambda sums, details: sums.config.update(details["config"]),
+    "ConfigurationChanged": lambda sums, details: sums.config.update(
+        {details["key"]: details.get("new_value")}
+    ),
+    TOOL: _tool,
+    TICK: _tick,
+    USAGE: _use,
+    "GoalCreated": lambda sums, details: sums.goals.add(details["goal_id"]),
+    "GoalUpdated": _goal,
+    "GoalCompleted": lambda sums, details: sums.goals.discard(details["goal_id"]),
+    "EmergencyStopTriggered": _stop,
+    "EmergencyStopCleared": _go_on,
+    "HistoryReset": _talk_anew,
+    "question_asked": lambda sums, details: sums.questions.add(details["number"]),
+}
+
+
+def sums_of(events: Iterable[Told]) -> Sums:
+    """What events come to."""
+    sums = Sums()
+    for item in events:
+        if item.event in CLOSING:
+            if not item.details.get("is_kept"):
+                sums.questions.discard(item.details.get("number"))
+        elif (step := _STEPS.get(item.event)) is not None:
+            step(sums, item.details)
+    return sums
+
+
+def differences(script_id: int, key: str) -> list[str]:
+    """What record and stored state tell differently, in words."""
+    events = told(key)
+    if not events:
+        return ["nothing is recorded"]
+    values, sums = stored(script_id), sums_of(events)
+    return [*_gaps(key, events), *_settings(values, sums), *_acts(values, events, sums)]
+
+
+def _gaps(key: str, events: Sequence[Told]) -> Iterator[str]:
+    versions = [item.version for item in events]
+    application = audit.application()
+    if versions != list(range(versions[0], versions[0] + len(versions))):
+        yield f"versions with a hole: {versions}"
+    for version in versions:
+        try:
+            if version != (opened := application.at(key, version).version):
+                yield f"version {version} opens as {opened}"
+        except Exception as error:
+            yield f"version {version} does not open: {error!r}"
+
+
+def _settings(values: Mapping[str, Any], sums: Sums) -> Iterator[str]:
+    for name, setting in ATTRIBUTES.items():
+        if name not in STATE:
+            now = bounded(masked(values.get(name, setting.default), name))
+            then = sums.config.get(name, bounded(masked(setting.default, name)))
+            yield from _differ(name, now, then)
+
+
+def _acts(values: Mapping[str, Any], events: Sequence[Told], sums: Sums) -> Iterator[str]:
+    metrics, usage = values.get("metrics") or {}, values.get("usage") or {}
+    yield from _differ("calls of tools", metrics.get("tool_calls", {}), sums.calls)
+    yield from _differ("errors of tools", metrics.get("tool_errors", {}), sums.errors)
+    yield from _differ("time of tools", metrics.get("tool_ms", {}), sums.milliseconds)
+    for name in ("tasks_attempted", "tasks_completed", "tasks_failed"):
+        yield from _differ(name, metrics.get(name, 0), sums.tasks.get(name, 0))
+    yield from _differ("usage", {name: usage.get(name, 0) for name in AMOUNTS}, sums.used)
+    ticks = [item.details["tick_number"] for item in events if item.event == TICK]
+    yield from _differ("ticks", usage.get("ticks", 0), max(ticks, default=0))
+    log = values.get("execution_log") or []
+    logged = [{"tool": item["tool"], **{name: item[name] for name in LOGGED}} for item in log]
+    acts = [item.details for item in events if item.event == TOOL][-len(log) or len(events) :]
+    wanted = [
+        {"tool": act["tool_name"], **{name: act.get(name, "") for name in LOGGED}} for act in acts
+    ]
+    yield from _differ("execution_log", logged, wanted)
+    yield from _open_matters(values, sums)
+
+
+def _open_matters(values: Mapping[str, Any], sums: Sums) -> Iterator[str]:
+    goals = (values.get("current_goals") or {}).get("goals", ())
+    active = {goal["id"] for goal in goals if goal["status"] == "active"}
+    yield from _differ("open goals", active, sums.goals)
+    # One that was answered while nobody waited stays stored until somebody asks for it.
+    questions = {item["number"] for item in values.get("questions") or ()}
+    yield from _differ("open questions", questions, sums.questions)
+    yield from _differ("stop", bool(values.get("emergency_stop")), sums.is_stopped)
+    if sums.is_new_talk:
+        yield from _differ("conversation", values.get("conversation_history") or [], [])
+
+
+def _differ(what: str, is_: Any, ought: Any) -> Iterator[str]:
+    if is_ != ought:
+        yield f"{what}: stored {is_!r}, recorded {ought!r}"
+
+
+def successes(events: Iterable[Told], tool: str) -> int:
+    """How many calls of a tool the record says went well."""
+    return sum(act["success"] for act in _calls(events) if act["tool_name"] == tool)
+
+
+def unknowns(events: Iterable[Told], tool: str = "") -> int:
+    """Calls of a tool (or of any) of which the record says that nobody knows."""
+    unknown = [act for act in _calls(events) if UNKNOWN in act.get("error", "")]
+    return sum(tool in ("", act["tool_name"]) for act in unknown)
+
+
+def _calls(events: Iterable[Told]) -> Iterator[Mapping[str, Any]]:
+    return (item.details for item in events if item.event == TOOL)
+
+
+def script_id(key: str) -> int | None:
+    """The number of an assistant's script; None: there is none."""
+    found = ScriptDB.objects.filter(db_key=key).values_list("id", flat=True).first()
+    return int(found) if found is not None else None

@@ -1,0 +1,189 @@
+"""A process that plays scenes, kills them at every moment there is, and says what it found.
+
+    python -m tests.crash.harness <folder>
+
+It boots Evennia once, has a world made in a file, and for each moment forks: one child plays the
+scene on a copy of the file and is killed, another opens what is left as a server does that starts.
+It reads names of scenes, a line each, and answers each with a line of JSON. No thread runs and no
+connection is open in it while it forks.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+LANES = 2
+SURVIVED, KILLED, TROUBLE = 0, -signal.SIGKILL, 3
+DATABASE = "evennia.db3"
+
+
+def boot(folder: Path) -> None:
+    """Django and Evennia on a new file with the demo's settings."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "server.conf.settings"
+    os.environ["EVENNIA_AI_MODEL"] = "scripted"
+    import django
+    from django.conf import settings
+
+    settings.DATABASES["default"]["NAME"] = str(folder / DATABASE)
+    settings.LOG_DIR = str(folder)
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", interactive=False, verbosity=0)
+    import evennia
+
+    evennia._init()
+    _load_what_every_child_needs()
+
+
+def _load_what_every_child_needs() -> None:
+    """Code only: nothing of the database may be in a process that forks."""
+    from django.conf import settings
+
+    from evennia_ai import services, sub_agents
+    from evennia_ai.tools import load_modules
+
+    for name in ("ACCOUNT", "CHARACTER", "SESSION"):
+        import_module(getattr(settings, f"CMDSET_{name}").rpartition(".")[0])
+    load_modules((sub_agents.__name__, *services.tool_modules()))
+    # What a child collects it would have to copy before.
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+
+
+def in_child(act: Callable[[], None], folder: Path) -> int:
+    """Run something in a process of its own. What it did: a number of this module's."""
+    pid = os.fork()
+    if pid:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    code = TROUBLE
+    try:
+        act()
+        code = SURVIVED
+    except BaseException:
+        (folder / "trouble").write_text(traceback.format_exc())
+    finally:
+        os._exit(code)
+    raise AssertionError("a child ends in the lines above")
+
+
+class Lanes:
+    """Some processes at once, and what each wrote."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, tuple[int, Path]] = {}
+        self.found: dict[int, dict[str, Any]] = {}
+
+    def begin(self, number: int, folder: Path, act: Callable[[], None]) -> None:
+        """Begin one more, as soon as there is room."""
+        while len(self._running) >= LANES:
+            self._wait()
+        pid = os.fork()
+        if pid == 0:
+            in_child(act, folder)
+            os._exit(0)
+        self._running[pid] = (number, folder)
+
+    def _wait(self) -> None:
+        pid, _ = os.wait()
+        number, folder = self._running.pop(pid)
+        self.found[number] = read_result(folder)
+        shutil.rmtree(folder)
+
+    def end(self) -> None:
+        """Wait for all."""
+        while self._running:
+            self._wait()
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    """What a process left in its folder."""
+    trouble, result = folder / "trouble", folder / "result.json"
+    problems = [trouble.read_text()] if trouble.exists() else []
+    found = json.loads(result.read_text()) if result.exists() else {"problems": ["no result"]}
+    return {**found, "problems": problems + found["problems"]}
+
+
+def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
+    """Play a scene for each of its moments. What was found: its moments, and what was wrong."""
+    from tests.crash.playing import play
+
+    def begin(number: int) -> None:
+        folder = Path(tempfile.mkdtemp(dir=room))
+        shutil.copy(template, folder / DATABASE)
+        lanes.begin(number, folder, lambda: play(scene, number, folder))
+
+    lanes, began = Lanes(), time.monotonic()
+    begin(0)
+    lanes.end()
+    labels = lanes.found[0].get("labels", [])
+    for number in [*_worth(labels), len(labels) + 1]:
+        begin(number)
+    lanes.end()
+    names = {number: f"{number} {label}" for number, label in enumerate(labels, 1)}
+    wrong = {
+        names.get(number, "played to its end"): problems
+        for number, found in sorted(lanes.found.items())
+        if (problems := [*found["problems"], *_ended_wrongly(number, len(labels), found)])
+    }
+    seconds = time.monotonic() - began
+    return {"moments": len(lanes.found), "wrong": wrong, "seconds": seconds}
+
+
+def _worth(labels: list[str]) -> list[int]:
+    """The moments to be killed at.
+
+    After one thing is before the next: nothing that outlives the process happens between the two,
+    so that the second of each pair is left to the thorough run.
+    """
+    every = range(1, len(labels) + 1)
+    if os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough":
+        return list(every)
+    return [number for number in every if labels[number - 1].startswith("before ")]
+
+
+def _ended_wrongly(number: int, moments: int, found: dict[str, Any]) -> list[str]:
+    wanted = KILLED if 0 < number <= moments else SURVIVED
+    return [] if found.get("ended") == wanted else [f"it ended with {found.get('ended')}"]
+
+
+def main() -> None:
+    """Answer each line."""
+    room = Path(sys.argv[1])
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    template = room / "template"
+    template.mkdir()
+    boot(template)
+    from django.db import connections
+
+    from tests.crash import playing
+
+    connections.close_all()
+    if in_child(playing.build, room) != SURVIVED:
+        raise SystemExit((room / "trouble").read_text())
+    for line in sys.stdin:
+        if threading.active_count() != 1:
+            raise SystemExit(f"threads run: {threading.enumerate()}")
+        connections.close_all()
+        found = play_all(line.strip(), template / DATABASE, room)
+        print(json.dumps(found), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

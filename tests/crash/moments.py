@@ -1,0 +1,95 @@
+"""The moments at which a process can be killed: around each write, each commit and each effect."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from django.db import connection
+
+WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER")
+LONGEST_LABEL = 120
+
+
+def is_write(sql: str) -> bool:
+    """Whether a statement changes what is stored."""
+    return sql.lstrip().upper().startswith(WRITES)
+
+
+def die() -> NoReturn:
+    """End this process as a power cut would."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("nobody lives on after a SIGKILL")
+
+
+@dataclass(slots=True)
+class Moments:
+    """Counts the moments as they come.
+
+    Attributes:
+        fatal: the number of the one that ends the process; 0: none does.
+        labels: what each was, the oldest first.
+        unseen: writes that SQLite did and that were no moment: there should be none.
+    """
+
+    fatal: int = 0
+    labels: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+    _is_inside: bool = False
+
+    def come(self, label: str) -> None:
+        """One more moment."""
+        self.labels.append(label[:LONGEST_LABEL])
+        if len(self.labels) == self.fatal:
+            die()
+
+    @contextmanager
+    def around(self, label: str) -> Iterator[None]:
+        """The moments before and after something."""
+        self.come(f"before {label}")
+        was_inside, self._is_inside = self._is_inside, True
+        try:
+            yield
+        finally:
+            self._is_inside = was_inside
+        self.come(f"after {label}")
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Let the writes and commits of this process's database be moments."""
+        commit = connection.commit
+        connection.ensure_connection()
+        connection.connection.set_trace_callback(self._trace)
+        connection.commit = lambda: self._commit(commit)
+        try:
+            with connection.execute_wrapper(self._execute):
+                yield
+        finally:
+            connection.commit = commit
+            if connection.connection is not None:
+                connection.connection.set_trace_callback(None)
+
+    def _commit(self, commit: Callable[[], None]) -> None:
+        with self.around("COMMIT"):
+            commit()
+
+    def _execute(
+        self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
+    ) -> Any:
+        if not is_write(sql):
+            return execute(sql, params, many, context)
+        with self.around(sql):
+            return execute(sql, params, many, context)
+
+    def _trace(self, sql: str) -> None:
+        """What SQLite itself begins to do: nothing of it may happen beside the moments."""
+        if not self._is_inside and (is_write(sql) or sql.upper().startswith("COMMIT")):
+            self.unseen.append(sql[:LONGEST_LABEL])
+
+
+# What is told to come here from everywhere in a process; none counts until a scene begins.
+NOW = Moments()

@@ -1,0 +1,143 @@
+"""One moment of one scene: played in a child that is killed, and looked at in another process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import connections
+from evennia.objects.models import ObjectDB
+from evennia.scripts.models import ScriptDB
+from twisted.logger import LogLevel, formatEvent, globalLogPublisher
+
+from evennia_ai import audit
+from evennia_ai.operations.auditing import check_audit
+from tests.crash import comparing, moments, world
+from tests.crash.harness import DATABASE, KILLED, SURVIVED, in_child
+from tests.crash.liars import LIARS
+from tests.crash.scenes import ANSWER, QUESTION, SCENES, Scene
+from tests.shell.support import pump
+
+LABELS = "labels.json"
+WHISPER = "whisper"
+
+
+def build() -> None:
+    """Make the world in the template."""
+    world.build()
+    audit.flush()
+    connections.close_all()
+
+
+def _open(folder: Path) -> None:
+    connections["default"].settings_dict["NAME"] = str(folder / DATABASE)
+    settings.EVENNIA_AI_AUDIT_CONFIG = {"archive_folder": str(folder / "archive")}
+
+
+def play(name: str, number: int, folder: Path) -> None:
+    """Play a scene up to a moment (0: to its end), and write down what is wrong afterwards."""
+    scene = (SCENES | LIARS)[name]
+    ended = in_child(lambda: _act(scene, number, folder), folder)
+    problems = []
+    if ended in (KILLED, SURVIVED):
+        _open(folder)
+        problems = _look(scene, folder)
+    labels = folder / LABELS
+    found = json.loads(labels.read_text()) if labels.exists() else {"labels": [], "unseen": []}
+    problems += [f"not a moment of ours: {sql}" for sql in found["unseen"]]
+    result = {"ended": ended, "labels": found["labels"], "problems": problems}
+    (folder / "result.json").write_text(json.dumps(result))
+
+
+def _act(scene: Scene, number: int, folder: Path) -> None:
+    _open(folder)
+    game = world.Game(folder, scene.decide)
+    game.start()
+    scene.prepare(game)
+    audit.flush()
+    now = moments.NOW
+    now.fatal, now.labels = number, []
+    with now.watched():
+        scene.act(game)
+        audit.flush()
+    told = {"labels": now.labels, "unseen": now.unseen}
+    (folder / LABELS).write_text(json.dumps(told))
+
+
+def _look(scene: Scene, folder: Path) -> list[str]:
+    """What is wrong with what a killed server left, before a new one does anything and after."""
+    errors: list[str] = []
+    globalLogPublisher.addObserver(lambda event: _note_error(event, errors))
+    problems = [f"at the start: {item}" for item in _differences(scene)]
+    was_heard = _was_heard(scene)
+    game = world.Game(folder, scene.decide)
+    game.start()
+    scene.go_on(game)
+    pump()
+    audit.flush()
+    problems += [f"once it runs: {item}" for item in _differences(scene)]
+    problems += _effects(scene, folder, was_heard=was_heard)
+    return problems + errors
+
+
+def _note_error(event: dict[str, Any], errors: list[str]) -> None:
+    if event.get("log_level") in (LogLevel.error, LogLevel.critical):
+        errors.append(f"logged: {formatEvent(event)}"[:2000])
+
+
+def _differences(scene: Scene) -> list[str]:
+    number = comparing.script_id(scene.name)
+    if number is None:
+        return _leftovers(scene.name)
+    script = ScriptDB.objects.get(id=number)
+    checked = check_audit(script, fresh=True)
+    found = [] if checked.ok and not checked.data["differences"] else [checked.message]
+    bodiless = [] if script.obj is not None else ["it has no body"]
+    return found + bodiless + comparing.differences(number, scene.name)
+
+
+def _leftovers(name: str) -> list[str]:
+    """What there is of an assistant that is not there, and should not be."""
+    left = [f"a record of {count} events"] if (count := len(comparing.told(name))) else []
+    left += ["a body"] if ObjectDB.objects.filter(db_key=name).exists() else []
+    return [f"no assistant, but {item}" for item in left]
+
+
+def _waits(scene: Scene) -> bool:
+    number = comparing.script_id(scene.name)
+    values = comparing.stored(number) if number is not None else {}
+    return any(QUESTION in item["body"] for item in values.get("pending_events") or ())
+
+
+def _was_heard(scene: Scene) -> bool:
+    """Whether Ada had heard Tom's question when the server was killed."""
+    return _waits(scene) or any(item.event == comparing.TICK for item in comparing.told(scene.name))
+
+
+def _effects(scene: Scene, folder: Path, *, was_heard: bool) -> list[str]:
+    """Whether Tom was told once what the record says he was, and whether his question is lost."""
+    events = comparing.told(scene.name)
+    said = sum(ANSWER in line for line in world.told(folder))
+    done, unknown = comparing.successes(events, WHISPER), comparing.unknowns(events, WHISPER)
+    found = []
+    if said > 1:
+        found.append(f"he was told {said} times")
+    if not done <= said <= done + unknown:
+        found.append(f"recorded {done} times, unknown {unknown} times, but told {said} times")
+    # Where the server was killed in the middle of an effect, the question is given up: nobody
+    # knows what came of it, and the record says so.
+    is_settled = said or _waits(scene) or comparing.unknowns(events)
+    if scene.is_answered and was_heard and not is_settled:
+        found.append("the question is lost")
+    lamp = ObjectDB.objects.filter(db_key="lamp").first()
+    if comparing.successes(events, "get") and lamp.location.key != scene.name:
+        found.append("the record says that she took the lamp, and she has not")
+    if not comparing.script_id(scene.name) and scene.is_deletion and not _archives(folder):
+        found.append("she is gone, and so is her record")
+    return found
+
+
+def _archives(folder: Path) -> list[Path]:
+    return list((folder / "archive").glob("*.jsonl.gz"))

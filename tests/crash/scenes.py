@@ -1,0 +1,216 @@
+"""The scenes that are played, each once for every moment at which its server can be killed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evennia.objects.objects import DefaultObject
+from evennia.utils.create import create_object
+
+from evennia_ai import audit, compaction, emergency, operations, state
+from evennia_ai.core.conversation import call_message, result_message, user_message
+from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.operations import configuring, lifecycle
+from tests.crash.world import Decide, Game
+from tests.llm.doubles import completion
+from tests.shell.support import pump
+
+QUESTION = "what is here?"
+ANSWER = "A room full of books."
+TOKENS = {"prompt_tokens": 900, "completion_tokens": 80}
+Act = Callable[[Game], None]
+
+
+def calls(name: str, **arguments: Any) -> bytes:
+    """A reply that calls one tool."""
+    return completion(None, (name, arguments), usage=TOKENS)
+
+
+def _nothing(_: Game) -> None:
+    """Nothing is prepared."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One scene.
+
+    Attributes:
+        act: what happens; a moment in it kills the server.
+        decide: what the model answers, before the kill and after it.
+        prepare: what happened before, which nothing interrupts.
+        go_on: what people do once the server runs again.
+        is_deletion: the assistant is deleted in it, and its record then lies in an archive.
+        is_answered: Tom asks `QUESTION` in it, and has to get `ANSWER` or keep waiting.
+        name: whose record is looked at.
+    """
+
+    act: Act
+    decide: Decide
+    prepare: Act = _nothing
+    go_on: Act = _nothing
+    is_answered: bool = False
+    is_deletion: bool = False
+    name: str = "Ada"
+
+
+def _last(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = body["messages"][-1]
+    return found
+
+
+def _whisper(_: Mapping[str, Any] | None = None) -> bytes:
+    return calls("whisper", target="Tom", message=ANSWER)
+
+
+def _silence(_: Mapping[str, Any]) -> bytes:
+    return calls("noop")
+
+
+def _look_first(body: Mapping[str, Any]) -> bytes:
+    return _whisper() if _last(body)["role"] == "tool" else calls("look")
+
+
+def _fail_first(body: Mapping[str, Any]) -> bytes:
+    if _last(body)["role"] == "tool":
+        return _whisper()
+    return calls("page", target="Nobody", message="are you there?")
+
+
+def _reach_goal(body: Mapping[str, Any]) -> bytes:
+    if _last(body)["role"] == "tool":
+        return _whisper()
+    return calls("complete_goal", number=1, outcome="it lay under the stair")
+
+
+def _sum_up(body: Mapping[str, Any]) -> bytes:
+    if "tools" in body:
+        return _whisper()
+    return completion("Tom asked about storms, and was told about them.", usage=TOKENS)
+
+
+def _think(_: Mapping[str, Any]) -> None:
+    return None
+
+
+def _take(body: Mapping[str, Any]) -> bytes:
+    """Take the lamp; with a person's word on it in hand, do no more."""
+    if _last(body)["role"] == "tool":
+        return _whisper()
+    told = json.dumps(_last(body))
+    is_over = any(words in told for words in ("said yes", "said no", "dropped question"))
+    return calls("noop") if is_over else calls("get", item="lamp")
+
+
+def _ask(game: Game) -> None:
+    game.type(f"whisper Ada = {QUESTION}")
+
+
+def _beat_by_beat(game: Game) -> None:
+    state.write(game.ada, execution_config={"multi_action_enabled": False})
+
+
+def _stop_in_the_middle(game: Game) -> None:
+    _ask(game)
+    emergency.trigger_emergency_stop(game.ada, "enough", by="Tom")
+    pump()
+
+
+def _stop_and_clear(game: Game) -> None:
+    operations.stop(game.ada, "enough", by="Tom")
+    operations.clear(game.ada, by="Tom")
+    pump()
+
+
+def _configure(game: Game) -> None:
+    configuring.set_setting(game.ada, "persona", "a lamplighter", by="Tom")
+    game.ada.db.max_history = 30
+    configuring.update_settings(game.ada, {"llm_temperature": 0.5, "llm_top_p": 0.9}, by="Tom")
+    configuring.unset_setting(game.ada, "llm_top_p", by="Tom")
+    del game.ada.db.max_history
+    audit.flush()
+
+
+def _set_goals(game: Game) -> None:
+    operations.add_goal(game.ada, "find the lost atlas")
+    operations.add_goal(game.ada, "mend the lamp", 7)
+    operations.close_goal(game.ada, 2, is_completed=False)
+
+
+def _one_goal(game: Game) -> None:
+    operations.add_goal(game.ada, "find the lost atlas")
+
+
+def _confirm(game: Game) -> None:
+    create_object(DefaultObject, key="lamp", location=game.being("Tom").location)
+    state.write(game.ada, context_configs={"tick_event": {"dangerous_requires_confirm": True}})
+
+
+def _answer_yes(game: Game) -> None:
+    _answer_all(game, "yes")
+
+
+def _answer_all(game: Game, text: str) -> None:
+    for item in operations.questions(game.being("Tom"), is_staff=True).data["questions"]:
+        operations.answer(item["number"], game.being("Tom"), text, is_staff=True)
+        pump()
+
+
+def _ask_and_answer(game: Game) -> None:
+    _ask(game)
+    _answer_yes(game)
+
+
+def _ask_and_drop(game: Game) -> None:
+    _ask(game)
+    _answer_all(game, "drop")
+
+
+def _talked(game: Game) -> None:
+    said = []
+    for number in range(16):
+        call = ToolCall(f"c{number}", "say", {"message": f"answer {number}"})
+        said.append(user_message(f'Tom says to you: "question {number} {"about storms " * 12}"'))
+        said += [call_message(call), result_message(call, ToolResult(True, "said"))]
+    game.ada.work.history = list(said)
+    state.write(game.ada, conversation_history=said)
+
+
+def _begin_anew(game: Game) -> None:
+    operations.reset_history(game.ada, by="Tom")
+    pump()
+
+
+def _compact(game: Game) -> None:
+    compaction.compact_conversation_history(game.ada)
+    pump()
+
+
+def _make_edda(game: Game) -> None:
+    operations.create_assistant("Edda", location=game.being("Tom").location, persona="a clerk")
+    pump()
+
+
+def _delete_ada(game: Game) -> None:
+    lifecycle.delete_assistant(game.ada, by="Tom", reason="she moves on")
+    pump()
+
+
+SCENES: dict[str, Scene] = {
+    "a whisper, a look and an answer": Scene(_ask, _look_first, is_answered=True),
+    "one step a beat": Scene(_ask, _look_first, _beat_by_beat, Game.beat, is_answered=True),
+    "a tool that fails": Scene(_ask, _fail_first, is_answered=True),
+    "a stop while the model thinks": Scene(_stop_in_the_middle, _think),
+    "a stop, and cleared": Scene(_stop_and_clear, _silence),
+    "settings": Scene(_configure, _silence),
+    "goals by staff": Scene(_set_goals, _silence),
+    "a goal by her tool": Scene(_ask, _reach_goal, _one_goal, is_answered=True),
+    "a question answered": Scene(_ask_and_answer, _take, _confirm, _answer_yes, is_answered=True),
+    "a question dropped": Scene(_ask_and_drop, _take, _confirm, _answer_yes, is_answered=True),
+    "a new conversation": Scene(_begin_anew, _silence, _talked),
+    "a summary": Scene(_compact, _sum_up, _talked),
+    "an assistant made": Scene(_make_edda, _silence, name="Edda"),
+    "an assistant deleted": Scene(_delete_ada, _silence, is_deletion=True),
+}

@@ -1,0 +1,96 @@
+"""A server that is killed between any two of its writes leaves a record that tells the truth."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+END_SECONDS = 20
+# A moment that would be left out without a word is worse than one too many.
+FEWEST_MOMENTS = 5
+Play = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def play(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]:
+    """Plays a scene, killed at each of its moments; what was found."""
+    folder = tmp_path_factory.mktemp("crash")
+    command = [sys.executable, "-m", "tests.crash.harness", str(folder)]
+    complaints = folder / "complaints"
+    with complaints.open("w") as errors:
+        harness = subprocess.Popen(
+            command, cwd=ROOT, text=True, stderr=errors, stdin=-1, stdout=-1, bufsize=1
+        )
+
+    def ask(scene: str) -> dict[str, Any]:
+        assert harness.stdin is not None
+        assert harness.stdout is not None
+        assert harness.poll() is None, complaints.read_text()
+        harness.stdin.write(f"{scene}\n")
+        found = harness.stdout.readline()
+        assert found, complaints.read_text()
+        answer: dict[str, Any] = json.loads(found)
+        return answer
+
+    yield ask
+    harness.communicate(timeout=END_SECONDS)
+    assert 0 == harness.returncode, complaints.read_text()
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        pytest.param("a whisper, a look and an answer", id="a whisper, a look and an answer"),
+        pytest.param("one step a beat", id="one step a beat"),
+        pytest.param("a tool that fails", id="a tool that fails"),
+        pytest.param("a stop while the model thinks", id="a stop while the model thinks"),
+        pytest.param("a stop, and cleared", id="a stop, and cleared"),
+        pytest.param("settings", id="settings"),
+        pytest.param("goals by staff", id="goals by staff"),
+        pytest.param("a goal by her tool", id="a goal by her tool"),
+        pytest.param("a question answered", id="a question answered"),
+        pytest.param("a question dropped", id="a question dropped"),
+        pytest.param("a new conversation", id="a new conversation"),
+        pytest.param("a summary", id="a summary"),
+        pytest.param("an assistant made", id="an assistant made"),
+        pytest.param("an assistant deleted", id="an assistant deleted"),
+    ],
+)
+def test_record_and_state_agree(play: Play, scene: str) -> None:
+    """After a kill at any moment both tell the same, before the server goes on and after it.
+
+    Nobody is told anything twice, what is on record as done was done, and no question is lost.
+    """
+    found = play(scene)
+    assert {} == found["wrong"]
+    assert found["moments"] > FEWEST_MOMENTS
+
+
+ENDED = "played to its end"
+
+
+@pytest.mark.parametrize(
+    ("scene", "words"),
+    [
+        pytest.param("a value alone", "usage", id="a value without its fact"),
+        pytest.param("a fact alone", "open goals", id="a fact without its value"),
+        pytest.param("told twice, and not recorded", "told 2 times", id="words without a fact"),
+    ],
+)
+def test_lies_are_found(play: Play, scene: str, words: str) -> None:
+    """What is stored or said and not recorded, or recorded and not so, is found."""
+    assert words in "; ".join(play(scene)["wrong"][ENDED])
+
+
+def test_two_transactions_are_found(play: Play) -> None:
+    """What is whole in the end and was not for a moment is found by the kill in between."""
+    wrong = play("one after the other")["wrong"]
+    assert ENDED not in wrong
+    assert any("open goals" in problem for problems in wrong.values() for problem in problems)

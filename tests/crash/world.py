@@ -1,0 +1,150 @@
+"""A small game in a file: a room, Tom who is online, Mira, and Ada; and what reaches Tom and Mira.
+
+What they are told is written into a file beside the database, at once and each line whole, so that
+it is known whatever becomes of the process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import evennia
+from django.conf import settings
+from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
+from evennia.objects.objects import DefaultCharacter
+from evennia.scripts.models import ScriptDB
+from evennia.server.serversession import ServerSession
+from evennia.utils.ansi import strip_ansi
+from evennia.utils.create import create_account, create_channel, create_object
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai import operations, services, state
+from tests.crash import moments
+from tests.llm.doubles import MemoryTransport
+from tests.shell.support import UNHURRIED, pump
+
+ROOM = "evennia.objects.objects.DefaultRoom"
+TOLD = "told.jsonl"
+Decide = Callable[[Mapping[str, Any]], "bytes | Exception | None"]
+
+
+class Witness(DefaultCharacter):  # type: ignore[misc]
+    """A player's character: what it is told is known, whatever happens then."""
+
+    folder: Path | None = None
+
+    def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
+        """Write it down; that is a moment too."""
+        raw = text[0] if isinstance(text, tuple) else text
+        line = {"to": self.key, "from": getattr(from_obj, "key", ""), "text": strip_ansi(str(raw))}
+        if Witness.folder is not None:
+            with moments.NOW.around(f"telling {self.key}: {line['text']}"):
+                _append(Witness.folder / TOLD, json.dumps(line) + "\n")
+        return super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
+
+
+def _append(path: Path, text: str) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(file, text.encode())
+    os.close(file)
+
+
+def told(folder: Path, to: str = "Tom") -> list[str]:
+    """What somebody was told, the oldest first."""
+    path = folder / TOLD
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [line["text"] for line in map(json.loads, lines) if line["to"] == to]
+
+
+class Brain(MemoryTransport):
+    """A model that decides by what it is asked; on None it thinks for ever."""
+
+    def __init__(self, decide: Decide) -> None:
+        super().__init__()
+        self.decide = decide
+
+    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+        """Take one request."""
+        answer = self.decide(body)
+        if answer is None:
+            return super().post(body)
+        self.bodies.append(body)
+        if isinstance(answer, bytes):
+            return succeed(answer)
+        self.answers.append(answer)
+        return super().post(body)
+
+
+def build() -> None:
+    """Make the world, once, in an empty database."""
+    for name in ("nowhere", "the reading room"):
+        room = create_object(ROOM, key=name, nohome=True)
+    create_channel(**settings.CHANNEL_MUDINFO)
+    account = create_account("Tom", "", "kestrel-harbour-94")
+    account.permissions.add("Developer")
+    people = {key: create_object(Witness, key=key, location=room) for key in ("Tom", "Mira")}
+    people["Tom"].account = account
+    account.db._last_puppet = people["Tom"]
+    people["Tom"].permissions.add("Developer")
+    made = operations.create_assistant("Ada", location=room)
+    assert made.ok, made.message
+    state.write(made.data["script"], hearing_config=UNHURRIED)
+    pump()
+
+
+class Game:
+    """The game in one process, as it is after the start of a server.
+
+    Attributes:
+        folder: where its database and its other files are.
+        brain: Ada's.
+    """
+
+    def __init__(self, folder: Path, decide: Decide) -> None:
+        self.folder = folder
+        Witness.folder = folder
+        evennia.SESSION_HANDLER.data_out = _tell_nobody
+        self.brain = Brain(decide)
+        services.pool().set_transport(services.endpoint(), self.brain)
+
+    def start(self) -> None:
+        """What Evennia does when a server starts, and Tom comes back."""
+        evennia.ScriptDB.objects.update_scripts_after_server_start()
+        handler = evennia.SESSION_HANDLER
+        made = ServerSession()
+        made.init_session("telnet", ("127.0.0.1", 4000), handler)
+        made.sessid = 1
+        handler.portal_connect(made.get_sync_data())
+        account = AccountDB.objects.get(username="Tom")
+        session = handler.session_from_sessid(1)
+        handler.login(session, account, testmode=True)
+        account.puppet_object(session, self.being("Tom"))
+        pump()
+
+    @property
+    def ada(self) -> Any:
+        """Ada's script."""
+        return ScriptDB.objects.get(db_key="Ada")
+
+    def being(self, name: str) -> Any:
+        """Somebody in the world, by name."""
+        return ObjectDB.objects.get(db_key=name)
+
+    def type(self, line: str, name: str = "Tom") -> None:
+        """A person types a line, and everything that is due then happens."""
+        self.being(name).execute_cmd(line)
+        pump()
+
+    def beat(self) -> None:
+        """Ada's timer fires."""
+        self.ada.at_repeat()
+        pump()
+
+
+def _tell_nobody(*_: Any, **__: Any) -> None:
+    """There is no portal."""

@@ -1,0 +1,68 @@
+"""What the tests of the staff's commands share: a command line that is typed for real."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import evennia
+from evennia.commands.cmdset import CmdSet
+from evennia.utils.ansi import strip_ansi
+
+from evennia_ai.commands.aiaudit import CmdAiAudit
+from evennia_ai.commands.aiexec import CmdAiExec
+from evennia_ai.commands.aigoal import CmdAiGoal
+from evennia_ai.commands.aiinteract import CmdAiInteract
+from evennia_ai.commands.aimemory import CmdAiMemory
+from evennia_ai.commands.history import CmdHistory
+from tests.shell.support import ShellTest, pump
+
+COMMANDS = (CmdAiAudit, CmdAiExec, CmdAiGoal, CmdAiInteract, CmdAiMemory, CmdHistory)
+REFUSED = "You may not control Ada: that needs her lock 'control:false()'."
+UNKNOWN = "There is no assistant named edda. There are: Ada."
+
+
+class StaffCommandSet(CmdSet):
+    """The commands of this part."""
+
+    key = "StaffCommandSet"
+
+    def at_cmdset_creation(self) -> None:
+        """Fill the set."""
+        for command in COMMANDS:
+            self.add(command())
+
+
+class StaffCommandTest(ShellTest):
+    """Tom, a developer, and Mira, nobody special, type lines at the game's own command line."""
+
+    def setUp(self) -> None:
+        """Both have the commands, as everybody does who has the character's command set."""
+        super().setUp()
+        for person in (self.tom, self.mira):
+            person.cmdset.add(StaffCommandSet)
+
+    def typed(self, line: str) -> str:
+        """What Tom's client shows for a line, all messages in their order."""
+        sent = evennia.SESSION_HANDLER.data_out
+        sent.reset_mock()
+        self.tom.execute_cmd(line, session=self.session)
+        pump()
+        return self.shown()
+
+    def shown(self) -> str:
+        """What was sent to a client since the last line."""
+        calls = evennia.SESSION_HANDLER.data_out.call_args_list
+        texts = [call.kwargs["text"] for call in calls if "text" in call.kwargs]
+        plain = [text if isinstance(text, str) else text[0] for text in texts]
+        return "\n".join(str(strip_ansi(str(text))) for text in plain).strip()
+
+    def of_mira(self, line: str) -> list[str]:
+        """What Mira is shown for a line."""
+        self.forget()
+        self.type(self.mira, line)
+        seen: list[Any] = self.mira.seen
+        return seen
+
+    def lock_out(self) -> None:
+        """Take Tom's say over Ada from him; he stays staff."""
+        self.ada.locks.add("control:false()")

@@ -1,0 +1,187 @@
+"""Each way of each word that people type about assistants, and what it needs.
+
+A line is typed with `{a}` as the assistant's name. Below `lines` stand the rows of one command.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RUNNING, STOPPED, LOCKED, MISSING = "running", "stopped", "locked", "missing"
+STATES = (RUNNING, STOPPED, LOCKED, MISSING)
+EXISTING = frozenset((RUNNING, STOPPED, LOCKED))
+ANYBODY = "anybody"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One way to type a word.
+
+    Attributes:
+        line: what is typed.
+        act: what it needs, a name in `operations.rights.ACTS`, or ANYBODY.
+        shows: what is read when it is done; several texts with " / " between, one of which is.
+        told: in which states even who may do it is told that, or how, it cannot be.
+        is_hidden: for whom it is not, there is no such command.
+        is_word_for_staff: a player reads that the word is for staff, whatever comes after it.
+        then: what is typed after it where it asks, opens a menu or an editor.
+    """
+
+    line: str
+    act: str
+    shows: str
+    told: frozenset[str] = frozenset()
+    is_hidden: bool = False
+    then: str = ""
+
+    @property
+    def is_of_one(self) -> bool:
+        """Whether it is about an assistant that the line names."""
+        return "{a}" in self.line
+
+
+def _told(*states: str) -> frozenset[str]:
+    return frozenset(states)
+
+
+LOOKS = (
+    Row("assistant", ANYBODY, "Tokens today / is here, an AI / No assistant is here"),
+    Row("aisetup", ANYBODY, "Tokens today / is here, an AI / No assistant is here"),
+    Row("assistant help", ANYBODY, "Words of assistant:"),
+    Row("assistant help why", ANYBODY, "Usage: assistant why"),
+    Row("assistant why {a}", ANYBODY, "has heard nothing"),
+    Row("assistant mute {a}", ANYBODY, "no longer hears you"),
+    Row("assistant unmute {a}", ANYBODY, "", EXISTING),
+    Row("assistant forget me {a}", ANYBODY, "", EXISTING),
+    Row("assistant questions", ANYBODY, "Nobody asks you anything."),
+    Row("assistant answer 1 yes", ANYBODY, "", EXISTING | {MISSING}),
+    Row("assistant list", "list", "Tokens today / There is no assistant yet."),
+    Row("assistant status {a}", "status", "  brain "),
+    Row("assistant usage {a}", "usage", "model calls,"),
+    Row("assistant tools {a}", "show tools", "Category"),
+    Row("assistant check {a}", "check", "An assistant can work with it."),
+    Row("assistant check", "check", "An assistant can work with it."),
+    Row("assistant budget {a}", "usage", "The whole game"),
+    Row("assistant budget game", "usage", "The whole game"),
+    Row("assistant budget {a} raise tokens_per_day 5", "raise budget", "is raised by 5"),
+    Row("assistant budget game raise tokens_per_day 5", "raise budget of the game", "raised by 5"),
+    Row("assistant breakers {a}", "show breakers", "llm:scripted"),
+    Row("assistant breakers {a} reset llm:scripted", "reset breaker of the game", "llm:scripted"),
+    Row("assistant breakers {a} reset tool:none", "reset breaker", "", EXISTING),
+    Row("assistant rag", "status", "There is no look-up in documents yet"),
+)
+LIFE = (
+    Row("assistant create", "create", "A new assistant", then="quit"),
+    Row("assistant create Oriel = Oriel sorts maps.", "create", "Oriel is awake"),
+    Row("aisetup/init Oriel", "create", "Oriel is awake"),
+    Row("assistant clone {a} = Oriel", "clone", "Oriel"),
+    Row("assistant delete {a}", "delete", "is deleted / is gone", then="yes"),
+    Row("assistant delete {a}", "delete", "stays as she is", then="no"),
+    Row("assistant start {a}", "start", "is awake.", _told(RUNNING, LOCKED)),
+    Row("assistant stop {a}", "stop", "is silent until", _told(STOPPED)),
+    Row("assistant emergency stop {a}", "emergency stop", "is stopped"),
+    Row("assistant emergency stop all", "emergency stop", "None of them / stopped, over / no assi"),
+    Row(
+        "assistant emergency clear {a}", "emergency clear", "stop cleared", _told(RUNNING, STOPPED)
+    ),
+    Row("assistant tell {a} Dust the shelves.", "tell", "is told / Ada: ", _told(STOPPED, LOCKED)),
+)
+SETTINGS = (
+    Row("assistant config {a}", "show configuration", "'s settings"),
+    Row("assistant config {a} list", "show configuration", "'s settings"),
+    Row("assistant config {a} show tick_rate", "show configuration", "tick_rate = "),
+    Row("assistant config {a} set tick_rate 10", "configure", "tick_rate"),
+    Row("assistant config {a} set command_allowlist look", "configure powers", "command_allowlist"),
+    Row("aisetup/config {a} set tick_rate 10", "configure", "tick_rate"),
+    Row("assistant config {a} unset tick_rate", "configure", "tick_rate"),
+    Row("assistant messaging {a}", "show configuration", "is reached by:"),
+    Row("assistant messaging {a} hearing off", "configure", "interaction_enabled"),
+    Row("assistant messaging {a} addressing off", "configure", "enable_addressing"),
+    Row("assistant messaging {a} room context", "configure", "room_messages"),
+    Row("assistant messaging {a} hops 2", "configure", "max_agent_hops"),
+    Row("assistant messaging {a} channel public = trigger", "channel", "listens to Public"),
+    Row("assistant messaging {a} account", "account", "has an account now"),
+    Row("assistant channel {a} public = trigger", "channel", "listens to Public"),
+    Row("assistant account {a}", "account", "has an account now"),
+    Row("assistant goal {a}", "status", "has no goal"),
+    Row("assistant goal {a} = Find the atlas.", "goal", "has goal 1"),
+    Row("assistant goal {a} done 7", "goal", "", EXISTING),
+    Row("assistant goal {a} drop 7", "goal", "", EXISTING),
+)
+PROMPTS = (
+    Row("assistant prompt {a}", "show prompts", "tokens of each component"),
+    Row("assistant prompt {a} show", "show prompts", "[system]"),
+    Row("assistant prompt {a} edit", "configure", "Line Editor", then=":q!"),
+    Row("assistant component {a}", "show prompts", "components, in order"),
+    Row("assistant component {a} list", "show prompts", "components, in order"),
+    Row("assistant component {a} set 250 world = A port.", "configure", "is told world"),
+    Row("assistant component {a} edit 250 world", "configure", "Line Editor", then=":q!"),
+    Row("assistant component {a} on 4000", "configure", "component 4000 is on"),
+    Row("assistant component {a} off 4000", "configure", "component 4000 is off"),
+    Row("assistant component {a} delete 250", "configure", "", EXISTING),
+    Row("assistant template {a}", "show prompts", "templates:"),
+    Row("assistant template {a} list", "show prompts", "templates:"),
+    Row("assistant template {a} set stern = Be stern.", "configure", "has the template stern"),
+    Row("assistant template {a} edit stern", "configure", "Line Editor", then=":q!"),
+    Row("assistant template {a} apply default", "configure", "lives by the template default"),
+    Row("assistant template {a} delete stern", "configure", "", EXISTING),
+    Row("assistant context {a}", "show prompts", "contexts:"),
+    Row("assistant context {a} list", "show prompts", "contexts:"),
+    Row("assistant context {a} tick_event", "show prompts", "context tick_event"),
+    Row("assistant context {a} tick_event set max_iterations 3", "configure", "is set"),
+    Row("assistant context {a} tick_event edit 250", "configure", "Line Editor", then=":q!"),
+    Row("assistant context {a} tick_event reset", "configure", "as the game has it"),
+)
+STAFF_COMMANDS = (
+    Row("history {a}", "show history", "conversation", is_hidden=True),
+    Row("history {a} show", "show history", "conversation", is_hidden=True),
+    Row("history {a} export", "export history", "0 messages, is in", is_hidden=True),
+    Row("history reset {a}", "reset history", "starts a new conversation", is_hidden=True),
+    Row("/history reset {a}", "reset history", "starts a new conversation", is_hidden=True),
+    Row("aiaudit {a}", "audit", "entries", is_hidden=True),
+    Row("aiaudit {a} before 2", "audit", "entries", is_hidden=True),
+    Row("aiaudit {a} at 1", "audit", "at version 1", is_hidden=True),
+    Row("aiaudit {a} diff 1 1", "audit", "", EXISTING, is_hidden=True),
+    Row("aiaudit {a} check", "audit", "agrees / differences", is_hidden=True),
+    Row("aiaudit {a} export", "export audit", "events of Ada are in", is_hidden=True),
+    Row(
+        "aiaudit {a} archive",
+        "archive audit",
+        "events of Ada are in / is old enough",
+        is_hidden=True,
+    ),
+    Row("aiexec {a}", "show tools", "Category", is_hidden=True),
+    Row("aiexec {a} log", "usage", "tools called last / called no tool yet", is_hidden=True),
+    Row("aiexec {a} say ?", "show tools", "say (", is_hidden=True),
+    Row(
+        "aiexec {a} say message = Hello.",
+        "execute tool",
+        "Ada: ",
+        _told(STOPPED, LOCKED),
+        is_hidden=True,
+    ),
+    Row("aigoal {a}", "status", "has no goal", is_hidden=True),
+    Row("aigoal {a} 8 = Find the atlas.", "goal", "has goal 1", is_hidden=True),
+    Row("aigoal {a} done 7", "goal", "", EXISTING, is_hidden=True),
+    Row("aigoal {a} drop 7", "goal", "", EXISTING, is_hidden=True),
+    Row("aimemory {a}", "show history", "has no memory of her own yet", is_hidden=True),
+    Row("aiinteract {a}", "events", "heard last", is_hidden=True),
+    Row("aiinteract {a} on", "configure", "interaction_enabled", is_hidden=True),
+    Row("aiinteract {a} off", "configure", "interaction_enabled", is_hidden=True),
+    Row("aiinteract {a} test @ada hello", "events", "rule", is_hidden=True),
+)
+TALK = (
+    Row("hush {a}", ANYBODY, "is quiet here"),
+    Row("hush {a} off", ANYBODY, "", EXISTING),
+    Row("unhush {a}", ANYBODY, "", EXISTING),
+    Row("page {a} = hello", ANYBODY, "You paged"),
+    Row("@{a} hello", ANYBODY, 'hello"', is_hidden=True),
+)
+SECTIONS = {
+    "Looking, and what anybody may": LOOKS,
+    "Making and stopping": LIFE,
+    "Settings": SETTINGS,
+    "Prompts": PROMPTS,
+    "The other commands of staff": STAFF_COMMANDS,
+    "Talking": TALK,
+}

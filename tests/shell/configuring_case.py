@@ -1,0 +1,32 @@
+"""What tests of settings share: Ada as she was made, and what is stored of her settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.scripts.models import ScriptDB
+
+from evennia_ai import state
+from evennia_ai.core.setting_types import SHAPES
+from evennia_ai.operations import configuring
+from evennia_ai.operations.result import Result
+from tests.shell.stopping import SafetyTest
+
+
+class ConfiguringTest(SafetyTest):
+    """Ada, as she was made."""
+
+    def setUp(self) -> None:
+        """Without the haste of the other tests."""
+        super().setUp()
+        self.ada_script.attributes.remove("hearing_config")
+
+    def set(self, path: str, value: Any) -> Result:
+        """Tom sets something."""
+        return configuring.set_setting(self.ada_script, path, value, by="Tom")
+
+    def kept(self) -> dict[str, Any]:
+        """All that is stored of Ada's settings, read anew from the database."""
+        script = ScriptDB.objects.get(id=self.ada_script.id)
+        script.attributes.reset_cache()
+        return {name: state.read(script, name) for name in SHAPES if script.attributes.has(name)}

@@ -1,0 +1,91 @@
+"""What tests of errands share: ears for the record, and the outcome of a Deferred."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+from evennia.utils import logger
+from twisted.internet.defer import Deferred
+
+from evennia_ai import audit, state
+from evennia_ai.core.inbox import TASK, Event
+from evennia_ai.errands import NoAnswerError, Reason
+from tests.llm.doubles import completion
+from tests.shell.support import pump
+from tests.shell.tool_case import ToolTest
+
+
+def reports_of(message: str = "An hour past noon.") -> bytes:
+    """An answer that calls `report`."""
+    return completion(None, ("report", {"message": message}))
+
+
+def confirm(script: Any) -> None:
+    """Let an assistant do nothing dangerous without a yes."""
+    configs = {"tick_event": {"dangerous_requires_confirm": True}}
+    state.write(script, context_configs=configs)
+
+
+class ErrandTest(ToolTest):
+    """Ada is asked by the game.
+
+    Attributes:
+        happened: what was recorded, as (event, assistant, facts).
+    """
+
+    def setUp(self) -> None:
+        """Ada, and ears for the record."""
+        super().setUp()
+        self.happened: list[tuple[str, str, dict[str, Any]]] = []
+        audit.LISTENERS.append(self._note)
+        self.addCleanup(audit.LISTENERS.remove, self._note)
+
+    def _note(self, event: str, subject: str, facts: Any) -> None:
+        self.happened.append((event, subject, dict(facts)))
+
+    def facts(self, wanted: str) -> list[dict[str, Any]]:
+        """What was recorded under one name."""
+        return [facts for name, _, facts in self.happened if name == wanted]
+
+    @contextmanager
+    def logged(self) -> Iterator[list[str]]:
+        """The errors that the game logs in a block."""
+        lines: list[str] = []
+        names = ("log_err", "log_trace")
+        with ExitStack() as held:
+            for name in names:
+                held.enter_context(mock.patch.object(logger, name, lines.append))
+            yield lines
+
+    def outcome(self, asked: Deferred[Any]) -> list[Any]:
+        """What came of a Deferred after all that is due: a value, or an error; [] if nothing."""
+        outcomes: list[Any] = []
+        pump()
+        asked.addBoth(lambda outcome: outcomes.append(getattr(outcome, "value", outcome)))
+        return outcomes
+
+    def refused(self, asked: Deferred[Any], reason: Reason, words: str) -> None:
+        """It failed with one of our errors, for this reason and in these words."""
+        (error,) = self.outcome(asked)
+        assert isinstance(error, NoAnswerError), error
+        assert (reason, True) == (error.reason, words in str(error)), str(error)
+
+    def asked(self, call: int) -> str:
+        """What a call of the model ended with: the newest message."""
+        return str(self.model.bodies[call]["messages"][-1]["content"])
+
+    def result(self, call: int) -> dict[str, Any]:
+        """The tool's result that a call of the model ended with."""
+        return dict(json.loads(self.asked(call)))
+
+    def tools_of(self, call: int) -> set[str]:
+        """The tools that were on offer in a call of the model."""
+        return {item["function"]["name"] for item in self.model.bodies[call]["tools"]}
+
+    def event(self, number: int) -> Event:
+        """A task that nobody waits for."""
+        return Event("t1", TASK, "whisper", "#1", "Tom", "count", 0.9, 0, 0, 0.0, number=number)

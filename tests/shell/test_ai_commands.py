@@ -1,0 +1,131 @@
+"""`aigoal` and `aimemory`, and who has the commands of staff at all."""
+
+from __future__ import annotations
+
+from django.test.utils import override_settings
+
+from evennia_ai import operations, state
+from evennia_ai.commands import AssistantCmdSet
+from tests.shell.ai_case import COMMANDS, REFUSED, UNKNOWN, StaffCommandTest
+
+NO_GOAL = "Ada has no goal, and does nothing unasked. assistant goal Ada = <text>"
+
+
+class TestWhoHasThem(StaffCommandTest):
+    """Staff, and who is staff says the game's setting."""
+
+    def test_for_a_player_they_do_not_exist(self) -> None:
+        """Neither at the command line nor in help; nothing is done."""
+        for line in ("aigoal ada = rule the world", "/history reset ada", "aiexec ada say"):
+            assert any("is not available" in seen for seen in self.of_mira(line)), line
+        assert [] == operations.list_goals(self.ada_script).data["goals"]
+        for command in COMMANDS:
+            assert not command().access(self.mira, "cmd"), command
+            assert command().access(self.tom, "cmd"), command
+
+    def test_help_lists_what_works_and_leaves_out_what_does_not_exist_yet(self) -> None:
+        """`aimemory` is no promise: it is typed by whoever knows it."""
+        shown = self.typed("help")
+        for name in ("aiaudit", "aiexec", "aigoal", "aiinteract", "history"):
+            assert name in shown, name
+        assert "aimemory" not in shown
+        assert "aigoal <name> done | drop <number>" in self.typed("help aigoal")
+
+    def test_nobody_is_pointed_to_what_does_not_exist_yet(self) -> None:
+        """A slip of the finger finds what works."""
+        self.tom.cmdset.add(AssistantCmdSet)
+        assert '"aigoal"' in self.typed("aigaol")
+        assert "aimemory" not in self.typed("aimemori")
+
+    @override_settings(EVENNIA_AI_STAFF_LOCK="all()")
+    def test_the_setting_decides(self) -> None:
+        """A game may count everybody as staff; control of Ada is another matter."""
+        assert [NO_GOAL] == self.of_mira("aigoal ada")
+        refused = "You may not control Ada: that needs her lock 'control:perm(Builder)'."
+        assert [refused] == self.of_mira("aigoal ada = rule the world")
+
+
+class TestGoals(StaffCommandTest):
+    """`aigoal`, and `assistant goal` with it."""
+
+    def test_goals_are_given_seen_and_ended(self) -> None:
+        """With and without a priority; the most pressing is first."""
+        for line, expected in (
+            ("aigoal ada", NO_GOAL),
+            ("aigoal ada = Find the |ratlas", "Ada has goal 1."),
+            ("aigoal ADA 8 = Sort = the cards", "Ada has goal 2."),
+            ("aigoal", "   2  priority 8: Sort = the cards\n   1  priority 5: Find the |ratlas"),
+            ("aigoal ada done 2", "Ada: goal 2 is completed."),
+            ("aigoal/drop ada 1", "Ada: goal 1 is dropped."),
+            ("aigoal ada drop 1", "Ada: no open goal has the number 1; open are: none"),
+        ):
+            assert expected.strip() == self.typed(line), line
+
+    def test_names_of_several_words(self) -> None:
+        """The longest name that is one counts."""
+        self.make("Old")
+        self.make("Old Tom")
+        assert "Old Tom has goal 1." == self.typed("aigoal old tom 7 = Sleep")
+        assert "Old has goal 1." == self.typed("aigoal old = Wake")
+
+    def test_what_is_typed_wrongly_changes_nothing(self) -> None:
+        """Each answer says what is wrong and how it is typed."""
+        for line, expected in (
+            ("aigoal ada high = x", "'high' is no priority; it is a number from 1 to 10."),
+            ("aigoal ada 11 = x", "Ada has no new goal: priority is 11; it must be 1"),
+            ("aigoal ada =", "Ada has no new goal: a goal needs words: what is to be reached?"),
+            ("aigoal ada finish 3", "That is no goal of Ada, and nothing to do with one: finish 3"),
+            ("aigoal ada done", "That is no goal of Ada, and nothing to do with one: done"),
+            ("aigoal edda = x", UNKNOWN),
+        ):
+            assert self.typed(line).startswith(expected), line
+        assert "Usage: aigoal [<name>]" in self.typed("aigoal ada finish 3")
+        assert [] == operations.list_goals(self.ada_script).data["goals"]
+
+    def test_goals_need_a_say_over_her(self) -> None:
+        """Whoever is staff without it looks, and does nothing."""
+        self.typed("aigoal ada = Sort")
+        self.lock_out()
+        for line in ("aigoal ada = x", "aigoal ada done 1", "aigoal ada drop 1"):
+            assert REFUSED == self.typed(line), line
+        assert "1  priority 5: Sort" == self.typed("aigoal ada")
+
+
+class TestMemory(StaffCommandTest):
+    """`aimemory`."""
+
+    def note(self, text: str, person: str, is_private: bool) -> None:
+        """Let Ada have a note."""
+        notes = state.read(self.ada_script, "notes")
+        note = {
+            "number": len(notes) + 1,
+            "text": text,
+            "at": 0.0,
+            "person": person,
+            "is_private": is_private,
+        }
+        state.write(self.ada_script, notes=[*notes, note])
+
+    def test_it_says_that_it_is_not_there_yet(self) -> None:
+        """And shows what there is."""
+        shown = self.typed("aimemory ada")
+        assert shown.startswith("Ada has no memory of her own yet; today she keeps this notebook")
+        assert shown.endswith("Ada's notebook:\n  nothing")
+
+    def test_the_notebook_without_what_was_private(self) -> None:
+        """Tom reads what is open and what he said in private himself, and that there is more."""
+        tom, mira = f"*#{self.account.id}", f"#{self.mira.id}"
+        self.note("The |rlamp is out", mira, False)
+        self.note("Tom likes storms", tom, True)
+        self.note("Mira is a spy", mira, True)
+        lines = self.typed("aimemory").split("\n")
+        assert "   1  1970-01-01  The |rlamp is out" in lines
+        assert "   2  1970-01-01  Tom likes storms" in lines
+        assert "  and 1 of private talks with others" == lines[-1]
+        assert "spy" not in "\n".join(lines)
+
+    def test_more_is_answered_with_how_it_is_typed(self) -> None:
+        """As is a name that nobody has."""
+        shown = self.typed("aimemory ada search lamps")
+        assert "Usage: aimemory [<name>]" in shown
+        assert self.typed("aimemory edda").startswith(UNKNOWN)

@@ -1,0 +1,310 @@
+"""The record as staff and programs read it: what she did, what she was like, what changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from django.test.utils import override_settings
+
+from evennia_ai import audit, operations
+from evennia_ai.operations import auditing, moments
+from evennia_ai.operations.result import Problem, Result
+from tests.shell.support import ShellTest, whispers
+
+NOW = datetime(2026, 11, 21, 17, 0, tzinfo=UTC)
+
+
+class TestMoments:
+    """Times as people type them."""
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            pytest.param("2026-11-21", "2026-11-21T00:00:00+00:00", id="day"),
+            pytest.param("2026-11-21 16:30", "2026-11-21T16:30:00+00:00", id="minute"),
+            pytest.param("2026-11-21t16:30:05z", "2026-11-21T16:30:05+00:00", id="iso"),
+            pytest.param("2026-11-21T16:30+02:00", "2026-11-21T14:30:00+00:00", id="zone"),
+            pytest.param("2026-11-21 16:30:05.25", "2026-11-21T16:30:05.250000+00:00", id="parts"),
+            pytest.param("2 hours ago", "2026-11-21T15:00:00+00:00", id="hours ago"),
+            pytest.param(" 1  Day ago ", "2026-11-20T17:00:00+00:00", id="a day ago"),
+            pytest.param("90 minutes ago", "2026-11-21T15:30:00+00:00", id="minutes ago"),
+            pytest.param("3 weeks ago", "2026-10-31T17:00:00+00:00", id="weeks ago"),
+            pytest.param("0 seconds ago", "2026-11-21T17:00:00+00:00", id="just now"),
+        ],
+    )
+    def test_what_is_a_time(self, text: str, expected: str) -> None:
+        """Without a zone it is UTC."""
+        assert expected == moments.moment_of(text, NOW).isoformat()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("", id="nothing"),
+            pytest.param("yesterday", id="a word"),
+            pytest.param("120", id="a version"),
+            pytest.param("2026", id="a year"),
+            pytest.param("20261121", id="without dashes"),
+            pytest.param("2026-11-21X16:30", id="another letter between"),
+            pytest.param("2026-13-01", id="a thirteenth month"),
+            pytest.param("2026-11-21 25:00", id="a 25th hour"),
+            pytest.param("2026-11-21 16", id="an hour alone"),
+            pytest.param("-2 hours ago", id="less than nothing"),
+            pytest.param("1.5 hours ago", id="a part"),
+            pytest.param("2 years ago", id="years have no one length"),
+            pytest.param("999999 weeks ago", id="before all time"),
+            pytest.param("0001-01-01T00:00+14:00", id="before all time in UTC"),
+            pytest.param("\u0662 hours ago", id="digits of another script"),
+            pytest.param("|rnow|n\n" * 50, id="long and coloured"),
+        ],
+    )
+    def test_what_is_none(self, text: str) -> None:
+        """It is said what would be one."""
+        with pytest.raises(ValueError, match=r"is no time; a time is like 2026-11-21, ") as caught:
+            moments.moment_of(text, NOW)
+        assert 200 > len(str(caught.value))
+
+    def test_what_is_not_over_yet(self) -> None:
+        """It is said how late it is."""
+        with pytest.raises(ValueError, match="is not over yet: it is 2026-11-21 17:00 UTC"):
+            moments.moment_of("2026-11-21 17:01", NOW)
+
+
+class AuditingTest(ShellTest):
+    """Ada did a few things."""
+
+    def setUp(self) -> None:
+        """Archives go where nobody misses them."""
+        super().setUp()
+        folder = TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        keeps = override_settings(EVENNIA_AI_AUDIT_CONFIG={"archive_folder": str(self.folder)})
+        keeps.enable()
+        self.addCleanup(keeps.disable)
+
+    def data(self, result: Result) -> dict[str, Any]:
+        """What a program reads: it is plain JSON."""
+        assert result.ok, result.message
+        plain: dict[str, Any] = json.loads(json.dumps(result.data))
+        assert plain == result.data
+        return plain
+
+    def log(self, **options: Any) -> dict[str, Any]:
+        """A page of Ada's record."""
+        return self.data(auditing.audit_log(self.ada_script, **options))
+
+    def state(self, *version: int, **at: str) -> dict[str, Any]:
+        """What Ada was like."""
+        return self.data(auditing.audit_state(self.ada_script, *version, **at))
+
+    def newest(self) -> int:
+        """The version of Ada's record."""
+        audit.flush()
+        return int(audit.application().version("Ada"))
+
+    def refused(self, result: Result, problem: Problem) -> str:
+        """The sentence of something that is not ok."""
+        assert (False, problem) == (result.ok, result.problem)
+        return result.message
+
+
+class TestLog(AuditingTest):
+    """`audit_log`."""
+
+    def test_the_newest_first(self) -> None:
+        """Each with its version, time, words and details."""
+        self.ada_script.db.persona = "a keeper"
+        operations.stop(self.ada_script, "enough", by="Tom")
+        entries = self.log()["entries"]
+        assert "EmergencyStopTriggered" == entries[0]["event"]
+        assert "stopped (stopped): enough" == entries[0]["text"]
+        assert ("enough", "Tom") == tuple(entries[0]["details"][n] for n in ("reason", "by"))
+        assert "ConfigurationChanged" == entries[1]["event"]
+        versions = [entry["version"] for entry in entries]
+        assert sorted(versions, reverse=True) == versions
+        assert datetime.fromisoformat(entries[0]["at"]).tzinfo
+
+    def test_pages(self) -> None:
+        """All of it comes, once, a few at a time."""
+        for number in range(7):
+            self.ada_script.db.persona = f"number {number}"
+        audit.flush()
+        whole = [entry["version"] for entry in self.log(limit=100)["entries"]]
+        seen: list[int] = []
+        before = None
+        for _ in range(20):
+            page = self.log(before=before, limit=3)
+            seen += [entry["version"] for entry in page["entries"]]
+            if (before := page["next"]) is None:
+                break
+        assert whole == seen
+        assert len(whole) == page["count"]
+
+    def test_only_some_events(self) -> None:
+        """Those of these names; of none there is said so."""
+        self.ada_script.db.persona = "a keeper"
+        operations.stop(self.ada_script, "enough")
+        found = self.log(events=("EmergencyStopTriggered",))
+        assert ["EmergencyStopTriggered"] == [entry["event"] for entry in found["entries"]]
+        result = auditing.audit_log(self.ada_script, events=("no such",))
+        assert (True, "The record of Ada has no such entry.") == (result.ok, result.message)
+
+    def test_a_page_is_bounded(self) -> None:
+        """Whatever is asked for."""
+        for limit in (0, -1, 10**6):
+            assert 1 <= len(self.log(limit=limit)["entries"]) <= auditing.MOST_ENTRIES
+
+
+class TestState(AuditingTest):
+    """`audit_state` and `audit_difference`."""
+
+    def test_as_it_was_at_a_version(self) -> None:
+        """Before a change and after it."""
+        self.ada_script.db.persona = "a keeper"
+        before = self.newest()
+        self.ada_script.db.persona = "a pirate"
+        operations.stop(self.ada_script, "enough")
+        then, now = self.state(before), self.state()
+        assert ("a keeper", False) == (then["state"]["settings"]["persona"], self.stopped(then))
+        assert ("a pirate", True) == (now["state"]["settings"]["persona"], self.stopped(now))
+        assert (before, self.newest()) == (then["version"], now["version"])
+
+    def stopped(self, found: Mapping[str, Any]) -> bool:
+        """Whether she was stopped."""
+        return bool(found["state"]["is_stopped"])
+
+    def test_as_it_was_at_a_time(self) -> None:
+        """Now is a time as well."""
+        self.ada_script.db.persona = "a keeper"
+        assert self.newest() == self.state(at="0 seconds ago")["version"]
+
+    def test_before_there_was_any(self) -> None:
+        """It is said, with the time as it was understood."""
+        result = auditing.audit_state(self.ada_script, at="2020-01-01")
+        told = self.refused(result, Problem.MISSING)
+        assert "Ada has no record of 2020-01-01T00:00:00+00:00." == told
+
+    def test_what_makes_no_sense(self) -> None:
+        """Versions there are not, a time that is none, and both at once."""
+        newest = self.newest()
+        for version in (0, -1, newest + 1):
+            told = self.refused(auditing.audit_state(self.ada_script, version), Problem.MISSING)
+            assert f"Ada has no version {version}; there are 1 to {newest}." == told
+        told = self.refused(auditing.audit_state(self.ada_script, at="soon"), Problem.INVALID)
+        assert told.startswith("'soon' is no time;")
+        both = auditing.audit_state(self.ada_script, 1, at="2 hours ago")
+        assert "not both" in self.refused(both, Problem.INVALID)
+
+    def test_what_changed(self) -> None:
+        """By path, with what was there and what is; a value in a container has its own."""
+        operations.stop(self.ada_script, "enough", by="Tom")
+        self.ada_script.db.execution_config = {"calls_per_reply": 2}
+        first = self.newest()
+        self.ada_script.db.execution_config = {"calls_per_reply": 3}
+        operations.clear(self.ada_script, by="Tom")
+        last = self.newest()
+        result = auditing.audit_difference(self.ada_script, first, last)
+        changes = {row["path"]: row for row in self.data(result)["changes"]}
+        path = "settings.execution_config.calls_per_reply"
+        assert (2, 3) == (changes[path]["before"], changes[path]["after"])
+        assert (True, False) == (changes["is_stopped"]["before"], changes["is_stopped"]["after"])
+        assert "enough" == changes["lockout.reason"]["before"]
+        assert f"\n  {path}: 2 -> 3" in result.message
+        assert "version" not in changes
+
+    def test_backwards_and_nothing(self) -> None:
+        """From the later to the earlier the other way round; from one to itself nothing."""
+        first = self.newest()
+        self.ada_script.db.persona = "a pirate"
+        last = self.newest()
+        rows = self.data(auditing.audit_difference(self.ada_script, last, first))["changes"]
+        assert ["settings.persona"] == [row["path"] for row in rows]
+        assert "a pirate" == rows[0]["before"]
+        result = auditing.audit_difference(self.ada_script, last, last)
+        assert ([], "Nothing of Ada changed") == (result.data["changes"], result.message[:22])
+
+    def test_a_difference_to_nothing(self) -> None:
+        """Either version may be missing."""
+        for pair in ((1, 10**6), (10**6, 1)):
+            result = auditing.audit_difference(self.ada_script, *pair)
+            assert "has no version 1000000" in self.refused(result, Problem.MISSING)
+
+
+class TestFiles(AuditingTest):
+    """`export_audit` and `archive_audit`."""
+
+    def fill(self) -> None:
+        """A record long enough for something of it to be archived."""
+        for number in range(120):
+            audit.record("bell", self.ada_script, number=number)
+        audit.flush()
+
+    def test_an_export(self) -> None:
+        """Every event, a line each; the record stays as it is."""
+        self.ask("whisper Ada = hello", whispers("Good evening."))
+        before = self.newest()
+        found = self.data(auditing.export_audit(self.ada_script))
+        path = Path(found["path"])
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        assert found["events"] == before
+        assert before <= len(lines) <= before + 1
+        assert self.folder in path.parents
+        assert [path.name] == os.listdir(path.parent)
+        assert before == self.newest()
+
+    def test_two_exports_do_not_meet(self) -> None:
+        """However alike two names are, each has its file."""
+        scripts = [self.make(name)[0] for name in ("Old Edda", "Old-Edda")]
+        paths = [self.data(auditing.export_audit(script))["path"] for script in scripts]
+        assert 2 == len(set(paths))
+        for path in paths:
+            assert self.folder.resolve() in Path(path).resolve().parents
+
+    def test_a_folder_that_cannot_be_written(self) -> None:
+        """It is said which, and nothing is left half done."""
+        self.fill()
+        (self.folder / "file").write_text("x")
+        wrong = {"archive_folder": str(self.folder / "file"), "keep_events": 5}
+        for act in (auditing.export_audit, auditing.archive_audit):
+            with override_settings(EVENNIA_AI_AUDIT_CONFIG=wrong):
+                told = self.refused(act(self.ada_script), Problem.UNAVAILABLE)
+            assert str(self.folder / "file") in told
+
+    def test_wrong_settings(self) -> None:
+        """Their path is named."""
+        for act in (auditing.export_audit, auditing.archive_audit):
+            with override_settings(EVENNIA_AI_AUDIT_CONFIG={"keep_day": 3}):
+                told = self.refused(act(self.ada_script), Problem.UNAVAILABLE)
+            assert "keep_day" in told
+
+    def test_an_archive(self) -> None:
+        """What is old is put away and dropped; what she is like is still known, and recorded."""
+        self.ask("whisper Ada = hello", whispers("Good evening."))
+        self.ada_script.db.persona = "a keeper"
+        self.fill()
+        self.ask("whisper Ada = hello", whispers("Good evening again."))
+        keeps = {"archive_folder": str(self.folder), "keep_events": 5}
+        with override_settings(EVENNIA_AI_AUDIT_CONFIG=keeps):
+            found = self.data(auditing.archive_audit(self.ada_script, by="Tom"))
+        assert 100 == found["events"]
+        assert self.folder in Path(found["path"]).parents
+        entry = self.log()["entries"][0]
+        assert ("record_archived", "Tom") == (entry["event"], entry["details"]["by"])
+        assert "a keeper" == self.state()["state"]["settings"]["persona"]
+        told = self.refused(auditing.audit_state(self.ada_script, 2), Problem.MISSING)
+        assert told.startswith("Version 2 of Ada is archived: ")
+        early = auditing.audit_state(self.ada_script, at="2020-01-01")
+        assert "is archived" in self.refused(early, Problem.MISSING)
+        assert [] == auditing.check_audit(self.ada_script).data["differences"]
+
+    def test_nothing_to_archive(self) -> None:
+        """Is no mistake."""
+        found = self.data(auditing.archive_audit(self.ada_script, by="Tom"))
+        assert ("", 0) == (found["path"], found["events"])

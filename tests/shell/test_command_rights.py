@@ -1,0 +1,140 @@
+"""Who gets what for each line: run for each person in each state, and written down as a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from evennia_ai.commands import (
+    CmdAssistant,
+    aiinteract,
+    configuring,
+    goal_words,
+    history,
+    prompts,
+    reaching,
+)
+from evennia_ai.commands.cmdset import COMMANDS
+from evennia_ai.operations.rights import ACTS
+from tests.shell.command_rows import ANYBODY, MISSING, RUNNING, SECTIONS, STATES, Row
+from tests.shell.command_world import DONE, PEOPLE, CommandWorld, expected, outcome_of
+
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "rights_commands.md"
+REWRITE = "EVENNIA_AI_WRITE_TABLES"
+ROWS = [row for rows in SECTIONS.values() for row in rows]
+Outcomes = Mapping[tuple[Row, str, str], str]
+HEAD = """# Who gets what for each command
+
+Made by the tests: each line was typed by each person, about an assistant that runs, that was
+stopped, that locked itself, and that there is none of. What is shown is what that person got.
+
+- **done**: it was done, or shown.
+- **refused**: the person has no right to it, and reads what is missing. Nothing is changed.
+- **told**: it cannot be done, and the person reads why, or how it is typed. Nothing is changed.
+- **no such command**: for this person there is none, in help neither.
+
+Where a state makes a difference it is named. The *builder in control* is named by her lock
+`control`, as `lock ada = control:perm(Admin) or pid(12)` does; the other builder is not. A right is
+one of the acts in `evennia_ai/operations/rights.py`, which the REST API asks too.
+"""
+
+
+def _cell(row: Row, who: str, outcomes: Outcomes) -> str:
+    """What one person got: a word, and the states in which it was another."""
+    states = [standing for standing in STATES if standing != MISSING or row.is_of_one]
+    usual = outcomes[row, who, RUNNING]
+    others = [s for s in states if outcomes[row, who, s] != usual]
+    return "; ".join([usual, *(f"{s}: {outcomes[row, who, s]}" for s in others)])
+
+
+def as_document(outcomes: Outcomes) -> str:
+    """The table, a section for each kind of lines."""
+    parts = [HEAD]
+    head = ("typed", "needs", *PEOPLE)
+    for title, rows in SECTIONS.items():
+        lines = [f"## {title}\n", f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+        for row in rows:
+            typed = row.line.format(a="ada").replace("|", "\\|")
+            typed += f" … {row.then}" if row.then else ""
+            right = "" if row.act == ANYBODY else f", {ACTS[row.act]}"
+            cells = (f"`{typed}`", f"{row.act}{right}", *(_cell(row, p, outcomes) for p in PEOPLE))
+            lines.append(f"| {' | '.join(cells)} |")
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+# What may be typed after a word, or after a command that has no words, and an assistant's name.
+VERBS = {
+    "assistant config": set(configuring.VERBS) - {"show"} | {"show tick_rate"},
+    "assistant messaging": set(reaching.VERBS),
+    "assistant goal": set(goal_words.ENDS),
+    "assistant budget": {"raise"},
+    "assistant breakers": {"reset"},
+    "assistant emergency": {"stop", "clear"},
+    "history": set(history.WORDS),
+    "aiaudit": {"at", "before", "diff", "check", "export", "archive"},
+    "aigoal": set(goal_words.ENDS),
+    "aiinteract": {*aiinteract.SWITCHES, aiinteract.TEST},
+    "aiexec": {"log"},
+    **{f"assistant {word}": set(verbs) for word, verbs in prompts.VERBS.items()},
+}
+CONTEXTS = set(prompts.VERBS["context"]) - {"list", "tick_event"}
+
+
+class TestRows:
+    """The table has all there is to type."""
+
+    @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__)
+    def test_each_command_has_a_row(self, command: type) -> None:
+        """By the name that people type."""
+        name = command.key if not command.key.startswith("__") else "@{a}"
+        assert any(row.line.lstrip("/").startswith(name) for row in ROWS)
+
+    @pytest.mark.parametrize("word", [word for word in CmdAssistant.words if word])
+    def test_each_word_has_a_row(self, word: str) -> None:
+        """As a word or as a switch."""
+        typed = (f"assistant {word} ", f"aisetup/{word} ")
+        assert any(f"{row.line} ".startswith(typed) for row in ROWS)
+
+    @pytest.mark.parametrize("start", VERBS)
+    def test_what_follows_a_word_has_a_row(self, start: str) -> None:
+        """Each of the verbs; of the contexts one stands for all."""
+        lines = [row.line for row in ROWS if row.line.lstrip("/").startswith(start)]
+        missing = {
+            verb
+            for verb in VERBS[start] - CONTEXTS
+            if not any(f" {verb} " in f"{line} " for line in lines)
+        }
+        assert set() == missing
+
+
+class TestRights(CommandWorld):
+    """Each row, each person, each state."""
+
+    def test_each_gets_what_the_table_says(self) -> None:
+        """Who has no right changes nothing, and reads what is missing; the table is up to date."""
+        outcomes: dict[tuple[Row, str, str], str] = {}
+        wrong: list[str] = []
+        for standing in STATES:
+            self.build()
+            self.put(standing)
+            before = self.print_of()
+            for row, who in product(ROWS, PEOPLE):
+                shown = self.shown(who, row, standing)
+                got = outcomes[row, who, standing] = outcome_of(shown, row)
+                is_changed = self.print_of() != before
+                if got != expected(row, who, standing) or (is_changed and got != DONE):
+                    changed = ", and something changed" if is_changed else ""
+                    wrong.append(f"{standing}, {who}: {row.line}: {got}{changed}: {shown}")
+                if is_changed:
+                    self.restore(before, standing)
+                    before = self.print_of()
+        assert "" == "\n".join(wrong)
+        document = as_document(outcomes)
+        if os.environ.get(REWRITE):
+            TABLE.write_text(document, encoding="utf-8")
+        assert document == TABLE.read_text(encoding="utf-8"), f"stale: {REWRITE}=1 renews it"

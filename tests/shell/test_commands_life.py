@@ -1,0 +1,195 @@
+"""`assistant create`, `clone`, `delete`, `tell`, and what shows how assistants are."""
+
+from __future__ import annotations
+
+import re
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.test.utils import override_settings
+
+from evennia_ai import operations, state
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.commands.figures import aligned, dollars, short, span
+from evennia_ai.core.lockout import Cause
+from evennia_ai.emergency import trigger_emergency_stop
+from tests.shell.errand_case import reports_of
+from tests.shell.support import ShellTest, whispers
+
+WIDE = 100
+
+
+class LifeTest(ShellTest):
+    """Types as Tom, who has the commands."""
+
+    def setUp(self) -> None:
+        """What is put away goes nowhere near the game's own files."""
+        super().setUp()
+        folder = self.enterContext(TemporaryDirectory())
+        self.enterContext(override_settings(GAME_DIR=folder))
+        for person in (self.tom, self.mira):
+            person.cmdset.add(AssistantCmdSet)
+
+    def assistant(self, line: str, *answers: str, caller: Any = None) -> str:
+        """What somebody (Tom) is shown for `assistant <line>` and what is answered to it."""
+        person = caller or self.tom
+        self.forget()
+        for typed in (f"assistant {line}", *answers):
+            self.type(person, typed)
+        return "\n".join(person.seen)
+
+
+class TestMade(LifeTest):
+    """One more, and one less."""
+
+    def test_create_alone_opens_the_menu(self) -> None:
+        """Which can be left again."""
+        assert "A new assistant" in self.assistant("create", "quit")
+        assert 1 == len(operations.list_assistants())
+
+    def test_a_clone_has_her_settings(self) -> None:
+        """Under its own name, where the builder stands."""
+        state.write(self.ada_script, tick_rate=9, persona="Ada keeps books.")
+        self.make("Old Tom")
+        self.assistant("clone ada = New Ada")
+        script = operations.find_assistant("new ada")
+        assert script is not None
+        assert (9, self.room1) == (state.read(script, "tick_rate"), script.obj.location)
+        self.assistant("clone old tom = Young Tom")
+        assert operations.find_assistant("young tom") is not None
+
+    def test_a_delete_asks_first(self) -> None:
+        """What is lost is said; anything but yes keeps her."""
+        for answer in ("no", "", "perhaps"):
+            shown = self.assistant("delete ada", answer)
+            assert "Delete Ada? Her body, her account," in shown
+            assert shown.endswith("Ada stays as she is.\nUsage: assistant delete <name>")
+            assert operations.find_assistant("ada") is not None
+        shown = self.assistant("delete ADA", "yes")
+        assert "Ada is deleted" in shown
+        assert "archive" in shown
+        assert operations.find_assistant("ada") is None
+
+    def test_the_right_is_asked_again_after_the_answer(self) -> None:
+        """Whoever lost it meanwhile deletes nobody; nor does who was too slow."""
+        self.assistant("delete ada")
+        self.ada.locks.add("control:false()")
+        self.account.is_superuser = False
+        self.tom.locks.cache_lock_bypass(self.tom)
+        self.type(self.tom, "yes")
+        assert "You may not control Ada" in self.tom.seen[-1]
+        self.ada.locks.add("control:perm(Builder)")
+        self.assistant("delete ada")
+        self.ada_script.delete()
+        self.type(self.tom, "yes")
+        assert "There is no assistant named Ada." in self.tom.seen[-1]
+
+    def test_who_may_not_is_not_asked(self) -> None:
+        """The refusal comes at once."""
+        self.ada.locks.add(f"control:id({self.mira.id})")
+        self.account.is_superuser = False
+        self.tom.locks.cache_lock_bypass(self.tom)
+        shown = self.assistant("delete ada")
+        assert "You may not control Ada" in shown
+        assert "Delete Ada?" not in shown
+
+    def test_delete_wants_a_name(self) -> None:
+        """Also where there is one only."""
+        assert self.assistant("delete").startswith("Which assistant is to be deleted?\nUsage:")
+
+
+class TestTold(LifeTest):
+    """`assistant tell`."""
+
+    def test_what_comes_back_is_shown(self) -> None:
+        """As soon as it is there; that it takes a moment is said at once."""
+        for line in ("tell ada What is the time?", "tell ada = And now?"):
+            self.model.answers.append(reports_of("|rNoon."))
+            shown = self.assistant(line)
+            assert "Ada is told; what comes back is shown here.\nAda: |rNoon." == shown
+
+    def test_one_who_is_stopped_does_nothing(self) -> None:
+        """And that is what comes back."""
+        operations.stop(self.ada_script, "test")
+        assert "is told" not in self.assistant("tell ada Dance.")
+        assert 1 == len(self.tom.seen)
+        assert [] == self.model.bodies
+
+
+class TestOverview(LifeTest):
+    """`assistant` at a glance."""
+
+    def test_a_line_for_each_that_fits(self) -> None:
+        """Idle time, model, tokens and money of caps, breakers, questions; long names are cut."""
+        self.make("The Keeper of the Long Northern Gallery")
+        with override_settings(
+            EVENNIA_AI_BUDGET_CONFIG={
+                "assistant": {"tokens_per_day": 200_000, "cost_per_day": 1, "cost_per_month": 20}
+            }
+        ):
+            self.ask("whisper Ada = hello", whispers("Hello."))
+            self.clock.advance(130)
+            shown = self.assistant("")
+        head, ada, keeper = shown.splitlines()
+        assert ["Assistant", "State", "Idle", "Model", "Tokens", "today", "$", "today"] == (
+            head.split()[:8]
+        )
+        for expected in (
+            "Ada",
+            "awake",
+            "00:02:10",
+            "scripted model",
+            "/ 200k",
+            "$0.00 / $1",
+            "ok",
+        ):
+            assert expected in ada
+        assert keeper.startswith("The Keeper of ..")
+        assert max(map(len, shown.splitlines())) <= WIDE
+
+    def test_what_needs_a_hand_stands_below(self) -> None:
+        """With what to type, in one line each."""
+        trigger_emergency_stop(self.ada_script, "dig, 4 times", cause=Cause.REPEAT)
+        edda, _ = self.make("Edda")
+        operations.set_enabled(edda, False)
+        brass, body = self.make("Brass")
+        body.location = None
+        brass.db.hearing_config = {"cooldown": "often"}
+        lines = self.assistant("list").splitlines()
+        for expected in (
+            r"Ada is locked \(repeat\) since .*dig, 4 times\. Until: assistant emergency clear Ada",
+            r"Edda is silent, until: assistant start Edda",
+            r"Brass is nowhere; bring her to a room\.",
+        ):
+            assert [line for line in lines if re.match(expected, line)], expected
+
+    def test_a_model_that_cannot_be_is_said_in_the_row(self) -> None:
+        """Whatever else is wrong."""
+        state.write(self.ada_script, llm_provider="opnai")
+        self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": "many"}}
+        row = self.assistant("").splitlines()[1]
+        assert "not set up" in row
+        assert "  ?  " in row
+
+
+class TestFigures:
+    """Numbers in few characters."""
+
+    def test_numbers(self) -> None:
+        """Three figures and a mark."""
+        rows = ((0, "0"), (950, "950"), (41_200, "41.2k"), (200_000, "200k"), (2_000_000, "2M"))
+        for number, shown in (*rows, (999_999, "1,000k"), (3_100_000_000, "3.1G")):
+            assert shown == short(number)
+
+    def test_money(self) -> None:
+        """Whole dollars without cents."""
+        assert ["$0.00", "$0.03", "$20", "$1,000"] == [dollars(n) for n in (0, 0.03, 20, 1000)]
+
+    def test_spans(self) -> None:
+        """As a clock; days in words."""
+        assert ["00:02:10", "23:59:59", "2d 03h"] == [span(n) for n in (130, 86_399, 183_600)]
+
+    def test_columns(self) -> None:
+        """What is too long is cut; one column takes what is left of the line."""
+        shown = aligned(("A", "B", "C"), [("abcdef", "x" * 30, 1)], (4, 0, 3), 20)
+        assert ["A     B            C", "ab..  xxxxxxxxx..  1"] == shown.splitlines()

@@ -1,0 +1,146 @@
+"""`assistant config` and `assistant messaging`: settings seen and changed."""
+
+from __future__ import annotations
+
+from evennia_ai import state
+from evennia_ai.commands import AssistantCmdSet, CmdAssistant
+from evennia_ai.commands.configuring import GROUPS, OTHERS, group_of
+from evennia_ai.core.settings import ATTRIBUTES, STATE
+from tests.shell.listening import HearingTest
+
+
+class SettingsTest(HearingTest):
+    """Types as Tom."""
+
+    def assistant(self, line: str) -> str:
+        """What Tom is shown for `assistant <line>`."""
+        shown: str = self.call(CmdAssistant(), line)
+        return shown
+
+
+class TestConfig(SettingsTest):
+    """`assistant config`."""
+
+    def test_all_are_listed_under_headings(self) -> None:
+        """What differs is marked, and what is nested has a row."""
+        state.write(self.ada_script, tick_rate=10)
+        self.tom.cmdset.add(AssistantCmdSet)
+        for line in (" config ada", " config", " config ada list", "/config/show ada"):
+            self.forget()
+            self.type(self.tom, f"assistant{line}")
+            shown = "\n".join(self.tom.seen)
+            with self.subTest(line):
+                assert "Ada's settings; * marks what differs" in shown
+                assert all(f"{heading}:" in shown for heading in GROUPS)
+                assert " * tick_rate                            10" in shown
+                assert "execution_config.max_iterations_per_tick" in shown
+
+    def test_a_long_list_comes_page_by_page(self) -> None:
+        """A screen at a time, by Evennia's pager."""
+        shown = self.assistant("config ada")
+        assert "Who she is:" in shown
+        assert "What she may do:" not in shown
+        assert None is not self.tom.ndb._more
+        self.tom.ndb._more.page_quit()
+
+    def test_every_setting_has_a_heading(self) -> None:
+        """A new one is put somewhere by whoever adds it."""
+        names = [name for name in ATTRIBUTES if name not in STATE]
+        assert ["assistant_key", "max_log_entries"] == [n for n in names if group_of(n) == OTHERS]
+
+    def test_one_is_explained(self) -> None:
+        """Value, default, type and what it does."""
+        state.write(self.ada_script, tick_rate=10)
+        shown = self.assistant("config ada show tick_rate")
+        assert shown.startswith("tick_rate = 10   (default 5)\n  type      ")
+        assert "  does      seconds between beats" in shown
+
+    def test_a_container_has_its_keys_below_it(self) -> None:
+        """Each with its value."""
+        shown = self.assistant("config ada show execution_config")
+        assert "   execution_config.max_iterations_per_tick" in shown
+
+    def test_one_is_set_and_unset(self) -> None:
+        """In each way it can be typed, also inside another."""
+        for line, number in (
+            ("config ada set tick_rate 10", 10),
+            ("/config ada set tick_rate 11", 11),
+            ("/config/set ada tick_rate 12", 12),
+            ("config ADA SET tick_rate = 13", 13),
+            ("config set tick_rate 14", 14),
+        ):
+            with self.subTest(line):
+                assert "tick_rate" in self.assistant(line)
+                assert number == state.read(self.ada_script, "tick_rate")
+        self.assistant("config ada unset tick_rate")
+        assert 5 == state.read(self.ada_script, "tick_rate")
+        self.assistant("config ada set execution_config.max_iterations_per_tick 7")
+        assert 7 == state.read(self.ada_script, "execution_config")["max_iterations_per_tick"]
+
+    def test_a_name_of_several_words(self) -> None:
+        """With a text of several words after it."""
+        script, _ = self.make("Old Tom")
+        self.assistant("config old tom set persona Old Tom mends nets,  and grumbles.")
+        assert "Old Tom mends nets,  and grumbles." == state.read(script, "persona")
+
+    def test_what_cannot_be_set_says_what_could(self) -> None:
+        """Near names, and how it is typed; nothing is changed."""
+        shown = self.assistant("config ada set tick_rat 10")
+        assert "tick_rate" in shown
+        assert "Usage: assistant config <name>" in shown
+        assert "Usage: assistant config <name>" in self.assistant("config ada set lockout {}")
+        assert 5 == state.read(self.ada_script, "tick_rate")
+
+
+class TestMessaging(SettingsTest):
+    """`assistant messaging`: how people reach her."""
+
+    def test_all_ways_are_shown(self) -> None:
+        """And how each is set."""
+        self.set(channel_configs={"Public": {"mode": "trigger", "trust": 0.1}, "Feed": "context"})
+        shown = self.assistant("messaging ada")
+        for expected in (
+            "Ada is reached by:",
+            "  hearing     on: whisper Ada = ..., and page Ada = ...\n",
+            "  addressing  on: say @Ada ...",
+            "  room        ignore: ",
+            "  account     none",
+            "  hops        3: ",
+            "  channel     Public: trigger",
+            "  channel     Feed: context",
+            "Usage: assistant messaging <name> [hearing on | off, ",
+        ):
+            assert expected in shown
+
+    def test_each_way_is_set(self) -> None:
+        """As the setting of its name."""
+        for line, name, value in (
+            ("hearing off", "interaction_enabled", False),
+            ("hearing ON", "interaction_enabled", True),
+            ("addressing off", "enable_addressing", False),
+            ("room context", "room_messages", "context"),
+            ("hops 1", "max_agent_hops", 1),
+        ):
+            with self.subTest(line):
+                assert name in self.assistant(f"messaging ada {line}")
+                assert value == state.read(self.ada_script, name)
+
+    def test_channel_and_account_are_the_words_of_their_own(self) -> None:
+        """The same, typed here."""
+        self.channel("Staff Talk").disconnect(self.ada)
+        shown = self.assistant("messaging ada channel staff talk = trigger")
+        assert "Ada listens to Staff Talk: trigger." == shown
+        assert {"Staff Talk": "trigger"} == self.stored("channel_configs")
+        assert "Ada has an account now" in self.assistant("messaging ada account")
+        shown = self.assistant("messaging ada")
+        assert "  account     one of her own" in shown
+        assert "  channel     Staff Talk: trigger" in shown
+
+    def test_a_channel_for_a_name_of_several_words(self) -> None:
+        """`assistant channel` finds where the name ends."""
+        self.channel("Staff Talk")
+        script, _ = self.make("Old Tom")
+        assert "Old Tom listens to Staff Talk: context." == self.assistant(
+            "channel old tom staff talk = context"
+        )
+        assert {"Staff Talk": "context"} == state.read(script, "channel_configs")

@@ -1,0 +1,227 @@
+"""Looking at what an assistant's settings are, and changing them."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+from django.test.utils import override_settings
+
+from evennia_ai import state
+from evennia_ai.core.setting_types import SHAPES
+from evennia_ai.operations import configuring
+from tests.shell.configuring_case import ConfiguringTest
+from tests.shell.support import pump, whispers
+
+
+class TestSetting(ConfiguringTest):
+    """One setting."""
+
+    def test_the_answer_tells_old_and_new(self) -> None:
+        """And where nothing changes, that."""
+        assert "Ada: tick_rate is 10 now (was 5)." == self.set("tick_rate", "10").message
+        assert "Ada: tick_rate is 10 already." == self.set("tick_rate", 10).message
+        told = configuring.unset_setting(self.ada_script, "tick_rate")
+        assert "Ada: tick_rate is 5, the default, now (was 10)." == told.message
+        changes = [{"name": "tick_rate", "old": 10, "value": 5}]
+        assert {"changes": changes} == told.data
+
+    def test_one_key_leaves_the_others(self) -> None:
+        """And the last one that goes takes its container along."""
+        self.set("max_iterations_per_tick", "7")
+        self.set("sub_agents_enabled", "yes")
+        assert {"max_iterations_per_tick": 7, "sub_agents_enabled": True} == state.read(
+            self.ada_script, "execution_config"
+        )
+        self.set("sub_agents_enabled", "default")
+        self.set("max_iterations_per_tick", None)
+        assert "execution_config" not in {
+            name for name, value in self.kept().items() if value not in (None, {})
+        }
+
+    def test_it_goes_on_record(self) -> None:
+        """Once, with who did it; what stays as it is does not."""
+        with self.audited() as records:
+            self.set("tick_rate", "10")
+            self.set("tick_rate", "10")
+        told = [(event, facts["key"], facts["by"]) for event, facts in records]
+        assert [("ConfigurationChanged", "tick_rate", "Tom")] == told
+
+    def test_the_beat_follows_at_once(self) -> None:
+        """From the next one on."""
+        self.set("tick_rate", "30")
+        assert 30 == self.ada_script.ndb._task.interval
+
+    def test_what_is_switched_off_stops(self) -> None:
+        """What is under way is dropped; switched on again, she goes on with what waits."""
+        self.type(self.tom, "whisper Ada = hello")
+        self.clock.advance(1)
+        pump()
+        assert self.ada_script.work.in_flight is not None
+        self.set("enabled", "no")
+        assert None is self.ada_script.work.in_flight
+        self.model.answers.append(whispers("Hello."))
+        self.set("enabled", "yes")
+        self.clock.advance(1)
+        pump()
+        assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
+
+    def test_what_was_wrong_before_is_no_reason(self) -> None:
+        """A setting that code broke does not keep others from being set, nor itself from going."""
+        state.write(self.ada_script, safety_config={"loup": 1}, prompt_components="x")
+        assert self.set("tick_rate", "10").ok
+        assert self.set("prompt_templates.stern", "You are {name}.").ok
+        assert not self.set("prompt_components.250.key", "mood").ok
+        for name in ("safety_config", "prompt_components"):
+            assert configuring.unset_setting(self.ada_script, name).ok
+
+    def test_a_cap_looser_than_the_games_does_not_hold(self) -> None:
+        """The answer says what does."""
+        caps = {"assistant": {"tokens_per_day": 1000}}
+        with override_settings(EVENNIA_AI_BUDGET_CONFIG=caps):
+            told = self.set("budget_config.assistant.tokens_per_day", "5000").message
+            assert told.endswith(" The game allows 1000, and that holds.")
+            assert self.set("budget_config.assistant.tokens_per_day", "500").message.endswith(
+                "is 500 now (was 5000)."
+            )
+
+    def test_a_cap_on_money_needs_prices(self) -> None:
+        """Or every call would be refused."""
+        path = "budget_config.assistant.cost_per_day"
+        with mock.patch.dict(
+            "os.environ", {"EVENNIA_AI_MODEL": "m", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+        ):
+            told = self.set(path, "1").message
+            assert "nobody said what the model 'custom/m' costs, and budget_config" in told
+            with override_settings(EVENNIA_AI_PRICES={"m": {"input": 1, "output": 1}}):
+                assert self.set(path, "1").ok
+                assert "model 'custom/other' costs" in self.set("llm_model", "other").message
+
+    def test_it_is_all_the_same_in_every_state(self) -> None:
+        """Stopped, not running, and without a body."""
+        self.ada_script.trigger_emergency_stop("test")
+        assert self.set("tick_rate", "10").ok
+        self.ada_script.pause()
+        assert self.set("trigger_permissions", "perm(Builder)").ok
+        self.ada_script.obj = None
+        assert self.set("trigger_permissions", "perm(Admin)").ok
+        assert not self.set("trigger_permissions", "foo(bar)").ok
+        self.ada_script.work = None
+        assert self.set("enabled", "no").ok
+        assert configuring.configuration(self.ada_script).ok
+
+
+class TestSeveral(ConfiguringTest):
+    """Several at once."""
+
+    def test_all_or_none(self) -> None:
+        """One that is wrong keeps the others back, and each has its own error."""
+        before = self.kept()
+        changes = {"tick_rate": 10, "llm_temperature": 7, "speed": 1}
+        result = configuring.update_settings(self.ada_script, changes)
+        assert {"llm_temperature", "speed"} == set(result.data["errors"])
+        assert before == self.kept()
+
+    def test_they_are_judged_together(self) -> None:
+        """A template and that it is applied; a container whole, and one key of it."""
+        changes = {
+            "prompt_templates": {"stern": "You are {name}."},
+            "applied_template": "stern",
+            "checks.window": 5,
+            "checks.anomalies": 5,
+        }
+        result = configuring.update_settings(self.ada_script, changes, by="Tom")
+        assert result.ok, result.message
+        assert "stern" == state.read(self.ada_script, "applied_template")
+        assert {"checks": {"window": 5, "anomalies": 5}} == self.kept()["safety_config"]
+        result = configuring.unset_setting(self.ada_script, "prompt_templates")
+        assert "applied_template is 'stern'; there are default" in result.message
+
+    def test_none_and_too_many_are_refused(self) -> None:
+        """With how many there may be."""
+        for changes in ({}, {f"x{number}": 1 for number in range(101)}):
+            result = configuring.update_settings(self.ada_script, changes)
+            assert "give 1 to 100 settings at once" in result.message
+
+
+class TestLooking(ConfiguringTest):
+    """What is shown."""
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """All rows, by name."""
+        found = configuring.configuration(self.ada_script).data["settings"]
+        assert len({row["name"] for row in found}) == len(found)
+        return {row["name"]: row for row in found}
+
+    def test_all_are_listed_with_their_keys(self) -> None:
+        """Value, default, what it does and what it takes."""
+        self.set("max_iterations_per_tick", "7")
+        self.set("context_configs.reflection.max_iterations", "1")
+        self.set("channel_configs.Public", "trigger")
+        rows = self.rows()
+        assert set(SHAPES) <= set(rows)
+        expected = {
+            "name": "execution_config.max_iterations_per_tick",
+            "value": 7,
+            "default": 5,
+            "is_default": False,
+            "text": "model calls in one tick, 1 to 10.",
+            "type": "a whole number from 1 to 10",
+        }
+        assert expected == rows["execution_config.max_iterations_per_tick"]
+        assert (1, 3) == self._pair(rows, "context_configs.reflection.max_iterations")
+        assert ("trigger", None) == self._pair(rows, "channel_configs.Public")
+        assert (25, 25) == self._pair(rows, "safety_config.loop.max_own_turns")
+        assert "context_configs.tick_event.max_iterations" not in rows
+
+    @staticmethod
+    def _pair(rows: dict[str, dict[str, Any]], name: str) -> tuple[Any, Any]:
+        return rows[name]["value"], rows[name]["default"]
+
+    def test_what_the_game_sets_is_the_default(self) -> None:
+        """And what of that is wrong is nobody's value."""
+        name = "safety_config.loop.max_own_turns"
+        with override_settings(EVENNIA_AI_SAFETY_CONFIG={"loop": {"max_own_turns": 7}}):
+            assert (7, 7) == self._pair(self.rows(), name)
+        with override_settings(EVENNIA_AI_SAFETY_CONFIG={"loup": 1}):
+            assert (None, None) == self._pair(self.rows(), name)
+
+    def test_one_is_told(self) -> None:
+        """Also by a key alone; what does not exist is refused."""
+        self.set("tick_rate", "10")
+        told = configuring.show_setting(self.ada_script, "tick_rate")
+        assert told.message.startswith(
+            "Ada: tick_rate is 10 (default 5); a whole number from 1 to 86400. seconds between"
+        )
+        assert 5 == configuring.show_setting(self.ada_script, "calls_per_reply").data["default"] + 1
+        assert not configuring.show_setting(self.ada_script, "speed").ok
+
+    def test_a_secret_that_code_put_there_is_not_shown(self) -> None:
+        """Neither in the rows nor in the words."""
+        state.write(
+            self.ada_script, llm_extra_params={"api_key": "hush-hush", "a": {"token": "hh"}}
+        )
+        shown = configuring.configuration(self.ada_script)
+        assert "hush-hush" not in str(shown) + str(
+            configuring.show_setting(self.ada_script, "llm_extra_params.a")
+        )
+        assert "'hh'" not in str(shown)
+
+    def test_what_code_stored_wrongly_is_shown(self) -> None:
+        """As it is."""
+        state.write(self.ada_script, channel_configs="x", context_configs={"tick_event": 5})
+        rows = self.rows()
+        assert ("x", {"tick_event": 5}) == (
+            rows["channel_configs"]["value"],
+            rows["context_configs"]["value"],
+        )
+
+
+class TestRight(ConfiguringTest):
+    """Which right a change needs."""
+
+    def test_what_she_may_do_to_the_game_needs_more(self) -> None:
+        """Everything else is for whoever controls her."""
+        assert "configure" == configuring.act_to_configure(["tick_rate", "speed", "confirm_by"])
+        for name in configuring.POWERS:
+            assert "configure powers" == configuring.act_to_configure(["tick_rate", name])

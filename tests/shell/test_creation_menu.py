@@ -1,0 +1,314 @@
+"""`assistant create` without a name: the menu that makes an assistant in a minute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.test.utils import override_settings
+from evennia.accounts.models import AccountDB
+from evennia.utils.create import create_object
+
+from evennia_ai import operations, state
+from evennia_ai.commands.creation import open_creation
+from tests.llm.doubles import completion
+from tests.shell.ai_case import StaffCommandTest
+from tests.shell.support import pump, whispers
+
+EDDA = ("Edda", "A |rred|n cloak.", "Edda copies charts.", "here", "1", "next")
+TITLE = "A new assistant, {} of 7"
+
+
+class MenuTest(StaffCommandTest):
+    """Tom goes through the menu at his own command line."""
+
+    def open(self, person: Any = None) -> str:
+        """The menu is open; what it shows."""
+        self.shown_before()
+        open_creation(person or self.tom)
+        return self.shown()
+
+    def shown_before(self) -> None:
+        """Forget what was shown."""
+        self.typed("")
+
+    def answer(self, *lines: str) -> str:
+        """Tom's answers, one after the other; what the last of them shows."""
+        shown = ""
+        for line in lines:
+            shown = self.typed(line)
+        return shown
+
+    def is_at(self, step: int, shown: str) -> bool:
+        """Whether a step is what is shown."""
+        return TITLE.format(step) in shown
+
+    def count(self) -> int:
+        """How many assistants there are."""
+        return len(operations.list_assistants())
+
+
+class TestTheWay(MenuTest):
+    """From the first step to the last."""
+
+    def test_a_working_assistant_in_a_minute(self) -> None:
+        """She stands where she should, as she should, and answers."""
+        assert self.is_at(1, self.open())
+        shown = self.answer(*EDDA)
+        for expected in (
+            "name       Edda",
+            "look       A |rred|n cloak.",
+            "character  Edda copies charts.",
+            "place      Room",
+            "answers    Whoever whispers to her, pages her, or says @Edda",
+            "model      the game's",
+        ):
+            assert expected in shown, expected
+        assert 1 == self.count()
+        shown = self.answer("create")
+        assert "Edda is awake in Room. Try: whisper Edda = hello" in shown
+        script = operations.find_assistant("edda")
+        assert script is not None
+        assert "A |rred|n cloak." == script.obj.db.desc
+        assert "Edda copies charts." == state.read(script, "persona")
+        assert self.room1 == script.obj.location
+        self.answer_at_once(script)
+        self.ask("whisper edda = hello", whispers("Hello."))
+        assert 'Edda whispers: "Hello."' in self.tom.heard_from(script.obj)
+
+    def test_each_choice_counts(self) -> None:
+        """Another room, everybody in it, another model."""
+        self.open()
+        self.answer("Old Tom", "", "", self.room2.dbref, "everybody", "scripted", "next", "yes")
+        script = operations.find_assistant("old tom")
+        assert script is not None
+        assert self.room2 == script.obj.location
+        assert "trigger" == state.read(script, "room_messages")
+        assert "scripted" == state.read(script, "llm_provider")
+        assert "" == state.read(script, "persona")
+        assert script.obj.db.desc.startswith("Old Tom is an assistant")
+
+    def test_a_permission_may_be_named(self) -> None:
+        """One that there is, or a lock string; others are asked for again."""
+        self.open()
+        shown = self.answer("Edda", "", "", "here", "Bilder")
+        assert "There is no permission 'Bilder'; there are Guest, Player" in shown
+        assert "That will not do: 'perm(' is no lock string" in self.answer("perm(")
+        assert self.is_at(6, self.answer("builders"))
+        self.answer("", "create")
+        script = operations.find_assistant("edda")
+        assert script is not None
+        assert ["Builder"] == list(state.read(script, "trigger_permissions"))
+
+    def test_every_step_can_be_gone_back_to(self) -> None:
+        """One at a time, and from the summary to any; what was typed stays."""
+        self.open()
+        self.answer(*EDDA)
+        for step in (6, 5, 4, 3, 2, 1):
+            assert self.is_at(step, self.answer("back")), step
+        shown = self.answer("")
+        assert self.is_at(2, shown)
+        assert "Now: A |rred|n cloak." in shown
+        self.answer("", "", "", "1", "")
+        assert self.is_at(1, self.answer("1"))
+        shown = self.answer("Brass", "", "", "", "1", "")
+        assert "name       Brass" in shown
+        assert "character  Edda copies charts." in shown
+
+    def test_it_can_be_left_at_every_step(self) -> None:
+        """Nothing is made, and the command line is as ever."""
+        for steps in range(len(EDDA) + 1):
+            self.open()
+            self.answer(*EDDA[:steps])
+            assert "Nothing was made." in self.answer("quit"), steps
+            assert self.tom.ndb._evmenu is None
+            assert "Ada has no goal" in self.typed("aigoal ada"), steps
+        assert 1 == self.count()
+
+
+class TestNames(MenuTest):
+    """What she may be called is said at once."""
+
+    def test_names_that_will_not_do(self) -> None:
+        """Taken, too long, not to be typed, with another meaning."""
+        self.open()
+        for line, expected in (
+            ("", "An assistant needs a name"),
+            ("ADA", "There is an assistant named ADA already; choose another name."),
+            ("mira", "There is a character named mira already; choose another name."),
+            ("All", "All means something else in commands"),
+            ("Say", "Say is a command of the game"),
+            ("#12", "The name #12 does not begin with a letter"),
+            ("Edda = x", "The name Edda = x holds =, which commands take"),
+            ("|rEdda", "The name |rEdda does not begin with a letter"),
+            ("E" * 61, "has 61 characters; one of at most 60"),
+        ):
+            shown = self.answer(line)
+            assert expected in shown, line
+            assert self.is_at(1, shown), line
+
+    def test_names_that_will(self) -> None:
+        """Of several words, with an apostrophe, of another script."""
+        for name in ("Old Tom", "O'Hara", "Ödön", "エッダ", "R2-D2", "Dr. No"):
+            self.open()
+            assert self.is_at(2, self.answer(name)), name
+            self.answer("quit")
+
+    def test_two_builders_with_the_same_name(self) -> None:
+        """Who is later is asked for another; all else stays."""
+        self.open()
+        self.answer(*EDDA)
+        self.make("Edda")
+        shown = self.answer("create")
+        assert "There is an assistant named Edda already; choose another name." in shown
+        assert self.is_at(1, shown)
+        self.answer("Edda Two", "", "", "", "1", "")
+        assert "Edda Two is awake in Room." in self.answer("create")
+
+
+class TestRooms(MenuTest):
+    """Where she stands."""
+
+    def to_rooms(self) -> str:
+        """At that step."""
+        self.open()
+        return self.answer("Edda", "", "")
+
+    def test_what_is_no_room_is_asked_for_again(self) -> None:
+        """Unknown, a person, several, and one that is locked."""
+        create_object("evennia.objects.objects.DefaultRoom", key="Twin")
+        create_object("evennia.objects.objects.DefaultRoom", key="Twin")
+        self.room2.locks.add("teleport_here:false()")
+        assert self.is_at(4, self.to_rooms())
+        for line, expected in (
+            ("Nowhere", "There is no room named 'Nowhere'."),
+            ("Mira", "There is no room named 'Mira'."),
+            ("|rX", "There is no room named '|rX'."),
+            ("twin", "Several rooms are called so; type a number: Twin (#"),
+            (self.room2.dbref, f"You may not put anybody into {self.room2.key}."),
+        ):
+            shown = self.answer(line)
+            assert expected in shown, line
+            assert self.is_at(4, shown), line
+
+    def test_a_room_that_is_gone_by_then(self) -> None:
+        """Is asked for again at the end; nothing is made before."""
+        room = create_object("evennia.objects.objects.DefaultRoom", key="Attic")
+        self.to_rooms()
+        self.answer("attic", "1", "next")
+        room.delete()
+        shown = self.answer("create")
+        assert "The room is gone; choose another." in shown
+        assert self.is_at(4, shown)
+        assert 1 == self.count()
+
+    def test_whoever_is_nowhere_names_a_room(self) -> None:
+        """Nothing is chosen for them."""
+        self.tom.location = None
+        assert "in Room" not in self.to_rooms()
+        assert "There is no room named ''" in self.answer("")
+        assert self.is_at(5, self.answer(self.room1.dbref))
+
+
+class TestModels(MenuTest):
+    """Which model, and whether it works."""
+
+    def to_models(self) -> str:
+        """At that step."""
+        self.open()
+        return self.answer("Edda", "", "", "here", "1")
+
+    def test_what_can_be_chosen(self) -> None:
+        """The game's first; others by number, or typed."""
+        shown = self.to_models()
+        assert "the game's: scripted model" in shown
+        assert "demo brain, offline" in shown
+        assert "Now: demo brain" in self.answer("2")
+        assert "Now: llama3.2 via ollama." in self.answer("ollama llama3.2")
+        assert "Type a model's name, or a provider" in self.answer("no such thing")
+        assert "model      llama3.2 via ollama" in self.answer("next")
+
+    def test_it_is_tried_while_the_menu_goes_on(self) -> None:
+        """The report comes when it comes, in between."""
+        self.to_models()
+        shown = self.answer("test")
+        assert "Asking the model; go on meanwhile." in shown
+        assert self.is_at(6, shown)
+        assert "The model is being asked already." in self.answer("test")
+        assert self.is_at(7, self.answer("next"))
+        self.model.answers.extend([completion("Ding!"), completion("hi")])
+        self.shown_before()
+        self.model.answer(completion("hi"))
+        pump()
+        shown = self.shown()
+        assert "reachable   ok" in shown
+        assert "tool calls  NO  it answered 'Ding!' instead of a tool call" in shown
+        assert "Mend what says NO, or choose another." in shown
+
+    def test_what_breaks_is_said_and_may_be_tried_again(self) -> None:
+        """As is a model that is not set up."""
+        self.to_models()
+        self.answer("test")
+        self.model.fail(RuntimeError("|rburst"))
+        pump()
+        assert "The check itself failed: |rburst" in self.shown()
+        assert "Asking the model" in self.answer("test")
+
+    def test_a_game_without_a_model_is_told(self) -> None:
+        """And one can be made all the same."""
+        with override_settings(EVENNIA_AI_FALLBACK_MODELS=5):
+            assert "The game's model is not set up" in self.to_models()
+            assert self.is_at(7, self.answer(""))
+
+
+class TestTrouble(MenuTest):
+    """Rights, weird input, and what ends a menu from outside."""
+
+    def test_it_is_for_staff(self) -> None:
+        """At its beginning and at its end."""
+        self.forget()
+        open_creation(self.mira)
+        assert ["You may not do that: create needs perm(Builder)."] == self.mira.seen
+        self.open()
+        self.answer(*EDDA)
+        self.account.permissions.clear()
+        assert "You may not do that: create needs perm(Builder)." in self.answer("create")
+        assert 1 == self.count()
+        assert self.tom.ndb._evmenu is None
+
+    def test_weird_input(self) -> None:
+        """Too long, control characters, templates and links: text, on one line."""
+        self.open()
+        assert "That has 2001 characters; 2000 are the most." in self.answer("Edda", "x" * 2001)
+        self.answer("$func(a) {b} |lcquit|ltclick|le\x07 \x1b[31mred")
+        shown = self.answer("{{name}} is |500bold", "here", "1", "next")
+        assert "look       $func(a) {b}" in shown
+        assert "character  {{name}} is |500bold" in shown
+        self.answer("create")
+        script = operations.find_assistant("Edda")
+        assert script is not None
+        assert "{{name}} is |500bold" == state.read(script, "persona")
+
+    def test_whoever_leaves_the_game_finds_it_again(self) -> None:
+        """As long as the game runs."""
+        self.open()
+        self.answer("Edda", "")
+        session = self.session
+        self.account.unpuppet_object(session)
+        self.account.puppet_object(session, self.tom)
+        assert self.is_at(4, self.answer("Edda copies charts."))
+
+    def test_a_reload_ends_it(self) -> None:
+        """It said so; the command line is as ever, and nothing was made."""
+        assert "so does a reload" in self.open()
+        self.answer("Edda")
+        self.tom.nattributes.clear()
+        self.tom.cmdset.update(init_mode=True)
+        assert "Command 'A red cloak' is not available." in self.answer("A red cloak")
+        assert 1 == self.count()
+
+    def test_an_account_without_a_body_may_use_it(self) -> None:
+        """It has no place, so it names one."""
+        account = AccountDB.objects.get(id=self.account.id)
+        open_creation(account)
+        assert account.ndb._evmenu is not None
+        account.ndb._evmenu.close_menu()

@@ -1,0 +1,188 @@
+"""A program asks an assistant: what comes back, and what nobody else notices of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import errands, operations, state
+from evennia_ai.errands import Reason
+from tests.llm.doubles import completion
+from tests.shell.delegating import hands_on
+from tests.shell.errand_case import ErrandTest, reports_of
+from tests.shell.support import pump, says, whispers
+
+
+class TestAsking(ErrandTest):
+    """A question comes back as text."""
+
+    def test_the_answer_is_the_report(self) -> None:
+        """Of the body and of the script alike; nobody in the room hears a word."""
+        for door in (self.ada, self.ada_script):
+            with self.subTest(door=type(door).__name__):
+                self.model.answers.append(reports_of())
+                assert ["An hour past noon."] == self.outcome(door.ask("When is the tide?"))
+        assert ([], []) == (self.tom.seen, self.mira.seen)
+        assert "The game hands you a task (trust 1)" in self.asked(0)
+        assert '"When is the tide?"' in self.asked(0)
+
+    def test_plain_text_is_the_answer(self) -> None:
+        """A model that calls no tool answers as well."""
+        self.model.answers.append(completion("An hour past noon."))
+        assert ["An hour past noon."] == self.outcome(self.ada.ask("When is the tide?"))
+        assert [] == self.mira.seen
+
+    def test_nothing_that_others_notice_is_on_offer(self) -> None:
+        """It can look and report; it can neither speak nor act, even where it tries to."""
+        answers = says("Hear me!"), completion(None, ("get", {"item": "lamp"})), reports_of()
+        self.model.answers.extend(answers)
+        lamp = self.make_thing("lamp")
+        assert ["An hour past noon."] == self.outcome(self.ada.ask("When is the tide?"))
+        assert {"say", "whisper", "page", "channel", "emote", "get", "move"}.isdisjoint(
+            self.tools_of(0)
+        )
+        assert {"report", "look"} <= self.tools_of(0)
+        assert ([], self.room1) == (self.mira.seen, lamp.location)
+        assert "there is no tool" in self.result(1)["error"]
+
+    def test_who_is_asked_by_way_of_it_is_as_quiet(self) -> None:
+        """A specialist whom it hands the question on to cannot speak up either."""
+        script, brass = self.make("Brass")
+        script.clock = self.clock
+        script.tags.add("specialist")
+        state.write(self.ada_script, execution_config={"sub_agents_enabled": True})
+        answers = hands_on("Ask the sea."), says("Hear me!"), reports_of("Noon."), reports_of()
+        self.model.answers.extend(answers)
+        assert ["An hour past noon."] == self.outcome(self.ada.ask("When is the tide?"))
+        assert "say" not in self.tools_of(1)
+        assert [] == self.mira.heard_from(brass)
+
+    def test_a_long_answer_is_cut_at_a_sentence(self) -> None:
+        """A program is given 4,000 characters at most."""
+        self.model.answers.append(reports_of("It is so. " * 1000))
+        (answer,) = self.outcome(self.ada.ask("Tell me all."))
+        assert (True, True) == (3980 < len(answer) <= 4000, answer.endswith("so."))
+
+    def test_questions_wait_for_each_other(self) -> None:
+        """Each has its own answer, in order."""
+        first, second = self.ada.ask("One?"), self.ada.ask("Two?")
+        pump()
+        self.model.answers.append(reports_of("Two."))
+        self.model.answer(reports_of("One."))
+        assert [["One."], ["Two."]] == [self.outcome(first), self.outcome(second)]
+
+    def test_it_is_on_record(self) -> None:
+        """With who asked and how long it was, and without a word of it."""
+        self.model.answers.append(reports_of())
+        self.outcome(self.ada.ask("When is the tide?", asker=self.mira))
+        (asked,), (answered,) = self.facts("asked"), self.facts("errand_answered")
+        assert ("Mira", 17, 18) == (asked["by"], asked["characters"], answered["characters"])
+        assert asked["number"] == answered["number"]
+        why = operations.why(self.ada_script)
+        assert "message 1 of Mira" in why.message
+        assert "asked by the game: 17 characters" in why.message
+        assert 'answered: report "An hour past noon."' in why.message
+
+
+class TestInSomebodysName(ErrandTest):
+    """What is asked for a player is that player's."""
+
+    def test_it_is_paid_and_kept_for_that_player(self) -> None:
+        """Mira's question is in her own talk, and in nobody else's."""
+        self.model.answers.extend([reports_of(), whispers("Aye.", "Mira"), whispers("Aye.")])
+        self.outcome(self.ada.ask("When is my tide?", asker=self.mira))
+        self.type(self.mira, "whisper Ada = and?")
+        self.type(self.tom, "whisper Ada = what did she ask?")
+        told = [str(body["messages"]) for body in self.model.bodies]
+        assert [True, True, False] == ["my tide" in text for text in told]
+        assert "(trust 0.9)" in self.asked(0)
+        spent = operations.budget_of(self.ada_script).data
+        assert "Mira" in str(spent) or "*#" in str(spent)
+
+    def test_what_the_game_asks_is_nobodys(self) -> None:
+        """No player's talk knows of it."""
+        self.model.answers.extend([reports_of("The crown is in the well."), whispers("Aye.")])
+        self.outcome(self.ada.ask("Where is the crown?"))
+        self.type(self.tom, "whisper Ada = what did they ask?")
+        assert "crown" not in str(self.model.bodies[1]["messages"])
+
+    def test_it_counts_as_one_of_the_players_questions(self) -> None:
+        """A limit on one player is a limit on what is asked in his name; the game has none."""
+        config = state.read(self.ada_script, "hearing_config") | {"calls_per_player": 1}
+        state.write(self.ada_script, hearing_config=config)
+        self.model.answers.extend([reports_of()] * 3)
+        self.outcome(self.ada.ask("One?", asker=self.mira))
+        self.refused(self.ada.ask("Two?", asker=self.mira), Reason.BUSY, "limit calls_per_player")
+        assert ["An hour past noon."] == self.outcome(self.ada.ask("Two?"))
+        assert ["An hour past noon."] == self.outcome(self.ada.ask("Two?"))
+
+    def test_a_trust_of_the_owners_counts(self) -> None:
+        """As it does for what they whisper."""
+        state.write(self.ada_script, trust_overrides={"Developer": 0.55})
+        self.model.answers.append(reports_of())
+        self.outcome(self.ada.ask("When?", asker=self.tom.account))
+        assert "(trust 0.55)" in self.asked(0)
+
+
+class TestRefusals(ErrandTest):
+    """What is not even begun: no model is asked, and the program is told why at once."""
+
+    def test_each_refusal_says_why(self) -> None:
+        """In words, and in one word for programs."""
+        wordless: dict[str, Any] = {"question": " \n\x00"}
+        late: dict[str, Any] = {"timeout_seconds": 0}
+        long: dict[str, Any] = {"question": "x" * 2001}
+        hers: dict[str, Any] = {"asker": self.ada}
+        tom: dict[str, Any] = {"asker": self.tom}
+        for_tom = "has muted it"
+        cases: list[tuple[str, Any, dict[str, Any], Reason, str]] = [
+            ("no words", None, wordless, Reason.INVALID, "not a word"),
+            ("no time", None, late, Reason.INVALID, "seconds above 0"),
+            ("too long", self.deny_long, long, Reason.INVALID, "2,001 characters are too many"),
+            ("itself", None, hers, Reason.REFUSED, "cannot ask itself"),
+            ("muted", lambda: self.mute(True), tom, Reason.REFUSED, for_tom),
+            ("disabled", self.disable, {"asker": self.mira}, Reason.REFUSED, "is off"),
+            ("silent", lambda: self.set(enabled=False), {}, Reason.STOPPED, "not enabled"),
+            ("stopped", lambda: operations.stop(self.ada_script, "x"), {}, Reason.STOPPED, "stop"),
+        ]
+        for name, change, more, reason, words in cases:
+            with self.subTest(name):
+                if change is not None:
+                    change()
+                self.refused(self.ada.ask(**{"question": "When?"} | more), reason, words)
+        assert ([], []) == (self.model.bodies, self.waiting())
+        self.ada_script.delete()
+        self.refused(errands.ask(self.ada_script, "When?"), Reason.STOPPED, "it is not running")
+        self.refused(errands.ask(None, "When?"), Reason.STOPPED, "it is not running")
+
+    def deny_long(self) -> None:
+        """What is too long is refused; a program is not kept waiting for a person's yes."""
+        self.set(safety_config={"size": {"on_oversize": "ask"}})
+
+    def disable(self) -> None:
+        """Ada talks to nobody."""
+        self.set(interaction_enabled=False)
+
+    def mute(self, is_muted: bool) -> None:
+        """Tom wants nothing of Ada."""
+        state.mute(self.ada_script, "*#1", is_muted=is_muted)
+
+    def set(self, **values: Any) -> None:
+        """Set something of Ada's."""
+        state.write(self.ada_script, **values)
+
+    def test_what_is_too_long_is_cut_where_that_is_set(self) -> None:
+        """As a whisper is."""
+        self.model.answers.append(reports_of())
+        self.outcome(self.ada.ask("It is so. " * 300))
+        assert "so. (cut)" in self.asked(0)
+        self.model.answers.append(reports_of())
+        self.set(safety_config={"size": {"on_oversize": "allow"}})
+        self.outcome(self.ada.ask("It is so. " * 300))
+        assert "(cut)" not in self.asked(1)
+
+    def test_a_refusal_is_on_record(self) -> None:
+        """`assistant why` tells of it."""
+        self.mute(True)
+        (error,) = self.outcome(self.ada.ask("When?", asker=self.tom))
+        record = self.ada_script.work.records.find(error.number)
+        assert ("refused", "Tom has muted it, and so gets nothing of it") == record.steps[-1]

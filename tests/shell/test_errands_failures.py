@@ -1,0 +1,165 @@
+"""How a program's question ends without an answer: it is told once, and nothing goes on for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
+
+from evennia_ai import delegations, errands, operations, reports, state
+from evennia_ai.errands import NoAnswerError, Reason
+from evennia_ai.errors import ModelStatusError
+from tests.llm.doubles import completion
+from tests.shell.errand_case import ErrandTest, reports_of
+from tests.shell.support import NOT_A_COMPLETION, pump, whispers
+
+
+class TestFailures(ErrandTest):
+    """However it ends, the program is told, once."""
+
+    def test_what_comes_of_the_turn(self) -> None:
+        """Each end without an answer has its words."""
+        cases: list[tuple[str, Any, Reason, str]] = [
+            ("the service", ModelStatusError(400, "bad"), Reason.FAILED, "the model, or the way"),
+            ("the answer", NOT_A_COMPLETION, Reason.FAILED, "the model, or the way to it, failed"),
+            ("no words", completion(""), Reason.FAILED, "holds nothing to say or do"),
+            ("nothing", completion(None, ("noop", {})), Reason.SILENT, "it chose to do nothing"),
+        ]
+        for name, answer, reason, words in cases:
+            with self.subTest(name):
+                self.model.answers.append(answer)
+                self.refused(self.ada.ask("When?"), reason, words)
+        assert (4, []) == (len(self.facts("errand_failed")), self.waiting())
+
+    def test_a_limit_tells_what_it_found_so_far(self) -> None:
+        """The program reads both; the record has the limit alone."""
+        config = {"max_iterations_per_tick": 1}
+        unattended = {"on_limit": {"mode": "unattended"}}
+        state.write(self.ada_script, execution_config=config, safety_config=unattended)
+        self.model.answers.extend([completion(None, ("look", {})), completion("Six so far.")])
+        why = "limit max_iterations; so far: Six so far."
+        self.refused(self.ada.ask("How many?"), Reason.FAILED, why)
+        assert "limit max_iterations" == self.facts("errand_failed")[0]["why"]
+
+    def test_an_emergency_stop(self) -> None:
+        """It waits, or the model is at it: in both cases the program is told at once."""
+        for name, is_begun in (("begun", True), ("waiting", False)):
+            with self.subTest(name):
+                if not is_begun:
+                    self.type(self.tom, "whisper Ada = a riddle")
+                asked = self.ada.ask("When?")
+                pump()
+                operations.stop(self.ada_script, "a test")
+                self.refused(asked, Reason.STOPPED, "it was stopped")
+                assert ([], 1 + (not is_begun)) == (self.waiting(), self.model.cancelled)
+                operations.clear(self.ada_script)
+
+    def test_the_time_is_over(self) -> None:
+        """What is under way for it is dropped; without a time of its own a minute is waited."""
+        for more, seconds in (({"timeout_seconds": 7}, 7.0), ({}, 60.0)):
+            with self.subTest(**more):
+                asked = self.ada.ask("When?", **more)
+                pump()
+                self.clock.advance(seconds - 0.5)
+                pump()
+                assert 1 == len(self.model.waiting)
+                self.clock.advance(0.5)
+                self.refused(asked, Reason.LATE, f"none came within {seconds:g} s")
+                assert ([], []) == (self.waiting(), self.model.waiting)
+
+    def test_no_time_is_a_day(self) -> None:
+        """Where others are waited for without limit."""
+        state.write(self.ada_script, safety_config={"timeout": {"delegation_seconds": 0}})
+        asked = self.ada.ask("When?")
+        self.clock.advance(80_000)
+        assert not asked.called
+        self.clock.advance(6_400)
+        self.refused(asked, Reason.LATE, "86400 s")
+
+    def test_cancelling_takes_it_back(self) -> None:
+        """No model goes on with it, and nothing is said to anybody."""
+        asked = self.ada.ask("When?")
+        pump()
+        asked.cancel()
+        (error,) = self.outcome(asked)
+        assert isinstance(error, CancelledError)
+        assert ([], 1) == (self.waiting(), self.model.cancelled)
+        assert [{"why": reports.DROPPED}] == [
+            {"why": fact["why"]} for fact in self.facts("errand_failed")
+        ]
+
+    def test_it_has_to_make_room(self) -> None:
+        """A full inbox drops the game's own oldest question first."""
+        state.write(self.ada_script, max_pending_events=2)
+        self.type(self.tom, "whisper Ada = a riddle")
+        asked = [self.ada.ask(question) for question in ("One?", "Two?")]
+        self.refused(asked[0], Reason.BUSY, "it was given up")
+        assert not asked[1].called
+
+    def test_what_is_lost_is_found_out(self) -> None:
+        """Gone, silenced, muted, or out of the inbox: within five seconds."""
+        cases: list[tuple[str, Any, str]] = [
+            ("out of the inbox", self.drop, "it gave the task up"),
+            ("muted", lambda: operations.set_muted(self.ada_script, self.mira, True), "has muted"),
+            ("silenced", lambda: operations.set_enabled(self.ada_script, False), "not enabled"),
+            ("deleted", lambda: self.ada_script.delete(), "it is gone"),
+        ]
+        for name, lose, words in cases:
+            with self.subTest(name):
+                asked = self.ada.ask("When?", asker=self.mira)
+                pump()
+                lose()
+                self.clock.advance(errands.LOOK_EVERY_SECONDS)
+                self.refused(asked, Reason.STOPPED, words)
+                operations.set_muted(self.ada_script, self.mira, False)
+                operations.set_enabled(self.ada_script, True)
+
+    def drop(self) -> None:
+        """It leaves the inbox, as when somebody resets it in the middle."""
+        state.discard(self.ada_script, self.ada_script.work.inbox)
+        state.bump_epoch(self.ada_script)
+
+    def test_what_cannot_be_stored_is_not_waited_for(self) -> None:
+        """The program gets the error, and no timer is left."""
+        self.ada_script.work.inbox.append({"id": "m1", "kind": "message", "bad": self.forget})
+        (error,) = self.outcome(self.ada.ask("When?"))
+        assert not isinstance(error, NoAnswerError)
+        timers = [call.func for call in self.clock.getDelayedCalls()]
+        left = [timer for timer in timers if "audit" not in timer.__module__]
+        assert ([], []) == (reports.every(), left)
+
+    def test_nobody_answers_it_after_a_restart(self) -> None:
+        """The task is dropped unread: no model is asked for what nobody waits for."""
+        self.type(self.tom, "whisper Ada = a riddle")
+        self.ada.ask("When?").addErrback(lambda _: None)
+        pump()
+        delegations.start_anew()
+        self.model.answers.append(whispers("Hm."))
+        self.model.answer(whispers("What riddle?"))
+        pump()
+        assert (1, []) == (len(self.model.bodies), self.waiting())
+
+    def test_it_is_answered_once(self) -> None:
+        """What comes after the answer is for nobody."""
+        asked = self.ada.ask("When?")
+        self.model.answers.append(reports_of())
+        assert ["An hour past noon."] == self.outcome(asked)
+        (number,) = [fact["number"] for fact in self.facts("errand_answered")]
+        errand = errands.Errand(delegate=self.ada_script, event=self.event(number), began_at=0.0)
+        assert (False, False) == (
+            reports.answer(errand.event, "Again."),
+            reports.fail(errand.event, "a test"),
+        )
+
+    def test_a_late_look_harms_nothing(self) -> None:
+        """Nor does one that fails."""
+        asked: Deferred[str] = self.ada.ask("When?")
+        pump()
+        self.ada_script.work.inbox.append({"no": "id"})
+        self.clock.advance(errands.LOOK_EVERY_SECONDS)
+        del self.ada_script.work.inbox[-1]
+        assert not asked.called
+        self.model.answer(reports_of())
+        outcome = self.outcome(asked)
+        assert not isinstance(outcome[0], Failure)

@@ -1,0 +1,225 @@
+"""One tool run by hand: the same gate as the model's calls, and a record of who ran it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from evennia_ai import operations
+from evennia_ai.operations.executing import execute_tool, list_tools, parse_arguments
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.tools import TOOL_REGISTRY, tool
+from tests.shell.errand_case import ErrandTest, confirm
+
+
+class ExecutingTest(ErrandTest):
+    """Tom runs Ada's tools."""
+
+    def run_tool(self, name: str, arguments: Any = None, **more: Any) -> Result:
+        """What came of one."""
+        given = more if arguments is None else arguments
+        running = execute_tool(self.ada_script, name, given, person=self.tom)
+        (result,) = self.outcome(running)
+        return result
+
+    def add_tool(self, function: Any, **options: Any) -> None:
+        """Register a tool of the game for one test."""
+        tool(**options)(function)
+        self.addCleanup(TOOL_REGISTRY.pop, function.__name__)
+
+
+class TestRunning(ExecutingTest):
+    """What works."""
+
+    def test_what_speaks_is_heard(self) -> None:
+        """And what comes of it is told."""
+        result = self.run_tool("say", message="Good evening.")
+        assert ['Ada says, "Good evening."'] == self.mira.heard_from(self.ada)
+        data = {"tool": "say", "success": True, "result": "said", "duration_ms": 0}
+        assert (True, "Ada: said", data) == (result.ok, result.message, result.data)
+
+    def test_it_is_recorded_with_who_did_it(self) -> None:
+        """In the record, without the words, and in `why`, with them."""
+        self.run_tool("say", message="The word is kestrel.")
+        (fact,) = self.facts("tool_by_hand")
+        assert ("Tom", "say", True) == (fact["by"], fact["tool_name"], fact["success"])
+        (executed,) = self.facts("ToolExecuted")
+        assert ("Tom", "say") == (executed["by"], executed["tool_name"])
+        assert "kestrel" not in str(self.happened)
+        why = operations.why(self.ada_script, number=fact["number"]).message
+        assert "message 1 of Tom" in why
+        assert "say {" in why
+        assert "by hand: done: said" in why
+
+    def test_a_dangerous_one_needs_no_further_yes(self) -> None:
+        """Whoever runs it has said it."""
+        confirm(self.ada_script)
+        lamp = self.make_thing("lamp")
+        assert self.run_tool("get", item="lamp").ok
+        assert self.ada == lamp.location
+
+    def test_it_runs_beside_a_turn(self) -> None:
+        """What the model is at goes on."""
+        self.type(self.tom, "whisper Ada = a riddle")
+        assert self.run_tool("say", message="One moment.").ok
+        assert (1, 1) == (len(self.model.waiting), len(self.waiting()))
+
+    def test_one_that_waits(self) -> None:
+        """Its result comes later, with how long it took; a stop meanwhile is told."""
+        held: list[Deferred[str]] = []
+
+        def dredge(character: Any) -> Deferred[str]:
+            """Dredge the harbour."""
+            held.append(Deferred())
+            return held[-1]
+
+        self.add_tool(dredge, category="async_required")
+        running = execute_tool(self.ada_script, "dredge", {}, person=self.tom)
+        self.clock.advance(2)
+        held[0].callback("an anchor")
+        (result,) = self.outcome(running)
+        assert ("an anchor", 2000) == (result.data["result"], result.data["duration_ms"])
+        running = execute_tool(self.ada_script, "dredge", {}, person=self.tom)
+        operations.stop(self.ada_script, "a test")
+        held[1].errback(ValueError("the chain broke"))
+        (result,) = self.outcome(running)
+        assert (False, Problem.CONFLICT) == (result.ok, result.problem)
+        assert "nobody knows whether it was done" in result.message
+
+    def test_a_tool_that_fails(self) -> None:
+        """In the game's own code, or because it cannot be done: with the kind of problem."""
+
+        def sink(character: Any) -> str:
+            """Sink a ship."""
+            raise ValueError("a hole")
+
+        self.add_tool(sink)
+        with self.logged():
+            broken = self.run_tool("sink")
+        assert Problem.UNAVAILABLE is broken.problem
+        assert (False, "sink failed inside the game; do something else") == (
+            broken.data["success"],
+            broken.data["result"],
+        )
+        nobody = self.run_tool("whisper", target="Nobody", message="x")
+        assert (False, Problem.CONFLICT) == (nobody.ok, nobody.problem)
+
+
+class TestRefusing(ExecutingTest):
+    """What is not even begun."""
+
+    def test_each_refusal_says_why(self) -> None:
+        """With its kind of problem; nothing is said, and nothing is on record."""
+        cases: list[tuple[str, Any, tuple[Any, ...], Problem, str]] = [
+            ("unknown", None, ("sayy", {}), Problem.MISSING, '"sayy"; did you mean say'),
+            ("nothing like it", None, ("qqqqq", {}), Problem.MISSING, 'no tool "qqqqq".'),
+            ("missing", None, ("say", {}), Problem.INVALID, "say needs message."),
+            ("wrong", None, ("say", {"message": 3}), Problem.INVALID, "message must be a text"),
+            ("no object", None, ("say", ["hello"]), Problem.INVALID, "must be an object"),
+            ("report", None, ("report", {"message": "x"}), Problem.CONFLICT, "nobody has given"),
+            ("delegate", None, ("delegate_task", {"task": "x"}), Problem.CONFLICT, "by hand"),
+            ("find", None, ("find_tools", {"query": "say"}), Problem.CONFLICT, "by hand"),
+            ("lock", self.lock, ("say", {"message": "x"}), Problem.FORBIDDEN, "'tool_say'"),
+            ("silent", self.silence, ("look", {}), Problem.CONFLICT, "it is not enabled"),
+            ("stopped", self.stop, ("look", {}), Problem.CONFLICT, "an emergency stop is active"),
+        ]
+        for name, change, given, problem, words in cases:
+            with self.subTest(name):
+                if change is not None:
+                    change()
+                result = self.run_tool(*given)
+                assert (False, problem) == (result.ok, result.problem)
+                assert words in result.message
+        assert ([], []) == (self.mira.heard_from(self.ada), self.facts("tool_by_hand"))
+        assert 0 == self.ada_script.work.records.count
+
+    def lock(self) -> None:
+        """Ada may not speak aloud."""
+        self.ada.locks.add("tool_say:false()")
+
+    def silence(self) -> None:
+        """Ada does nothing."""
+        operations.set_enabled(self.ada_script, False)
+
+    def stop(self) -> None:
+        """Ada is stopped."""
+        operations.stop(self.ada_script, "a test")
+
+
+class TestListing(ExecutingTest):
+    """Which tools there are."""
+
+    def test_the_list(self) -> None:
+        """All that are registered, in order, with their schemas and what a lock forbids."""
+        self.ada.locks.add("tool_give:false()")
+        result = list_tools(self.ada_script)
+        tools = {item["name"]: item for item in result.data["tools"]}
+        assert sorted(TOOL_REGISTRY) == list(tools)
+        say = tools["say"]
+        assert ("terminal", "evennia_ai.tools.speech") == (say["category"], say["module"])
+        assert ["message"] == say["parameters"]["required"]
+        assert (True, False) == (say["is_allowed"], tools["give"]["is_allowed"])
+        assert f"of {len(tools)} tools" in result.message
+
+    def test_without_a_body_none_is_allowed(self) -> None:
+        """There are tools, but nobody to use them."""
+        self.ada_script.obj = None
+        tools = list_tools(self.ada_script).data["tools"]
+        assert {False} == {item["is_allowed"] for item in tools}
+
+
+class TestArguments(ExecutingTest):
+    """Arguments as people type them."""
+
+    def test_what_is_understood(self) -> None:
+        """A bare value, pairs, and JSON; each of the type that the tool wants."""
+
+        def rig(
+            character: Any,
+            ship: str,
+            masts: int = 1,
+            length: float = 1.0,
+            armed: bool = False,
+            flags: list[str] | None = None,
+            note: str | None = None,
+        ) -> str:
+            """Rig a ship."""
+            return ship
+
+        self.add_tool(rig)
+        cases: list[tuple[str, str, dict[str, Any]]] = [
+            ("rig", "Kestrel", {"ship": "Kestrel"}),
+            ("rig", "ship=Kestrel masts=3", {"ship": "Kestrel", "masts": 3}),
+            ("rig", "ship = 'The Kestrel', armed = yes", {"ship": "The Kestrel", "armed": True}),
+            ("rig", "ship=42; length=2.5", {"ship": "42", "length": 2.5}),
+            ("rig", "ship=x flags=red, white", {"ship": "x", "flags": ["red", "white"]}),
+            ("rig", 'ship=x flags=["red"]', {"ship": "x", "flags": ["red"]}),
+            ("rig", "ship=x armed=off note=a=b", {"ship": "x", "armed": False, "note": "a=b"}),
+            ("rig", '{"ship": "x", "masts": 2}', {"ship": "x", "masts": 2}),
+            ("say", "1+1=2, or so", {"message": "1+1=2, or so"}),
+            ("say", '"quoted"', {"message": "quoted"}),
+            ("whisper", "target=Tom message=hi, you", {"target": "Tom", "message": "hi, you"}),
+            ("noop", "", {}),
+            ("noop", "tired", {"reason": "tired"}),
+        ]
+        for name, text, arguments in cases:
+            with self.subTest(text):
+                assert arguments == parse_arguments(self.ada_script, name, text)
+
+    def test_what_is_not(self) -> None:
+        """It says what would be right."""
+        cases = [
+            ("sayy", "x", "did you mean say"),
+            ("say", "", "say needs message."),
+            ("say", "words=x", "say: it has no argument words; it takes message."),
+            ("whisper", "Tom", "whisper: say which value is which: target=... message=..."),
+            ("exits", "north", "exits: it takes no arguments, so 'north' is too much."),
+            ("forget_note", "number=three", "number must be a whole number"),
+            ("say", '{"message": ', "say: that is no JSON object"),
+        ]
+        for name, text, words in cases:
+            with self.subTest(text):
+                result = parse_arguments(self.ada_script, name, text)
+                assert isinstance(result, Result)
+                assert words in result.message

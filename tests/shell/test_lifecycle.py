@@ -1,0 +1,214 @@
+"""Making an assistant, changing what it is, and copying it."""
+
+from __future__ import annotations
+
+from evennia.objects.models import ObjectDB
+from evennia.utils.create import create_channel
+
+from evennia_ai import operations, state
+from evennia_ai.operations import lifecycle
+from evennia_ai.operations.naming import LONGEST_NAME
+from evennia_ai.operations.result import Problem
+from tests.shell.stopping import SafetyTest
+
+# name, what the answer says
+BAD_NAMES = [
+    ("  ", "An assistant needs a name, for example: assistant create Edda"),
+    ("x" * (LONGEST_NAME + 1), "has 61 characters; one of at most 60 can be typed and shown"),
+    ("Ed\x00da", "The name Edda holds characters that nobody sees; use letters, as in Edda."),
+    ("Ed\u200fda", "holds characters that nobody sees"),
+    ("7", "The name 7 does not begin with a letter; call it as in Edda or Old Edda."),
+    ("@edda", "does not begin with a letter"),
+    ("#2", "does not begin with a letter"),
+    ("Edda=x", "The name Edda=x holds =, which commands take for their own; leave it out."),
+    ("Edda, Tom", "holds ,, which commands"),
+    ("a/b", "holds /, which commands"),
+    ("all", "all means something else in commands; choose another name, such as Edda."),
+    ("Look", "Look is a command of the game; choose another name, such as Old Look."),
+]
+
+
+class TestCreate(SafetyTest):
+    """`create_assistant`."""
+
+    def test_a_name_that_cannot_be_typed_is_refused(self) -> None:
+        """And the answer says what would be right; nothing is made."""
+        count = ObjectDB.objects.count()
+        for name, expected in BAD_NAMES:
+            with self.subTest(name=name):
+                result = operations.create_assistant(name, location=self.room1)
+                assert (False, Problem.INVALID) == (result.ok, result.problem)
+                assert expected in result.message
+        assert count == ObjectDB.objects.count()
+
+    def test_a_name_is_nobody_elses(self) -> None:
+        """Of no other assistant, and of no character of the game."""
+        for name, expected in (
+            ("ada", "There is an assistant named ada already; choose another name."),
+            ("TOM", "There is a character named TOM already; choose another name."),
+        ):
+            result = operations.create_assistant(name)
+            assert (expected, Problem.CONFLICT) == (result.message, result.problem)
+
+    def test_names_of_other_scripts_and_signs_are_taken(self) -> None:
+        """As people are called anywhere."""
+        for name in ("Ángström", "Мира", "O'Brien", "Odd|lcquit|ltName", "Seven 7", "R2-D2"):
+            assert operations.create_assistant(name).ok, name
+
+    def test_settings_are_judged_before_anything_is_made(self) -> None:
+        """All of them, as when they are set later; and kept with it."""
+        count = ObjectDB.objects.count()
+        wrong = {"tick_rate": "fast", "speed": 1}
+        result = operations.create_assistant("Edda", settings=wrong)
+        assert result.message.startswith("Edda is not made: tick_rate is 'fast'; it must be")
+        assert set(wrong) == set(result.data["errors"])
+        assert not operations.create_assistant("Edda", lines={"examples": [["hi"]]}).ok
+        assert "look is a command" in operations.create_assistant("Edda", aliases=["look"]).message
+        assert count == ObjectDB.objects.count()
+        right = {"tick_rate": "30", "max_own_turns": 3, "llm_model": "none"}
+        script = operations.create_assistant("Edda", settings=right, by="Tom").data["script"]
+        assert 30 == state.read(script, "tick_rate")
+        assert {"loop": {"max_own_turns": 3}} == state.read(script, "safety_config")
+        assert not script.attributes.has("llm_model")
+
+
+class TestUpdate(SafetyTest):
+    """`update_assistant` and `describe`."""
+
+    def test_each_can_be_changed(self) -> None:
+        """Look, person, place and names; what is not named stays."""
+        result = lifecycle.update_assistant(
+            self.ada_script,
+            desc="Grey.",
+            persona="Copies charts.",
+            location=self.room2.dbref,
+            aliases=["keeper"],
+            by="Tom",
+        )
+        assert "Ada: desc, persona, location, aliases changed." == result.message
+        created = self.ada_script.db_date_created
+        assert {
+            "key": "Ada",
+            "desc": "Grey.",
+            "persona": "Copies charts.",
+            "location": "Room2",
+            "location_id": self.room2.dbref,
+            "aliases": ["keeper"],
+            "enabled": True,
+            "created_at": created.isoformat(),
+        } == result.data
+        assert (self.room2, self.room2) == (self.ada.location, self.ada.home)
+        assert lifecycle.update_assistant(self.ada_script, desc="").ok
+        assert "Ada is an assistant, an AI." == self.ada.db.desc
+        assert "Copies charts." == state.read(self.ada_script, "persona")
+        assert "Ada is in Room2. Ada is an" in lifecycle.describe(self.ada_script).message
+
+    def test_she_answers_to_a_new_name_at_once(self) -> None:
+        """Without a restart."""
+        assert lifecycle.update_assistant(self.ada_script, aliases=["keeper"]).ok
+        self.type(self.tom, "say @keeper hello")
+        assert "queued" in str(self.ada_script.work.records.newest()[0].steps)
+
+    def test_what_is_wrong_changes_nothing(self) -> None:
+        """Not even what is right beside it."""
+        before = lifecycle.describe(self.ada_script).data
+        for change, expected in (
+            ({}, "Ada: give something to change: desc, persona, location, aliases."),
+            ({"desc": "x" * 4001}, "the description has 4001 characters; it must have at most"),
+            ({"persona": "x" * 20001}, "persona has 20,003 characters"),
+            ({"location": "nowhere"}, "there is no single room 'nowhere'; give its #number"),
+            ({"location": self.ada}, "there is no single room"),
+            ({"aliases": ["look"]}, "look is a command of the game"),
+            ({"aliases": "keeper"}, "aliases must be a list of at most 10 names"),
+        ):
+            with self.subTest(expected):
+                more = {"desc": "Grey.", **change} if change else {}
+                result = lifecycle.update_assistant(self.ada_script, **more)
+                assert not result.ok
+                assert expected in result.message
+                assert before == lifecycle.describe(self.ada_script).data
+
+    def test_a_place_that_does_not_let_her_in_is_a_conflict(self) -> None:
+        """And she stays where she is."""
+        self.room2.at_pre_object_receive = lambda *_, **__: False
+        try:
+            result = lifecycle.update_assistant(self.ada_script, location=self.room2)
+        finally:
+            del self.room2.at_pre_object_receive
+        assert ("Ada cannot go to Room2: the game does not let her.", Problem.CONFLICT) == (
+            result.message,
+            result.problem,
+        )
+        assert self.room1 == self.ada.location
+
+    def test_without_a_body_only_the_person_changes(self) -> None:
+        """There is nothing to look at."""
+        self.ada_script.obj = None
+        result = lifecycle.update_assistant(self.ada_script, desc="Grey.")
+        assert (Problem.CONFLICT, "Ada has no body, so only the persona can be changed.") == (
+            result.problem,
+            result.message,
+        )
+        assert lifecycle.update_assistant(self.ada_script, persona="Copies charts.").ok
+        data = lifecycle.describe(self.ada_script).data
+        assert ("", None, []) == (data["desc"], data["location"], data["aliases"])
+
+
+class TestClone(SafetyTest):
+    """`clone_assistant`."""
+
+    def test_what_she_is_goes_along_and_what_she_lived_through_does_not(self) -> None:
+        """Settings, prompts, look, channels and who controls her; no talk, goals, stop, rights."""
+        channel = create_channel("Public", locks="listen:all();send:all()")
+        assert operations.set_channel(self.ada_script, "Public", "context").ok
+        self.ada.db.desc = "Grey."
+        self.ada.locks.add("control:id(5)")
+        self.ada.permissions.add("Builder")
+        state.write(
+            self.ada_script,
+            persona="Copies charts.",
+            prompt_components={250: {"key": "mood", "content": "Glad."}},
+            conversation_history=[{"role": "user", "content": "hi"}],
+            muted_by=["#5"],
+        )
+        operations.add_goal(self.ada_script, "find the atlas")
+        self.ada_script.trigger_emergency_stop("test")
+        result = lifecycle.clone_assistant(self.ada_script, "Bea", by="Tom")
+        assert result.ok, result.message
+        script, body = result.data["script"], result.data["character"]
+        assert ("Bea", "Bea", "Grey.", self.room1) == (
+            script.key,
+            state.read(script, "assistant_key"),
+            body.db.desc,
+            body.location,
+        )
+        for name in ("persona", "prompt_components", "channel_configs", "hearing_config"):
+            assert state.read(self.ada_script, name) == state.read(script, name)
+        assert channel.subscriptions.has(body)
+        assert "control:id(5)" == body.locks.get("control")
+        assert [] == body.permissions.all()
+        for name in ("conversation_history", "current_goals", "muted_by", "emergency_stop"):
+            assert state.DEFAULTS[name] == state.read(script, name)
+        assert "" == script.silence
+
+    def test_it_is_a_copy(self) -> None:
+        """What is changed in one is not changed in the other; a plain look names the new one."""
+        state.write(self.ada_script, execution_config={"calls_per_reply": 2})
+        copy = lifecycle.clone_assistant(self.ada_script, "Bea", location=self.room2).data
+        state.write(self.ada_script, execution_config={"calls_per_reply": 3})
+        assert {"calls_per_reply": 2} == state.read(copy["script"], "execution_config")
+        assert "Bea is an assistant, an AI." == copy["character"].db.desc
+        assert self.room2 == copy["character"].location
+
+    def test_what_is_wrong_is_not_copied(self) -> None:
+        """Neither a bad name nor a setting that code broke."""
+        assert not lifecycle.clone_assistant(self.ada_script, "Ada").ok
+        state.write(self.ada_script, max_agent_hops="many")
+        result = lifecycle.clone_assistant(self.ada_script, "Bea")
+        assert "Bea is not made: max_agent_hops is 'many'; it must be" in result.message
+
+    def test_one_without_a_body_gives_one_with_a_plain_one(self) -> None:
+        """It is nowhere yet."""
+        self.ada_script.obj = None
+        result = lifecycle.clone_assistant(self.ada_script, "Bea")
+        assert "Bea is awake, but nowhere" in result.message

@@ -1,0 +1,180 @@
+"""Deleting an assistant: what goes with it, who is told, and what a refusal leaves."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.test.utils import override_settings
+from evennia.accounts.models import AccountDB
+from evennia.comms.models import ChannelDB
+from evennia.objects.models import ObjectDB
+from evennia.scripts.models import ScriptDB
+from evennia.utils.create import create_account, create_channel, create_object
+
+from evennia_ai import interventions, operations, state
+from evennia_ai.assistant_account import AssistantAccount
+from evennia_ai.assistant_character import AssistantCharacter
+from evennia_ai.core.questions import Asking, Outcome
+from evennia_ai.emergency import RETURNED_LINE
+from evennia_ai.operations import lifecycle
+from evennia_ai.operations.result import Problem
+from tests.shell.stopping import RETURNED, SafetyTest
+from tests.shell.support import pump
+
+
+class Stubborn(AssistantCharacter):
+    """A body that does not let itself be deleted, while it is told so."""
+
+    may_go = False
+
+    def at_object_delete(self) -> bool:
+        """Whether it may."""
+        return self.may_go
+
+
+class DeleteTest(SafetyTest):
+    """Ada, who has much to leave.
+
+    Attributes:
+        folder: where records are put.
+    """
+
+    def setUp(self) -> None:
+        """A folder for archives."""
+        super().setUp()
+        self.folder = Path(self.enterContext(TemporaryDirectory()))
+        policy = {"archive_folder": str(self.folder)}
+        self.enterContext(override_settings(EVENNIA_AI_AUDIT_CONFIG=policy))
+
+    def delete(self, script: Any = None, **options: Any) -> Any:
+        """Tom deletes an assistant."""
+        result = lifecycle.delete_assistant(script or self.ada_script, by="Tom", **options)
+        pump()
+        return result
+
+
+class TestDelete(DeleteTest):
+    """`delete_assistant`."""
+
+    def test_nothing_of_her_is_left(self) -> None:
+        """Script, body, account and subscriptions are gone, and her name is free again."""
+        create_channel("Public", locks="listen:all();send:all()")
+        operations.set_channel(self.ada_script, "Public", "context")
+        assert operations.give_account(self.ada_script).ok
+        thing = create_object("evennia.objects.objects.DefaultObject", key="lamp", home=self.room2)
+        thing.location = self.ada
+        result = self.delete(reason="she was a test")
+        assert result.ok, result.message
+        assert result.message.startswith("Ada is deleted")
+        assert ["archive"] == list(result.data)
+        assert None is operations.find_assistant("Ada")
+        assert not ObjectDB.objects.filter(db_key="Ada").exists()
+        assert not ScriptDB.objects.filter(db_key="Ada").exists()
+        assert not AccountDB.objects.filter(username="Ada").exists()
+        assert [] == list(ChannelDB.objects.get(db_key="Public").subscriptions.all())
+        assert self.room2 == thing.location
+        assert operations.create_assistant("Ada", location=self.room1).ok
+
+    def test_whoever_waits_is_told(self) -> None:
+        """Once, and what is under way is dropped; nothing of it comes back."""
+        self.type(self.tom, "whisper Ada = hello")
+        self.queue(2, self.mira)
+        script = self.ada_script
+        running = script.work.in_flight
+        assert running is not None
+        self.delete()
+        assert (1, 1) == (self.returns(self.tom), self.returns(self.mira))
+        assert RETURNED_LINE.replace("{name}", "Ada") == RETURNED
+        assert running.called
+        assert None is script.work
+        script.at_repeat()
+        pump()
+
+    def test_her_record_is_put_away_whole(self) -> None:
+        """Her settings, that she was deleted, by whom and why; and none of it is in the game."""
+        operations.set_enabled(self.ada_script, False)
+        result = self.delete(reason="she was a test")
+        lines = gzip.decompress(Path(result.data["archive"]).read_bytes()).decode().splitlines()
+        text = "\n".join(lines)
+        assert "AssistantCreated" in text
+        assert "she was a test" in text
+        assert '"Tom"' in text
+        assert str(self.folder) in result.message
+
+    def test_what_she_asked_is_closed(self) -> None:
+        """Nobody can answer it any more, and whoever waited for the answer goes on without."""
+        came: list[Any] = []
+        asking = Asking("tick 1 max_iterations", "safety.limit.max_iterations", "May I?")
+        interventions.ask(self.ada_script, asking).addBoth(came.append)
+        (question,) = interventions.pending(self.ada_script)
+        assert self.delete().ok
+        assert [Outcome.DISCARDED] == [answer.outcome for answer in came]
+        assert "Ada is stopped" == interventions.why_closed(question.number)
+
+    def test_one_who_is_stopped_or_has_no_body_goes_too(self) -> None:
+        """Whatever state it is in."""
+        brass, _ = self.make("Brass")
+        brass.trigger_emergency_stop("test")
+        assert self.delete(brass).ok
+        bert, body = self.make("Bert")
+        bert.obj = None
+        assert self.delete(bert).ok
+        body.delete()
+        carol, _ = self.make("Carol")
+        carol.pause()
+        carol.work = None
+        assert self.delete(carol).ok
+        assert [self.ada_script] == operations.list_assistants()
+
+    def test_the_account_of_a_player_stays(self) -> None:
+        """Who can log in to it is not the assistant's; only the tie is cut."""
+        account = create_account("Keeper", "", "lanterns-are-bright", typeclass=AssistantAccount)
+        account.db.assistant_body = self.ada
+        assert self.delete().ok
+        kept = AccountDB.objects.get(username="Keeper")
+        assert not kept.attributes.has("assistant_body")
+        kept.delete()
+
+
+class TestRefused(DeleteTest):
+    """What cannot be deleted now."""
+
+    def test_nobody_is_thrown_out_of_her_body(self) -> None:
+        """She stays as she is, and goes on."""
+        self.account.puppet_object(self.session, self.ada)
+        try:
+            result = self.delete()
+            told = "Somebody is in Ada's body; let them leave it first (ooc)."
+            assert (told, Problem.CONFLICT) == (result.message, result.problem)
+            assert not state.read(self.ada_script, "emergency_stop")
+        finally:
+            self.account.unpuppet_object(self.session)
+        assert self.delete().ok
+
+    def test_the_first_character_stays(self) -> None:
+        """The game needs it."""
+        self.ada_script.obj = ObjectDB.objects.get(id=1)
+        try:
+            assert "the game's first character" in self.delete().message
+        finally:
+            self.ada_script.obj = self.ada
+
+    def test_what_was_refused_half_way_is_whole_and_can_be_tried_again(self) -> None:
+        """It is stopped, has its body and its settings, and the second time it is gone."""
+        script, body = self.make("Brass", typeclass=Stubborn, persona="A knocker.")
+        result = self.delete(script)
+        assert Problem.UNAVAILABLE is result.problem
+        assert "Brass is stopped, and could not be deleted: at_object_delete" in result.message
+        found = operations.find_assistant("Brass")
+        assert found is not None
+        assert state.read(found, "emergency_stop")
+        assert "A knocker." == state.read(found, "persona")
+        assert body.pk is not None
+        assert [] == list(self.folder.iterdir())
+        body.may_go = True
+        assert self.delete(found).ok
+        assert None is operations.find_assistant("Brass")
+        assert not ObjectDB.objects.filter(db_key="Brass").exists()

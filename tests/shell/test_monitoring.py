@@ -1,0 +1,350 @@
+"""Health and metrics: what a program that watches the game reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from django.db import DatabaseError, connection
+from prometheus_client.parser import text_string_to_metric_families
+from twisted.internet import reactor
+
+from evennia_ai import audit, ledger, operations, services, state
+from evennia_ai.core.limits import Kind
+from evennia_ai.core.questions import Asking, Question
+from evennia_ai.operations import monitoring, observing
+from tests.shell.support import ShellTest, pump, whispers
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "monitoring.md"
+KINDS = {True: "counter", False: "gauge"}
+
+
+def broken(*_: Any) -> None:
+    """A database that answers nothing."""
+    raise DatabaseError("disk full at 10.0.0.1")
+
+
+class MonitoringTest(ShellTest):
+    """Ada and Brass, and nothing counted yet."""
+
+    def setUp(self) -> None:
+        """Nothing of other tests is counted."""
+        super().setUp()
+        observing.start_anew()
+        self.brass_script, _ = self.make("Brass")
+
+    def health(self, **options: Any) -> dict[str, Any]:
+        """What a monitor reads."""
+        result = monitoring.health(**options)
+        assert result.ok
+        return result.data
+
+    def scrape(self) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+        """Every sample of a scrape, by name and labels."""
+        text = monitoring.metrics().decode()
+        return {
+            (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+        }
+
+    def sample(self, name: str, **labels: str) -> float | None:
+        """One sample of a scrape, None when there is none."""
+        return self.scrape().get((f"evennia_ai_{name}", tuple(sorted(labels.items()))))
+
+    def breaker(self) -> Any:
+        """The breaker of the model."""
+        return services.pool().client(services.endpoint()).circuit_breaker
+
+
+class TestHealth(MonitoringTest):
+    """`health`."""
+
+    def test_all_is_well(self) -> None:
+        """Two that wait, and nothing to say."""
+        found = self.health()
+        assert "ok" == found["status"]
+        assert 2 == found["assistants"]["waiting_for_event"]
+        assert 2 == sum(found["assistants"].values())
+        assert ("ok", "ok", 0, 0, 0) == tuple(
+            found[name] for name in ("database", "model", "breakers", "waiting", "questions")
+        )
+
+    def test_what_each_does_is_counted(self) -> None:
+        """One thinks and has two messages, one is silent."""
+        operations.set_enabled(self.brass_script, False)
+        self.type(self.tom, "whisper Ada = one")
+        self.type(self.mira, "whisper Ada = two")
+        found = self.health()
+        assert {"running": 1, "silent": 1} == {k: n for k, n in found["assistants"].items() if n}
+        assert 2 == found["waiting"]
+        assert "ok" == found["status"]
+
+    def test_one_is_stopped(self) -> None:
+        """The others go on: the game is well."""
+        operations.stop(self.ada_script, "x")
+        assert ("ok", 1) == (self.health()["status"], self.health()["assistants"]["stopped"])
+
+    def test_all_are_stopped(self) -> None:
+        """That is a state of its own, whatever else is wrong."""
+        operations.stop_all([self.ada_script, self.brass_script], "x")
+        self.breaker().force_open()
+        assert "stopped" == self.health()["status"]
+
+    def test_no_assistants_at_all(self) -> None:
+        """A game without any is well."""
+        self.ada_script.delete()
+        self.brass_script.delete()
+        found = self.health()
+        assert ("ok", 0) == (found["status"], sum(found["assistants"].values()))
+
+    def test_an_open_breaker_degrades(self) -> None:
+        """And is named where staff ask for reasons."""
+        self.breaker().force_open()
+        found = self.health(with_reasons=True)
+        assert ("degraded", 1) == (found["status"], found["breakers"])
+        assert ["llm:scripted: breaker open"] == found["reasons"]
+
+    def test_wrong_settings_degrade(self) -> None:
+        """She would answer, and cannot."""
+        self.ada_script.db.safety_config = {"no such": 1}
+        found = self.health(with_reasons=True)
+        assert ("degraded", 1) == (found["status"], found["assistants"]["unable"])
+        assert "no such" in found["reasons"][0]
+
+    def test_a_model_that_is_not_set_up_degrades(self) -> None:
+        """What is wrong is for staff."""
+        with mock.patch.dict("os.environ", {"EVENNIA_AI_TOOL_MODE": "telepathy"}):
+            found = self.health(with_reasons=True)
+        assert ("degraded", "not set up") == (found["status"], found["model"])
+        assert "EVENNIA_AI_TOOL_MODE" in found["reasons"][0]
+
+    def test_a_slow_database_degrades(self) -> None:
+        """Slow is what takes so long."""
+        found = self.health(slow_seconds=0.0)
+        assert ("degraded", "slow") == (found["status"], found["database"])
+
+    def test_a_database_that_fails_degrades(self) -> None:
+        """Its error is told nobody here."""
+        with connection.execute_wrapper(broken):
+            found = self.health(with_reasons=True)
+        assert ("degraded", "failed") == (found["status"], found["database"])
+        assert ["the database is failed"] == found["reasons"]
+
+    def test_it_names_nobody_unless_asked(self) -> None:
+        """No assistant, no person, no service, no word."""
+        self.type(self.tom, "whisper Ada = the secret of the lamp")
+        self.ada_script.db.safety_config = {"no such": 1}
+        self.breaker().force_open()
+        found = monitoring.health()
+        told = f"{found.message} {found.data}"
+        for word in ("Ada", "Brass", "Tom", "lamp", "no such", "llm:", "reasons"):
+            assert word not in told, told
+
+    def test_it_costs_one_statement(self) -> None:
+        """However many assistants there are."""
+        self.health()
+        for name in ("Edda", "Finn", "Gil"):
+            self.make(name)
+        self.health()
+        with self.assertNumQueries(1):
+            self.health()
+
+    def test_one_that_is_deleted_counts_no_more(self) -> None:
+        """Also while something still holds it."""
+        self.brass_script.delete()
+        assert 1 == sum(self.health()["assistants"].values())
+
+    def test_one_that_is_paused(self) -> None:
+        """As while the server shuts down."""
+        self.ada_script.pause()
+        assert 1 == self.health()["assistants"]["paused"]
+
+
+class TestMetrics(MonitoringTest):
+    """`metrics`."""
+
+    def test_they_are_what_the_table_says(self) -> None:
+        """Names, kinds and texts; counters end as counters do; a parser reads all of it."""
+        families = {
+            family.name: family
+            for family in text_string_to_metric_families(monitoring.metrics().decode())
+        }
+        for name, row in monitoring.METRICS.items():
+            is_counter = name.endswith("_total")
+            found = families[name.removesuffix("_total")]
+            assert (KINDS[is_counter], row.text) == (found.type, found.documentation), name
+        assert "histogram" == families[monitoring.TICKS].type
+        assert len(families) == len(monitoring.METRICS) + 1
+        assert monitoring.METRICS_TYPE.startswith("text/plain")
+
+    def test_the_document_lists_them(self) -> None:
+        """With their labels and what they mean."""
+        text = DOCUMENT.read_text(encoding="utf-8")
+        for name, row in monitoring.METRICS.items():
+            labels = ", ".join(f"`{label}`" for label in row.labels)
+            assert f"| `{name}` | {labels} | {row.text} |" in text, name
+        assert f"| `{monitoring.TICKS}` |  | {monitoring.TICKS_TEXT} (histogram) |" in text
+
+    def test_assistants_by_state(self) -> None:
+        """Every state has a sample, also where nobody is in it."""
+        operations.stop(self.brass_script, "x")
+        assert 1 == self.sample("assistants", state="stopped")
+        assert 1 == self.sample("assistants", state="waiting_for_event")
+        assert 0 == self.sample("assistants", state="safety_lockout")
+
+    def test_what_waits(self) -> None:
+        """By assistant."""
+        self.type(self.tom, "whisper Ada = one")
+        assert (1, 0) == (
+            self.sample("inbox_events", assistant="Ada"),
+            self.sample("inbox_events", assistant="Brass"),
+        )
+
+    def test_questions_and_errors(self) -> None:
+        """By assistant."""
+        asked = Question(Asking("k", "tool.x", "may I?", "", "Ada"), number=3)
+        state.write(self.ada_script, questions=[asked.as_stored()], consecutive_errors=2)
+        assert (1, 2) == (
+            self.sample("questions_open", assistant="Ada"),
+            self.sample("consecutive_errors", assistant="Ada"),
+        )
+
+    def test_a_model_call(self) -> None:
+        """Under way, then counted with its tokens; no counter goes back."""
+        self.type(self.tom, "whisper Ada = hello")
+        assert (1, 0) == (
+            self.sample("model_calls_in_flight"),
+            self.sample("model_calls_total"),
+        )
+        self.model.answer(whispers("Hello."))
+        pump()
+        ledger.flush()
+        assert (0, 1) == (
+            self.sample("model_calls_in_flight"),
+            self.sample("model_calls_total"),
+        )
+        assert self.sample("model_tokens_total", kind="completion")
+        assert 0 == self.sample("model_cost_dollars_total")
+
+    def test_counters_of_the_ledger_never_go_back(self) -> None:
+        """Even where its rows do."""
+        seen = observing.observed()
+        assert [5, 5, 7] == [seen.rise("calls", value) for value in (5, 3, 7)]
+
+    def test_a_ledger_that_cannot_be_read(self) -> None:
+        """The other metrics are told."""
+        with connection.execute_wrapper(broken):
+            found = {name for name, _ in self.scrape()}
+        assert "evennia_ai_assistants" in found
+        assert "evennia_ai_model_calls_total" not in found
+
+    def test_breakers(self) -> None:
+        """One of three states; credentials in an address are left out."""
+        self.breaker().force_open()
+        services.pool().breakers.get_or_create("llm:http://me:hunter2@host/v1")
+        assert (1, 0) == (
+            self.sample("breaker_state", breaker="llm:scripted", state="open"),
+            self.sample("breaker_state", breaker="llm:scripted", state="closed"),
+        )
+        assert 1 == self.sample("breaker_state", breaker="llm:http://host/v1", state="closed")
+        self.ada_script.work.breakers.get_or_create("tool:look").force_open()
+        assert 1 == self.sample("tool_breakers_unwell", assistant="Ada")
+
+    def test_a_turn_and_a_stop_are_counted(self) -> None:
+        """As they happen: with the tool that was used and the cause of the stop."""
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        operations.stop(self.ada_script, "enough")
+        assert (1, 1, 0, 1) == (
+            self.sample("ticks_total", outcome="answered"),
+            self.sample("tool_calls_total", tool="whisper"),
+            self.sample("tool_errors_total", tool="whisper"),
+            self.sample("emergency_stops_total", cause="stopped"),
+        )
+        assert 1 == self.sample("tick_duration_seconds_count")
+
+    def test_facts_are_counted(self) -> None:
+        """Ticks and how long they took, tools, stops and limits: as they are put on record."""
+        for seconds, outcome in ((0.2, "answered"), (3.0, "failed")):
+            self.tell("TickCompleted", duration_ms=seconds * 1000, outcome=outcome)
+        self.tell("ToolExecuted", tool_name="say", success=True, duration_ms=1500)
+        self.tell("ToolExecuted", tool_name="say", success=False, duration_ms=500)
+        self.tell("EmergencyStopTriggered", cause="loop")
+        self.tell("limit_extended", kind=Kind.TICK_SECONDS.value)
+        self.tell("limit_denied", kind=Kind.TICK_SECONDS.value)
+        assert (2, 3.2) == tuple(
+            self.sample(f"tick_duration_seconds_{name}") for name in ("count", "sum")
+        )
+        assert (0, 1, 1, 2) == tuple(
+            self.sample("tick_duration_seconds_bucket", le=end)
+            for end in ("0.1", "0.25", "2.5", "5.0")
+        )
+        assert (1, 1) == tuple(
+            self.sample("ticks_total", outcome=word) for word in ("answered", "failed")
+        )
+        assert (2, 1, 2.0) == tuple(
+            self.sample(f"tool_{name}_total", tool="say") for name in ("calls", "errors", "seconds")
+        )
+        assert 1 == self.sample("emergency_stops_total", cause="loop")
+        for decision in ("extended", "denied"):
+            kind = Kind.TICK_SECONDS.value
+            assert 1 == self.sample("limits_total", kind=kind, decision=decision)
+
+    def tell(self, event: str, **details: Any) -> None:
+        """What listeners to the record are told of Ada."""
+        for listener in audit.LISTENERS:
+            listener(event, "Ada", details)
+
+    def test_what_a_game_tells_under_our_names_breaks_nothing(self) -> None:
+        """Details that are missing or no numbers."""
+        for event in ("TickCompleted", "ToolExecuted", "EmergencyStopTriggered", "limit_denied"):
+            self.tell(event)
+            self.tell(event, duration_ms="long", cause=None, tool_name=["x"])
+        assert 2 == self.sample("tick_duration_seconds_count")
+
+    def test_there_is_an_end_to_names(self) -> None:
+        """A model may make up tools, and a client endpoints: what is too many is counted as one."""
+        for number in range(300):
+            self.tell("ToolExecuted", tool_name=f"tool_{number}", success=True)
+            self.tell("TickCompleted", outcome=f"{number}")
+            monitoring.count_request("GET", f"route-{number}", 200)
+        found = self.scrape()
+        counts = [
+            sum(name == f"evennia_ai_{kind}_total" for name, _ in found)
+            for kind in ("tool_calls", "ticks", "api_requests")
+        ]
+        assert [201, 101, 101] == counts
+        assert 100 == self.sample("tool_calls_total", tool="(others)")
+
+    def test_requests(self) -> None:
+        """By method, route and status; what is none is others."""
+        monitoring.count_request("get", "assistant-list", 200)
+        monitoring.count_request("GET", "assistant-list", 200)
+        monitoring.count_request("BREW", "assistant-list", 9000)
+        labels = {"endpoint": "assistant-list"}
+        assert 2 == self.sample("api_requests_total", method="GET", status="200", **labels)
+        others = {"method": "(others)", "status": "(others)"}
+        assert 1 == self.sample("api_requests_total", **others, **labels)
+
+    def test_no_person_is_in_it(self) -> None:
+        """Nor a word that was said."""
+        self.ask("whisper Ada = the secret lamp", whispers("Under the stairs."))
+        told = monitoring.metrics().decode()
+        for word in ("Tom", "Mira", "lamp", "stairs", "#"):
+            assert word not in told.replace("# HELP", "").replace("# TYPE", ""), word
+
+    def test_a_scrape_is_one_statement(self) -> None:
+        """Whatever was counted."""
+        monitoring.metrics()
+        with self.assertNumQueries(1):
+            monitoring.metrics()
+
+    def test_the_lag_is_of_what_is_overdue(self) -> None:
+        """What is due later does not count."""
+        calls = [reactor.callLater(seconds, int) for seconds in (0, 60)]
+        lag = self.sample("reactor_lag_seconds")
+        for call in calls:
+            call.cancel()
+        assert lag is not None
+        assert 0 < lag < 5

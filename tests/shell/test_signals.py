@@ -1,0 +1,228 @@
+"""Signals and hooks: what the game's code is told of an assistant, and can break nothing by."""
+
+from __future__ import annotations
+
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.dispatch import Signal
+from django.test.utils import override_settings
+from evennia.comms.models import ChannelDB
+from evennia.utils import create
+
+from evennia_ai import audit, emergency, operations, outbound, signals, state
+from evennia_ai.assistant_character import HearsForAssistant
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.lockout import Cause
+from evennia_ai.operations.lifecycle import delete_assistant
+from tests.llm.doubles import completion
+from tests.shell.errand_case import ErrandTest, confirm
+from tests.shell.people import Person
+from tests.shell.support import says, whispers
+
+Told = dict[str, Any]
+
+
+class Attentive(HearsForAssistant, Person):
+    """A body that keeps what its hooks were called with."""
+
+    def at_assistant_said(self, text: str, **kwargs: Any) -> None:
+        """Keep it."""
+        self.ndb.said = (text, kwargs)
+
+    def at_assistant_stopped(self, reason: str, **kwargs: Any) -> None:
+        """Keep it."""
+        self.ndb.stopped = (reason, kwargs)
+
+
+class Clumsy(HearsForAssistant, Person):
+    """A body whose hook fails."""
+
+    def at_assistant_said(self, text: str, **kwargs: Any) -> None:
+        """Fail."""
+        raise ValueError("a hook of the game")
+
+
+class SignalTest(ErrandTest):
+    """Somebody listens."""
+
+    def listen(self, signal: Signal, **options: Any) -> list[Told]:
+        """What a signal brings from now on."""
+        brought: list[Told] = []
+
+        def note(**told: Any) -> None:
+            del told["signal"]
+            brought.append(told)
+
+        signal.connect(note, weak=False, **options)
+        self.addCleanup(signal.disconnect, note, **options)
+        return brought
+
+
+class TestSaid(SignalTest):
+    """Whatever way she says something."""
+
+    def test_each_way(self) -> None:
+        """With the words as they were sent, to whom, and whether others heard them."""
+        said = self.listen(signals.assistant_said)
+        channel = create.create_channel("Docks", typeclass="evennia.comms.comms.DefaultChannel")
+        account = self.tom.account
+        outbound.say(self.ada, "A |rred|n lamp", hops=1)
+        outbound.whisper(self.ada, self.tom, "hush", hops=1)
+        outbound.page(self.ada, account, "still there?", hops=1)
+        outbound.channel(self.ada, channel, "fog", hops=1)
+        outbound.emote(self.ada, "nods", hops=1)
+        common = {"sender": AssistantScript, "assistant": self.ada_script}
+        assert [
+            common | {"text": text, "source": source, "to": to, "is_private": is_private}
+            for text, source, to, is_private in (
+                ("A ||rred||n lamp", "say", self.room1, False),
+                ("hush", "whisper", self.tom, True),
+                ("still there?", "page", account, True),
+                ("fog", "channel", ChannelDB.objects.get(db_key="Docks"), False),
+                ("nods", "pose", self.room1, False),
+            )
+        ] == said
+
+    def test_it_is_sent_by_a_turn(self) -> None:
+        """Once for each time she speaks, after the room heard it."""
+        heard = self.listen(signals.assistant_said, sender=AssistantScript)
+        self.ask("say @ada hello", says("Good evening."))
+        assert [("Good evening.", self.room1)] == [(told["text"], told["to"]) for told in heard]
+        assert ['Ada says, "Good evening."'] == self.mira.heard_from(self.ada)
+
+    def test_nothing_is_told_of_what_was_not_said(self) -> None:
+        """A refusal, and a body without a script, are no words of an assistant."""
+        said = self.listen(signals.assistant_said)
+        outbound.say(self.mira, "I am nobody's", hops=1)
+        self.ask("whisper Ada = hi", whispers("x", "Nobody"), whispers("Hello."))
+        assert ["Hello."] == [told["text"] for told in said]
+
+    def test_a_receiver_that_raises_harms_nothing(self) -> None:
+        """The others are told, she goes on, and the log says where it failed."""
+
+        def fail(**_: Any) -> None:
+            raise ValueError("a receiver of the game")
+
+        signals.assistant_said.connect(fail)
+        self.addCleanup(signals.assistant_said.disconnect, fail)
+        said = self.listen(signals.assistant_said)
+        with self.logged() as lines:
+            self.ask("whisper Ada = hi", whispers("Hello."))
+        assert ["Hello."] == [told["text"] for told in said]
+        assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
+        assert any("a receiver of the game" in line and __file__ in line for line in lines)
+
+
+class TestFromTheRecord(SignalTest):
+    """What stands in the record is passed on from there."""
+
+    def only(self, brought: list[Told]) -> Told:
+        """The one thing that was brought, but for whose it is."""
+        (told,) = brought
+        assert (AssistantScript, self.ada_script) == (told.pop("sender"), told.pop("assistant"))
+        return told
+
+    def test_stopped_and_cleared(self) -> None:
+        """By a person, and by itself."""
+        stopped = self.listen(signals.assistant_stopped)
+        cleared = self.listen(signals.assistant_cleared)
+        operations.stop(self.ada_script, "the roof burns", by="Tom")
+        operations.stop(self.ada_script, "again", by="Tom")
+        operations.clear(self.ada_script, by="Mira")
+        assert {"cause": "stopped", "reason": "the roof burns", "by": "Tom"} == self.only(stopped)
+        assert {"cause": "stopped", "by": "Mira"} == self.only(cleared)
+        stopped.clear()
+        emergency.trigger_emergency_stop(self.ada_script, "in circles", cause=Cause.LOOP)
+        assert {"cause": "loop", "reason": "in circles", "by": ""} == self.only(stopped)
+
+    def test_a_new_one(self) -> None:
+        """Its script and its body are there already."""
+        made = self.listen(signals.assistant_created)
+        script, body = self.make("Brass")
+        assert [(script, body)] == [(told["assistant"], told["assistant"].obj) for told in made]
+
+    def test_one_that_is_gone(self) -> None:
+        """By its name, and with where its record is."""
+        gone = self.listen(signals.assistant_deleted)
+        script, _ = self.make("Brass")
+        with (
+            TemporaryDirectory() as folder,
+            override_settings(EVENNIA_AI_AUDIT_CONFIG={"archive_folder": folder}),
+        ):
+            result = delete_assistant(script, reason="the tide")
+        assert result.ok, result.message
+        (told,) = gone
+        assert (None, None, "Brass") == (told["sender"], told["assistant"], told["name"])
+        assert ("the tide", result.data["archive"]) == (told["reason"], told["archive_path"])
+
+    def test_tools_and_ticks(self) -> None:
+        """Each call, whether it worked, and the tick when it is over."""
+        used, ticks = self.listen(signals.tool_used), self.listen(signals.tick_completed)
+        self.ask("whisper Ada = hi", whispers("x", "Nobody"), whispers("Hello."))
+        assert [("whisper", False), ("whisper", True)] == [
+            (told["tool"], told["success"]) for told in used
+        ]
+        assert (True, "") == (bool(used[0]["error"]), used[1]["error"])
+        told = self.only(ticks)
+        assert ("answered", 1, 2) == (told["outcome"], told["tick"], told["calls"])
+        assert "whisper" in told["acts"]
+
+    def test_limits(self) -> None:
+        """One that is denied, with how far it went."""
+        hits = self.listen(signals.limit_reached)
+        unattended = {"on_limit": {"mode": "unattended"}}
+        config = {"max_iterations_per_tick": 1}
+        state.write(self.ada_script, execution_config=config, safety_config=unattended)
+        self.ask("whisper Ada = hi", completion(None, ("look", {})), completion("Six so far."))
+        told = self.only(hits)
+        assert ("max_iterations", False, 1) == (told["kind"], told["allowed"], told["cap"])
+
+    def test_questions(self) -> None:
+        """A call that waits for a yes."""
+        asked = self.listen(signals.question_asked)
+        confirm(self.ada_script)
+        self.make_thing("lamp")
+        self.ask("whisper Ada = take it", completion(None, ("get", {"item": "lamp"})), says("?"))
+        assert {"number": 1, "kind": "tool.get"} == self.only(asked)
+
+    def test_of_nobody_who_is_there(self) -> None:
+        """Nothing is sent, and a search that fails is logged."""
+        stopped = self.listen(signals.assistant_stopped)
+        audit.record("EmergencyStopTriggered", "Nobody", cause="kill", reason="x", by="")
+        assert [] == stopped
+
+        def fail(name: str) -> Any:
+            raise LookupError(name)
+
+        with self.logged() as lines:
+            signals.Relay(fail)("EmergencyStopTriggered", "Ada", {})
+        assert "could not be passed on" in str(lines)
+
+    def test_where_nobody_listens_nobody_is_looked_for(self) -> None:
+        """The record of a tick costs no search."""
+        searched: list[str] = []
+        relay = signals.Relay(searched.append)
+        relay("TickCompleted", "Ada", {})
+        relay("something of the game's own", "Ada", {})
+        assert [] == searched
+
+
+class TestHooks(SignalTest):
+    """What a body of the game's own may override."""
+
+    def test_said_and_stopped(self) -> None:
+        """The body is told as the signals are."""
+        script, body = self.make("Brass", typeclass=Attentive)
+        outbound.say(body, "fog", hops=1)
+        operations.stop(script, "the roof burns", by="Tom")
+        assert ("fog", {"source": "say", "to": self.room1, "is_private": False}) == body.ndb.said
+        assert ("the roof burns", {"cause": "stopped", "by": "Tom"}) == body.ndb.stopped
+
+    def test_a_hook_that_raises_harms_nothing(self) -> None:
+        """It is logged."""
+        _, body = self.make("Brass", typeclass=Clumsy)
+        with self.logged() as lines:
+            assert "fog" == outbound.say(body, "fog", hops=1)
+        assert "a hook of the game" in str(lines)
+        assert ['Brass says, "fog"'] == self.mira.heard_from(body)

@@ -1,0 +1,124 @@
+"""The conversation, as people read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import inbound, state
+from evennia_ai.core.compaction import summary_message
+from evennia_ai.operations import talk
+from tests.llm.doubles import completion
+from tests.shell.support import ShellTest, says, whispers
+
+
+class TestHistory(ShellTest):
+    """Tom and Mira talk to Ada."""
+
+    def talk(self) -> None:
+        """A word aloud, and a whisper."""
+        self.ask("say @ada good evening", says("Good evening."))
+        self.ask("whisper Ada = where?", whispers("Upstairs.", "Mira"), person=self.mira)
+
+    def rows(self, **page: Any) -> list[dict[str, Any]]:
+        """The messages of a page."""
+        return list(talk.show_history(self.ada_script, **page).data["messages"])
+
+    def test_it_reads_as_it_was(self) -> None:
+        """Who spoke, what she said, what came of it, and what is private to whom."""
+        self.talk()
+        rows = self.rows()
+        assert [1, 2, 3, 4, 5, 6] == [row["number"] for row in rows]
+        roles = ["user", "assistant", "tool"]
+        assert roles * 2 == [row["role"] for row in rows]
+        assert ["Tom", "Ada", "say", "Mira", "Ada", "whisper"] == [row["name"] for row in rows]
+        assert 'Tom says to you (trust 0.7): "good evening"' == rows[0]["text"]
+        assert 'says: "Good evening."' == rows[1]["text"]
+        assert 'whispers to Mira: "Upstairs."' == rows[4]["text"]
+        mira = inbound.person_of(self.mira)
+        assert [None] * 3 + [mira] * 3 == [row["private_to"] for row in rows]
+        told = talk.show_history(self.ada_script).message.splitlines()
+        assert "Ada's conversation, 1 to 6 of 6:" == told[0]
+        assert '   2  Ada says: "Good evening."' == told[2]
+        assert '   5  Ada whispers to Mira: "Upstairs."   (private to TestAccount2)' == told[5]
+        assert told[3].startswith("   3  say gave: {")
+
+    def test_pages_lead_to_the_oldest(self) -> None:
+        """Each page ends where the one before began."""
+        self.talk()
+        pages, before = [], None
+        while True:
+            data = talk.show_history(self.ada_script, before=before, limit=4).data
+            pages.append([row["number"] for row in data["messages"]])
+            assert 6 == data["count"]
+            if (before := data["next"]) is None:
+                break
+        assert [[3, 4, 5, 6], [1, 2]] == pages
+        assert [1, 2] == [row["number"] for row in self.rows(before=3)]
+        assert 6 == len(self.rows(before=100))
+
+    def test_nothing_was_said_yet(self) -> None:
+        """That is told, and no page follows."""
+        result = talk.show_history(self.ada_script)
+        assert "Ada has no conversation yet." == result.message
+        assert {"messages": [], "count": 0, "next": None} == result.data
+
+    def test_a_wrong_page_is_refused(self) -> None:
+        """With what would be right."""
+        for page, expected in (
+            ({"limit": 0}, "0 messages cannot be shown at once; 1 to 200 can."),
+            ({"limit": 201}, "201 messages cannot be shown at once; 1 to 200 can."),
+            ({"before": 0}, "0 is no number of a message; they begin at 1."),
+        ):
+            assert expected == talk.show_history(self.ada_script, **page).message
+
+    def test_all_kinds_of_messages(self) -> None:
+        """Summaries, other tools, words without a call, odd arguments and what is very long."""
+        function = {"name": "look", "arguments": '{"at": "lamp"}'}
+        broken = {"name": "say", "arguments": "{"}
+        history = [
+            summary_message("Tom came by."),
+            {"role": "user", "content": 'Somebody called "x: y" says to you: "z"'},
+            {"role": "user", "content": ""},
+            {
+                "role": "assistant",
+                "content": "Well.",
+                "tool_calls": [
+                    {"id": "1", "type": "function", "function": function},
+                    {"id": "2", "type": "function", "function": broken},
+                ],
+            },
+            {"role": "tool", "tool_call_id": "9", "content": "x" * 600},
+            {"role": "user", "content": "Mira pages you: " + "y" * 3000, "private_to": "#99999"},
+            {"role": "user", "content": 'Meanwhile:\n- a\n\nMira says on the channel Pub: "z"'},
+        ]
+        self.ada_script.work.history = history
+        rows = self.rows()
+        assert "(summary of earlier talk) Tom came by." == rows[0]["text"]
+        assert ["", "", ""] == [row["name"] for row in rows[:3]]
+        assert 'says: "Well."; uses look {"at": "lamp"}; uses say {' == rows[3]["text"]
+        assert ("tool", 500) == (rows[4]["name"], len(rows[4]["text"]))
+        assert ("Mira", 2000) == (rows[5]["name"], len(rows[5]["text"]))
+        assert "Mira" == rows[6]["name"]
+        told = talk.show_history(self.ada_script).message
+        assert "(private to somebody who is gone)" in told
+        assert '\n      - a\n      \n      Mira says on the channel Pub: "z"' in told
+
+    def test_it_is_given_out_as_it_is_kept(self) -> None:
+        """Also of an assistant that does not run; and what is done to it changes nothing."""
+        self.talk()
+        kept = state.read(self.ada_script, "conversation_history")
+        result = talk.export_history(self.ada_script)
+        assert (kept, "Ada: 6 messages.") == (result.data["messages"], result.message)
+        result.data["messages"][0]["content"] = "x"
+        assert kept == talk.export_history(self.ada_script).data["messages"]
+        work, self.ada_script.work = self.ada_script.work, None
+        try:
+            assert kept == talk.export_history(self.ada_script).data["messages"]
+            assert 6 == talk.show_history(self.ada_script).data["count"]
+        finally:
+            self.ada_script.work = work
+
+    def test_a_gesture_is_told(self) -> None:
+        """As what she does."""
+        self.ask("say @ada nod", completion(None, ("emote", {"action": "nods."})))
+        assert 'does: "nods."' == self.rows()[1]["text"]

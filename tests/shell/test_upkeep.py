@@ -1,0 +1,292 @@
+"""Breakers, usage and what was heard: as staff and programs read it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from evennia_ai import audit, operations, services, state
+from evennia_ai.commands import CmdAssistant
+from evennia_ai.errors import ModelReplyError
+from evennia_ai.operations import explaining, upkeep
+from evennia_ai.operations.result import Problem
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import whispers
+
+NOOP = completion(None, ("noop", {}))
+FLAKY = RuntimeError("no route to 10.0.0.1")
+
+
+class UpkeepTest(HearingTest):
+    """Keeps what is put on record."""
+
+    def setUp(self) -> None:
+        """Nothing is on record yet."""
+        super().setUp()
+        self.recorded: list[tuple[str, str, dict[str, Any]]] = []
+        listener = lambda *record: self.recorded.append(record)  # noqa: E731
+        audit.LISTENERS.append(listener)
+        self.addCleanup(audit.LISTENERS.remove, listener)
+
+    def data(self, result: Any) -> dict[str, Any]:
+        """What a program reads: it is plain JSON."""
+        assert result.ok, result.message
+        plain: dict[str, Any] = json.loads(json.dumps(result.data))
+        assert plain == result.data
+        return plain
+
+    def game_breaker(self) -> Any:
+        """The breaker of the model."""
+        return services.pool().client(services.endpoint()).circuit_breaker
+
+    def own_breaker(self, name: str = "tool:look") -> Any:
+        """The breaker of a tool of Ada's."""
+        return self.ada_script.work.breakers.get_or_create(name)
+
+
+class TestBreakers(UpkeepTest):
+    """`breakers`, `find_breaker` and `reset_breaker`."""
+
+    def setUp(self) -> None:
+        """One of the game, and one of Ada's."""
+        super().setUp()
+        self.game_breaker()
+        self.own_breaker()
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """All breakers, by name."""
+        return {row["name"]: row for row in self.data(upkeep.breakers(self.ada_script))["breakers"]}
+
+    def test_they_say_whose_they_are(self) -> None:
+        """And of the game alone, when no assistant is meant."""
+        assert {"tool:look": "assistant", "llm:scripted": "game"} == {
+            name: row["scope"] for name, row in self.rows().items()
+        }
+        game = self.data(upkeep.breakers(None))["breakers"]
+        assert ["llm:scripted"] == [row["name"] for row in game]
+
+    def test_an_open_one(self) -> None:
+        """When it is asked again, what failed last, and how often."""
+        for _ in range(5):
+            self.own_breaker().record_failure(FLAKY)
+        row = self.rows()["tool:look"]
+        assert ("open", 5, str(FLAKY)) == (
+            row["state"],
+            row["total_failures"],
+            row["last_failure_error"],
+        )
+        at = explaining.iso(self.clock.seconds() + row["retry_after"])
+        assert at == row["retry_at"]
+        assert None is self.rows()["llm:scripted"]["retry_at"]
+
+    def test_one_that_is_held_open_by_hand(self) -> None:
+        """Has no time to say."""
+        self.own_breaker().isolate()
+        row = self.rows()["tool:look"]
+        assert ("open", "isolated", None) == (row["state"], row["mode"], row["retry_at"])
+
+    def test_a_reset_closes_it_and_is_recorded(self) -> None:
+        """Who did it, and what it was: with the assistant, or with the game."""
+        for breaker, subject, scope in (
+            (self.own_breaker(), "Ada", "assistant"),
+            (self.game_breaker(), "game", "game"),
+        ):
+            breaker.force_open()
+            self.recorded.clear()
+            result = upkeep.reset_breaker(self.ada_script, breaker.name.upper(), by="Tom")
+            assert ("closed", scope) == (result.data["state"], result.data["scope"])
+            assert breaker.is_available
+            event, name, details = self.recorded[0]
+            assert ("breaker_reset", subject) == (event, name)
+            assert {"breaker": breaker.name, "was": "open", "by": "Tom"} == details
+
+    def test_a_scope_narrows_it(self) -> None:
+        """Whoever may reset only an assistant's own resets none of the game's."""
+        self.game_breaker().force_open()
+        result = upkeep.reset_breaker(self.ada_script, "llm:scripted", scope="assistant", by="Tom")
+        assert (False, Problem.MISSING) == (result.ok, result.problem)
+        assert "open" == self.game_breaker().state
+        assert [] == self.recorded
+
+    def test_it_can_be_looked_up_first(self) -> None:
+        """To know which right a reset needs."""
+        assert "game" == self.data(upkeep.find_breaker(self.ada_script, "LLM:scripted"))["scope"]
+
+    def test_an_unknown_name(self) -> None:
+        """Those that are near are named, else some; none is made by asking."""
+        for act in (upkeep.find_breaker, upkeep.reset_breaker):
+            result = act(self.ada_script, "tool:lok")
+            assert "There is no breaker 'tool:lok'; there are: tool:look." == result.message
+            assert Problem.MISSING is result.problem
+        assert "tool:look, llm:scripted" in upkeep.find_breaker(self.ada_script, "#").message
+        assert {"tool:look", "llm:scripted"} == set(self.rows())
+
+    def test_before_the_first_service_was_asked(self) -> None:
+        """It is said why there is none."""
+        services.pool.cache_clear()
+        assert "none yet" in upkeep.find_breaker(None, "x").message
+
+
+class TestUsage(UpkeepTest):
+    """`usage`."""
+
+    def test_nothing_yet(self) -> None:
+        """All is 0."""
+        found = self.data(upkeep.usage(self.ada_script))
+        assert ({}, [], []) == (found["tools"], found["executions"], found["by_player"])
+        assert {0} == {n for total in found["totals"].values() for n in total.values()}
+        assert {"attempted": 0, "completed": 0, "failed": 0} == found["tasks"]
+
+    def test_a_call(self) -> None:
+        """With its tokens, for whom it was made, and in every period it counts in."""
+        answer = whispers("Hello.")
+        body = json.loads(answer) | {"usage": {"prompt_tokens": 70, "completion_tokens": 30}}
+        self.ask("whisper Ada = hello", json.dumps(body).encode())
+        result = upkeep.usage(self.ada_script)
+        found = self.data(result)
+        for span in ("today", "month", "ever"):
+            total = found["totals"][span]
+            assert (1, 0, 70, 30, 100) == tuple(
+                total[name]
+                for name in (
+                    "calls",
+                    "calls_under_way",
+                    "prompt_tokens",
+                    "completion_tokens",
+                    "tokens",
+                )
+            )
+        assert [1.0] == [row["share"] for row in found["by_player"]]
+        assert result.message.startswith("Ada: 1 model calls, 100 tokens, $0.00 in all; ")
+
+    def test_caps(self) -> None:
+        """How each stands, and when it begins anew."""
+        rows = self.data(upkeep.usage(self.ada_script))["budget"]["standings"]
+        found = {row["name"]: row for row in rows}
+        assert 500_000 == found["tokens_per_day"]["cap"]
+        assert "1970-01-02T00:00:00+00:00" == found["tokens_per_day"]["resets_at"]
+        assert None is found["tokens_total"]["resets_at"]
+
+    def test_tools(self) -> None:
+        """Sums for each, and the last calls, the oldest first."""
+        calls = [{"tick": number, "tool": "say"} for number in range(300)]
+        metrics = {
+            "tool_calls": {"say": 3, "look": 1},
+            "tool_errors": {"look": 1},
+            "tool_ms": {"say": 40, "look": 7},
+            "tasks_attempted": 2,
+            "tasks_completed": 1,
+            "tasks_failed": 1,
+        }
+        state.write(self.ada_script, metrics=metrics, execution_log=calls)
+        found = self.data(upkeep.usage(self.ada_script))
+        assert {"calls": 3, "errors": 0, "ms": 40} == found["tools"]["say"]
+        assert {"calls": 1, "errors": 1, "ms": 7} == found["tools"]["look"]
+        assert {"attempted": 2, "completed": 1, "failed": 1} == found["tasks"]
+        ticks = [entry["tick"] for entry in found["executions"]]
+        assert (200, 299) == (len(ticks), ticks[-1])
+
+    def test_a_ledger_that_cannot_be_read(self) -> None:
+        """It is said, and the tools are told of all the same."""
+        state.write(self.ada_script, metrics={"tool_calls": {"say": 3}})
+        self.ada_script.db.budget_config = {"no such": 1}
+        result = upkeep.usage(self.ada_script)
+        assert (False, Problem.UNAVAILABLE) == (result.ok, result.problem)
+        assert "no such" in result.message
+        assert 3 == result.data["tools"]["say"]["calls"]
+
+
+class TestHeard(UpkeepTest):
+    """`heard`."""
+
+    def heard_rows(self, **options: Any) -> dict[str, Any]:
+        """What a program reads."""
+        return self.data(upkeep.heard(self.ada_script, **options))
+
+    def test_a_message(self) -> None:
+        """The same facts as `assistant why` tells."""
+        self.ask("whisper Ada = hello there", whispers("Hello."))
+        row = self.heard_rows()["records"][0]
+        shown: str = self.call(CmdAssistant(), "why", caller=self.tom)
+        assert (1, "Tom", "whisper", "hello there", "trigger") == tuple(
+            row[name] for name in ("number", "sender", "source", "text", "outcome")
+        )
+        for expected in (
+            f"rule      {row['rule']} {row['rule_name']}: {row['outcome']}",
+            f"trust     {row['trust']:g} ({row['trust_because']})",
+            f"known by  {row['known_by']}",
+            *(f"then      {step['step']}" for step in row["steps"]),
+        ):
+            assert expected in shown
+        assert explaining.iso(row["at_seconds"]) == row["at"]
+
+    def test_no_more_of_a_private_talk_than_why_tells(self) -> None:
+        """Of long words their beginning, here and there, and none of what waits."""
+        words = "I confess " + "that it was me " * 20 + "UNTOLD"
+        self.type(self.tom, f"whisper Ada = {words}")
+        found = self.heard_rows()
+        assert explaining.MOST_WORDS == len(found["records"][0]["text"])
+        assert "UNTOLD" not in json.dumps(found)
+        assert "confess" not in json.dumps(found["waiting"])
+        why = operations.why(self.ada_script)
+        assert found["records"][0] == why.data["record"]
+        assert "UNTOLD" not in why.message
+
+    def test_what_waits(self) -> None:
+        """Who, since when and of which number."""
+        self.type(self.tom, "whisper Ada = one")
+        self.type(self.mira, "whisper Ada = two")
+        rows = self.heard_rows()["waiting"]
+        assert [("Tom", 1), ("Mira", 2)] == [(row["sender"], row["number"]) for row in rows]
+        assert {"message"} == {row["kind"] for row in rows}
+        assert rows[0]["at"] == explaining.iso(rows[0]["at_seconds"])
+
+    def test_a_task_and_an_idea_of_its_own_are_rows_too(self) -> None:
+        """Whatever is in the inbox can be told."""
+        self.type(self.tom, "whisper Ada = one")
+        event = self.ada_script.work.inbox[0]
+        for kind in ("task", "own", "notice", "ambient"):
+            self.ada_script.work.inbox.append({**event, "id": kind, "kind": kind})
+        assert 5 == len(self.heard_rows()["waiting"])
+
+    def test_pages(self) -> None:
+        """The newest first, and a number to go on with."""
+        for number in range(7):
+            self.type(self.tom, f"say {number}")
+        seen, before = [], None
+        for _ in range(3):
+            found = self.heard_rows(before=before, limit=3)
+            seen += [row["text"] for row in found["records"]]
+            before = found["next"]
+        assert list("6543210") == seen
+        assert None is before
+        assert [] == self.heard_rows(before=1)["records"]
+        for limit, expected in ((0, 1), (-5, 1), (5000, 7)):
+            assert expected == len(self.heard_rows(limit=limit)["records"])
+
+    def test_names_are_one_harmless_line(self) -> None:
+        """Whatever a player calls himself."""
+        self.tom.key = "Tom\n  now       broken" + "x" * 100
+        self.type(self.tom, "say hello")
+        name = self.heard_rows()["records"][0]["sender"]
+        assert ("\n" not in name, explaining.MOST_NAME) == (True, len(name))
+
+    def test_causes_are_for_staff(self) -> None:
+        """The same row told to the player himself is without them."""
+        self.ask("whisper Ada = hello", ModelReplyError("key sk-1 at 10.0.0.1"), person=self.mira)
+        assert "10.0.0.1" in json.dumps(self.heard_rows())
+        own = operations.why(self.ada_script, person=self.person(self.mira))
+        assert "10.0.0.1" not in json.dumps(own.data)
+
+    def test_it_costs_no_statement(self) -> None:
+        """It is all in memory."""
+        self.ask("whisper Ada = hello", NOOP)
+        with self.assertNumQueries(0):
+            self.heard_rows()
+
+    def test_one_that_does_not_run(self) -> None:
+        """Is said to."""
+        self.ada_script.work = None
+        result = upkeep.heard(self.ada_script)
+        assert (False, Problem.UNAVAILABLE) == (result.ok, result.problem)
