@@ -207,12 +207,24 @@ def trust() -> str:
 
 
 def commands() -> str:
-    """The commands' own help."""
-    from evennia_ai.commands import CmdAssistant, CmdHistory, CmdHush, CmdPage
+    """The commands' own help, of those that help has."""
+    from evennia_ai.commands.cmdset import COMMANDS
 
-    shown = (CmdAssistant, CmdHistory, CmdHush, CmdPage)
-    texts = [inspect.cleandoc(command.__doc__ or "") for command in shown]
+    texts = [inspect.cleandoc(command.__doc__ or "") for command in COMMANDS if command.auto_help]
     return "".join(f"```\n{text}\n```\n" for text in texts)
+
+
+def command_words() -> str:
+    """The words of `assistant`, as `assistant help <word>` has them."""
+    from evennia_ai.commands import CmdAssistant
+
+    rows = []
+    for name, word in CmdAssistant.words.items():
+        if word.is_told:
+            how = " or ".join(f"`{way}`" for way in word.how.split(", assistant "))
+            how = how.replace(" or `", " or `assistant ").replace("|", "\\|")
+            rows.append((f"`{name}`", how, word.text))
+    return as_table(("word", "how it is typed", "what for"), rows)
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
@@ -223,6 +235,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         tools,
         rules,
         commands,
+        command_words,
         hearing_config,
         trust,
         autonomy_config,

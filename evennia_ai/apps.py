@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.core import checks
 from django.db.utils import DatabaseError
 
+from evennia_ai.core.api_config import NAME as API_CONFIG
+from evennia_ai.core.api_config import read_api_config
 from evennia_ai.errors import ConfigurationError
 
 
@@ -20,6 +23,7 @@ def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]
         preparation.check_settings()
         ledger.check_settings(services.endpoint())
         audit.check_settings()
+        read_api_config(getattr(settings, API_CONFIG, {}))
     except ConfigurationError as error:
         return [checks.Error(str(error), id="evennia_ai.E001")]
     return [checks.Warning(notice, id="evennia_ai.W001")] if notice else []

@@ -224,11 +224,7 @@ class AssistantAggregate(Aggregate):
 
     @event("GoalUpdated", topic="assistant:GoalUpdated")
     def update_goal(
-        self,
-        goal_id: Any,
-        status: str = "",
-        priority: Any = None,
-        metadata: Any = None,
+        self, goal_id: Any, status: str = "", priority: Any = None, metadata: Any = None
     ) -> None:
         """A goal is changed, or given up."""
         goal = self._goal(goal_id)
@@ -257,12 +253,7 @@ class AssistantAggregate(Aggregate):
     # ---- what it may do --------------------------------------------------------------------
 
     @event("ConfigurationChanged", topic="assistant:ConfigurationChanged")
-    def change_configuration(
-        self,
-        key: str,
-        old_value: Any = None,
-        new_value: Any = None,
-    ) -> None:
+    def change_configuration(self, key: str, old_value: Any = None, new_value: Any = None) -> None:
         """A setting is another."""
         self.settings[_name(key)] = new_value
         while len(self.settings) > 2 * MOST_KEPT:

@@ -119,7 +119,8 @@ class AssistantCommand(default_cmds.MuxCommand):
         if ACTS[act] is Right.STAFF and (lock := self._own_staff_lock):
             told = f"You may not do that: {act} needs the lock {lock}."
             return None if self.is_staff else Result(False, told, problem=Problem.FORBIDDEN)
-        return rights.refusal(act, self.caller, script)
+        counts = self.is_staff if self._own_staff_lock else None
+        return rights.refusal(act, self.caller, script, counts_as_staff=counts)
 
     def may(self, act: str, script: Any = None) -> bool:
         """Whether the caller may do an act; whoever may not is told what is missing."""

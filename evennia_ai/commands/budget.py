@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.conf import settings
-
 from evennia_ai.commands.words import Word, WordCommand
-from evennia_ai.operations.budget import budget_of, raise_budget, refuse_game
-from evennia_ai.operations.rights import DEFAULTS, OWNER_LOCK
+from evennia_ai.operations.budget import budget_of, raise_budget
 
 GAME = "game"
 
@@ -41,10 +38,7 @@ class BudgetWords(WordCommand):
             self._show_raised(script, cap, amount)
 
     def _raise_for_game(self, cap: str, amount: str) -> None:
-        if self.refusal("raise budget of the game") is not None:
-            wanted = getattr(settings, OWNER_LOCK, DEFAULTS[OWNER_LOCK])
-            self.show(refuse_game(str(self.caller.key), wanted))
-        else:
+        if self.may("raise budget of the game"):
             self._show_raised(None, cap, amount)
 
     def _show_raised(self, script: Any, cap: str, amount: str) -> None:

@@ -3,7 +3,6 @@
 Each gives a `Result`; commands and other front ends check rights and format, nothing more.
 """
 
-from evennia_ai.operations.arguments import parse_arguments
 from evennia_ai.operations.assistants import (
     create_assistant,
     find_assistant,
@@ -28,7 +27,7 @@ from evennia_ai.operations.configuring import (
     unset_setting,
     update_settings,
 )
-from evennia_ai.operations.executing import execute_tool, list_tools
+from evennia_ai.operations.executing import execute_tool, list_tools, parse_arguments
 from evennia_ai.operations.explaining import heard, why
 from evennia_ai.operations.goals import add_goal, close_goal, list_goals
 from evennia_ai.operations.hushing import hush, unhush

@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.internet import reactor
 
-from evennia_ai import audit, ledger, state
+from evennia_ai import ledger, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.budget import (
     Account,
@@ -139,16 +139,6 @@ def _as_data(standing: Standing, now: float) -> dict[str, Any]:
         "granted": as_amount(measure, standing.granted),
         "resets_in_seconds": resets_in_seconds(standing.cap.span, now),
     }
-
-
-def refuse_game(by: str, wanted: str) -> Result:
-    """Say what a person lacks who wanted to raise a cap of the game, and write down that they did.
-
-    Args:
-        wanted: the permission.
-    """
-    audit.record("control_refused", "game", act="budget raise", by=by)
-    return Result(False, f"You may not raise caps of the whole game: that needs {wanted}.")
 
 
 def raise_budget(script: AssistantScript | None, name: str, amount: str, by: str) -> Result:

@@ -26,6 +26,7 @@ from evennia_ai.core.trust import Basis
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.inbound import id_of, person_of
 from evennia_ai.operations.arguments import read_arguments
+from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.tool_execution import LOCK, execute_tool_call
 from evennia_ai.tools import TOOL_REGISTRY
@@ -125,7 +126,7 @@ def execute_tool(
     call = ToolCall(f"hand_{event.id}", name, dict(arguments))
     began = script.clock.seconds()
     by = str(person.key)
-    with audit.acting(by):
+    with signed(by):
         running = execute_tool_call(script, call, turns.by_hand(script, event))
 
     def done(outcome: ToolResult | Failure) -> Result:

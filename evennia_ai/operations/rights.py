@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from evennia.locks.lockhandler import LockHandler
 
+from evennia_ai import audit
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.running import may_control, refuse_control
 
@@ -78,19 +79,27 @@ def _passes(person: Any, name: str) -> bool:
     return bool(locks.check_lockstring(person, f"ai_right:{lock}", access_type="ai_right"))
 
 
-def refusal(act: str, person: Any, script: Any = None) -> Result | None:
-    """None where a person may do an act; else what is missing. A try that was refused is recorded.
+def refusal(
+    act: str, person: Any, script: Any = None, *, counts_as_staff: bool | None = None
+) -> Result | None:
+    """None where a person may do an act; else what is missing.
+
+    To try what changes something, and be refused, is recorded.
 
     Args:
         act: a name in ACTS.
         script: the assistant it is done to; None for what is done to none.
+        counts_as_staff: by a lock of the command's own; None: as the game's setting says.
     """
     right = ACTS[act]
+    staff = is_staff(person) if counts_as_staff is None else counts_as_staff
     if right is Right.CONTROL:
-        if may_control(script, person, is_staff=is_staff(person)):
+        if may_control(script, person, is_staff=staff):
             return None
         return refuse_control(script, person, act)
-    if (is_staff if right is Right.STAFF else is_owner)(person):
+    if staff if right is Right.STAFF else is_owner(person):
         return None
+    if right is Right.OWNER:
+        audit.record("control_refused", script or audit.GAME, act=act, by=str(person.key))
     wanted = getattr(settings, lock := f"EVENNIA_AI_{right.name}_LOCK", DEFAULTS[lock])
     return Result(False, f"You may not do that: {act} needs {wanted}.", problem=Problem.FORBIDDEN)

@@ -38,7 +38,7 @@ WEBSERVER_INTERFACES = [_OPENINGS.address]
 WEBSOCKET_CLIENT_INTERFACE = _OPENINGS.address
 
 # What it is made of.
-INSTALLED_APPS += ("evennia_ai",)
+INSTALLED_APPS += ("evennia_ai", "rest_framework.authtoken")
 ROOT_URLCONF = "server.conf.urls"
 CMDSET_UNLOGGEDIN = "evennia.commands.default.cmdset_unloggedin.UnloggedinCmdSet"
 CMDSET_SESSION = "evennia.commands.default.cmdset_session.SessionCmdSet"

@@ -78,7 +78,7 @@ class TestAddress(HearingTest):
         """As Evennia does without us."""
         self.type(self.tom, "whispr Ada = hello")
         self.type(self.tom, "inventary")
-        assert self.tom.seen[-1].endswith('Maybe you meant "inventory"?')
+        assert self.tom.seen[-1].endswith('Maybe you meant "inventory" or "aiinteract"?')
         self.type(self.tom, "qqqqqqqq {x} |r")
         assert self.tom.seen[-1].endswith('Type "help" for help.')
         assert "{x}" in self.tom.seen[-1]

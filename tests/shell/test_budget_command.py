@@ -195,7 +195,7 @@ class TestCommand(BudgetTest):
         self.tom.permissions.add("Builder")
         self.tom.account.permissions.add("Builder")
         self.tom.account.is_superuser = False
-        wanted = "You may not raise caps of the whole game: that needs the permission Admin."
+        wanted = "You may not do that: raise budget of the game needs perm(Admin)."
         assert wanted in self.told(line)
         assert ["budget_raised", "control_refused"] == [event for event, _, _ in self.recorded]
 

@@ -48,7 +48,8 @@ class TestCommand(MuteTest):
             assert shown == self.typed(line), line
             expected = [self.person(self.mira)] if muted else []
             assert expected == list(state.read(self.ada_script, "muted_by"))
-        assert "There is no assistant named edda. There are: Ada." == self.typed("mute edda")
+        told = "There is no assistant named edda. There are: Ada."
+        assert f"{told}\nUsage: assistant mute [<name>]" == self.typed("mute edda")
 
     def test_to_be_forgotten_is_answered_honestly(self) -> None:
         """Not yet possible is said so, with what is."""

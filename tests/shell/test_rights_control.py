@@ -48,7 +48,7 @@ class TestEmergency(ControlTest):
             for word in ("stop", "clear"):
                 with self.audited() as records:
                     assert LACKS == self.line(person, f"assistant emergency {word} ada")
-                expected = {"act": f"emergency {word}", "by": person.key}
+                expected = {"act": f"emergency {word}", "by": person.key, "via": "game"}
                 assert [("control_refused", expected)] == records
         assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
 
@@ -109,7 +109,7 @@ class TestEmergency(ControlTest):
         assert "Ada: Emergency stop cleared" in self.line(self.tom, "assistant emergency clear")
         brass.location = self.room1
         shown = self.line(self.tom, "assistant emergency stop")
-        assert "Which assistant? There are: Ada, Brass." == shown
+        assert shown.startswith("Which assistant? There are: Ada, Brass.\nUsage: assistant emerg")
 
 
 class TestStopAll(ControlTest):
@@ -127,7 +127,7 @@ class TestStopAll(ControlTest):
             state_of(brass_script),
             state_of(self.ada_script),
         )
-        refused = {"act": "emergency stop all", "by": "Tom"}
+        refused = {"act": "emergency stop", "by": "Tom", "via": "game"}
         assert ("control_refused", refused) in records
         shown = self.line(self.tom, "assistant emergency stop all")
         assert "None of them was running; nothing is changed." in shown
@@ -153,19 +153,20 @@ class TestOtherWords(ControlTest):
             ("assistant start ada", "start"),
             (f"assistant channel ada {public} = trigger", "channel"),
             ("assistant account ada", "account"),
-            ("history reset ada", "history reset"),
+            ("history reset ada", "reset history"),
             ("assistant goal ada 7 = find the atlas", "goal"),
-            ("assistant goal ada done 1", "goal done"),
-            ("assistant component ada set 500 mood = You are cross.", "component set"),
-            ("assistant component ada off 500", "component off"),
-            ("assistant template ada set cross = You are cross.", "template set"),
-            ("assistant template ada apply cross", "template apply"),
-            ("assistant context ada tick_event set max_tokens 10", "context tick_event"),
-            ("assistant context ada tick_event reset", "context tick_event"),
+            ("assistant goal ada done 1", "goal"),
+            ("assistant component ada set 500 mood = You are cross.", "configure"),
+            ("assistant component ada off 500", "configure"),
+            ("assistant template ada set cross = You are cross.", "configure"),
+            ("assistant template ada apply cross", "configure"),
+            ("assistant context ada tick_event set max_tokens 10", "configure"),
+            ("assistant context ada tick_event reset", "configure"),
         ):
             with self.subTest(line), self.audited() as records:
                 assert LACKS == self.line(self.tom, line)
-                assert [("control_refused", {"act": act, "by": "Tom"})] == records
+                facts = {"act": act, "by": "Tom", "via": "game"}
+                assert [("control_refused", facts)] == records
         assert self.stored("enabled")
         assert {} == self.stored("channel_configs")
 
