@@ -33,7 +33,8 @@ from tests.fakes.handle import FakeModel
 ROOT = Path(__file__).resolve().parents[1]
 CLIENTS = 2
 PAUSE_SECONDS = 0.02
-WARM_SECONDS = 5.0
+SPREAD_SECONDS = 4.0
+WARM_SECONDS = 10.0
 TIMEOUT_SECONDS = 30.0
 OURS = "/api/ai/assistants/Ada{number}"
 PATHS = {
@@ -94,10 +95,13 @@ class Busy:
         gatherResults(asked).addCallback(lambda answers: tell({"answered": sum(answers)}))
 
     def crowd(self) -> None:
-        """Let everybody ask."""
+        """Let everybody ask, one after the other: people do not all come at the same moment."""
+        from twisted.internet import reactor
+
         self._is_on = True
+        each = SPREAD_SECONDS / len(self.people.pairs)
         for number in range(len(self.people.pairs)):
-            self._ask(number)
+            reactor.callLater(number * each, self._ask, number)
 
     def _ask(self, number: int) -> None:
         if self._is_on:

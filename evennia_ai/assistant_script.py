@@ -6,6 +6,7 @@ here.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -170,11 +171,20 @@ class AssistantScript(DefaultScript):
 
     def enqueue(self, event: Event) -> None:
         """Take an event in. It is durable when this returns; the answer comes later."""
-        for dropped in state.enqueue(self, event):
-            logger.log_warn(f"[assistant] {self.key}: inbox full, dropped {dropped.id}")
-            self.work.records.note([dropped.number], "dropped", "the inbox was full")
-            answering.excuse(self, dropped)
+        dropped = state.push(self, event)
+        state.write(self, pending_events=self.work.inbox)
+        self._turn_away(dropped)
         self.beat_soon(state.hearing_config(self).batch_seconds)
+
+    def push(self, event: Event) -> None:
+        """Take an event in that somebody stores with what else he changes."""
+        self._turn_away(state.push(self, event))
+
+    def _turn_away(self, events: Iterable[Event]) -> None:
+        for event in events:
+            logger.log_warn(f"[assistant] {self.key}: inbox full, dropped {event.id}")
+            self.work.records.note([event.number], "dropped", "the inbox was full")
+            answering.excuse(self, event)
 
     def beat_soon(self, after_seconds: float = 0.0) -> None:
         """Bring the next beat forward if something waits."""

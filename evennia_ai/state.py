@@ -257,8 +257,8 @@ def overhear(script: Any, item: Overheard) -> None:
     )
 
 
-def enqueue(script: Any, event: Event) -> list[Event]:
-    """Put an event into the durable inbox.
+def push(script: Any, event: Event) -> list[Event]:
+    """Put an event into the inbox; whoever does so stores `pending_events` with what else changes.
 
     Returns:
         The events that had to make room.
@@ -266,7 +266,6 @@ def enqueue(script: Any, event: Event) -> list[Event]:
     work = script.work
     limit = read(script, "max_pending_events")
     work.inbox, dropped = inbox.push(work.inbox, event.as_stored(), limit=limit, busy=work.busy)
-    write(script, pending_events=work.inbox)
     return [Event.from_stored(item) for item in dropped]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random as randomness
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -37,6 +38,7 @@ from evennia_ai.tools import REGISTRY, CharacterTools
 from evennia_ai.tools.remote import RemoteTools
 from evennia_ai.tools.schema import arguments_problem
 
+Settle = Callable[[ToolResult], Mapping[str, Any]]
 RETRY = RetryConfig()
 LOCK = "tool_"
 # What a model of the size of the demo brain can choose among; a game's own tools come beside them.
@@ -135,13 +137,21 @@ async def _run(script: Any, turn: Turn, ports: Ports, pattern: ExecutionPattern)
         script.work.tool_cache.clear_tick()
 
 
-def execute_tool_call(script: Any, call: ToolCall, turn: Turn) -> Deferred[ToolResult]:
-    """Run one tool by hand, under the same gate as the model's calls but for a person's yes."""
+def execute_tool_call(
+    script: Any, call: ToolCall, turn: Turn, settle: Settle | None = None
+) -> Deferred[ToolResult]:
+    """Run one tool by hand, under the same gate as the model's calls but for a person's yes.
+
+    Args:
+        settle: what is stored together with the record of the call.
+    """
     tools = Recorded(Gated(_guarded(script), arguments_problem), script.clock.seconds)
-    return Deferred.fromCoroutine(_run_by_hand(script, tools, call, turn))
+    return Deferred.fromCoroutine(_run_by_hand(script, tools, call, turn, settle))
 
 
-async def _run_by_hand(script: Any, tools: Toolbox, call: ToolCall, turn: Turn) -> ToolResult:
+async def _run_by_hand(
+    script: Any, tools: Toolbox, call: ToolCall, turn: Turn, settle: Settle | None
+) -> ToolResult:
     result = await tools.run(call, turn)
-    turns.keep(script, turn)
+    turns.keep(script, turn, **(settle(result) if settle is not None else {}))
     return result

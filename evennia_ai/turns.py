@@ -275,7 +275,7 @@ def recover(script: Any, *, is_final: bool = False) -> str:
 def _give_up(script: Any, noted: Mapping[str, Any]) -> None:
     """Take the events as answered, and remember what is known to have happened."""
     work = script.work
-    lost = [_lost(work, noted)] if "tool" in noted else []
+    lost = [_lost(script, noted)] if "tool" in noted else []
     work.given_up.update(item.details["call_id"] for item in lost)
     events = [item for item in work.inbox if item["id"] in noted["events"]]
     work.inbox = inbox.settle(work.inbox, noted["events"])
@@ -292,10 +292,13 @@ def _give_up(script: Any, noted: Mapping[str, Any]) -> None:
     )
 
 
-def _lost(work: Work, noted: Mapping[str, Any]) -> Fact:
+def _lost(script: Any, noted: Mapping[str, Any]) -> Fact:
+    turn = Turn(0, (), is_private=noted["is_private"], tick=script.work.ticks + 1)
+    return unknown(turn, ToolCall(noted["call_id"], noted["tool"], noted["arguments"]))
+
+
+def unknown(turn: Turn, call: ToolCall) -> Fact:
     """The fact of a call of which nobody knows whether it happened."""
-    turn = Turn(work.epoch, (), is_private=noted["is_private"], tick=work.ticks + 1)
-    call = ToolCall(noted["call_id"], noted["tool"], noted["arguments"])
     told = executions.tool_executed(turn, call, UNKNOWN, seconds=0.0)
     return fact(told.event, **{**told.details, "error": UNKNOWN.text})
 

@@ -47,7 +47,13 @@ def _with_room(call: Call, given: dict[str, Any]) -> dict[str, Any] | Result:
     if "location" not in given:
         return given
     found = choosing.find_room(call.person, given["location"])
-    return given | {"location": found.data["room"]} if found.ok else found
+    if found.ok:
+        return given | {"location": found.data["room"]}
+    if found.problem is Problem.FORBIDDEN:
+        return found
+    # The address is right; it is the body that names what is not there.
+    errors = {"location": found.message}
+    return Result(False, found.message, {"errors": errors}, Problem.INVALID)
 
 
 class AssistantList(ApiView):

@@ -160,7 +160,7 @@ class ApiView(APIView):  # type: ignore[misc]
         reads = request.method in METHODS_THAT_READ
         self.given = {} if reads else request.data
         try:
-            body = _validated(plan.body or Nothing, self.given or {})
+            body = _validated(plan.body or Nothing, self.given)
             asked = query_of(request.query_params, plan.query or Nothing)
             query = _validated(plan.query or Nothing, asked)
         except ValidationError as error:

@@ -144,4 +144,3 @@ class TextRenderer(JsonRenderer):
     """Takes a header Accept that wants text; what goes wrong is told as JSON there too."""
 
     media_type = "text/plain"
-    format = "txt"

@@ -14,6 +14,7 @@ MOST_NUMBER = 999_999_999
 # A text has something to read in it, a name can be typed and stand in an address.
 TEXT = r"^[^\x00]*[^\s\x00][^\x00]*$"
 LINE = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
+ANY = r"^[^\x00]*$"
 NAME = r"^[^\W\d_][^=,;/\"\x00-\x1f\x7f]*$"
 DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
@@ -47,9 +48,11 @@ class Text(serializers.CharField):  # type: ignore[misc]
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"max_length": 2000, **options})
-        if not self.allow_blank:
-            told = "This must have something to read in it."
-            self.validators.append(RegexValidator(self.pattern, told))
+        told = "This must have something to read in it."
+        pattern = self.pattern
+        if self.allow_blank:
+            told, pattern = "A text may have no NUL in it.", ANY
+        self.validators.append(RegexValidator(pattern, told))
 
     def to_internal_value(self, data: Any) -> str:
         """The text.

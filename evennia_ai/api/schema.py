@@ -24,6 +24,7 @@ from evennia_ai.api import (
 )
 from evennia_ai.api.base import ApiView
 from evennia_ai.api.bodies import plain
+from evennia_ai.api.fields import Strict
 from evennia_ai.api.problems import CODES
 
 # Of the API: what a program can count on.
@@ -76,7 +77,7 @@ SETTINGS = {
     "DISABLE_ERRORS_AND_WARNINGS": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "evennia_ai.api.schema.want_a_change",
+        "evennia_ai.api.schema.tell_of_bodies",
     ],
     "PREPROCESSING_HOOKS": [],
     "SERVERS": [],
@@ -97,9 +98,13 @@ SETTINGS = {
 _LOCK = threading.Lock()
 
 
-def want_a_change(result: Any, **_: Any) -> Any:
-    """A change of nothing is none."""
-    result["components"]["schemas"]["ChangedAssistant"]["minProperties"] = 1
+def tell_of_bodies(result: Any, **_: Any) -> Any:
+    """A change of nothing is none, and a field that is unknown is an error."""
+    shapes = result["components"]["schemas"]
+    shapes["ChangedAssistant"]["minProperties"] = 1
+    for name, kind in vars(asked).items():
+        if isinstance(kind, type) and issubclass(kind, Strict) and name in shapes:
+            shapes[name]["additionalProperties"] = False
     return result
 
 

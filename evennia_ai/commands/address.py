@@ -30,8 +30,8 @@ class CmdAddress(Command):
     def _complaint(self, line: str) -> str:
         """What Evennia says where a game has no command for unmatched lines."""
         text = gettext("Command '{command}' is not available.").format(command=line)
-        keys = self.cmdset.get_all_cmd_keys_and_aliases(self.caller)
-        known = [key for key in keys if not key.startswith("__")]
+        told = [each for each in self.cmdset if each.auto_help and each.access(self.caller)]
+        known = [key for each in told for key in (each.key, *each.aliases)]
         near = string_suggestions(line, known, cutoff=0.7, maxnum=3)
         if not near:
             return str(text + gettext(' Type "help" for help.'))

@@ -7,7 +7,7 @@ under a number, put to each person one at a time, and answered, dropped or outli
 
 from evennia_ai.interventions.asking import ask
 from evennia_ai.interventions.book import find, pending, why_closed
-from evennia_ai.interventions.calls import ask_about_call, close_call
+from evennia_ai.interventions.calls import ask_about_call
 from evennia_ai.interventions.ending import claim, discard_all, drop, give
 from evennia_ai.interventions.people import (
     asked_are_here,
@@ -17,6 +17,7 @@ from evennia_ai.interventions.people import (
     may_answer,
 )
 from evennia_ai.interventions.presence import take_up, watch
+from evennia_ai.interventions.settling import call_of, close_call, notice, settled
 
 # Whoever logs in or out must be seen from the first question on, whatever asked it.
 watch()
@@ -25,6 +26,7 @@ __all__ = [
     "ask",
     "ask_about_call",
     "asked_are_here",
+    "call_of",
     "claim",
     "close_call",
     "discard_all",
@@ -35,7 +37,9 @@ __all__ = [
     "is_assistant",
     "listeners",
     "may_answer",
+    "notice",
     "pending",
+    "settled",
     "take_up",
     "watch",
     "why_closed",

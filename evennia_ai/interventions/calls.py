@@ -10,7 +10,6 @@ from evennia_ai.core.questions import TOOL_PREFIX, Asking, Question
 from evennia_ai.core.text import one_line
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
-from evennia_ai.inbound import person_of
 from evennia_ai.interventions import book, telling
 from evennia_ai.interventions.people import who_may_allow
 from evennia_ai.interventions.presence import look_later
@@ -66,10 +65,3 @@ def _question(script: Any, turn: Turn, call: ToolCall) -> Question:
         call={"tool": call.name, "arguments": dict(call.arguments)},
         event=turn.event.as_stored(),
     )
-
-
-def close_call(script: Any, question: Question, choice: str, by: Any) -> None:
-    """Close a question about a call, so that nobody answers it twice."""
-    person = person_of(by)
-    why = f"{by.key} answered {choice}"
-    telling.close(script, question, "question_answered", why, by=person, choice=choice)

@@ -14,6 +14,7 @@ from evennia_ai.inbound import person_of
 from evennia_ai.interventions import book, telling
 from evennia_ai.interventions.ending import KEPT_SECONDS
 from evennia_ai.interventions.people import controls, head_of
+from evennia_ai.interventions.settling import give_up, is_being_run
 from evennia_ai.interventions.waits import is_waiting, review
 
 NOT_IN_TIME = "nobody answered in time"
@@ -51,6 +52,9 @@ def _put_again(script: Any) -> None:
     until = script.clock.seconds() + KEPT_SECONDS
     for question in book.stored(script):
         if is_waiting(question):
+            continue
+        if is_being_run(question):
+            give_up(script, question)
             continue
         kept_until = until if question.is_waited_for else 0.0
         found = replace(question, told=(), kept_until=kept_until)

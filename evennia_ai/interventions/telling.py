@@ -45,16 +45,28 @@ def _put_next(person: str, entries: list[book.Entry]) -> None:
     book.put(script, shown)
 
 
-def close(script: Any, question: Question, event: str, why: str, **facts: Any) -> None:
+def close(
+    script: Any,
+    question: Question,
+    event: str,
+    why: str,
+    *,
+    kept: Question | None = None,
+    **facts: Any,
+) -> None:
     """Take a question out, write down how it ended, tell who saw it, and put the next.
 
     Args:
         event: the name of the record.
         why: how it ended, in words that follow "question 3 is closed:".
+        kept: as it is stored on, answered; None: not at all.
         facts: more for the record; `by` is the person who need not be told.
     """
     record(event, script, question, **facts)
-    book.remove(script, question.number)
+    if kept is None:
+        book.remove(script, question.number)
+    else:
+        book.put(script, kept)
     book.note_closed(question.number, why)
     for person in question.told:
         if person != facts.get("by"):

@@ -6,7 +6,7 @@ from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core import goals
 from evennia_ai.core.audit_events import fact
-from evennia_ai.operations.result import Result
+from evennia_ai.operations.result import Problem, Result
 
 
 def list_goals(script: AssistantScript) -> Result:
@@ -26,10 +26,13 @@ def list_goals(script: AssistantScript) -> Result:
 
 def add_goal(script: AssistantScript, text: str, priority: int = 5) -> Result:
     """Give an assistant a goal. It works on it by itself, as often as `autonomy_config` says."""
+    known = state.read(script, "current_goals")
     try:
-        stored, number = goals.add(state.read(script, "current_goals"), text, priority)
+        stored, number = goals.add(known, text, priority)
     except ValueError as error:
-        return Result(False, f"{script.key} has no new goal: {error}")
+        is_full = len(goals.active(known)) >= goals.MOST_GOALS
+        problem = Problem.CONFLICT if is_full else Problem.INVALID
+        return Result(False, f"{script.key} has no new goal: {error}", problem=problem)
     line = next(goal["text"] for goal in stored["goals"] if goal["id"] == number)
     told = fact("GoalCreated", goal_id=number, description=line, priority=priority)
     state.write(script, told, current_goals=stored)

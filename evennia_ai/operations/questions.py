@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
-from uuid import uuid4
 
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import interventions, turns
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.inbox import NOTICE, Event
+from evennia_ai.core.inbox import Event
 from evennia_ai.core.questions import Choice, Question, expected, match
 from evennia_ai.core.text import one_line
-from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.toolspec import ToolResult
 from evennia_ai.inbound import person_of
 from evennia_ai.operations.assistants import list_assistants
 from evennia_ai.operations.result import Result
@@ -119,30 +118,21 @@ def _settle_call(
     if choice.id != "yes":
         _tell_of_call(script, question, f"{person.key} said no to question {number}")
         return succeed(Result(True, f"{script.key} will not do it."))
-    call = ToolCall(f"question_{number}", question.call["tool"], question.call["arguments"])
     turn = turns.by_hand(script, Event.from_stored(question.event))
-    running = execute_tool_call(script, call, turn)
+
+    def settle(result: ToolResult) -> Mapping[str, Any]:
+        outcome = "it was done" if result.success else "it could not be done"
+        told = f"{person.key} said yes to question {number}, and {outcome}: {result.text}"
+        is_wanted = turn.epoch == script.work.epoch
+        return interventions.settled(script, question, told if is_wanted else "")
 
     def done(result: ToolResult) -> Result:
-        outcome = "it was done" if result.success else "it could not be done"
-        if turn.epoch == script.work.epoch:
-            told = f"{person.key} said yes to question {number}, and {outcome}: {result.text}"
-            _tell(script, question, told)
+        script.beat_soon()
         return Result(result.success, f"{script.key}: {result.text}")
 
+    running = execute_tool_call(script, interventions.call_of(question), turn, settle)
     return running.addCallback(done)
 
 
 def _tell_of_call(script: AssistantScript, question: Question, text: str) -> None:
-    _tell(script, question, f"{text}: it was not done")
-
-
-def _tell(script: AssistantScript, question: Question, text: str) -> None:
-    """Let the assistant know, so that it can tell whoever asked for it."""
-    told = dict(question.event) | {
-        "id": uuid4().hex[:12],
-        "kind": NOTICE,
-        "body": text,
-        "at": script.clock.seconds(),
-    }
-    script.enqueue(Event.from_stored(told))
+    script.enqueue(interventions.notice(script, question, f"{text}: it was not done"))

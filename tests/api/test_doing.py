@@ -99,8 +99,9 @@ class TestAssistants(ApiTest):
 
     def test_what_cannot_be_made_is_refused(self) -> None:
         """A room that is not there, a name that means something else, a name that is taken."""
-        self.fault(404, "POST", "assistants/", {"key": "Edda", "location": "Nowhere"})
-        self.fault(404, "PATCH", "assistants/Ada/", {"location": "#99999999"})
+        nowhere = self.fault(400, "POST", "assistants/", {"key": "Edda", "location": "Nowhere"})
+        assert ["location"] == list(nowhere["fields"])
+        self.fault(400, "PATCH", "assistants/Ada/", {"location": "#99999999"})
         self.fault(400, "POST", "assistants/", {"key": "all"})
         self.fault(400, "POST", "assistants/", {"key": "a/b"})
         self.fault(409, "POST", "assistants/Ada/clone/", {"key": "ada"})

@@ -96,6 +96,14 @@ class TestBodies(ApiTest):
             assert 200 == response.status_code
         self.fault(400, "POST", "assistants/Ada/goals/", b"")
 
+    def test_what_is_no_mapping_is_no_empty_body(self) -> None:
+        """Also where everything in it may be left out: nobody is stopped by mistake."""
+        for raw in (b"null", b"[]", b"0", b"false", b'""'):
+            for path in ("assistants/Ada/emergency/stop/", "emergency/stop/"):
+                with self.subTest(f"{path} {raw!r}"):
+                    self.fault(400, "POST", path, raw)
+        assert "waiting_for_event" == self.get("assistants/Ada/status/")["state"]
+
 
 class TestAddresses(ApiTest):
     """Names, numbers, and what stands after `?`."""

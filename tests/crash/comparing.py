@@ -195,8 +195,9 @@ def _open_matters(values: Mapping[str, Any], sums: Sums) -> Iterator[str]:
     goals = (values.get("current_goals") or {}).get("goals", ())
     active = {goal["id"] for goal in goals if goal["status"] == "active"}
     yield from _differ("open goals", active, sums.goals)
-    # One that was answered while nobody waited stays stored until somebody asks for it.
-    questions = {item["number"] for item in values.get("questions") or ()}
+    # One that is answered stays stored until that is used, or its call is over.
+    stored = values.get("questions") or ()
+    questions = {item["number"] for item in stored if not item.get("choice")}
     yield from _differ("open questions", questions, sums.questions)
     yield from _differ("stop", bool(values.get("emergency_stop")), sums.is_stopped)
     if sums.is_new_talk:

@@ -131,11 +131,24 @@ def _effects(scene: Scene, folder: Path, *, was_heard: bool) -> list[str]:
     is_settled = said or _waits(scene) or comparing.unknowns(events)
     if scene.is_answered and was_heard and not is_settled:
         found.append("the question is lost")
-    lamp = ObjectDB.objects.filter(db_key="lamp").first()
-    if comparing.successes(events, "get") and lamp.location.key != scene.name:
-        found.append("the record says that she took the lamp, and she has not")
+    found += _lamp(scene, events)
     if not comparing.script_id(scene.name) and scene.is_deletion and not _archives(folder):
         found.append("she is gone, and so is her record")
+    return found
+
+
+def _lamp(scene: Scene, events: list[comparing.Told]) -> list[str]:
+    """Whether the record knows of the lamp that she took, and of a yes that let her."""
+    lamp, found = ObjectDB.objects.filter(db_key="lamp").first(), []
+    is_taken = lamp is not None and lamp.location.key == scene.name
+    done, unknown = comparing.successes(events, "get"), comparing.unknowns(events, "get")
+    if done and not is_taken:
+        found.append("the record says that she took the lamp, and she has not")
+    if is_taken and not done + unknown:
+        found.append("she took the lamp, and the record does not know")
+    answers = (item.details for item in events if item.event == "question_answered")
+    if any(answer.get("choice") == "yes" for answer in answers) and not done + unknown:
+        found.append("a yes was given, and nothing came of it")
     return found
 
 

@@ -14,11 +14,11 @@ from twisted.internet.defer import Deferred
 from twisted.logger import globalLogPublisher
 
 from evennia_ai import (
-    delegations,
     emergency,
     interventions,
     operations,
     outbound,
+    reports,
     state,
 )
 from evennia_ai.core.lockout import State
@@ -314,4 +314,4 @@ class World:
     def _is_busy(self) -> bool:
         works = [script.work for script in self.scripts.values()]
         is_thinking = any(work.inbox or work.is_ticking or work.compacting for work in works)
-        return is_thinking or bool(delegations._OPEN or self.questions())
+        return is_thinking or bool(reports.every() or self.questions())

@@ -8,7 +8,7 @@ from typing import Any
 
 from evennia.scripts.models import ScriptDB
 
-from evennia_ai import checkpoints, delegations, ledger, services
+from evennia_ai import audit, checkpoints, ledger, reports, services
 from evennia_ai.interventions.waits import WAITING
 from evennia_ai.models import ModelCall
 from evennia_ai.resilience import CircuitBreakerRegistry
@@ -68,11 +68,12 @@ class Server:
         """All that is in memory is gone."""
         works = [(script, script.work, script.work.in_flight) for script in self.scripts.values()]
         _bury(works, self.model.die(), list(self.clock.calls), dict(WAITING))
-        _bury(list(b15_tools.BEGUN), dict(delegations._OPEN), services.pacer())
+        _bury(list(b15_tools.BEGUN), reports.every(), services.pacer())
         ledger.start_anew()
+        audit.start_anew()
         self.clock.calls.clear()
         WAITING.clear()
-        delegations.start_anew()
+        reports.start_anew()
         checkpoints._RAISED.clear()
         b15_tools.BEGUN.clear()
         services.pacer()._waiting.clear()

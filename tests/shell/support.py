@@ -13,7 +13,7 @@ from evennia.utils.test_resources import BaseEvenniaCommandTest
 from twisted.internet import reactor
 from twisted.internet.task import Clock
 
-from evennia_ai import audit, delegations, ledger, operations, services, state
+from evennia_ai import audit, ledger, operations, reports, services, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.inbox import Event
 from evennia_ai.llm.scripted import ScriptedTransport
@@ -82,7 +82,7 @@ class ShellTest(BaseEvenniaCommandTest):
         self.addCleanup(services.pool.cache_clear)
         ledger.start_anew()
         self.addCleanup(ledger.start_anew)
-        self.addCleanup(delegations.start_anew)
+        self.addCleanup(reports.start_anew)
         audit.start_anew()
         self.addCleanup(audit.start_anew)
         # What a made-up usage taught the estimate is no matter of the next test.

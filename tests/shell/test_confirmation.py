@@ -155,7 +155,9 @@ class TestConfirmation(HearingTest):
         for line in ("", " 3", " yes", " x yes", " 99999999999999999999 yes"):
             with self.subTest(line=line):
                 self.type(self.mira, f"assistant answer{line}")
-                assert "Usage: assistant answer <number> yes | no" in self.mira.ndb.messages[-1].raw
+                assert (
+                    "Usage: assistant answer <number> yes || no" in self.mira.ndb.messages[-1].raw
+                )
 
     def test_what_is_not_dangerous_needs_no_yes(self) -> None:
         """She looks and speaks as ever."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import services, state
+from evennia_ai import audit, services, state
 from evennia_ai.errors import ModelReplyError, ModelStatusError
 from tests.llm.doubles import completion
 from tests.shell.support import NOT_A_COMPLETION, ShellTest, pump, says, whispers
@@ -191,6 +191,7 @@ class TestThinking(ShellTest):
             end()
             pump()
             self.clock.advance(0)
+            audit.flush()
             assert [] == self.clock.getDelayedCalls()
 
     def test_a_quick_answer_shows_none(self) -> None:

@@ -1,0 +1,196 @@
+"""A bounded walk through the API by its own OpenAPI schema, as one person, with schemathesis.
+
+The engine is the one that its command line runs. Everything it finds is collected, so that a failing
+test shows all of it, each once, with a line of curl that does it again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import schemathesis
+from schemathesis import engine
+from schemathesis.engine import Status, events
+
+from tests.journeys.web import API
+
+# What is worked out from the schema, always the same, and what is made up. The first says which
+# assistant is meant: else most of it would only be told that there is none of such a name.
+WORKED_OUT, MADE_UP = ("examples", "coverage"), ("fuzzing", "stateful")
+SEED = 6
+MOST_SHOWN = 12
+# In form these are right, and in meaning they need not be, which no schema can tell: a room that is
+# there, a name without signs that nobody sees, a setting and its value, a moment in words, a choice
+# that is offered, what one tool takes.
+MEANT = (
+    ("POST", "assistants/"),
+    ("PUT", "assistants/{key}/"),
+    ("PATCH", "assistants/{key}/"),
+    ("POST", "assistants/{key}/clone/"),
+    ("PATCH", "assistants/{key}/configuration/"),
+    ("GET", "assistants/{key}/audit/state/"),
+    ("POST", "assistants/{key}/questions/{number}/answer/"),
+    ("POST", "questions/{number}/answer/"),
+    ("POST", "assistants/{key}/tools/{name}/execute/"),
+)
+# A check of passwords takes a third of a second, as it should.
+FEW = 4
+After = Callable[[str, str, dict[str, Any], int], None]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Who walks, and how far.
+
+    Attributes:
+        headers: by which the server knows who asks.
+        spare: headers of an account whose token may be given back; None: it is like the others.
+        name: of an assistant that may be changed in any way.
+        doomed: name of an assistant that may be deleted.
+        phases: of those of schemathesis.
+        examples: how many requests are made up for each operation, beside those that are worked out
+            from the schema.
+        has_logins: whether names and passwords are tried too.
+        after: told of each response: method, path as in the schema, what stood in it, status.
+    """
+
+    root: str
+    headers: dict[str, str]
+    spare: dict[str, str] | None
+    name: str
+    doomed: str
+    phases: tuple[str, ...]
+    examples: int
+    has_logins: bool
+    after: After
+
+
+@dataclass
+class Seen:
+    """What a walk saw.
+
+    Attributes:
+        requests: by status.
+        done: the operations of which a request was done.
+        tried: all operations that were tried.
+        faults: what is wrong, each once.
+    """
+
+    requests: Counter[int] = field(default_factory=Counter)
+    done: set[tuple[str, str]] = field(default_factory=set)
+    tried: set[tuple[str, str]] = field(default_factory=set)
+    faults: dict[tuple[str, ...], str] = field(default_factory=dict)
+
+    def describe(self) -> str:
+        """The faults, for a test to show."""
+        shown = list(self.faults.values())[:MOST_SHOWN]
+        return "\n\n".join([f"{len(self.faults)} faults in {dict(self.requests)}", *shown])
+
+
+def walk(plan: Walk) -> Seen:
+    """Send all that the plan asks for, one request after the other."""
+    seen = Seen()
+    for phases in (WORKED_OUT, MADE_UP):
+        chosen = [name for name in phases if name in plan.phases]
+        if chosen:
+            _walk(plan, chosen, seen)
+    return seen
+
+
+def _walk(plan: Walk, phases: list[str], seen: Seen) -> None:
+    config = schemathesis.Config.from_dict(_configuration(plan, phases))
+    schema = schemathesis.openapi.from_url(f"{plan.root}{API}schema/", config=config)
+
+    def after_call(context: Any, case: Any, response: Any) -> None:
+        method, path = case.method.upper(), case.path.removeprefix(API)
+        status = int(response.status_code)
+        seen.requests[status] += 1
+        if 200 <= status < 300:
+            seen.done.add((method, path))
+        plan.after(method, path, case.path_parameters or {}, status)
+
+    schema.hook(after_call)
+    for event in engine.from_schema(schema).execute():
+        if isinstance(event, events.ScenarioFinished):
+            seen.faults |= dict(_faults_of(event.recorder))
+            if event.label:
+                method, _, path = str(event.label).partition(" ")
+                seen.tried.add((method, path.removeprefix(API)))
+        elif isinstance(event, (events.NonFatalError, events.FatalError)):
+            seen.faults["the run itself", repr(event)[:200]] = repr(event)
+
+
+def _faults_of(recorder: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    for number, checks in recorder.checks.items():
+        for check in checks:
+            if check.status is not Status.FAILURE:
+                continue
+            failure, kept = check.failure_info.failure, recorder.interactions.get(number)
+            answer = kept.response.content[:500] if kept is not None and kept.response else b""
+            lines = (f"{recorder.label}: {check.name}: {failure.title}", failure.message)
+            told = "\n".join(
+                (*lines, check.failure_info.code_sample, answer.decode("utf-8", "replace"))
+            )
+            yield (recorder.label, check.name, failure.title), told
+
+
+def _configuration(plan: Walk, phases: list[str]) -> dict[str, Any]:
+    """As it would stand in a schemathesis.toml."""
+    return {
+        "seed": SEED,
+        "base-url": plan.root,
+        "headers": plan.headers,
+        "workers": 1,
+        "continue-on-failure": True,
+        "request-timeout": 60,
+        "output": {"sanitization": {"enabled": False}},
+        "generation": {
+            "deterministic": True,
+            "database": "none",
+            "max-examples": plan.examples,
+            "no-shrink": True,
+        },
+        "phases": {name: _phase(name, phases) for name in (*WORKED_OUT, *MADE_UP)},
+        "parameters": {
+            "path.key": _key(plan.name, "names", phases),
+            "path.setting": {"dictionary": "settings", "probability": 0.6},
+            "path.name": {"dictionary": "tools", "probability": 0.6},
+        },
+        "dictionaries": {
+            "names": {"values": [plan.name, plan.name.lower()]},
+            "doomed": {"values": [plan.doomed]},
+            "settings": {"values": ["tick_rate", "execution_config.max_iterations_per_tick"]},
+            "tools": {"values": ["look", "say", "time", "whisper"]},
+        },
+        "operations": list(_exceptions(plan, phases)),
+    }
+
+
+def _key(name: str, dictionary: str, phases: list[str]) -> Any:
+    is_named = phases[0] in WORKED_OUT
+    return name if is_named else {"dictionary": dictionary, "probability": 0.8}
+
+
+def _phase(name: str, phases: list[str]) -> dict[str, Any]:
+    enabled = {"enabled": name in phases}
+    # Names that it reads in a response may be those of assistants which are not for it to change.
+    return enabled if name == "stateful" else enabled | {"extra-data-sources": {"responses": False}}
+
+
+def _exceptions(plan: Walk, phases: list[str]) -> Iterator[dict[str, Any]]:
+    for method, path in MEANT:
+        meant = {"positive_data_acceptance": {"enabled": False}}
+        yield {"include-method": method, "include-path": f"{API}{path}", "checks": meant}
+    yield {
+        "include-method": "DELETE",
+        "include-path": f"{API}assistants/{{key}}/",
+        "parameters": {"path.key": _key(plan.doomed, "doomed", phases)},
+    }
+    token: dict[str, Any] = {"include-path": f"{API}token/"}
+    logins = {"enabled": plan.has_logins, "generation": {"max-examples": FEW}}
+    yield token | {"include-method": "POST"} | logins
+    if plan.spare is not None:
+        yield token | {"include-method": "DELETE", "headers": plan.spare}

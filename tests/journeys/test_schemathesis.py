@@ -1,0 +1,174 @@
+"""The OpenAPI schema against the running server: what it says holds, whoever asks whatever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.fakes.handle import FakeModel
+from tests.journeys.clients import PASSWORD, Enter
+from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
+from tests.journeys.schema_run import Seen, Walk, walk
+from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
+from tests.journeys.web import Web
+
+# No request waits for another minute; a model that hangs is none of this.
+API_CONFIG = {
+    "reads_per_minute": 0,
+    "writes_per_minute": 0,
+    "anonymous_per_minute": 0,
+    "tokens_per_minute": 0,
+    "metrics": "staff",
+}
+PEOPLE = {
+    "Astrid": "Admin",
+    "Bo": "Builder",
+    "Pia": "Player",
+    "Gast": "Guest",
+    "Tom": "Player",
+}
+PROBE, DOOMED = "Probe", "Doomed"
+RESIDENTS = ("Ada", "Brass")
+# The second is that of the schema's own example.
+ROOM, SCRIPTORIUM = "The Reading Room", "The Scriptorium"
+MAKE_PEOPLE = f"""
+from rest_framework.authtoken.models import Token
+kinds = {{'Guest': 'evennia.accounts.accounts.DefaultGuest'}}
+for name, right in {PEOPLE!r}.items():
+    account = create_account(name, '', {PASSWORD!r}, typeclass=kinds.get(right))
+    account.permissions.clear()
+    account.permissions.add(right)
+create_object('world.rooms.Room', key={SCRIPTORIUM!r})
+for assistant in (ada, brass):
+    assistant.obj.locks.add('control:perm(Developer)')
+"""
+TOKEN_OF = """
+from rest_framework.authtoken.models import Token
+told = Token.objects.get_or_create(user=evennia.search_account({!r})[0])[0].key
+"""
+OPEN = {("GET", "health/"), ("POST", "token/")}
+EVERYBODY = OPEN | {("GET", "questions/"), ("DELETE", "token/")}
+WORKED_OUT = ("examples", "coverage")
+
+
+@dataclass(frozen=True)
+class Person:
+    """One of the rights, and what may be done with it.
+
+    Attributes:
+        name: the account; "": nobody.
+        may: the operations of which a request may be done; None: most.
+        phases, examples, has_logins: see `Walk`. Links from one answer to the next lead to the
+            residents too, so only who has no say over them follows these.
+    """
+
+    name: str
+    may: set[tuple[str, str]] | None
+    phases: tuple[str, ...] = WORKED_OUT
+    examples: int = 4
+    has_logins: bool = False
+
+
+RIGHTS = [
+    pytest.param(Person(ADMIN_NAME, None, (*WORKED_OUT, "fuzzing"), 12, True), id="superuser"),
+    pytest.param(Person("Astrid", None, (*WORKED_OUT, "fuzzing", "stateful")), id="admin"),
+    pytest.param(Person("Bo", None, (*WORKED_OUT, "fuzzing")), id="builder"),
+    pytest.param(Person("Pia", EVERYBODY), id="player"),
+    pytest.param(Person("Gast", OPEN), id="guest"),
+    pytest.param(Person("", OPEN, has_logins=True), id="anonymous"),
+]
+
+
+@pytest.fixture(scope="module")
+def game_settings() -> dict[str, Any]:
+    """Nobody is counted, neither by the assistants nor by the API."""
+    return {**UNHURRIED, "EVENNIA_AI_API_CONFIG": API_CONFIG}
+
+
+@pytest.fixture(scope="module")
+def owner(game: Game) -> Web:
+    """The owner's program, in a game with an account of every right."""
+    with game.log_in_admin() as admin:
+        run(admin, MAKE_PEOPLE, 60)
+    return Web.with_token(game.ports.web, ADMIN_NAME, ADMIN_PASSWORD)
+
+
+@pytest.fixture(autouse=True)
+def cleared(game: Game, owner: Web, model: FakeModel) -> Iterator[None]:
+    """Two assistants to be changed and deleted; after it all that it made is deleted.
+
+    Nothing of it leaves a traceback in the game's log.
+    """
+    start = measure_log(game)
+    for name in (PROBE, DOOMED):
+        owner.get_done("POST", "assistants/", {"key": name, "location": ROOM})
+    with game.log_in_admin() as admin:
+        run(admin, f"find_assistant({PROBE!r}).obj.locks.add('control:perm(Admin)')")
+    yield
+    there = owner.read("assistants/?limit=100")
+    for key in [each["key"] for each in there["assistants"] if each["key"] not in RESIDENTS]:
+        owner.get_done("DELETE", f"assistants/{key}/")
+    for key in RESIDENTS:
+        owner.ask("POST", f"assistants/{key}/emergency/clear/")
+    assert there["count"] == len(there["assistants"])
+    assert [] == find_trouble(read_new_log(game, start))
+
+
+def headers_of(game: Game, name: str) -> dict[str, str]:
+    """What an account sends, so that the server knows it."""
+    if not name:
+        return {}
+    with game.log_in_admin() as admin:
+        return {"Authorization": f"Token {run(admin, TOKEN_OF.format(name))}"}
+
+
+def look_over(game: Game, owner: Web, person: Person) -> Seen:
+    """Walk through the whole API as somebody; what the walk stops or deletes is made anew."""
+
+    def after(method: str, path: str, values: dict[str, Any], status: int) -> None:
+        if status != 200:
+            return
+        if path.endswith("stop/"):
+            owner.ask("POST", f"assistants/{PROBE}/emergency/clear/")
+            owner.ask("POST", f"assistants/{PROBE}/start/")
+        elif (method, path, values.get("key")) == ("DELETE", "assistants/{key}/", DOOMED):
+            owner.get_done("POST", "assistants/", {"key": DOOMED, "location": ROOM})
+
+    may_give_back = person.may is None or ("DELETE", "token/") in person.may
+    plan = Walk(
+        root=owner.root,
+        headers=headers_of(game, person.name),
+        spare=headers_of(game, "Tom") if may_give_back else None,
+        name=PROBE,
+        doomed=DOOMED,
+        phases=person.phases,
+        examples=person.examples,
+        has_logins=person.has_logins,
+        after=after,
+    )
+    return walk(plan)
+
+
+@pytest.mark.parametrize("person", RIGHTS)
+def test_the_server_keeps_to_its_schema(
+    game: Game, owner: Web, enter: Enter, model: FakeModel, person: Person
+) -> None:
+    """No 5xx, nothing that the schema does not tell of, nothing done without the right to it.
+
+    And the game lives on.
+    """
+    model.behave(content="As you wish.")
+    seen = look_over(game, owner, person)
+    assert not seen.faults, seen.describe()
+    assert not [status for status in seen.requests if status >= 500]
+    paths = owner.read("schema/")["paths"].values()
+    left_out = 0 if person.has_logins else 1
+    assert sum(map(len, paths)) - left_out == len(seen.tried - {("Stateful", "tests")})
+    if person.may is not None:
+        assert set() == seen.done - person.may
+    model.reset()
+    owner.ask("POST", "assistants/Ada/emergency/clear/")
+    enter("Wren").ask("whisper ada = still there?", r'Ada whispers: "I heard: still there\?"')

@@ -1,0 +1,115 @@
+"""Programs and browsers that a test asks a game's web server with: a token, or a login's cookies."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from http.client import HTTPMessage
+from http.cookiejar import CookieJar
+from typing import Any
+
+from tests.journeys.clients import PASSWORD
+
+API = "/api/ai/"
+WAIT_SECONDS = 70.0
+CSRF_FIELD = re.compile(r"name=[\"']csrfmiddlewaretoken[\"'] value=[\"'](\w+)[\"']")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back.
+
+    Attributes:
+        told: the JSON of the body, or its text where it is none.
+    """
+
+    status: int
+    told: Any
+    headers: HTTPMessage
+
+
+class _AsItIs(urllib.request.HTTPErrorProcessor):
+    """Gives every response as it is: a redirect and a refusal are what a test looks at."""
+
+    def http_response(self, request: Any, response: Any) -> Any:
+        return response
+
+
+class Web:
+    """Somebody who asks the web server of a game.
+
+    Attributes:
+        cookies: as a browser keeps them.
+    """
+
+    def __init__(self, port: int, token: str = "") -> None:
+        self.root = f"http://127.0.0.1:{port}"
+        self.token = token
+        self.cookies = CookieJar()
+        self._opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}),
+            urllib.request.HTTPCookieProcessor(self.cookies),
+            _AsItIs(),
+        )
+
+    @classmethod
+    def with_token(cls, port: int, name: str, password: str = PASSWORD) -> Web:
+        """Somebody who got a token for a name and a password, as a script would."""
+        web = cls(port)
+        login = {"username": name, "password": password}
+        web.token = web.get_done("POST", "token/", login)["token"]
+        return web
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """One request to the API.
+
+        Args:
+            path: below `/api/ai/`.
+            body: plain data.
+            headers: with `_` for `-`.
+        """
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.token:
+            sent["Authorization"] = f"Token {self.token}"
+        data = None
+        if body is not None:
+            data = json.dumps(body).encode()
+            sent["Content-Type"] = "application/json"
+        address = API + urllib.parse.quote(path, safe="/?=&%:")
+        return self._send(urllib.request.Request(self.root + address, data, sent, method=method))
+
+    def get_done(self, method: str, path: str, body: Any = None) -> Any:
+        """What a request is told that has to be done."""
+        answer = self.ask(method, path, body)
+        assert answer.status in (200, 201, 204), (method, path, answer.status, answer.told)
+        return answer.told
+
+    def read(self, path: str) -> Any:
+        """What is read there."""
+        return self.get_done("GET", path)
+
+    def log_in(self, name: str, password: str = PASSWORD) -> None:
+        """Log in by the form of the game's website."""
+        address = f"{self.root}/auth/login/"
+        form = self._send(urllib.request.Request(address))
+        field = CSRF_FIELD.search(str(form.told))
+        assert field, form.told
+        filled = {"username": name, "password": password, "csrfmiddlewaretoken": field[1]}
+        sent = urllib.parse.urlencode(filled).encode()
+        done = self._send(urllib.request.Request(address, sent, {"Referer": address}))
+        assert 302 == done.status, done.told
+
+    @property
+    def csrf_token(self) -> str:
+        """What the website's own pages send with a change."""
+        return next(str(each.value) for each in self.cookies if each.name == "csrftoken")
+
+    def _send(self, request: urllib.request.Request) -> Answer:
+        with self._opener.open(request, timeout=WAIT_SECONDS) as response:
+            text = response.read().decode()
+            is_json = response.headers.get_content_type() == "application/json"
+            told = json.loads(text) if is_json and text else text
+            return Answer(int(response.status), told, response.headers)
