@@ -22,7 +22,6 @@ from eventsourcing.utils import TopicError, get_topic, register_topic, resolve_t
 
 from evennia_ai.audit.aggregates import NOBODY, AssistantAggregate, RecordSnapshot
 from evennia_ai.audit.game_aggregate import GameAggregate
-from evennia_ai.core.audit_events import ALIASES
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # These end a question; one of them that has no number is noted like anything else.
@@ -88,14 +87,14 @@ def add(aggregate: Aggregate, event: str, details: Mapping[str, Any], at: dateti
         details: as `core.audit_events.kept` makes them.
         at: when; never before what the aggregate knows last.
     """
-    name, forms = ALIASES.get(event, event), forms_of(type(aggregate))
-    form = forms.get(CLOSED if name in CLOSING else name)
+    forms = forms_of(type(aggregate))
+    form = forms.get(CLOSED if event in CLOSING else event)
     if form is None or not form.wanted.issubset(details):
         form = forms[NOTED]
     taken = {*form.defaults, *form.wanted, "by", "via"}
     told = {key: value for key, value in details.items() if key in taken}
     rest = {key: value for key, value in details.items() if key not in taken}
-    named = {"event": name} if form.is_named else {}
+    named = {"event": event} if form.is_named else {}
     moment = max(at, aggregate.modified_on)
     given = {**form.defaults, **told, **named, "more": rest or None}
     aggregate.trigger_event(form.event_class, timestamp=moment, **given)

@@ -25,7 +25,7 @@ from evennia_ai.audit.events import PlainTranscoder, RecordMapper, as_micros, as
 from evennia_ai.audit.recorder import DjangoFactory
 from evennia_ai.audit.streams import Subject, subject_of
 from evennia_ai.core.audit_config import AuditConfig
-from evennia_ai.core.audit_events import ALIASES, told
+from evennia_ai.core.audit_events import told
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 
 MOST_READ = 1_000
@@ -155,7 +155,7 @@ class AssistantApplication(Application[UUID]):
         if before is not None:
             rows = rows.filter(originator_version__lt=before)
         # One name at a time: several at once would be sorted whole before any is left out.
-        names = dict.fromkeys(ALIASES.get(name, name) for name in events)
+        names = dict.fromkeys(events)
         kinds = [rows.filter(event=name) for name in names] or [rows]
         found = [row for kind in kinds for row in _newest(kind, most)]
         entries = [_entry(*row) for row in found]

@@ -77,8 +77,6 @@ EVENTS: dict[str, Kind] = {
     "EmergencyStopTriggered": Kind("stopped ({cause}): {reason}"),
     "EmergencyStopCleared": Kind("let go on, which was stopped ({cause})"),
     "HistoryReset": Kind("a new conversation"),
-    "enabled": Kind("may answer"),
-    "disabled": Kind("is silent"),
     "dropped": Kind("what was under way is dropped"),
     "limit_extended": Kind("limit {kind}: {extension} more ({reason})"),
     "limit_denied": Kind("limit {kind}: no more"),
@@ -118,12 +116,6 @@ EVENTS: dict[str, Kind] = {
 }
 
 _OTHER = Kind("")
-# What some kinds are also called.
-ALIASES = {
-    "emergency_stop": "EmergencyStopTriggered",
-    "emergency_cleared": "EmergencyStopCleared",
-    "history_reset": "HistoryReset",
-}
 
 
 def fact(event: str, /, **details: Any) -> Fact:
@@ -135,8 +127,7 @@ def kind_of(event: str) -> Kind:
     """The kind of an event; one that has no row tells all its details, in the log too."""
     if event in EVENTS:
         return EVENTS[event]
-    alias = "limit_exceeded" if event.endswith(EXCEEDED) else ALIASES.get(event, "")
-    return EVENTS.get(alias, _OTHER)
+    return EVENTS["limit_exceeded"] if event.endswith(EXCEEDED) else _OTHER
 
 
 def masked(value: Any, name: str = "") -> Any:

@@ -21,7 +21,7 @@ from evennia_ai.core.audit_events import EVENTS, Fact, fact, kept
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.audit.support import NOON, Clock, Script, UndoneError, subject, undone
 
-NAMES = st.sampled_from([*EVENTS, "message_exceeded", "emergency_stop", "own"])
+NAMES = st.sampled_from([*EVENTS, "message_exceeded", "own"])
 WORDS = st.sampled_from(
     [
         *("goal_id", "number", "tool_name", "success", "status", "key", "new_value", "kind", "cap"),
@@ -158,9 +158,9 @@ class Records(RuleBasedStateMachine):
     @rule()
     def nothing_is_lost_or_doubled(self) -> None:
         """Each fact that was kept or recorded is there once."""
-        expected = Counter({fact_name(name): 0 for name in self.kept})
+        expected = Counter({name: 0 for name in self.kept})
         for name, count in (self.kept + self.recorded).items():
-            expected[fact_name(name)] += count
+            expected[name] += count
         found = self.flushed()
         found.subtract(["AssistantCreated"] * (found.total() > 0 and self.made_one()))
         assert +expected == +found
@@ -170,11 +170,6 @@ class Records(RuleBasedStateMachine):
         wanted = self.kept["AssistantCreated"] + self.recorded["AssistantCreated"]
         there = RecordedEvent.objects.filter(event="AssistantCreated").count()
         return there - wanted
-
-
-def fact_name(name: str) -> str:
-    """The name under which a fact is kept."""
-    return {"emergency_stop": "EmergencyStopTriggered"}.get(name, name)
 
 
 class TestRecords(Records.TestCase):  # type: ignore[name-defined, misc]
@@ -266,7 +261,9 @@ class TestKinds(unittest.TestCase):
 
     def test_stops(self) -> None:
         """Why it is stopped is known until somebody clears it; both names of the event are one."""
-        self.tell("emergency_stop", cause="loop", reason="again and again", by="Tom", at=3.0)
+        self.tell(
+            "EmergencyStopTriggered", cause="loop", reason="again and again", by="Tom", at=3.0
+        )
         expected = {"cause": "loop", "reason": "again and again", "by": "Tom"}
         assert (True, expected) == (self.live.is_stopped, self.live.lockout)
         self.tell("EmergencyStopCleared", cleared_by="Tom", cause="loop")

@@ -76,7 +76,7 @@ class TestReading(AuditTest):
         assert "tick 127: , 0 ms" == first[0].text
         second = self.app.page("Ada", before=226, limit=3)
         assert [225, 224, 223] == [entry.version for entry in second]
-        rare = self.app.page("Ada", events=["emergency_stop", "AssistantCreated", "none"])
+        rare = self.app.page("Ada", events=["EmergencyStopTriggered", "AssistantCreated", "none"])
         assert [122, 1] == [entry.version for entry in rare]
         assert "stopped (loop): x" == rare[0].text
         assert {"cause": "loop", "reason": "x"} == {

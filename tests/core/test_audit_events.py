@@ -130,7 +130,6 @@ def test_what_is_kept_stays_as_it_is(details: dict[str, Any]) -> None:
             "GoalUpdated", {"goal_id": 3, "status": "dropped"}, "goal 3 is dropped", id="ours"
         ),
         pytest.param("GoalUpdated", {"goal_id": 3}, "goal 3 is ?", id="something is missing"),
-        pytest.param("history_reset", {}, "a new conversation", id="by another name"),
         pytest.param(
             "message_characters_exceeded",
             {"attempted": 9, "kept": 5},

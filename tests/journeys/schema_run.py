@@ -182,15 +182,15 @@ def _phase(name: str, phases: list[str]) -> dict[str, Any]:
 
 def _exceptions(plan: Walk, phases: list[str]) -> Iterator[dict[str, Any]]:
     for method, path in MEANT:
-        meant = {"positive_data_acceptance": {"enabled": False}}
-        yield {"include-method": method, "include-path": f"{API}{path}", "checks": meant}
-    yield {
-        "include-method": "DELETE",
-        "include-path": f"{API}assistants/{{key}}/",
-        "parameters": {"path.key": _key(plan.doomed, "doomed", phases)},
-    }
-    token: dict[str, Any] = {"include-path": f"{API}token/"}
+        yield _of(method, path) | {"checks": {"positive_data_acceptance": {"enabled": False}}}
+    doomed = {"path.key": _key(plan.doomed, "doomed", phases)}
+    yield _of("DELETE", "assistants/{key}/") | {"parameters": doomed}
     logins = {"enabled": plan.has_logins, "generation": {"max-examples": FEW}}
-    yield token | {"include-method": "POST"} | logins
+    yield _of("POST", "token/") | logins
     if plan.spare is not None:
-        yield token | {"include-method": "DELETE", "headers": plan.spare}
+        yield _of("DELETE", "token/") | {"headers": plan.spare}
+
+
+def _of(method: str, path: str) -> dict[str, Any]:
+    """One operation; a method and a path apart would be all of either."""
+    return {"include-name": f"{method} {API}{path}"}
