@@ -11,11 +11,13 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 MOST_NUMBER = 999_999_999
-# A text has something to read in it, a name can be typed and stand in an address.
-TEXT = r"^[^\x00]*[^\s\x00][^\x00]*$"
-LINE = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
+# A text has something to read in it, a name can be typed and stand in an address. These are in the
+# OpenAPI schema too, where \s and \w are not what they are in Python: a word there is of ASCII only.
+BLANK = r"\s\x1c-\x1f\x85\ufeff"
+TEXT = rf"^[^\x00]*[^{BLANK}\x00][^\x00]*$"
+LINE = rf"^[^\x00-\x1f\x7f]*[^{BLANK}\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 ANY = r"^[^\x00]*$"
-NAME = r"^[^\W\d_][^=,;/\"\x00-\x1f\x7f]*$"
+NAME = rf"^[^{BLANK}\d_=,;/\"\x00-\x1f\x7f][^=,;/\"\x00-\x1f\x7f]*$"
 DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
@@ -78,6 +80,12 @@ class Name(Text):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"max_length": 60, **options})
+        self.validators.append(_begin_with_a_letter)
+
+
+def _begin_with_a_letter(name: str) -> None:
+    if not name[:1].isalpha():
+        raise ValidationError("A name begins with a letter.")
 
 
 class Whole(serializers.IntegerField):  # type: ignore[misc]
