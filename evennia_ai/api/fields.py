@@ -11,13 +11,13 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 MOST_NUMBER = 999_999_999
-# A text has something to read in it, a name can be typed and stand in an address. These are in the
-# OpenAPI schema too, where \s and \w are not what they are in Python: a word there is of ASCII only.
+# A text has something to read in it, a name can be typed and stand in an address. These stand in
+# the OpenAPI schema too, where \s and \w are not what they are in Python: there \w is ASCII only.
 BLANK = r"\s\x1c-\x1f\x85\ufeff"
 TEXT = rf"^[^\x00]*[^{BLANK}\x00][^\x00]*$"
 LINE = rf"^[^\x00-\x1f\x7f]*[^{BLANK}\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 ANY = r"^[^\x00]*$"
-NAME = rf"^[^{BLANK}\d_=,;/\"\x00-\x1f\x7f][^=,;/\"\x00-\x1f\x7f]*$"
+NAME = rf'^[^{BLANK}\d_=,;/"\x00-\x1f\x7f][^=,;/"\x00-\x1f\x7f]*$'
 DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 

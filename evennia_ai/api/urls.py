@@ -62,6 +62,6 @@ urlpatterns = [
     path(f"{ONE}tools/", asking.Tools.as_view(), name="tools"),
     path(f"{ONE}tools/<str:name>/execute/", asking.Execute.as_view(), name="execute"),
     path(f"{ONE}tell/", asking.Tell.as_view(), name="tell"),
-    # Whatever else is asked for here gets the same body as every other mistake.
-    re_path(r"^.*$", Lost.as_view(), name="lost"),
+    # Whatever else is asked for here, line breaks or not, gets the body of every other mistake.
+    re_path(r"^[\s\S]*$", Lost.as_view(), name="lost"),
 ]

@@ -155,6 +155,7 @@ class TestAddresses(ApiTest):
     def test_an_address_without_anything_says_so(self) -> None:
         """And a / that was left out is pointed at; nobody is sent to another page."""
         assert "There is nothing at this address." == self.fault(404, "GET", "wrong/")["message"]
+        self.fault(404, "GET", "assistants/a%0Ab/events/-1/")
         told = self.fault(404, "POST", "assistants", {"key": "Edda"})["message"]
         assert "There is nothing at this address. Did you mean it with a / at its end?" == told
         assert None is operations.find_assistant("Edda")

@@ -1,7 +1,7 @@
 """A bounded walk through the API by its own OpenAPI schema, as one person, with schemathesis.
 
-The engine is the one that its command line runs. Everything it finds is collected, so that a failing
-test shows all of it, each once, with a line of curl that does it again.
+The engine is the one that its command line runs. All that it finds is collected, so that a failing
+test shows it, each fault once, with a line of curl that does it again.
 """
 
 from __future__ import annotations

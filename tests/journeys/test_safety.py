@@ -60,6 +60,9 @@ def crash(game: Game) -> None:
     game.start()
 
 
+BY_ADMIN = '"by": "admin", "via": "game"'
+
+
 def expect_audited(game: Game, start: int, line: str) -> None:
     """See a line in what the server's log got since."""
     assert f"[AI_AUDIT] {line}" in read_new_log(game, start)
@@ -91,7 +94,7 @@ def test_b11_a_stop_while_the_model_hangs_and_a_hundred_wait(
         assert 1 == player.count(RETURNED)
         assert "Ada whispers" not in player.transcript
     assert 1 == model.count_calls()
-    expect_audited(game, start, 'emergency_stop Ada {"cause": "stopped"')
+    expect_audited(game, start, f'EmergencyStopTriggered Ada {{{BY_ADMIN}, "cause": "stopped"')
     model.reset()
     admin.ask("assistant emergency clear ada", "Ada: Emergency stop cleared")
     people["Mira"].ask("whisper ada = and now?", whisper_of("and now?"))
@@ -145,7 +148,8 @@ def test_b9_five_failures_lock_her_until_somebody_who_may_unlocks_her(
     tom.ask("whisper ada = hello?", RECEIPT)
     start = measure_log(game)
     tom.ask("assistant emergency clear ada", r"You may not control Ada: .*control:perm\(Admin\)")
-    expect_audited(game, start, 'control_refused Ada {"act": "emergency clear", "by": "Tom"}')
+    refused = 'control_refused Ada {"by": "Tom", "via": "game", "act": "emergency clear"}'
+    expect_audited(game, start, refused)
     tom.ask("whisper ada = hello?", "You whisper")
     assert 0 == model.count_calls()
     with game.log_in_admin() as owner:
@@ -153,7 +157,9 @@ def test_b9_five_failures_lock_her_until_somebody_who_may_unlocks_her(
         owner.ask("assistant emergency clear ada", "Ada: Emergency stop cleared")
         run(owner, "character('Tom').account.permissions.remove('Builder')")
     tom.ask("whisper ada = and now?", whisper_of("and now?"))
-    expect_audited(game, start, 'EmergencyStopCleared Ada {"cause": "consecutive_errors"')
+    expect_audited(
+        game, start, f'EmergencyStopCleared Ada {{{BY_ADMIN}, "cause": "consecutive_errors"'
+    )
 
 
 def test_b8_a_stop_of_one_is_none_of_the_others(

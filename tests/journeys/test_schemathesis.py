@@ -73,9 +73,9 @@ class Person:
 
 
 RIGHTS = [
-    pytest.param(Person(ADMIN_NAME, None, (*WORKED_OUT, "fuzzing"), 12, True), id="superuser"),
+    pytest.param(Person(ADMIN_NAME, None, (*WORKED_OUT, "fuzzing"), 8, True), id="superuser"),
     pytest.param(Person("Astrid", None, (*WORKED_OUT, "fuzzing", "stateful")), id="admin"),
-    pytest.param(Person("Bo", None, (*WORKED_OUT, "fuzzing")), id="builder"),
+    pytest.param(Person("Bo", None), id="builder"),
     pytest.param(Person("Pia", EVERYBODY), id="player"),
     pytest.param(Person("Gast", OPEN), id="guest"),
     pytest.param(Person("", OPEN, has_logins=True), id="anonymous"),

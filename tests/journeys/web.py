@@ -1,4 +1,4 @@
-"""Programs and browsers that a test asks a game's web server with: a token, or a login's cookies."""
+"""Programs and browsers that ask a game's web server: with a token, or with a login's cookies."""
 
 from __future__ import annotations
 
