@@ -158,7 +158,7 @@ class Records(RuleBasedStateMachine):
     @rule()
     def nothing_is_lost_or_doubled(self) -> None:
         """Each fact that was kept or recorded is there once."""
-        expected = Counter({name: 0 for name in self.kept})
+        expected = Counter(dict.fromkeys(self.kept, 0))
         for name, count in (self.kept + self.recorded).items():
             expected[name] += count
         found = self.flushed()
