@@ -12,7 +12,6 @@ from django.test import Client
 from django.test.utils import override_settings
 from evennia.utils import create, logger
 from rest_framework.authtoken.models import Token
-from twisted.python import threadable
 
 from evennia_ai.api.limits import cache
 from tests.shell.support import ShellTest
@@ -29,10 +28,6 @@ class ApiTest(ShellTest):
         super().setUp()
         cache().clear()
         self.addCleanup(cache().clear)
-        # Whatever turned a reactor before: here the test's own thread is the game's.
-        io_thread = mock.patch.object(threadable, "ioThread", threadable.getThreadID())
-        io_thread.start()
-        self.addCleanup(io_thread.stop)
         self.people = {
             "superuser": self.account,
             "admin": self.person("Astrid", "Admin"),
