@@ -180,9 +180,27 @@ def autonomy_config() -> str:
     """How often it acts unasked."""
     from evennia_ai.core.autonomy import AutonomyConfig
 
-    said = attribute_texts(AutonomyConfig)
-    rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(AutonomyConfig)]
-    return as_table(("key of `db.autonomy_config`", "default", "what it does"), rows)
+    return _keys_of("autonomy_config", AutonomyConfig)
+
+
+def memory_config() -> str:
+    """What it remembers."""
+    from evennia_ai.core.memory_config import MemoryConfig
+
+    return _keys_of("memory_config", MemoryConfig)
+
+
+def sleep_schedule() -> str:
+    """When it sleeps."""
+    from evennia_ai.core.sleep_config import SleepSchedule
+
+    return _keys_of("sleep_schedule", SleepSchedule)
+
+
+def _keys_of(name: str, config: type) -> str:
+    said = attribute_texts(config)
+    rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(config)]
+    return as_table((f"key of `db.{name}`", "default", "what it does"), rows)
 
 
 def endings() -> str:
@@ -239,6 +257,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
         hearing_config,
         trust,
         autonomy_config,
+        memory_config,
+        sleep_schedule,
         endings,
         components,
         placeholders,

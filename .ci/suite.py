@@ -44,7 +44,17 @@ STEPS = {
     "docs": (("python", ".ci/docs.py"),),
     "bench": tuple(
         ("python", "-m", f"benchmarks.{name}")
-        for name in ("replies", "hearing", "growth", "ledger", "stop", "audit", "api_latency")
+        for name in (
+            "replies",
+            "hearing",
+            "growth",
+            "ledger",
+            "stop",
+            "audit",
+            "api_latency",
+            "memory",
+            "memory_week",
+        )
     ),
 }
 # Libraries for the same, measured in the same run, where the script that knows them is at hand.

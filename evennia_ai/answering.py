@@ -16,6 +16,7 @@ from evennia_ai.core.react import ENDINGS, Stop, StopReason
 from evennia_ai.core.safety import is_error_limit_reached
 from evennia_ai.core.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
+from evennia_ai.remembering import episodes
 
 
 def take(script: Any) -> Turn | float | None:
@@ -76,7 +77,9 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
         return
     work.in_flight = None
     errors = _errors_after(script, stop, turn.event)
-    turns.settle(script, turn, stop, consecutive_errors=errors)
+    remembered = episodes.of_turn(script, turn, stop)
+    turns.settle(script, turn, stop, consecutive_errors=errors, beside=remembered.write)
+    remembered.index()
     for notice in turn.notices:
         note(script, turn, "went another way", notice)
     if turn.event.kind == OWN:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from evennia.scripts.scripts import DefaultScript
@@ -27,6 +28,7 @@ from evennia_ai import (
     outbound,
     preparation,
     services,
+    sleeping,
     state,
     sub_agents,
     turns,
@@ -42,6 +44,7 @@ from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.metering import metered
+from evennia_ai.remembering import indexing, modes, recalling
 from evennia_ai.spending import Purse
 from evennia_ai.thinking import Thinking
 from evennia_ai.tool_execution import execute_react_loop
@@ -88,11 +91,14 @@ class AssistantScript(DefaultScript):
             self.work = state.rebuild(self)
             beginnings.begin_record(self)
             interventions.take_up(self)
+            if state.memory_config(self).enabled:  # opened now, so that no turn waits for it
+                services.memory().open()
+            indexing.soon(self)
         self.ndb.circuit_breaker_registry = self.work.breakers
         self.ndb.tool_cache = self.work.tool_cache
         if self.obj is not None:
             self.obj.assistant_script = self
-        self._follow_tick_rate()
+        self.keep_pace()
         self.beat_soon()
 
     def _load_tools(self) -> None:
@@ -102,11 +108,17 @@ class AssistantScript(DefaultScript):
         except ConfigurationError as error:
             logger.log_err(f"[assistant] {self.key} goes on without some tools: {error}")
 
-    def _follow_tick_rate(self) -> None:
-        """The timer was made with some interval; the setting counts from the next beat on."""
-        task, rate = self.ndb._task, state.read(self, "tick_rate")
-        if task is not None and task.interval != rate:
-            task.interval = self.interval = rate
+    def keep_pace(self) -> None:
+        """Let the timer beat as its settings say, awake or asleep, from now on."""
+        is_asleep = modes.is_asleep(self)
+        rate = modes.nights(self).tick_rate_sleep if is_asleep else state.read(self, "tick_rate")
+        task = self.ndb._task
+        if task is None or task.interval == rate:
+            return
+        task.interval = self.interval = rate
+        if task.running and task.call is not None:  # no beat of its own is under way
+            task.stop()
+            task.start(rate, now=False)
 
     def at_server_start(self) -> None:
         """Evennia revives only timers it paused itself: none after a kill, none made offline."""
@@ -232,8 +244,12 @@ class AssistantScript(DefaultScript):
             enabled=not self.silence,
             is_ticking=work.is_ticking or work.is_closing,
             has_event=bool(work.inbox),
-            has_reason=not work.inbox and autonomy.reason(self) is not None,
+            has_reason=not work.inbox and self._has_reason(),
         )
+
+    def _has_reason(self) -> bool:
+        """Whether there is anything to do that nobody asked for."""
+        return sleeping.move_of(self) is not None or autonomy.reason(self) is not None
 
     @inlineCallbacks
     def at_tick(self) -> Any:
@@ -242,6 +258,9 @@ class AssistantScript(DefaultScript):
         if work is None or may_tick(self._snapshot()) is not None:
             return
         self._recover()
+        if (yield sleeping.rest(self)):
+            self.beat_soon()
+            return
         turn = self._take()
         if not isinstance(turn, Turn):
             self.beat_soon(turn or 0.0)
@@ -286,7 +305,11 @@ class AssistantScript(DefaultScript):
         """Run the loop and close the turn."""
         client = self.client()
         purse = Purse(self, client, turn.event.person)
-        scene = preparation.scene_of(self, client, preparation.context_of(turn))
+        # The embedded model is shown no talk so far either: it repeats what it reads.
+        is_small = client.provider_name == "local"
+        recalled = recalling.NOTHING if is_small else await recalling.recall(self, turn)
+        turn.is_private = turn.is_private or recalled.is_private
+        scene = preparation.scene_of(self, client, preparation.context_of(turn), recalled)
         assessment = await preparation.assess_by_model(self, turn, purse)
         pattern = preparation.pattern_of(self, turn, scene, assessment)
         answering.note(self, turn, "may do", "; ".join(pattern.reasons))
@@ -297,7 +320,8 @@ class AssistantScript(DefaultScript):
         else:
             answering.close(self, turn, stop)
             if not self.silence:  # closing a turn may lock her
-                compaction.begin_if_due(self, client)
+                keep = partial(sleeping.extract, self)
+                compaction.begin_if_due(self, client, before=keep)
 
     def _thinking_lines(self) -> tuple[str, ...]:
         return tuple(state.read(self, "thinking_lines")) or outbound.THINKING_LINES

@@ -16,6 +16,7 @@ from evennia_ai.core.inbox import OWN, Event
 from evennia_ai.core.limits import Kind
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ConfigurationError, LimitReachedError, StaleEpochError
+from evennia_ai.remembering import modes
 
 NEXT_STEP = (
     "Nobody spoke to you. Your goal {id}: {text}. Take one step towards it, or choose noop. When "
@@ -37,6 +38,8 @@ def config(script: Any) -> AutonomyConfig:
 
 def reason(script: Any) -> Reason | None:
     """Why the assistant would act unasked at this beat. Asked of every idle beat: no statement."""
+    if modes.is_asleep(script):
+        return None
     wanted = config(script)
     has_goal = bool(goals.active(state.read(script, "current_goals")))
     if not (has_goal or wanted.initiative):

@@ -38,6 +38,7 @@ WORDS_OF_A_TOKEN = 0.75
 WORDS_ASKED_FOR = 250
 
 Before = Callable[[list[Message]], Awaitable[None]]
+Beside = Callable[[Usage], Mapping[str, Any]]
 
 
 @dataclass(slots=True)
@@ -83,8 +84,17 @@ def is_due(
     )
 
 
+def _nothing(_: Usage) -> Mapping[str, Any]:
+    return {}
+
+
 async def compact(
-    script: Any, client: Any, count: Counter, *, before: Before | None = None
+    script: Any,
+    client: Any,
+    count: Counter,
+    *,
+    before: Before | None = None,
+    beside: Beside = _nothing,
 ) -> Outcome:
     """Sum up all but the newest messages. Nothing happens while it is under way already.
 
@@ -92,12 +102,13 @@ async def compact(
 
     Args:
         before: called with what is about to be summed up; when it fails, nothing is summed up.
+        beside: given the tokens used, what else is stored together with the new history.
 
     Raises:
         CancelledError: it was cancelled, as by an emergency stop.
     """
     work, outcome = script.work, Outcome()
-    fence = _Fence(script, work, work.epoch)
+    asking = _Asking(script, client, count, outcome, Fence(script, work, work.epoch))
     old, kept = rules.split(work.history, state.read(script, "compact_preserve_window"))
     if not old or client.provider_name == "local" or work.compact_after == math.inf:
         outcome.detail = "there is nothing to sum up"
@@ -106,9 +117,7 @@ async def compact(
     try:
         if before is not None:
             await before(list(old))
-        summaries = await _Asking(script, client, count, outcome, fence).summaries(old)
-        fence.check()
-        _put(script, kept, summaries, count)
+        _put(asking, kept, await asking.summaries(old), beside)
         outcome.is_done, wait = True, 0.0
     except CancelledError:
         wait = 0.0
@@ -127,8 +136,8 @@ async def compact(
 
 
 @dataclass(frozen=True, slots=True)
-class _Fence:
-    """The life and the epoch in which a compaction began."""
+class Fence:
+    """The life and the epoch in which something began that the model is asked for."""
 
     script: Any
     work: state.Work
@@ -148,7 +157,7 @@ class _Asking:
     client: Any
     count: Counter
     outcome: Outcome
-    fence: _Fence
+    fence: Fence
 
     async def summaries(self, old: Sequence[Message]) -> dict[str | None, str]:
         """A summary for each who may know one; what is short already is its own."""
@@ -159,6 +168,7 @@ class _Asking:
             if not text or 0 < self._cap < self.count(text):
                 text = await self._ask(messages, owner, ends_at)
             found[owner] = text
+        self.fence.check()
         return found
 
     @property
@@ -244,13 +254,17 @@ class _Asking:
 
 
 def _put(
-    script: Any, kept: Sequence[Message], summaries: Mapping[str | None, str], count: Counter
+    asking: _Asking,
+    kept: Sequence[Message],
+    summaries: Mapping[str | None, str],
+    beside: Beside,
 ) -> None:
     """Replace the history, stored and in memory, and note what was done.
 
     Raises:
         StaleEpochError: what was to stay is not in it any more.
     """
+    script, count = asking.script, asking.count
     work = script.work
     history = rules.replace(work.history, kept, summaries)
     if history is None:
@@ -260,26 +274,41 @@ def _put(
         "messages": [len(work.history), len(history)],
         "tokens": [count_messages(work.history, count), count_messages(history, count)],
     }
-    state.write(script, conversation_history=history, last_compaction=note)
+    more = beside(asking.outcome.usage)
+    state.write(script, conversation_history=history, last_compaction=note, **more)
     work.history = history
 
 
-def begin_if_due(script: Any, client: Any, *, beside: int = 0) -> Deferred[Outcome] | None:
-    """Sum up older talk beside all else if that is due: nobody waits for it."""
+def begin_if_due(
+    script: Any,
+    client: Any,
+    *,
+    is_asleep: bool = False,
+    before: Before | None = None,
+    beside: Beside = _nothing,
+) -> Deferred[Outcome] | None:
+    """Sum up older talk beside all else if that is due: nobody waits for it.
+
+    Args:
+        before, beside: as of `compact`.
+    """
     count = preparation.counter_of(client).count
-    if not is_due(script, client, count, beside=beside):
+    if not is_due(script, client, count, is_asleep=is_asleep):
         return None
-    return compact_conversation_history(script)
+    return compact_conversation_history(script, before, beside)
 
 
-def compact_conversation_history(script: Any, before: Before | None = None) -> Deferred[Outcome]:
+def compact_conversation_history(
+    script: Any, before: Before | None = None, beside: Beside = _nothing
+) -> Deferred[Outcome]:
     """Sum up an assistant's older talk now, and count what that used. It can be stopped as a tick.
 
     Does not ask whether it is due.
     """
     client, work = script.client(), script.work
     count = preparation.counter_of(client).count
-    running = Deferred.fromCoroutine(compact(script, client, count, before=before))
+    asked = compact(script, client, count, before=before, beside=beside)
+    running = Deferred.fromCoroutine(asked)
     work.compacting = running
     return running.addBoth(partial(_close, script, work, running))
 

@@ -9,6 +9,7 @@ AssistantError
 │   ├── ToolDeniedError         it may not: a lock or a list forbids it
 │   └── ToolTimeoutError        it took too long, which says something of what is behind it
 ├── LocalModelError         the embedded model cannot be had or run
+├── MemoryStoreError        the store of memories cannot be used
 └── ModelError              the model service failed                     (.retryable, .retry_after)
     ├── ModelConnectionError    nobody answers there
     ├── ModelTimeoutError       no whole answer within the deadline
@@ -160,6 +161,10 @@ class ContextLengthError(ModelStatusError):
     def __init__(self, status: int, text: str) -> None:
         super().__init__(status, text)
         self.retryable = self.blames_service = False
+
+
+class MemoryStoreError(AssistantError):
+    """The store of memories cannot be used: it is down, locked, or answers nonsense."""
 
 
 class ModelReplyError(ModelError):

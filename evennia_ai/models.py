@@ -1,9 +1,9 @@
-"""What the package keeps in tables of its own: model calls, what they add up to, and the record.
+"""What the package keeps in tables of its own: model calls, the record, and what is remembered.
 
-Only `ledger` writes the first two, only `audit` the others. Amounts of money are whole
-nano-dollars, times whole seconds since 1970 or as a column says; counters are added to in the
-database and never set from what a server process remembers, so that several server processes can
-share them.
+Only `ledger` writes the first two, only `audit` those of the record, only `remembering` the rest.
+Amounts of money are whole nano-dollars, times whole seconds since 1970 or as a column says;
+counters are added to in the database and never set from what a server process remembers, so that
+several server processes can share them.
 """
 
 from __future__ import annotations
@@ -128,5 +128,87 @@ class RecordedSnapshot(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["originator_id", "originator_version"], name="evennia_ai_one_snapshot_each"
+            )
+        ]
+
+
+class Memory(models.Model):
+    """One thing that an assistant remembers, as `core.recollection.Recollection` describes it.
+
+    The table is what is true; the store of vectors beside it only finds rows by their meaning, and
+    can be made anew from it.
+
+    Attributes:
+        assistant: number of its script; 0 for lore that the whole game shares.
+        is_consolidated: an entry of the journal from which facts were drawn.
+        indexed_as: the embedding model whose vector the store holds; "" none yet.
+        is_removed: forgotten: its words are gone, its vector is still to be removed.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    key = models.CharField(max_length=SHORT, unique=True)
+    assistant = models.BigIntegerField(default=0)
+    kind = models.CharField(max_length=16)
+    text = models.TextField()
+    audience = models.CharField(max_length=SHORT)
+    person = models.CharField(max_length=SHORT, blank=True)
+    place = models.CharField(max_length=LONG, blank=True)
+    source_type = models.CharField(max_length=16)
+    trust = models.FloatField()
+    importance = models.SmallIntegerField()
+    importance_by = models.CharField(max_length=16)
+    at = models.FloatField()
+    tags = models.JSONField(default=list)
+    cites = models.JSONField(default=list)
+    links = models.JSONField(default=list)
+    is_consolidated = models.BooleanField(default=False)
+    indexed_as = models.CharField(max_length=SHORT, blank=True)
+    is_removed = models.BooleanField(default=False)
+
+    class Meta:
+        """What is looked for: an assistant's of a kind, of a person, and those not indexed yet."""
+
+        indexes = [
+            models.Index(fields=["assistant", "kind", "at"], name="evennia_ai_memory_of"),
+            models.Index(fields=["assistant", "person", "at"], name="evennia_ai_memory_by"),
+            models.Index(fields=["assistant", "indexed_as"], name="evennia_ai_memory_index"),
+            models.Index(
+                fields=["assistant", "id"],
+                name="evennia_ai_memory_gone",
+                condition=models.Q(is_removed=True),
+            ),
+        ]
+
+
+class EntityProfile(models.Model):
+    """What an assistant makes of one being: what it is like, and how they stand.
+
+    What was observed of it are the memories with its id in `person`.
+
+    Attributes:
+        entity: "*#3" of a player's account, "#12" of an object.
+        attributes: what is known of it, [{"text", "audience", "at"}].
+        favour: how it is liked, 0 to 1.
+        consolidated: id of the newest memory that `attributes` take into account.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    assistant = models.BigIntegerField()
+    entity = models.CharField(max_length=SHORT)
+    entity_type = models.CharField(max_length=16)
+    name = models.CharField(max_length=LONG, blank=True)
+    attributes = models.JSONField(default=list)
+    favour = models.FloatField(default=0.0)
+    meetings = models.IntegerField(default=0)
+    first_at = models.FloatField()
+    last_at = models.FloatField()
+    consolidated = models.BigIntegerField(default=0)
+
+    class Meta:
+        """One for each being."""
+
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assistant", "entity"], name="evennia_ai_one_profile_each"
             )
         ]

@@ -27,6 +27,7 @@ from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.prompts import Scene, facts_of, stage
 from evennia_ai.prompts.registry import PromptRegistry
+from evennia_ai.remembering.recalling import NOTHING, Recalled
 from evennia_ai.spending import Purse
 
 
@@ -36,8 +37,13 @@ def context_of(turn: Turn) -> ContextType:
     return ContextType.TICK_AUTONOMOUS if is_own else ContextType.TICK_EVENT
 
 
-def scene_of(script: Any, client: Any, context_type: ContextType) -> Scene:
+def scene_of(
+    script: Any, client: Any, context_type: ContextType, recalled: Recalled = NOTHING
+) -> Scene:
     """What the prompts of an assistant are made of, in a context.
+
+    Args:
+        recalled: what is told of earlier.
 
     Raises:
         ConfigurationError: something of it is set wrongly.
@@ -56,6 +62,7 @@ def scene_of(script: Any, client: Any, context_type: ContextType) -> Scene:
         tool_mode=client.tool_mode,
         hears_history=client.provider_name != "local",
         goals=tuple(goal["text"] for goal in wanted),
+        notes=recalled.notes,
         facts=lambda: facts_of(script.obj, script.clock.seconds()),
     )
 

@@ -24,6 +24,9 @@ from evennia_ai.llm.pool import Pool, PoolConfig
 from evennia_ai.mcp.config import ServerConfig, read_servers
 from evennia_ai.mcp.connection import require_sdk
 from evennia_ai.mcp.servers import RemoteServers
+from evennia_ai.memory import opening
+from evennia_ai.memory.opening import MemorySettings
+from evennia_ai.memory.service import MemoryService
 
 
 def _number(name: str) -> float:
@@ -159,6 +162,30 @@ def remote_servers() -> RemoteServers:
     return made
 
 
+def memory_settings() -> MemorySettings:
+    """Where memories are found by their meaning.
+
+    Raises:
+        ConfigurationError: something of it is wrong, or a package is missing.
+    """
+    folder = Path(settings.GAME_DIR) / "server" / "ai_memory"
+    default = str(GAME_SETTINGS[opening.STORE].default)
+    return opening.read_settings(os.environ, settings, folder, default)
+
+
+@lru_cache(maxsize=1)
+def memory() -> MemoryService:
+    """The game's store of memories; it is opened by what is first asked of it."""
+    try:
+        made = opening.make_service(memory_settings(), reactor)
+    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
+        logger.log_err(f"[assistant] {error}")
+        made = opening.absent_service(str(error), reactor)
+    # A reload ends this process's reactor, too; the next process may open the folder then.
+    reactor.addSystemEventTrigger("before", "shutdown", made.close)
+    return made
+
+
 def _check_hearing() -> None:
     given = getattr(settings, "EVENNIA_AI_HEARING_CONFIG", {})
     if not isinstance(given, dict):
@@ -187,4 +214,5 @@ def check_settings() -> str:
     most_tools()
     mcp_configs()
     _check_hearing()
-    return endpoint().notice
+    notices = endpoint().notice, memory_settings().notice
+    return " ".join(filter(None, notices))

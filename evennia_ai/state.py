@@ -8,7 +8,7 @@ written whole at a checkpoint, all values of a checkpoint in one transaction.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from pickle import dumps
@@ -27,6 +27,7 @@ from evennia_ai.core.audit_events import Fact, fact
 from evennia_ai.core.budget_config import BudgetConfig, read_budget_config
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.manners import Company, HearingConfig
+from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.overheard import Overheard, keep
 from evennia_ai.core.records import Records
 from evennia_ai.core.safety_config import SafetyConfig, read_safety_config
@@ -37,6 +38,7 @@ from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.work import Work
 
 DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
+Beside = Callable[[], None]
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 
 
@@ -49,32 +51,39 @@ def read(script: Any, name: str) -> Any:
     return value if isinstance(value, (str, int, float)) else deserialize(value)
 
 
-def write(script: Any, *facts: Fact, **values: Any) -> None:
+def write(script: Any, *facts: Fact, beside: Beside | None = None, **values: Any) -> None:
     """Store values and what is to be told of them, all or none of it.
 
     Settings that change are told of by themselves. What was recorded meanwhile goes along.
 
     Args:
         facts: for the record: what happened by which the values are what they are.
+        beside: writes rows of other tables, in the same transaction; perhaps called twice, the
+            first time undone.
     """
     if (work := script.work) is not None and not STATE.issuperset(values):
         work.read_anew()
     facts = (*_changes(settings_of(script, values), values), *facts)
     try:
-        _store(script, facts, values)
+        _store(script, facts, values, beside)
     except audit.RecordConflictError:  # another process told something of it meanwhile
-        _store(script, facts, values)
+        _store(script, facts, values, beside)
 
 
-def _store(script: Any, facts: Sequence[Fact], values: Mapping[str, Any]) -> None:
+def _store(
+    script: Any, facts: Sequence[Fact], values: Mapping[str, Any], beside: Beside | None
+) -> None:
     is_told = bool(facts) or audit.has_waiting(script)
     before: list[tuple[Attribute, Any]] = []
     try:
-        with transaction.atomic() if is_told or len(values) > 1 else nullcontext():
+        is_several = is_told or beside is not None or len(values) > 1
+        with transaction.atomic() if is_several else nullcontext():
             prepared = (_prepare(script, name, value, before) for name, value in values.items())
             if changed := [row for row in prepared if row]:
                 with connection.cursor() as cursor:
                     cursor.executemany(_UPDATE, changed)
+            if beside is not None:
+                beside()
             if is_told:
                 audit.keep(script, facts)
     except BaseException:
@@ -192,6 +201,19 @@ def hearing_config(script: Any) -> HearingConfig:
     return work.manners  # type: ignore[no-any-return]
 
 
+def memory_config(script: Any) -> MemoryConfig:
+    """What it remembers. What is set and makes no sense counts as: nothing at all."""
+    work = script.work
+    if work.memory is None:
+        game = getattr(settings, "EVENNIA_AI_MEMORY_CONFIG", {})
+        try:
+            work.memory = MemoryConfig.from_stored(game, read(script, "memory_config"))
+        except ConfigurationError as error:
+            logger.log_err(f"[assistant] {script.key} remembers nothing: {error}")
+            work.memory = MemoryConfig(enabled=False)
+    return work.memory  # type: ignore[no-any-return]
+
+
 def safety_config(script: Any) -> SafetyConfig:
     """Its limits and checks."""
     return _bounds(script)[0]
@@ -283,7 +305,7 @@ def bump_epoch(script: Any) -> None:
         return
     work.epoch += 1
     work.busy = frozenset()
-    for running in (work.in_flight, work.compacting):
+    for running in (work.in_flight, work.compacting, work.resting):
         if running is not None:
             running.cancel()
-    work.in_flight = work.compacting = None
+    work.in_flight = work.compacting = work.resting = None

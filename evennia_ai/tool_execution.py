@@ -20,7 +20,7 @@ from evennia_ai.core.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine import tick
 from evennia_ai.engine.offers import Findable, Fitted, Offered
-from evennia_ai.engine.ports import Ports, Toolbox
+from evennia_ai.engine.ports import Ports, Specs, Toolbox
 from evennia_ai.engine.toolboxes import (
     Cached,
     Confirmed,
@@ -36,6 +36,7 @@ from evennia_ai.metering import Metered
 from evennia_ai.resilience import RetryConfig
 from evennia_ai.tools import REGISTRY, CharacterTools
 from evennia_ai.tools.remote import RemoteTools
+from evennia_ai.tools.running import is_useful
 from evennia_ai.tools.schema import arguments_problem
 
 Settle = Callable[[ToolResult], Mapping[str, Any]]
@@ -120,13 +121,19 @@ def _of_the_game() -> frozenset[str]:
     )
 
 
+def useful(script: Any, turn: Turn, specs: Specs) -> Specs:
+    """The tools that there is any use for now: the others are not worth their tokens."""
+    return {name: spec for name, spec in specs.items() if is_useful(script.obj, turn, name)}
+
+
 def execute_react_loop(
     script: Any, turn: Turn, model: Metered, pattern: ExecutionPattern
 ) -> Deferred[Stop]:
     """Run one turn. Cancelling the Deferred drops the model call and starts nothing more."""
     tools = Timed(toolbox(script, turn, pattern, is_small=model.is_small), model.time.left)
     tools = Recorded(tools, script.clock.seconds)
-    ports = Ports(model, tools, ScriptKeeper(script), model.compose, TurnLimits(script))
+    shown = partial(useful, script, turn)
+    ports = Ports(model, tools, ScriptKeeper(script), model.compose, TurnLimits(script), shown)
     return Deferred.fromCoroutine(_run(script, turn, ports, pattern))
 
 

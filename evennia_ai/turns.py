@@ -20,7 +20,8 @@ from evennia_ai.core.react import Stop
 from evennia_ai.core.safety import SafetyMonitor
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
-from evennia_ai.state import Work, bump_epoch, read, safety_config, write
+from evennia_ai.earshot import confidant
+from evennia_ai.state import Beside, Work, bump_epoch, read, safety_config, write
 
 _COUNTED = ("visits", "tool_calls", "delegations", "earlier_tokens")
 BY_HAND = "by hand/"
@@ -43,7 +44,7 @@ def resume(script: Any) -> Turn | None:
         write(script, current_tool_call=None)
         return None
     turn = _begin(script, stored)
-    turn.overheard, turn.is_private = (), noted["is_private"]
+    turn.overheard, turn.is_private = (), turn.is_private or noted["is_private"]
     turn.said, turn.found = list(noted["said"]), list(noted["found"])
     turn.iterations = turn.began_at = noted["iterations"]
     turn.effects = noted["effects"]
@@ -70,15 +71,15 @@ def _begin(script: Any, stored: Sequence[inbox.Stored]) -> Turn:
     events = tuple(Event.from_stored(item) for item in stored)
     work.busy = frozenset(event.id for event in events)
     work.given_up.clear()
-    person = events[-1].person
+    person = confidant(script, events[-1])
     overheard = tellable(work.overheard, person)
-    sources = (events[-1].source, *(item.source for item in overheard))
+    sources = {events[-1].source, *(item.source for item in overheard)}
     return Turn(
         work.epoch,
         events,
         overheard,
         conversation.known_to(work.history, person),
-        is_private=bool(PRIVATE.intersection(sources)),
+        is_private=bool(PRIVATE & sources) or conversation.holds_private(work.history, person),
         monitor=SafetyMonitor(safety_config(script).checks),
         tick=work.ticks + 1,
         began_seconds=script.clock.seconds(),
@@ -122,22 +123,32 @@ def forget_effect(script: Any, turn: Turn) -> None:
         keep(script, turn, current_tool_call=_as_noted(turn) if turn.effects else None)
 
 
-def keep(script: Any, turn: Turn, *facts: Fact, **values: Any) -> None:
+def keep(
+    script: Any, turn: Turn, *facts: Fact, beside: Beside | None = None, **values: Any
+) -> None:
     """Write values, and what of a turn is not in the record yet, all or none of it."""
-    _write(script, (*turn.facts, *facts), **values)
+    person = turn.event.person if turn.events else ""
+    _write(script, (*turn.facts, *facts), beside, person, **values)
     turn.facts.clear()
 
 
-def _write(script: Any, facts: Sequence[Fact], **values: Any) -> None:
+def _write(
+    script: Any,
+    facts: Sequence[Fact],
+    beside: Beside | None = None,
+    person: str = "",
+    **values: Any,
+) -> None:
     """Write values and facts, with what the calls and ticks among the facts add up to."""
     work = script.work
     log, metrics = work.executions, work.metrics
     if any(item.event == executions.TOOL for item in facts):
         now, limit = script.clock.seconds(), read(script, "max_log_entries")
-        log = values["execution_log"] = executions.logged(log, facts, at=now, limit=limit)
+        log = executions.logged(log, facts, at=now, limit=limit, person=person)
+        values["execution_log"] = log
     if any(item.event in (executions.TOOL, executions.TICK) for item in facts):
         metrics = values["metrics"] = executions.added(metrics, facts)
-    write(script, *facts, **values)
+    write(script, *facts, beside=beside, **values)
     work.executions, work.metrics = log, metrics
 
 
@@ -164,28 +175,38 @@ def _forget_told(work: Work, turn: Turn) -> None:
     work.overheard = [item for item in work.overheard if id(item) not in told]
 
 
-def settle(script: Any, turn: Turn, stop: Stop, *, consecutive_errors: int) -> None:
-    """Close a turn: its events leave the inbox, and what was said or done is remembered."""
+def settle(
+    script: Any, turn: Turn, stop: Stop, *, consecutive_errors: int, beside: Beside | None = None
+) -> None:
+    """Close a turn: its events leave the inbox, and what was said or done is remembered.
+
+    Args:
+        beside: writes what else is remembered of it, in the same transaction.
+    """
     work = script.work
     work.inbox = inbox.settle(work.inbox, {event.id for event in turn.events})
     work.busy = frozenset()
     values: dict[str, Any] = {"pending_events": work.inbox}
     if not stop.is_failure or turn.effects:
-        _remember(script, turn.said, turn.event.person if turn.is_private else None)
+        _remember(script, turn.said, turn.event.person, is_private=turn.is_private)
         _forget_told(work, turn)
         values["conversation_history"] = work.history
     if script.attributes.get("current_tool_call") is not None:
         values["current_tool_call"] = None
     if consecutive_errors != read(script, "consecutive_errors"):
         values["consecutive_errors"] = consecutive_errors
-    _complete(script, turn, executions.outcome_of(stop), stop.reason.value, **values)
+    outcome = executions.outcome_of(stop)
+    _complete(script, turn, outcome, stop.reason.value, beside=beside, **values)
 
 
-def _remember(script: Any, said: Sequence[conversation.Message], private_to: str | None) -> None:
-    if private_to == "":  # what a program asked for nobody: no later turn may see it
+def _remember(
+    script: Any, said: Sequence[conversation.Message], person: str, *, is_private: bool
+) -> None:
+    if is_private and not person:  # what a program asked for nobody: no later turn may see it
         return
-    if private_to is not None:
-        said = conversation.marked_private(said, private_to)
+    said = conversation.marked_of(said, person)
+    if is_private:
+        said = conversation.marked_private(said, person)
     work, limit = script.work, read(script, "max_history")
     history = [*work.history, *said]
     if len(history) > limit:
@@ -200,14 +221,22 @@ def pause(script: Any, turn: Turn, stop: Stop) -> None:
     _complete(script, turn, executions.PAUSED, stop.reason.value)
 
 
-def _complete(script: Any, turn: Turn, outcome: str, stop: str, **values: Any) -> None:
+def _complete(
+    script: Any,
+    turn: Turn,
+    outcome: str,
+    stop: str,
+    *,
+    beside: Beside | None = None,
+    **values: Any,
+) -> None:
     """Write values with the end of a tick, and count what it used."""
     work = script.work
     seconds = script.clock.seconds() - turn.began_seconds
     told = executions.tick_completed(turn, outcome, stop=stop, seconds=seconds)
     waited = len(work.unkept)
     usage = _stored_usage(work, turn)
-    keep(script, turn, *work.unkept, told, usage=usage, **values)
+    keep(script, turn, *work.unkept, told, beside=beside, usage=usage, **values)
     del work.unkept[:waited]
     _count(work, turn)
 
@@ -282,7 +311,7 @@ def _give_up(script: Any, noted: Mapping[str, Any]) -> None:
     said = [_with_unknown(message, noted.get("call_id", "")) for message in noted.get("said", ())]
     if said and events:
         last = Event.from_stored(events[-1])
-        _remember(script, said, last.person if noted["is_private"] else None)
+        _remember(script, said, last.person, is_private=noted["is_private"])
     _write(
         script,
         lost,
@@ -316,6 +345,6 @@ def reset_history(script: Any) -> None:
     if script.work is not None:
         if noted and ("tool" in noted or noted.get("effects")):
             _give_up(script, noted)
-        script.work.history = []
+        script.work.history, script.work.talks = [], {}
     told = fact("HistoryReset")
     write(script, told, conversation_history=[], current_tool_call=None)

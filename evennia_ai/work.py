@@ -13,6 +13,7 @@ from evennia_ai.core.audit_events import Fact
 from evennia_ai.core.autonomy import Autonomy
 from evennia_ai.core.budget_config import BudgetConfig
 from evennia_ai.core.manners import Company, Engagements, HearingConfig
+from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.overheard import Overheard
 from evennia_ai.core.perception import Ear
 from evennia_ai.core.records import Records
@@ -48,6 +49,11 @@ class Work:
         executions, metrics: its last tool calls, and what all of them add up to.
         unkept: facts of what `usage` counts already, to be written with it.
         given_up: ids of calls of which nobody knows whether they happened.
+        memory: what it remembers, or None when that has to be read anew.
+        talks: its working memory, by person: the talk that is going on; see `remembering.talks`.
+        resting: the Deferred of a step of its sleep, or None.
+        indexing: what is known of its memories in the store; see `remembering.indexing`.
+        lore: the lore it may tell, or None when that has to be read; see `remembering.lore`.
         hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
     """
 
@@ -85,7 +91,12 @@ class Work:
     safety_problem: str = ""
     hushed: dict[str, float] = field(default_factory=dict)
     extensions: Extensions = field(default_factory=Extensions)
+    memory: MemoryConfig | None = None
+    talks: dict[str, Any] = field(default_factory=dict)
+    resting: Any = None
+    indexing: Any = None
+    lore: Any = None
 
     def read_anew(self) -> None:
         """A setting may have changed."""
-        self.ear = self.manners = self.bounds = None
+        self.ear = self.manners = self.bounds = self.memory = None

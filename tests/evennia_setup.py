@@ -17,6 +17,9 @@ from django.test.runner import DiscoverRunner
 from django.test.utils import get_runner
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
+# Tests of the shell find memories at once, without threads, models and folders.
+os.environ.setdefault("EVENNIA_AI_MEMORY_STORE", "volatile")
+os.environ.setdefault("EVENNIA_AI_EMBEDDINGS", "hashing")
 # Evennia reads the database while it is imported: let that not be the one of a game being played.
 settings.DATABASES["default"]["NAME"] = ":memory:"
 # Accounts of tests need no slow hash; it would take most of the time.

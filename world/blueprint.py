@@ -43,6 +43,21 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Lore:
+    """What residents know beside what each of them is told of itself.
+
+    Args:
+        keywords: words that bring it to mind.
+        text: one or two short sentences.
+        place: the key of the place where it is known; everywhere without one.
+    """
+
+    keywords: tuple[str, ...]
+    text: str
+    place: str = ""
+
+
+@dataclass(frozen=True)
 class Resident:
     """An assistant who lives in a place.
 

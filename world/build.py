@@ -15,8 +15,10 @@ from evennia.utils.search import search_object_by_tag
 from evennia.utils.utils import class_from_module
 
 from evennia_ai.operations import create_assistant, find_assistant
-from world.blueprint import Place, Resident, Thing
+from evennia_ai.operations.lore import add_lore
+from world.blueprint import Lore, Place, Resident, Thing
 from world.library import PLACES, RESIDENTS, START
+from world.lore import LORE
 from world.rooms import Detail, Room
 
 CATEGORY = "lantern_library"
@@ -43,6 +45,7 @@ def build_world(*, reset_descriptions: bool = False) -> str:
     with transaction.atomic():
         work = _Building(reset_descriptions)
         work.build(PLACES, RESIDENTS)
+        work.write_lore(LORE)
     made = f"made now: {len(work.made)}" if work.made else "nothing was missing"
     return f"The Lantern Library has {len(PLACES)} rooms and {len(RESIDENTS)} assistants ({made})."
 
@@ -63,6 +66,16 @@ class _Building:
             self._contents(place)
         for resident in residents:
             self._resident(resident)
+
+    def write_lore(self, entries: tuple[Lore, ...]) -> None:
+        """Write down the lore of a world that has just been made; nothing is put back later."""
+        if START not in self.made:
+            return
+        for entry in entries:
+            audience = f"room {self.rooms[entry.place].dbref}" if entry.place else "world"
+            result = add_lore(entry.text, keywords=entry.keywords, audience=audience)
+            if not result.ok:
+                raise RuntimeError(f"lore could not be written down: {result.message}")
 
     def _room(self, place: Place) -> Room:
         if place.key == START and not _find(place.key):

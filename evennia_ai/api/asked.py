@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from evennia_ai.api.fields import MOST_NUMBER, Count, Line, Name, Plain, Strict, Text, Whole, Word
+from evennia_ai.api.fields import (
+    MOST_NUMBER,
+    Audience,
+    Count,
+    Flag,
+    Line,
+    Name,
+    Number,
+    Person,
+    Plain,
+    Strict,
+    Text,
+    Whole,
+    Word,
+)
 from evennia_ai.core.goals import COMPLETED, DROPPED, LONGEST_GOAL, PRIORITIES
+from evennia_ai.core.recollection import MemoryKind
 from evennia_ai.operations.lifecycle import LONGEST_DESC, MOST_ALIASES
+from evennia_ai.operations.memory_rows import LONGEST_TEXT
 
 LONGEST_PERSONA = 8000
 ENDS = [COMPLETED, DROPPED]
+KINDS = [MemoryKind.FACT.value, MemoryKind.INSIGHT.value, MemoryKind.JOURNAL.value]
 
 
 def _desc(**options: object) -> Text:
@@ -116,6 +133,83 @@ class Login(Strict):
     password = Text(max_length=500, trim_whitespace=False, help_text="Its password.")
 
 
+def _tags() -> serializers.ListField:
+    words = Line(max_length=40)
+    told = "Words that group memories."
+    return serializers.ListField(child=words, max_length=20, required=False, help_text=told)
+
+
+def _importance() -> Whole:
+    return Whole(min_value=1, max_value=10, required=False, help_text="1 to 10; 5 is usual.")
+
+
+class NewMemory(Strict):
+    """Something that an assistant is to remember."""
+
+    text = Text(max_length=LONGEST_TEXT, help_text="In words; everybody may be told of it.")
+    kind = Word(choices=KINDS, required=False, help_text="`fact` where nothing is said.")
+    importance = _importance()
+    trust = Number(min_value=0, max_value=1, required=False, help_text="0 to 1; else 0.9.")
+    tags = _tags()
+
+
+class CorrectedMemory(Strict):
+    """What a memory shall say."""
+
+    text = Text(max_length=LONGEST_TEXT, help_text="In words.")
+
+
+class Remembering(Strict):
+    """Whether somebody is remembered."""
+
+    is_remembered = Flag(help_text="false: nothing that you say or do is remembered from now on.")
+
+
+class Night(Strict):
+    """How long to sleep."""
+
+    hours = Number(
+        min_value=0.1,
+        max_value=24,
+        required=False,
+        help_text="Else as `sleep_schedule` says.",
+    )
+
+
+def _lore(**options: object) -> Text:
+    return Text(
+        max_length=LONGEST_TEXT, help_text="What those know who are meant by `audience`.", **options
+    )
+
+
+def _keywords() -> serializers.ListField:
+    words, told = Line(max_length=40), "It is told where one of these is spoken of."
+    return serializers.ListField(child=words, max_length=20, required=False, help_text=told)
+
+
+def _audience() -> Audience:
+    told = "Who may know of it: `world`, a room such as `room #2`, or `faction <name>`."
+    return Audience(max_length=80, required=False, help_text=told)
+
+
+class NewLore(Strict):
+    """A piece of lore."""
+
+    text = _lore()
+    keywords = _keywords()
+    audience = _audience()
+    importance = _importance()
+
+
+class ChangedLore(Strict):
+    """What of a piece of lore is to be changed; what is not named stays."""
+
+    text = _lore(required=False)
+    keywords = _keywords()
+    audience = _audience()
+    importance = _importance()
+
+
 class Changes(Plain):
     """Settings by name, and the values they shall have."""
 
@@ -161,6 +255,21 @@ class FactsBefore(Before):
         required=False,
         help_text="Only events of this name; may stand there several times.",
     )
+
+
+class MemoriesBefore(Before):
+    """Which memories."""
+
+    person = Person(max_length=40, required=False, help_text="Whose, such as `account-3`.")
+    kind = Word(choices=KINDS, required=False, help_text="Of one kind.")
+    text = Text(max_length=100, required=False, help_text="That have this in them.")
+
+
+class Sought(Strict):
+    """What is looked for."""
+
+    q = Text(max_length=300, help_text="In words; what means the same is found too.")
+    limit = Count(required=False, min_value=1, max_value=50, help_text="How many at most.")
 
 
 class Moment(Strict):

@@ -28,6 +28,52 @@ ASKED = {
 NO_TOOL = "{who} has no tool {name!r}."
 
 
+def _listing(act: str, summary: str, **options: Any) -> type[ApiView]:
+    """The view of the questions that wait for the caller."""
+
+    class Questions(ApiView):
+        """The questions that wait for the caller."""
+
+        @Endpoint(
+            act,
+            summary,
+            tag=QUESTIONS,
+            gives=answers.Questions,
+            answer={"questions": [ASKED]},
+            **options,
+        )
+        def get(self, call: Call) -> Any:
+            """Of all assistants, or of the one in the address."""
+            return {"questions": _open(call)}
+
+    return Questions
+
+
+def _answering(act: str, summary: str, **options: Any) -> type[ApiView]:
+    """The view that takes the answer to a question."""
+
+    class Answer(ApiView):
+        """Answering a question."""
+
+        @Endpoint(
+            act,
+            summary,
+            tag=QUESTIONS,
+            gives=Done,
+            body=asked.GivenAnswer,
+            is_long=True,
+            action="answer",
+            example={"answer": "yes"},
+            answer={"message": "Edda goes on with your yes."},
+            **options,
+        )
+        def post(self, call: Call) -> Any:
+            """Where a call waits for a yes it is run at once, and this waits for it."""
+            return _answer(call)
+
+    return Answer
+
+
 def _open(call: Call) -> list[dict[str, Any]]:
     """The open questions that the caller may answer, of one assistant or of all."""
     found = operations.questions(call.person, is_staff=is_staff(call.person)).data["questions"]
@@ -43,76 +89,16 @@ def _answer(call: Call) -> Deferred[Result]:
     return operations.answer(number, call.person, text, is_staff=is_staff(call.person))
 
 
-class MyQuestions(ApiView):
-    """The questions that wait for the caller."""
-
-    @Endpoint(
-        "",
-        "List the questions that you may answer",
-        tag=QUESTIONS,
-        gives=answers.Questions,
-        answer={"questions": [ASKED]},
-        paths=(),
-    )
-    def get(self, call: Call) -> Any:
-        """Of all assistants."""
-        return {"questions": _open(call)}
-
-
-class AnswerMine(ApiView):
-    """Answering a question."""
-
-    @Endpoint(
-        "",
-        "Answer a question",
-        tag=QUESTIONS,
-        gives=Done,
-        body=asked.GivenAnswer,
-        is_long=True,
-        action="answer",
-        example={"answer": "yes"},
-        answer={"message": "Edda goes on with your yes."},
-        paths=("number",),
-        needs="For whom the question was put to, and who may answer in their place.",
-    )
-    def post(self, call: Call) -> Any:
-        """Where a call waits for a yes it is run at once, and this waits for it."""
-        return _answer(call)
-
-
-class Questions(ApiView):
-    """The questions of one assistant that wait for the caller."""
-
-    @Endpoint(
-        "status",
-        "List the questions of an assistant that you may answer",
-        tag=QUESTIONS,
-        gives=answers.Questions,
-        answer={"questions": [ASKED]},
-    )
-    def get(self, call: Call) -> Any:
-        """The same as `questions/`, of one assistant."""
-        return {"questions": _open(call)}
-
-
-class AnswerOne(ApiView):
-    """Answering a question of one assistant."""
-
-    @Endpoint(
-        "status",
-        "Answer a question of an assistant",
-        tag=QUESTIONS,
-        gives=Done,
-        body=asked.GivenAnswer,
-        is_long=True,
-        action="answer",
-        example={"answer": "yes"},
-        answer={"message": "Edda goes on with your yes."},
-        paths=("key", "number"),
-    )
-    def post(self, call: Call) -> Any:
-        """The same as `questions/{number}/answer/`, of one assistant."""
-        return _answer(call)
+# Each with or without an assistant in the address.
+MyQuestions = _listing("", "List the questions that you may answer", paths=())
+Questions = _listing("status", "List the questions of an assistant that you may answer")
+AnswerMine = _answering(
+    "",
+    "Answer a question",
+    paths=("number",),
+    needs="For whom the question was put to, and who may answer in their place.",
+)
+AnswerOne = _answering("status", "Answer a question of an assistant", paths=("key", "number"))
 
 
 class Tell(ApiView):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -35,6 +36,14 @@ def limit_of(query: dict[str, Any]) -> int:
     """How many entries a page has."""
     config = api_config()
     return min(query.get("limit", config.page_size), config.max_page_size)
+
+
+def page_of(query: dict[str, Any], entries: Sequence[Any]) -> tuple[Sequence[Any], int | None]:
+    """Part of a list, and the offset of what follows it; None: nothing does."""
+    offset = query.get("offset", 0)
+    page = entries[offset : offset + limit_of(query)]
+    end = offset + len(page)
+    return page, end if page and end < len(entries) else None
 
 
 def _described(script: Any) -> dict[str, Any]:
@@ -71,14 +80,9 @@ class AssistantList(ApiView):
     def get(self, call: Call) -> Any:
         """In order of their names."""
         scripts = operations.list_assistants()
-        offset, limit = call.query.get("offset", 0), limit_of(call.query)
-        page = scripts[offset : offset + limit]
-        end = offset + len(page)
-        return {
-            "assistants": [_described(script) for script in page],
-            "count": len(scripts),
-            "next": end if page and end < len(scripts) else None,
-        }
+        page, rest = page_of(call.query, scripts)
+        described = [_described(script) for script in page]
+        return {"assistants": described, "count": len(scripts), "next": rest}
 
     @Endpoint(
         "create",

@@ -45,6 +45,7 @@ class Plan:
         status: of the response where all went well.
         is_long: a model or a tool is waited for.
         action: what the record calls it.
+        is_private: what is given are words of people, which the record has only the length of.
     """
 
     act: str
@@ -53,6 +54,7 @@ class Plan:
     status: int = 200
     is_long: bool = False
     action: str = ""
+    is_private: bool = False
 
 
 @dataclass(slots=True)
@@ -144,7 +146,8 @@ class ApiView(APIView):  # type: ignore[misc]
                 plan.action if plan is not None and plan.action else self.get_view_name().lower()
             )
             key = str(path.get("key", ""))
-            record.write(self.request, action, key, self.given, response.status_code)
+            given = record.Given(self.given, plan is not None and plan.is_private)
+            record.write(self.request, action, key, given, response.status_code)
         match = request.resolver_match
         route = match.url_name if match is not None else ""
         monitoring.count_request(str(request.method), str(route), response.status_code)
@@ -223,13 +226,14 @@ def _payload(outcome: Any, call: Call) -> Any:
 def find_allowed(act: str, person: Any, key: str | None) -> Any:
     """The assistant of that name, if the person may do that to it.
 
-    Whoever may not see assistants is told the same whether there is one or not.
+    Whoever may not see assistants is told the same whether there is one or not; but what everybody
+    may do for himself is done by a name, as in the game.
 
     Raises:
         ProblemError: there is none, or the person may not.
     """
     if not act:
-        return None
+        return _find(key) if key is not None else None
     if key is None or ACTS[act] is not Right.CONTROL:
         refused = refusal(act, person)
         if refused is not None:

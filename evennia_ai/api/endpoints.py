@@ -17,7 +17,7 @@ from drf_spectacular.utils import (
 )
 
 from evennia_ai.api.base import Method, Plan
-from evennia_ai.api.fields import MOST_NUMBER
+from evennia_ai.api.fields import MOST_NUMBER, PERSON
 from evennia_ai.api.limits import METHODS_THAT_READ
 from evennia_ai.api.shapes import Problem
 from evennia_ai.operations.rights import ACTS, Right
@@ -53,11 +53,17 @@ _NO_WORD = re.compile(r"[^a-z]+")
 ACCOUNT: list[Any] = [{"token": []}, {"session": []}]
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": MOST_NUMBER}
 _NAME = {"type": "string", "pattern": r"^[^/]+$", "maxLength": 200}
+_KEY = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+_ID = {"type": "string", "pattern": "^([0-9]{1,18}|a[0-9a-f]{8})$"}
+_PERSON = {"type": "string", "pattern": PERSON}
 PATHS: Mapping[str, tuple[dict[str, Any], str]] = {
     "key": (_NAME, "The assistant's name, in any case."),
     "number": (_NUMBER, "As the list shows it."),
     "version": (_NUMBER, "Of the assistant's record."),
     "name": (_NAME, "As the list shows it."),
+    "memory": (_KEY, "The `key` that the list shows."),
+    "id": (_ID, "As the list shows it."),
+    "person": (_PERSON, "`account-3` is a player, by the number of the account; `object-12` not."),
     "setting": (_NAME, "A setting, such as `tick_rate` or `execution_config.sub_agents_enabled`."),
 }
 
@@ -81,6 +87,7 @@ class Endpoint:
         media: the type of what is sent, where it is no JSON.
         may_be_missing: whether there may be nothing here, though no name is in the address.
         is_open: whether it can be had without an account.
+        is_private: whether what is given are words of people, which no log may have.
     """
 
     act: str
@@ -99,11 +106,20 @@ class Endpoint:
     media: str = field(default="", kw_only=True)
     may_be_missing: bool = field(default=False, kw_only=True)
     is_open: bool = field(default=False, kw_only=True)
+    is_private: bool = field(default=False, kw_only=True)
 
     def __call__(self, function: Method) -> Any:
         """The method."""
         action = self.action or self.act
-        plan = Plan(self.act, self.body, self.query, self.status, self.is_long, action)
+        plan = Plan(
+            self.act,
+            self.body,
+            self.query,
+            self.status,
+            self.is_long,
+            action,
+            self.is_private,
+        )
 
         def handler(view: Any, request: Any, **path: Any) -> Any:
             return view.serve(plan, function, request, path)

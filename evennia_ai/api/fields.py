@@ -18,6 +18,8 @@ TEXT = rf"^[^\x00]*[^{BLANK}\x00][^\x00]*$"
 LINE = rf"^[^\x00-\x1f\x7f]*[^{BLANK}\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 ANY = r"^[^\x00]*$"
 NAME = rf'^[^{BLANK}\d_=,;/"\x00-\x1f\x7f][^=,;/"\x00-\x1f\x7f]*$'
+PERSON = "^(account|object)-[0-9]{1,9}$"
+AUDIENCE = rf"^(world|room #[0-9]{{1,9}}|faction [^{BLANK}\x00-\x1f\x7f][^\x00-\x1f\x7f]{{0,59}})$"
 DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
@@ -46,14 +48,13 @@ class Nothing(Strict):
 class Text(serializers.CharField):  # type: ignore[misc]
     """A text; numbers and the like are none."""
 
-    pattern = TEXT
+    pattern, wrong = TEXT, "This must have something to read in it."
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"max_length": 2000, **options})
-        told = "This must have something to read in it."
-        pattern = self.pattern
+        pattern, told = self.pattern, self.wrong
         if self.allow_blank:
-            told, pattern = "A text may have no NUL in it.", ANY
+            pattern, told = ANY, "A text may have no NUL in it."
         self.validators.append(RegexValidator(pattern, told))
 
     def to_internal_value(self, data: Any) -> str:
@@ -71,6 +72,19 @@ class Line(Text):
     """A text on one line."""
 
     pattern = LINE
+
+
+class Person(Text):
+    """A player or a being, as other answers name them."""
+
+    pattern, wrong = PERSON, "This must be like account-3 or object-12."
+
+
+class Audience(Text):
+    """Who may know of a piece of lore."""
+
+    pattern = AUDIENCE
+    wrong = "This must be world, a room such as room #2, or a faction such as faction Guild."
 
 
 class Name(Text):
@@ -100,6 +114,20 @@ class Whole(serializers.IntegerField):  # type: ignore[misc]
         if isinstance(data, bool) or not isinstance(data, (int, float)) or data != int(data):
             raise ValidationError("This must be a whole number.")
         return int(data)
+
+
+class Number(serializers.FloatField):  # type: ignore[misc]
+    """A number; a text is none."""
+
+    def to_internal_value(self, data: Any) -> float:
+        """The number.
+
+        Raises:
+            ValidationError: it is something else.
+        """
+        if isinstance(data, bool) or not isinstance(data, (int, float)):
+            raise ValidationError("This must be a number.")
+        return float(data)
 
 
 class Count(serializers.IntegerField):  # type: ignore[misc]

@@ -11,10 +11,24 @@ from rest_framework.authentication import SessionAuthentication, TokenAuthentica
 from rest_framework.exceptions import AuthenticationFailed
 
 from evennia_ai.api.problems import problem
+from evennia_ai.core.recollection import safe_id
 from evennia_ai.operations.result import Problem
 
+# Whoever is part of an address is named by a number there: no sign in it means something else.
+KINDS = {"account": "*#", "object": "#"}
 TOKEN_APP = "rest_framework.authtoken"
 LONGEST_TOKEN = 128
+
+
+def dbref_of(name: str) -> str:
+    """The id of "account-3" or "object-12" in the game: "*#3", "#12"."""
+    kind, _, number = name.partition("-")
+    return f"{KINDS[kind]}{int(number)}"
+
+
+def name_of(dbref: str) -> str:
+    """The other way round; of nobody it is nothing."""
+    return safe_id(dbref) if dbref else ""
 
 
 def has_tokens() -> bool:

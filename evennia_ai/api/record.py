@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from evennia.utils import logger
 
@@ -13,20 +13,31 @@ from evennia_ai.audit import MARK
 from evennia_ai.core.audit_events import bounded, masked
 
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
-INSTRUCTION, ARGUMENTS = "instruction", "arguments"
+# Wherever these are given, they are words to somebody, or what a tool is to say.
+SAID = ("instruction", "arguments")
 LONGEST_VALUE, LONGEST_NAME, MOST_NAMES = 1000, 200, 50
 
 
-def write(request: Any, action: str, key: str, given: Any, status_code: int) -> None:
+class Given(NamedTuple):
+    """What a request holds.
+
+    Attributes:
+        is_private: every text in it are words of people.
+    """
+
+    body: Any
+    is_private: bool = False
+
+
+def write(request: Any, action: str, key: str, given: Given, status_code: int) -> None:
     """Write down what was asked, by whom and how it went; nothing secret is in it.
 
     Args:
         action: what was to be done, such as "emergency stop".
         key: the assistant's name as it was given, or "".
-        given: the body.
         status_code: of the response.
     """
-    fields = list(given)[:MOST_NAMES] if isinstance(given, Mapping) else []
+    fields = list(given.body)[:MOST_NAMES] if isinstance(given.body, Mapping) else []
     line = {
         "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "user": _user(request),
@@ -48,21 +59,21 @@ def _user(request: Any) -> str:
     return str(user.username) if getattr(user, "is_authenticated", False) else ""
 
 
-def _shown(given: Any) -> Any:
+def _shown(given: Given) -> Any:
     """The values of a body, without what is secret, and cut."""
-    if not isinstance(given, Mapping):
+    if not isinstance(given.body, Mapping):
         return None
-    parts = list(given.items())[:MOST_NAMES]
-    return {
-        str(name)[:LONGEST_NAME]: bounded(masked(_unsaid(name, value), str(name)), LONGEST_VALUE)
-        for name, value in parts
+    shown = {
+        str(name)[:LONGEST_NAME]: _unsaid(value) if given.is_private or name in SAID else value
+        for name, value in list(given.body.items())[:MOST_NAMES]
     }
+    return {name: bounded(masked(value, name), LONGEST_VALUE) for name, value in shown.items()}
 
 
-def _unsaid(name: str, value: Any) -> Any:
+def _unsaid(value: Any) -> Any:
     """What was given, but of words that are said to or by somebody only how many."""
-    if name == ARGUMENTS and isinstance(value, Mapping):
-        return {key: _unsaid(INSTRUCTION, part) for key, part in value.items()}
-    if name == INSTRUCTION and isinstance(value, str):
+    if isinstance(value, str):
         return f"({len(value)} characters)"
-    return value
+    if isinstance(value, Mapping):
+        return {key: _unsaid(part) for key, part in value.items()}
+    return [_unsaid(part) for part in value] if isinstance(value, list) else value

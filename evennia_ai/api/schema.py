@@ -19,7 +19,11 @@ from evennia_ai.api import (
     asking,
     assistants,
     conduct,
+    lore,
+    memory,
     monitoring,
+    nights,
+    people_memory,
     tokens,
 )
 from evennia_ai.api.base import ApiView
@@ -45,6 +49,10 @@ TAGS = {
     accounting.RECORD: "What happened, and what an assistant was like at any moment.",
     accounting.USE: "What was used, and which services are asked.",
     asking.QUESTIONS: "What assistants ask people.",
+    memory.TAG: "What assistants remember, for staff.",
+    people_memory.TAG: "What is remembered of people: their own say over it, and staff's.",
+    lore.TAG: "What the game lets all its assistants know.",
+    nights.TAG: "When assistants sleep and sort out what they remember.",
     monitoring.TAG: "For programs that watch the game.",
     tokens.TAG: "Saying who one is.",
 }
@@ -89,6 +97,7 @@ SETTINGS = {
         "HealthStatus": answers.HEALTH,
         "GoalStatus": answers.GOAL_STATES,
         "EndOfGoalStatus": asked.ENDS,
+        "MemoryKind": asked.KINDS,
         "ProblemCode": sorted(set(CODES.values())),
     },
     "AUTHENTICATION_WHITELIST": None,
@@ -101,7 +110,8 @@ _LOCK = threading.Lock()
 def tell_of_bodies(result: Any, **_: Any) -> Any:
     """A change of nothing is none, and a field that is unknown is an error."""
     shapes = result["components"]["schemas"]
-    shapes["ChangedAssistant"]["minProperties"] = 1
+    for name in ("ChangedAssistant", "ChangedLore"):
+        shapes[name]["minProperties"] = 1
     for name, kind in vars(asked).items():
         if isinstance(kind, type) and issubclass(kind, Strict) and name in shapes:
             shapes[name]["additionalProperties"] = False

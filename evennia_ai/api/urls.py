@@ -5,7 +5,19 @@ from __future__ import annotations
 from django.urls import path, re_path, register_converter
 from django.urls.converters import StringConverter
 
-from evennia_ai.api import accounting, asking, assistants, conduct, monitoring, schema, tokens
+from evennia_ai.api import (
+    accounting,
+    asking,
+    assistants,
+    conduct,
+    lore,
+    memory,
+    monitoring,
+    nights,
+    people_memory,
+    schema,
+    tokens,
+)
 from evennia_ai.api.lost import Lost
 
 app_name = "evennia_ai_api"
@@ -21,7 +33,28 @@ class ShortNumber(StringConverter):
         return int(value)
 
 
+class MemoryKey(StringConverter):
+    """The key of a memory."""
+
+    regex = "[0-9a-f]{32}"
+
+
+class OwnNumber(StringConverter):
+    """What somebody is told of what is remembered of them: a memory, or what was made of some."""
+
+    regex = "(?:[0-9]{1,18}|a[0-9a-f]{8})"
+
+
+class PersonName(StringConverter):
+    """A player or a being, by a number."""
+
+    regex = "(?:account|object)-[0-9]{1,9}"
+
+
 register_converter(ShortNumber, "ai_number")
+register_converter(MemoryKey, "ai_memory")
+register_converter(OwnNumber, "ai_own")
+register_converter(PersonName, "ai_person")
 
 ONE = "assistants/<str:key>/"
 urlpatterns = [
@@ -62,6 +95,29 @@ urlpatterns = [
     path(f"{ONE}tools/", asking.Tools.as_view(), name="tools"),
     path(f"{ONE}tools/<str:name>/execute/", asking.Execute.as_view(), name="execute"),
     path(f"{ONE}tell/", asking.Tell.as_view(), name="tell"),
+    path(f"{ONE}memory/", memory.Memories.as_view(), name="memories"),
+    path(f"{ONE}memory/search/", memory.Search.as_view(), name="memory-search"),
+    path(f"{ONE}memory/status/", memory.Status.as_view(), name="memory-status"),
+    path(f"{ONE}memory/reindex/", memory.Reindex.as_view(), name="memory-reindex"),
+    path(f"{ONE}memory/<ai_memory:memory>/", memory.OneMemory.as_view(), name="one-memory"),
+    path(f"{ONE}me/memory/", people_memory.MyMemory.as_view(), name="my-memory"),
+    path(f"{ONE}me/memory/export/", people_memory.MyExport.as_view(), name="my-memory-export"),
+    path(
+        f"{ONE}me/memory/<ai_own:id>/",
+        people_memory.MyOneMemory.as_view(),
+        name="my-one-memory",
+    ),
+    path(
+        f"{ONE}people/<ai_person:person>/memory/",
+        people_memory.TheirMemory.as_view(),
+        name="their-memory",
+    ),
+    path(f"{ONE}profiles/", people_memory.Profiles.as_view(), name="profiles"),
+    path(f"{ONE}profiles/<ai_person:person>/", people_memory.OneProfile.as_view(), name="profile"),
+    path(f"{ONE}sleep/", nights.Sleep.as_view(), name="sleep"),
+    path(f"{ONE}wake/", nights.Wake.as_view(), name="wake"),
+    path("lore/", lore.Lore.as_view(), name="lore"),
+    path("lore/<ai_memory:memory>/", lore.OneLore.as_view(), name="one-lore"),
     # Whatever else is asked for here, line breaks or not, gets the body of every other mistake.
     re_path(r"^[\s\S]*$", Lost.as_view(), name="lost"),
 ]

@@ -1,38 +1,265 @@
-"""The command `aimemory`: what an assistant keeps, until she has a memory."""
+"""The command `aimemory`: what an assistant remembers, for staff."""
 
 from __future__ import annotations
 
-from evennia_ai.commands.staff_command import StaffCommand
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from evennia_ai import operations
+from evennia_ai.commands.base import Steps
+from evennia_ai.commands.lore_words import LORE, do_lore
+from evennia_ai.commands.staff_command import StaffCommand, number_of
+from evennia_ai.operations import Result
+from evennia_ai.operations.exports import save_known
 from evennia_ai.operations.notebook import show_notes
 
-NOT_YET = (
-    "{name} has no memory of her own yet; today she keeps this notebook, which she writes herself, "
-    "and her conversation (history {name})."
+PAGE = 20
+KINDS = {
+    "facts": "fact",
+    "fact": "fact",
+    "journal": "journal",
+    "insights": "insight",
+    "insight": "insight",
+}
+PERSON = "person"
+ASKED = (
+    "Shall {name} forget {who}? What she remembers of them is dropped, her notes and all talk with "
+    "them too, and their name in what others told her. It cannot be taken back."
+)
+HOW = (
+    "aimemory [<name>], aimemory <name> list [facts | journal | insights] [<page>], "
+    "search <words>, person <who>, show <number>, add <text>, correct <number> = <text>, "
+    "forget <number>, forget person <who>, export person <who>, journal, profiles [<who>], notes, "
+    "reindex, sleep [<hours>], wake; aimemory lore"
 )
 
 
 class CmdAiMemory(StaffCommand):
     """
-    See what an AI assistant keeps.
+    See what an AI assistant remembers, and look after it.
 
     Usage:
-      aimemory [<name>]
+      aimemory [<name>]                        - how much, and how it is found
+      aimemory <name> list [<kind>] [<page>]   - facts, journal or insights
+      aimemory <name> search <words>           - what is most alike to them
+      aimemory <name> person <who>             - what she remembers of somebody
+      aimemory <name> show <number>            - one memory, and why she has it
+      aimemory <name> profiles [<who>]         - whom she knows, and how they stand
+      aimemory <name> journal | notes          - her journal, her notebook
+      aimemory lore                            - what is told of the game's world
 
-    Memory proper is not there yet: this shows the notebook that she writes
-    herself. What she noted in private talks with others is only counted.
+    These need her lock `control`:
+      aimemory <name> add <text>               - let her know something
+      aimemory <name> correct <number> = <text>
+      aimemory <name> forget <number> | person <who>
+      aimemory <name> export person <who>      - into a file of the game
+      aimemory <name> reindex                  - after a change of embedding model
+      aimemory <name> sleep [<hours>] | wake
+
+    These are for who looks after the whole game:
+      aimemory lore add [world | room #2 | faction <name>] <word,word> = <text>
+      aimemory lore change <number> = <text>
+      aimemory lore remove <number>
+
+    What is private to somebody is shown too; each look at it is recorded.
+
+    Examples:
+      aimemory ada search the lost atlas
+      aimemory lore add lamp,lighthouse = The lighthouse has been dark since spring.
     """
 
     key = "aimemory"
-    auto_help = False
-    how = "aimemory [<name>]"
+    how = HOW
 
-    def act(self) -> None:
-        """Show her notebook, and say what is not there yet."""
-        script, rest = self.whose(self.line(), ())
+    def act(self) -> Steps | None:
+        """Do what is typed."""
+        line = self.line()
+        first, _, rest = line.partition(" ")
+        if first.casefold() == LORE:
+            do_lore(self, rest.strip())
+            return None
+        script, line = self.whose(line, tuple(VERBS))
         if script is None:
-            return
+            return None
+        word, _, rest = line.partition(" ")
+        verb = VERBS.get(word.casefold())
+        if verb is None:
+            self.show_how(f"aimemory knows no {line!r}.")
+        elif self.may(verb.right, script):
+            return verb.act(self, script, rest.strip())
+        return None
+
+    # ---- looking -------------------------------------------------------------------------------
+
+    def _overview(self, script: Any, rest: str) -> None:
+        self._whole(operations.memory_status(script), rest)
+
+    def _whole(self, result: Result, rest: str) -> None:
+        """Show what takes nothing more."""
         if rest:
-            self.show_how(f"There is nothing more to type yet than the name: {rest}")
-        elif self.may("show history", script):
-            told = NOT_YET.format(name=script.key)
-            self.show_long(f"{told}\n{show_notes(script, self.caller).message}")
+            self.show_how(f"Nothing can follow here, but there is: {rest}")
+        else:
+            self.show_long(result.message)
+
+    def _list(self, script: Any, rest: str) -> None:
+        words = rest.casefold().split()
+        kind = KINDS.get(words[0], "") if words else ""
+        if kind or (words and words[0] in ("all", LORE)):
+            named = words.pop(0)
+            if named == LORE:
+                do_lore(self, "")
+                return
+        page = number_of(words[0]) if words else 1
+        if len(words) > 1 or not page:
+            self.show_how(f"{rest!r} is neither a kind nor a page; pages are numbers from 1 up.")
+        else:
+            self._show_page(script, kind, page)
+
+    def _show_page(self, script: Any, kind: str, page: int) -> None:
+        before, found = None, None
+        for _ in range(page):
+            if found is not None and before is None:
+                break
+            found = operations.list_memories(script, kind=kind, before=before, limit=PAGE)
+            before = found.data["next"]
+        else:
+            more = f"\nMore: aimemory {script.key} list {kind} {page + 1}" if before else ""
+            self.show_long(f"{found.message if found else ''}{more}")
+            return
+        pages = max(1, -(-(found.data["count"] if found else 0) // PAGE))
+        self.show_how(f"There is no page {page}, only {pages}.")
+
+    def _search(self, script: Any, rest: str) -> None:
+        if not rest:
+            self.show_how("Search for what?")
+            return
+        self.show_later(operations.search_memories(script, rest))
+
+    def _person(self, script: Any, rest: str) -> None:
+        person = self._who(script, rest)
+        if person:
+            by = str(self.caller.key)
+            self.show_long(operations.what_is_known(script, person, by=by).message)
+
+    def _who(self, script: Any, name: str) -> str:
+        """The person of a name or an id; "" after telling the caller."""
+        person = operations.find_person(script, name) if name else ""
+        if not person:
+            told = f"There is nobody {script.key} could know by {name!r}." if name else "Of whom?"
+            self.show_how(f"{told} Give a name, or #12, or *#3 of an account.")
+        return str(person)
+
+    def _show(self, script: Any, rest: str) -> None:
+        self.show_long(operations.show_memory(script, rest).message)
+
+    def _journal(self, script: Any, rest: str) -> None:
+        self._list(script, f"journal {rest}".strip())
+
+    def _profiles(self, script: Any, rest: str) -> None:
+        if not rest:
+            self.show_long(operations.list_profiles(script).message)
+        elif person := self._who(script, rest):
+            self.show_long(operations.show_profile(script, person).message)
+
+    def _notes(self, script: Any, rest: str) -> None:
+        self._whole(show_notes(script, self.caller), rest)
+
+    # ---- changing ------------------------------------------------------------------------------
+
+    def _add(self, script: Any, rest: str) -> None:
+        self.show(operations.add_memory(script, rest, by=str(self.caller.key)))
+
+    def _correct(self, script: Any, rest: str) -> None:
+        number, is_there, text = rest.partition("=")
+        if not (number.strip() and is_there and text.strip()):
+            self.show_how("Give a number and what is right: correct 12 = <text>")
+            return
+        by = str(self.caller.key)
+        self.show(operations.correct_memory(script, number.strip(), text, by=by))
+
+    def _forget(self, script: Any, rest: str) -> Steps | None:
+        first, _, who = rest.partition(" ")
+        if first.casefold() == PERSON:
+            person = self._who(script, who.strip())
+            return self._forget_person(script, person, who.strip()) if person else None
+        if not first or who:
+            self.show_how("Give a number, or: forget person <who>")
+        else:
+            self.show(operations.forget_memory(script, first, by=str(self.caller.key)))
+        return None
+
+    def _forget_person(self, script: Any, person: str, who: str) -> Steps:
+        question = ASKED.replace("{name}", str(script.key)).replace("{who}", who)
+        if not (yield from self.confirmed(question)):
+            self.show_how(f"{script.key} forgets nothing.")
+        elif script.pk is not None and self.may("change memories", script):
+            self.show(operations.forget_everything(script, person, by=str(self.caller.key)))
+
+    def _export(self, script: Any, rest: str) -> None:
+        first, _, who = rest.partition(" ")
+        if first.casefold() != PERSON:
+            self.show_how("Of whom? export person <who>")
+        elif person := self._who(script, who.strip()):
+            self.show(save_known(script, person, by=str(self.caller.key)))
+
+    def _reindex(self, script: Any, rest: str) -> None:
+        if rest:
+            self.show_how(f"Nothing can follow here, but there is: {rest}")
+            return
+        shown = [0]
+
+        def report(done: int, total: int) -> None:
+            tenth = done * 10 // max(1, total)
+            if shown[0] < tenth < 10:
+                shown[0] = tenth
+                self.msg(f"{done} of {total} are read.")
+
+        self.show_later(operations.reindex_memories(script, report=report))
+
+    def _sleep(self, script: Any, rest: str) -> None:
+        try:
+            hours = float(rest) if rest else None
+        except ValueError:
+            self.show_how(f"{rest!r} is no number of hours.")
+            return
+        self.show(operations.put_to_sleep(script, hours=hours, by=str(self.caller.key)))
+
+    def _wake(self, script: Any, rest: str) -> None:
+        if rest:
+            self.show_how(f"Nothing can follow here, but there is: {rest}")
+        else:
+            self.show(operations.wake_up(script, by=str(self.caller.key)))
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """What may follow the name.
+
+    Attributes:
+        right: a name in `operations.rights.ACTS`.
+        act: does it, given the command, the assistant, and what follows.
+    """
+
+    right: str
+    act: Callable[[Any, Any, str], Steps | None]
+
+
+LOOK, CHANGE, SLEEP = "show memories", "change memories", "sleep"
+VERBS = {
+    "": Verb(LOOK, CmdAiMemory._overview),
+    "list": Verb(LOOK, CmdAiMemory._list),
+    "search": Verb(LOOK, CmdAiMemory._search),
+    PERSON: Verb(LOOK, CmdAiMemory._person),
+    "show": Verb(LOOK, CmdAiMemory._show),
+    "journal": Verb(LOOK, CmdAiMemory._journal),
+    "profiles": Verb(LOOK, CmdAiMemory._profiles),
+    "notes": Verb(LOOK, CmdAiMemory._notes),
+    "add": Verb(CHANGE, CmdAiMemory._add),
+    "correct": Verb(CHANGE, CmdAiMemory._correct),
+    "forget": Verb(CHANGE, CmdAiMemory._forget),
+    "export": Verb(CHANGE, CmdAiMemory._export),
+    "reindex": Verb(CHANGE, CmdAiMemory._reindex),
+    "sleep": Verb(SLEEP, CmdAiMemory._sleep),
+    "wake": Verb(SLEEP, CmdAiMemory._wake),
+}

@@ -10,6 +10,7 @@ from evennia_ai.commands import (
     budget,
     configuring,
     overview,
+    own_memory,
     player,
     prompts,
     reaching,
@@ -24,6 +25,7 @@ STAFF_HELP = re.compile(r"^ *For staff:$", re.MULTILINE)
 class CmdAssistant(
     overview.OverviewWords,
     player.PlayerWords,
+    own_memory.OwnMemoryWords,
     asking.AskingWords,
     setting_up.SettingUpWords,
     stopping.StoppingWords,
@@ -41,7 +43,11 @@ class CmdAssistant(
       assistant why [<name>] [<number>]    - why she answered you, or did not
       assistant mute [<name>]              - she no longer hears you, nor you her
       assistant unmute [<name>]            - as before
-      assistant forget me [<name>]         - what she keeps about you
+      assistant memory [<name>]            - what she remembers of you
+      assistant memory correct <number> = <text>
+      assistant memory off | on [<name>]   - remember nothing new of you, or again
+      assistant forget <number> [<name>]   - one thing that she remembers of you
+      assistant forget everything [<name>] - you altogether, after asking
       assistant questions                  - what an assistant wants you to allow
       assistant answer <number> yes | no   - allow it, or not
       assistant help [<word>]              - one of these words, explained
@@ -49,6 +55,7 @@ class CmdAssistant(
     Examples:
       assistant why ada 12
       assistant mute ada
+      assistant memory ada
 
     For staff:
     See how they are
@@ -81,7 +88,8 @@ class CmdAssistant(
 
     `assistant help <word>` has all ways of a word. `aisetup` is the same command, and a word
     may be a switch: aisetup/config ada set tick_rate 10. Looking is for staff; what
-    changes an assistant needs her lock `control`. See also: help history, help aiaudit
+    changes an assistant needs her lock `control`. See also: help history, help aimemory,
+    help aiaudit
 
     Examples for staff:
       assistant create Edda = Edda copies old charts and loves a good riddle.
@@ -94,6 +102,7 @@ class CmdAssistant(
     words = {
         **overview.WORDS,
         **player.WORDS,
+        **own_memory.WORDS,
         **asking.WORDS,
         **setting_up.WORDS,
         **stopping.WORDS,

@@ -16,7 +16,13 @@ WIDTH, VALUE_WIDTH = 78, 40
 # In this order; a setting stands under the first heading with a word its name begins with.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Who she is": ("persona", "examples", "thinking_lines", "failure_line"),
-    "When she acts": ("enabled", "tick_rate", "autonomy_config", "max_pending_events"),
+    "When she acts": (
+        "enabled",
+        "tick_rate",
+        "autonomy_config",
+        "sleep_schedule",
+        "max_pending_events",
+    ),
     "Whom she hears": (
         *("interaction_enabled", "enable_addressing", "room_messages", "channel_configs"),
         *("trigger_permissions", "trust_overrides", "hearing_config", "max_agent_hops"),
@@ -26,6 +32,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("system_prompt", "prompt_", "applied_template", "context_configs", "max_history"),
         *("max_context_tokens", "compact_"),
     ),
+    "What she remembers": ("memory_config",),
     "What she may do": (
         *("execution_config", "confirm_", "command_allowlist", "attribute_allowlist"),
         *("safety_config", "budget_config", "max_consecutive_errors"),

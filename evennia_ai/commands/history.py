@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import operations
+from evennia_ai.commands.base import Steps
 from evennia_ai.commands.staff_command import StaffCommand, number_of
 from evennia_ai.operations import talk
 from evennia_ai.operations.exports import save_history
 
 MOST_SHOWN = 20
 WORDS = ("show", "export", "reset")
+WITH_MEMORIES = ("all", "with memories")
+ASKED = (
+    "Shall {name} begin anew? Beside her conversation she forgets all she remembers: facts, "
+    "journal, whom she met, notes and projects. It cannot be taken back."
+)
 
 
 class CmdHistory(StaffCommand):
@@ -21,9 +27,12 @@ class CmdHistory(StaffCommand):
       history [<name>] [show [<page>]] - what is in it, the newest on page 1
       history <name> export            - write it into a file of the game
       history reset [<name>]           - start a new conversation
+      history reset <name> all         - the same, and forget all memories
 
     At a reset what was said so far is forgotten, what is under way is dropped,
-    and an emergency stop is cleared. Export and reset need her lock `control`.
+    and an emergency stop is cleared. What she remembers beside her conversation
+    stays (see help aimemory), unless you add `all` or `with memories`, which
+    asks. Export and reset need her lock `control`.
 
     Examples:
       history ada show 2
@@ -32,22 +41,37 @@ class CmdHistory(StaffCommand):
 
     key = "history"
     aliases = ("aihistory",)
-    how = "history [<name>] [show [<page>]], history <name> export, history reset [<name>]"
+    how = (
+        "history [<name>] [show [<page>]], history <name> export, history reset [<name>], "
+        "history reset <name> all"
+    )
 
-    def act(self) -> None:
+    def act(self) -> Steps | None:
         """Do what is typed."""
         script, rest = self.whose(self.line(), WORDS)
         if script is None:
-            return
+            return None
         word, _, more = rest.casefold().partition(" ")
         if word == "reset" and not more and self.may("reset history", script):
             self.show(operations.reset_history(script, by=str(self.caller.key)))
+        elif word == "reset" and more.strip() in WITH_MEMORIES:
+            if self.may("reset history", script) and self.may("change memories", script):
+                return self._reset_all(script)
         elif word == "export" and not more and self.may("export history", script):
             self.show(save_history(script))
         elif word in ("", "show"):
             self._show(script, more.strip())
         elif word not in WORDS or more:
             self.show_how(f"history knows no {rest!r}.")
+        return None
+
+    def _reset_all(self, script: Any) -> Steps:
+        name, by = str(script.key), str(self.caller.key)
+        if not (yield from self.confirmed(ASKED.replace("{name}", name))):
+            self.show_how(f"{name} forgets nothing, and goes on with her conversation.")
+        elif script.pk is not None and self.may("change memories", script):
+            self.show(operations.reset_history(script, by=by))
+            self.show(operations.forget_all(script, by=by))
 
     def _show(self, script: Any, page: str) -> None:
         number = number_of(page) if page else 1

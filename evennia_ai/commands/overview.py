@@ -34,6 +34,14 @@ def _context(tokens: int, most: int) -> str:
     return f"{tokens:,} of {most:,} tokens in the last prompt: {band(percent).message}"
 
 
+def _memory(memory: Mapping[str, Any]) -> str:
+    """What staff should know of its memory, or ""."""
+    if memory["state"] == "failed":
+        return f"cannot be searched: {memory['problem']}"
+    waits = f"{memory['waiting']} wait for the index" if memory["waiting"] else ""
+    return "; ".join(filter(None, (memory["problem"], memory["notice"], waits)))
+
+
 def _server(server: Mapping[str, Any]) -> str:
     """An MCP server: how it is, and with how many tools."""
     problem = f", {server['problem']}" if server["problem"] else ""
@@ -123,6 +131,8 @@ def status_lines(result: Result) -> list[str]:
     if data["max_context_tokens"]:
         lines.append(f"  context   {_context(data['context_tokens'], data['max_context_tokens'])}")
     lines += [f"  breaker   {each['name']} {each['state']}" for each in data["breakers"].values()]
+    if memory := _memory(data["memory"]):
+        lines.append(f"  memory    {memory}")
     lines += [f"  mcp       {_server(server)}" for server in data["mcp"]]
     return [*lines, *(f"  degraded  {_degraded(breaker)}" for breaker in data["degraded"])]
 

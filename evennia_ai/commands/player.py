@@ -1,4 +1,4 @@
-"""What anybody may type after `assistant`: why, not to be heard, and to be forgotten."""
+"""What anybody may type after `assistant`: why, and not to be heard."""
 
 from __future__ import annotations
 
@@ -21,12 +21,6 @@ class PlayerWords(WordCommand):
         script = self.pick(name)
         if script is not None:
             self.show(operations.set_muted(script, self.caller, is_muted))
-
-    def _forget(self, rest: str) -> None:
-        word, _, name = rest.partition(" ")
-        script = self.pick(name if word.casefold() == "me" else rest)
-        if script is not None:
-            self.show(operations.forget_person(script, self.caller))
 
     def _why(self, rest: str) -> None:
         """`why`, `why 12`, `why ada`, `why ada 12`."""
@@ -58,12 +52,6 @@ WORDS = {
         PlayerWords._unmute,
         "assistant unmute [<name>]",
         "You hear each other again.",
-        is_for_all=True,
-    ),
-    "forget": Word(
-        PlayerWords._forget,
-        "assistant forget me [<name>]",
-        "Asks what she keeps about you, and to drop it.",
         is_for_all=True,
     ),
     "help": Word(

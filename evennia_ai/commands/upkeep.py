@@ -128,11 +128,12 @@ class UpkeepWords(WordCommand):
         head = ("Tool", "Category", "Allowed", "What it does")
         self.show_long(aligned(head, rows, (28, 16, 7, 0), LINE))
 
-    def _rag(self, _rest: str) -> None:
-        self.msg(
-            "There is no look-up in documents yet, so there is nothing to set. What she has to "
-            "know can stand in her prompt: assistant component <name>"
-        )
+    def _rag(self, name: str) -> None:
+        """What other packages set by hand is her memory here: how that is."""
+        script = self.pick(name) if self.may("show memories") else None
+        if script is not None:
+            told = "More: help aimemory. What all may be told: aimemory lore"
+            self.show_long(f"{operations.memory_status(script).message}\n{told}")
 
 
 WORDS = {
@@ -158,5 +159,5 @@ WORDS = {
         "assistant tools [<name>]",
         "The tools there are, and which of them she may use.",
     ),
-    "rag": Word(UpkeepWords._rag, "assistant rag", is_told=False),
+    "rag": Word(UpkeepWords._rag, "assistant rag [<name>]", is_told=False),
 }

@@ -38,6 +38,11 @@ class Purpose(StrEnum):
     SUMMARY = "summary"
     CHECK = "check"
     DELEGATION = "delegation"
+    EMBEDDING = "embedding"
+    IMPORTANCE = "importance"
+    CONSOLIDATION = "consolidation"
+    PROFILES = "profiles"
+    REFLECTION = "reflection"
 
 
 class CallState(StrEnum):

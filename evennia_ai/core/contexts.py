@@ -123,7 +123,6 @@ def _needed(context_type: ContextType) -> set[int]:
     return {Part.SYSTEM_PROMPT}
 
 
-# Filters by name offer what exists: the tools of journal and memory come with the work on memory.
 JOURNAL_TOOLS = frozenset(
     ("add_journal_entry", "read_journal", "search_journal", "recall_memories", "noop")
 )

@@ -18,7 +18,9 @@ from evennia_ai.core.text import name_as_data, place_as_data, quote, sendable
 from evennia_ai.core.toolspec import ToolCall, ToolResult
 
 Message = dict[str, Any]
-PRIVATE_TO = "private_to"
+# Marks on messages that are kept, for us alone: they are taken off before anything is sent.
+PRIVATE_TO, OF = "private_to", "of"
+_MARKS = (PRIVATE_TO, OF)
 LONGEST_TOOL_NAME = 64
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -94,16 +96,26 @@ def marked_private(messages: Sequence[Message], person: str) -> list[Message]:
     return [{**message, PRIVATE_TO: person} for message in messages]
 
 
+def marked_of(messages: Sequence[Message], person: str) -> list[Message]:
+    """The messages of a turn with whose it is; of nobody's they stay as they are."""
+    return [{**message, OF: person} for message in messages] if person else list(messages)
+
+
 def known_to(history: Sequence[Message], person: str) -> list[Message]:
     """A history as a turn for this person may know it: without private words of anybody else.
 
-    A turn is private as a whole, so no call is parted from its result.
+    A turn is private as a whole, so no call is parted from its result. Marks of ours are taken off.
     """
     return [
-        {key: value for key, value in message.items() if key != PRIVATE_TO}
+        {key: value for key, value in message.items() if key not in _MARKS}
         for message in history
         if PRIVATE_TO not in message or (person and message[PRIVATE_TO] == person)
     ]
+
+
+def holds_private(history: Sequence[Message], person: str) -> bool:
+    """Whether something of a history may be known to this person alone."""
+    return bool(person) and any(message.get(PRIVATE_TO) == person for message in history)
 
 
 def user_message(text: str) -> Message:

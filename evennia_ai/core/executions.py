@@ -6,6 +6,7 @@ record, and are written with them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -20,6 +21,8 @@ TOOL, TICK, USAGE = "ToolExecuted", "TickCompleted", "UsageCounted"
 LONGEST_WORD, LONGEST_ERROR, MOST_ACTS, MOST_ARGUMENTS = 80, 200, 10, 20
 MOST_TOOLS = 200
 OTHERS = "(others)"
+FORGOTTEN = "is_forgotten"
+_COUNTED = re.compile(r"\(\d+ characters\)")
 ANSWERED, SILENT, FAILED = "answered", "silent", "failed"
 PAUSED, CUT_OFF = "paused", "cut off"
 # What a tick came to, and what that means for the count of tasks.
@@ -108,15 +111,22 @@ def outcome_of(stop: Stop) -> str:
 
 
 def logged(
-    log: Iterable[Mapping[str, Any]], facts: Iterable[Fact], *, at: float, limit: int
+    log: Iterable[Mapping[str, Any]],
+    facts: Iterable[Fact],
+    *,
+    at: float,
+    limit: int,
+    person: str = "",
 ) -> list[dict[str, Any]]:
     """The log with the calls among some facts, no longer than its limit.
 
     Args:
         at: seconds since 1970.
+        person: for whom they were made, which is noted where there is one.
     """
     when = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-    new = [_entry(item.details, when) for item in facts if item.event == TOOL]
+    marks = {"person": person} if person else {}
+    new = [_entry(item.details, when) | marks for item in facts if item.event == TOOL]
     return [*map(dict, log), *new][-limit:] if limit > 0 else []
 
 
@@ -124,6 +134,15 @@ def _entry(details: Mapping[str, Any], when: str) -> dict[str, Any]:
     names = ("parameters", "reasoning", "success", "error", "duration_ms", "provider", "model")
     first = {"tick": details["tick"], "timestamp": when, "tool": details["tool_name"]}
     return first | {name: details[name] for name in names}
+
+
+def without_words(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry of the log as one of a private talk: of what it was given, only how long it was."""
+    given = {
+        name: value if _COUNTED.fullmatch(str(value)) else _value(value, True)
+        for name, value in entry["parameters"].items()
+    }
+    return {**entry, "parameters": given, "reasoning": "", "error": "", FORGOTTEN: True}
 
 
 def added(metrics: Mapping[str, Any], facts: Iterable[Fact]) -> dict[str, Any]:

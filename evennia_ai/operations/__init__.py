@@ -37,9 +37,27 @@ from evennia_ai.operations.lifecycle import (
     describe,
     update_assistant,
 )
+from evennia_ai.operations.lore import add_lore, change_lore, list_lore, remove_lore
+from evennia_ai.operations.memories import list_memories, search_memories, show_memory
+from evennia_ai.operations.memory_changes import (
+    add_memory,
+    correct_memory,
+    forget_all,
+    forget_memory,
+)
+from evennia_ai.operations.memory_upkeep import memory_status, reindex_memories
 from evennia_ai.operations.monitoring import health
-from evennia_ai.operations.people import forget_person, set_muted
+from evennia_ai.operations.people import set_muted
+from evennia_ai.operations.profiles import find_person, list_profiles, show_profile
 from evennia_ai.operations.questions import answer, questions
+from evennia_ai.operations.remembered import (
+    correct_known,
+    export_known,
+    forget_everything,
+    forget_known,
+    set_remembered,
+    what_is_known,
+)
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.rights import is_owner, is_staff, refusal
 from evennia_ai.operations.running import (
@@ -53,6 +71,7 @@ from evennia_ai.operations.running import (
     stop,
     stop_all,
 )
+from evennia_ai.operations.sleeping import put_to_sleep, sleep_status, wake_up
 from evennia_ai.operations.talk import export_history, show_history
 from evennia_ai.operations.telling import ask, tell
 from evennia_ai.operations.upkeep import breakers, find_breaker, reset_breaker, usage
@@ -62,6 +81,8 @@ __all__ = [
     "Result",
     "act_to_configure",
     "add_goal",
+    "add_lore",
+    "add_memory",
     "answer",
     "archive_audit",
     "ask",
@@ -70,21 +91,29 @@ __all__ = [
     "audit_state",
     "breakers",
     "budget_of",
+    "change_lore",
     "check_audit",
     "check_model",
     "clear",
     "clone_assistant",
     "close_goal",
     "configuration",
+    "correct_known",
+    "correct_memory",
     "create_assistant",
     "delete_assistant",
     "describe",
     "execute_tool",
     "export_audit",
     "export_history",
+    "export_known",
     "find_assistant",
     "find_breaker",
-    "forget_person",
+    "find_person",
+    "forget_all",
+    "forget_everything",
+    "forget_known",
+    "forget_memory",
     "give_account",
     "health",
     "heard",
@@ -93,21 +122,33 @@ __all__ = [
     "is_staff",
     "list_assistants",
     "list_goals",
+    "list_lore",
+    "list_memories",
+    "list_profiles",
     "list_tools",
     "may_control",
+    "memory_status",
     "parse_arguments",
+    "put_to_sleep",
     "questions",
     "raise_budget",
     "refusal",
     "refuse_control",
+    "reindex_memories",
+    "remove_lore",
     "reset_breaker",
     "reset_history",
+    "search_memories",
     "set_channel",
     "set_enabled",
     "set_muted",
+    "set_remembered",
     "set_setting",
     "show_history",
+    "show_memory",
+    "show_profile",
     "show_setting",
+    "sleep_status",
     "status",
     "stop",
     "stop_all",
@@ -117,5 +158,7 @@ __all__ = [
     "update_assistant",
     "update_settings",
     "usage",
+    "wake_up",
+    "what_is_known",
     "why",
 ]

@@ -17,7 +17,7 @@ from evennia_ai import state
 from evennia_ai.audit.aggregates import LONGEST_KEPT, MOST_KEPT, USAGE
 from evennia_ai.core import goals
 from evennia_ai.core.audit_events import bounded, kept
-from evennia_ai.core.executions import OTHERS
+from evennia_ai.core.executions import FORGOTTEN, OTHERS
 from evennia_ai.core.lockout import Lockout
 from evennia_ai.core.settings import ATTRIBUTES, STATE
 from evennia_ai.core.text import one_line
@@ -26,6 +26,8 @@ _TOO_LONG = "too_long"
 Values = Mapping[str, Any]
 Difference = dict[str, Any]
 _CALL = ("tick", "parameters", "reasoning", "success", "error", "duration_ms", "provider", "model")
+# What the log does not say any more of a call made for somebody who was forgotten.
+_WORDS = frozenset(("parameters", "reasoning", "error"))
 
 
 def stored_values(script: Any, *, is_fresh: bool) -> dict[str, Any]:
@@ -166,7 +168,8 @@ def _log(calls: Sequence[Values], log: Sequence[Values], has_all: bool) -> Itera
     if not has_all:
         newest = newest[: len(calls)]
     for place, entry in enumerate(newest):
-        have = {"tool": entry["tool"], **{name: entry[name] for name in _CALL}}
+        names = [name for name in _CALL if not (entry.get(FORGOTTEN) and name in _WORDS)]
+        have = {"tool": entry["tool"], **{name: entry[name] for name in names}}
         call = calls[place] if place < len(calls) else {}
-        told = {"tool": call.get("tool_name"), **{name: call.get(name) for name in _CALL}}
+        told = {"tool": call.get("tool_name"), **{name: call.get(name) for name in names}}
         yield from _differ(f"execution_log.{len(log) - 1 - place}", told, kept(have))

@@ -14,6 +14,7 @@ from django.conf import settings
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.operations import talk
+from evennia_ai.operations.remembered import export_known, person_id
 from evennia_ai.operations.result import Problem, Result
 
 FOLDER = "ai_exports"
@@ -39,6 +40,22 @@ def save_history(script: AssistantScript) -> Result:
         return Result(False, told, problem=Problem.UNAVAILABLE)
     told = f"{script.key}'s conversation, {len(messages)} messages, is in {path}"
     return Result(True, told, {"path": str(path), "messages": len(messages)})
+
+
+def save_known(script: AssistantScript, being: Any, *, by: str = "") -> Result:
+    """Write all that is kept of a person into a new file.
+
+    Returns:
+        data: "path" and "memories", their number.
+    """
+    found = export_known(script, being, by=by)
+    try:
+        path = _write(f"memories-{_slug(script.key)}-{_slug(person_id(being))}", found.data)
+    except OSError as error:
+        told = f"It could not be written: {error.strerror or error}."
+        return Result(False, told, problem=Problem.UNAVAILABLE)
+    data = {"path": str(path), "memories": len(found.data["memories"])}
+    return Result(True, f"{found.message} All of it is in {path}", data)
 
 
 def _slug(name: object) -> str:

@@ -12,11 +12,12 @@ from evennia.comms.models import ChannelDB
 from evennia.utils import logger
 from evennia.utils.search import search_object
 
-from evennia_ai import audit, emergency, state
+from evennia_ai import audit, emergency, services, state
 from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings import STATE
 from evennia_ai.core.text import one_line
+from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations.assistants import PLAIN_DESC, create_assistant
 from evennia_ai.operations.configuring import prepare, signed
 from evennia_ai.operations.naming import problem_of_name
@@ -145,7 +146,7 @@ def clone_assistant(
 ) -> Result:
     """Make another assistant like this one: its settings, its prompts, its look, its channels.
 
-    Nothing private goes along: no talk, notes, goals, questions or counts; no stop either. What its
+    Nothing private goes along: no talk, memories, notes, goals or counts; no stop either. What its
     body is permitted does not, so that nobody multiplies rights; who may control it does.
 
     Args:
@@ -198,12 +199,13 @@ def delete_assistant(script: AssistantScript, *, by: str = "", reason: str = "")
 
     It is stopped first: what is under way is dropped, and waiting messages are given back. All else
     is one transaction, so that a game that is killed meanwhile has the whole assistant, stopped, or
-    nothing of it. What its calls have cost stays in the ledger.
+    nothing of it. What its calls have cost stays in the ledger. The vectors of what it remembered
+    go right after; until a store that is down is asked again they have nothing that they belong to.
 
     Returns:
         data: "archive", the path of the file, "" where there was no record.
     """
-    name, body = str(script.key), script.obj
+    name, body, number = str(script.key), script.obj, script.pk
     if problem := _problem_of_deleting(name, body):
         return Result(False, problem, problem=Problem.CONFLICT)
     why = reason.strip() or f"deleted by {by or 'code'}"
@@ -220,6 +222,7 @@ def delete_assistant(script: AssistantScript, *, by: str = "", reason: str = "")
             if archive is not None:  # its record is in the database still
                 archive.unlink(missing_ok=True)
             return _undeleted(script, body, error)
+    services.memory().drop(number)
     told = f"; its record is in {archive}" if archive else ""
     return Result(True, f"{name} is deleted{told}.", {"archive": str(archive or "")})
 
@@ -241,6 +244,8 @@ def _remove(script: AssistantScript, body: Any) -> None:
         RuntimeError: a hook of the game's does not let it go.
     """
     script.work = None
+    for table in (Memory, EntityProfile):
+        table.objects.filter(assistant=script.pk).delete()
     if body is not None:
         body.assistant_script = None
         for account in _accounts_of(body):

@@ -35,6 +35,7 @@ from evennia_ai.core.prices import NANO
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.ledger.reading import read_total
+from evennia_ai.operations.memory_upkeep import FAILED, state_of_store
 from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, count_request, observed
 from evennia_ai.operations.result import Result
 from evennia_ai.resilience import CircuitBreakerState
@@ -82,18 +83,20 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
     Returns:
         data: "status" ("ok", "degraded" or "stopped": all are), "assistants" by state, how many
         "waiting" messages and open "questions", "breakers" that are not closed, "database" ("ok",
-        "slow" or "failed"), "model" ("ok" or "not set up"); and with reasons "reasons".
+        "slow" or "failed"), "model" ("ok" or "not set up"), "memory" ("ok", "off" or "failed");
+        and with reasons "reasons".
     """
     scripts = running()
     found = [(script, condition(script)) for script in scripts]
     counts = Counter(word for _, word in found)
     database, unwell = _database(slow_seconds), services.pool().breakers.degraded()
-    problem = _problem_of_model()
+    problem, memory = _problem_of_model(), state_of_store()
     reasons = [
         *(f"{script.key}: {script.silence}" for script, word in found if word == UNABLE),
         *(f"{breaker['name']}: breaker {breaker['state']}" for breaker in unwell),
         *([f"the database is {database}"] if database != OK else ()),
         *([f"the model is not set up: {problem}"] if problem else ()),
+        *([f"memories: {services.memory().problem}"] if memory == FAILED else ()),
     ]
     status = DEGRADED if reasons else OK
     if scripts and all(counts[name] == 0 for name in STATES if name not in HALTED):
@@ -106,6 +109,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
         "breakers": len(unwell),
         "database": database,
         "model": "not set up" if problem else OK,
+        "memory": memory,
     }
     if with_reasons:
         data["reasons"] = reasons

@@ -25,14 +25,3 @@ def set_muted(script: AssistantScript, being: Any, is_muted: bool) -> Result:
             True, f"{name} no longer hears you, nor you her. Back: assistant unmute {name}"
         )
     return Result(True, f"{name} hears you again, and you her.")
-
-
-def forget_person(script: AssistantScript, being: Any) -> Result:
-    """Forget a person. Not possible yet: the answer says so, and what can be done instead."""
-    name = script.key
-    return Result(
-        False,
-        f"{name} cannot forget one person yet; that comes with the work on memory. She keeps no "
-        f"memory of you beyond her present conversation, which staff can clear: history reset "
-        f"{name}. Not to be heard any more: assistant mute {name}",
-    )

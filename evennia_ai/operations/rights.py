@@ -24,7 +24,8 @@ class Right(StrEnum):
     OWNER = "owner"  # the lock EVENNIA_AI_OWNER_LOCK: what concerns the whole game
 
 
-# What anybody may do for himself (why, mute, questions, answer, hush) stands in its operation.
+# What anybody may do for himself (why, mute, questions, answer, hush, and what is remembered of
+# him) stands in its operation.
 ACTS: dict[str, Right] = {
     "list": Right.STAFF,
     "status": Right.STAFF,
@@ -38,6 +39,7 @@ ACTS: dict[str, Right] = {
     "show prompts": Right.STAFF,
     "show tools": Right.STAFF,
     "show breakers": Right.STAFF,
+    "show memories": Right.STAFF,
     "clone": Right.CONTROL,
     "delete": Right.CONTROL,
     "update": Right.CONTROL,
@@ -58,6 +60,9 @@ ACTS: dict[str, Right] = {
     "raise budget": Right.CONTROL,
     "export audit": Right.CONTROL,
     "archive audit": Right.CONTROL,
+    "change memories": Right.CONTROL,
+    "sleep": Right.CONTROL,
+    "change lore": Right.OWNER,
     "raise budget of the game": Right.OWNER,
     "reset breaker of the game": Right.OWNER,
 }

@@ -11,10 +11,12 @@ from twisted.internet.defer import Deferred
 from evennia_ai import audit, emergency, interventions, services, state, turns
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.lockout import State
+from evennia_ai.core.schedule import ASLEEP
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.interventions.people import CONTROL, controls
 from evennia_ai.llm.check import Report, check_endpoint
 from evennia_ai.operations.budget import today_of
+from evennia_ai.operations.memory_upkeep import summary_of
 from evennia_ai.operations.result import Problem, Result
 
 
@@ -127,6 +129,7 @@ def status(script: AssistantScript) -> Result:
         "context_tokens": work.context_tokens,
         "max_context_tokens": work.max_context_tokens,
         "cache": work.tool_cache.get_stats(),
+        "memory": summary_of(script),
     }
     return Result(True, f"{script.key}: {_mood(data)}", data)
 
@@ -140,7 +143,9 @@ def _mood(data: Mapping[str, Any]) -> str:
         return "silent"
     if data["wrong_settings"]:
         return "set up wrongly"
-    return "thinking" if data["is_ticking"] else "awake"
+    if data["is_ticking"]:
+        return "thinking"
+    return "asleep" if data["memory"]["mode"] == ASLEEP else "awake"
 
 
 def check_model(script: AssistantScript | None = None) -> Deferred[Report]:

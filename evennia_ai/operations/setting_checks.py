@@ -20,6 +20,7 @@ from evennia_ai.core.budget_config import BudgetConfig, read_budget_config
 from evennia_ai.core.contexts import ContextType
 from evennia_ai.core.execution import ExecutionConfig
 from evennia_ai.core.manners import HearingConfig
+from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.perception import ChannelConfig, read_trust
 from evennia_ai.core.prices import price_of
 from evennia_ai.core.safety_config import read_safety_config
@@ -27,6 +28,7 @@ from evennia_ai.core.setting_paths import SECRETS_BELONG, looks_like_key, sounds
 from evennia_ai.core.setting_types import SHAPES
 from evennia_ai.core.settings import ATTRIBUTES
 from evennia_ai.core.shapes import Kind
+from evennia_ai.core.sleep_config import SleepSchedule
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.ledger.book import unpriced_text
@@ -206,6 +208,8 @@ CHECKS: Mapping[str, Callable[[Read, Any], None]] = {
     "execution_config": lambda read, _: _is_read(ExecutionConfig, read("execution_config")),
     "hearing_config": lambda read, _: _is_read(HearingConfig, read("hearing_config")),
     "autonomy_config": lambda read, _: _is_read(AutonomyConfig, read("autonomy_config")),
+    "memory_config": lambda read, _: _check_memory(read("memory_config")),
+    "sleep_schedule": lambda read, _: _is_read(SleepSchedule, read("sleep_schedule")),
     "safety_config": lambda read, _: _check_safety(read("safety_config")),
     "budget_config": _check_budget,
     "trigger_permissions": _check_permissions,
@@ -227,6 +231,10 @@ def _is_read(config: Any, stored: Any) -> None:
     config.from_stored(stored)
 
 
+def _check_memory(own: Any) -> None:
+    MemoryConfig.from_stored(getattr(settings, "EVENNIA_AI_MEMORY_CONFIG", {}), own)
+
+
 def _check_safety(own: Any) -> None:
     read_safety_config(getattr(settings, "EVENNIA_AI_SAFETY_CONFIG", {}), own)
 
@@ -244,5 +252,11 @@ def held(name: str, own: Any) -> Any:
     if name == "hearing_config":
         game = getattr(settings, "EVENNIA_AI_HEARING_CONFIG", {})
         return HearingConfig.from_stored({**game, **own})
-    kinds: dict[str, Any] = {"execution_config": ExecutionConfig, "autonomy_config": AutonomyConfig}
+    if name == "memory_config":
+        return MemoryConfig.from_stored(getattr(settings, "EVENNIA_AI_MEMORY_CONFIG", {}), own)
+    kinds: dict[str, Any] = {
+        "execution_config": ExecutionConfig,
+        "autonomy_config": AutonomyConfig,
+        "sleep_schedule": SleepSchedule,
+    }
     return kinds[name].from_stored(own)

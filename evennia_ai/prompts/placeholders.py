@@ -43,8 +43,8 @@ PLACEHOLDERS = {
     "present": Placeholder("who else is there"),
     "time": Placeholder("date and time of the server, UTC"),
     "goals": Placeholder("what it wants, a line each"),
-    "memories": Placeholder("what it recalls; empty until it has a memory"),
-    "entities": Placeholder("what it knows of who is here; empty until it has a memory"),
+    "memories": Placeholder("what it recalls of earlier"),
+    "entities": Placeholder("what it knows of who is here"),
 }
 # Those that say where it is.
 FACTS = ("location", "location_desc", "exits", "present", "time")

@@ -11,6 +11,9 @@ from typing import Any
 
 from evennia_ai.core.signatures import as_annotated, hints_of, spec_from_function
 from evennia_ai.core.toolspec import ToolCategory, ToolSpec
+from evennia_ai.core.turn import Turn
+
+When = Callable[[Any, Turn], bool]
 
 
 class Tool(ABC):
@@ -51,6 +54,13 @@ class Tool(ABC):
             ToolError: it cannot be done; the text is for the model.
         """
 
+    def is_useful(self, character: Any, turn: Turn) -> bool:
+        """Whether there is any use for it now; else the model is not shown it, which costs tokens.
+
+        A call of it is run all the same.
+        """
+        return True
+
     @cached_property
     def spec(self) -> ToolSpec:
         """What the model is shown of it, and how it may be run."""
@@ -81,16 +91,19 @@ class Tool(ABC):
 class FunctionTool(Tool):
     """A plain function as a tool."""
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, useful_when: When | None = None, **options: Any
+    ) -> None:
         """Read the function.
 
         Args:
+            useful_when: what `is_useful` says; None: always.
             options: fields of the spec beyond what the signature and the docstring say.
 
         Raises:
             TypeError: the function cannot be told to the model.
         """
-        self.function = function
+        self.function, self._useful_when = function, useful_when
         self.spec = spec_from_function(function, **options)
         for field in fields(self.spec):
             setattr(self, field.name, getattr(self.spec, field.name))
@@ -98,6 +111,10 @@ class FunctionTool(Tool):
         self._hints = hints_of(function)
         known = inspect.signature(function).parameters
         self._takes_character, self.takes_turn = "character" in known, "turn" in known
+
+    def is_useful(self, character: Any, turn: Turn) -> bool:
+        """Whether there is any use for it now."""
+        return self._useful_when is None or self._useful_when(character, turn)
 
     def execute(self, character: Any, **arguments: Any) -> Any:
         """Call the function."""

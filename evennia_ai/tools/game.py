@@ -17,6 +17,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai import outbound, state
 from evennia_ai.core.text import cut_at_sentence, one_line, place_as_data, quote, strip_control
 from evennia_ai.core.toolspec import ToolCategory
+from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.tools.base import Tool
 from evennia_ai.tools.capture import captured
@@ -86,7 +87,11 @@ async def _resolve(character: Any, line: str) -> tuple[Any, str, str, Any]:
     return command, name, arguments, cmdset
 
 
-@tool(category="dangerous")
+def _may_type(character: Any, turn: Turn) -> bool:
+    return bool(state.read(character.assistant_script, "command_allowlist"))
+
+
+@tool(category="dangerous", useful_when=_may_type)
 async def execute_command(character: Any, command: str) -> str:
     """Type a command of the game, one of those that your owner allows you.
 
@@ -149,6 +154,10 @@ class SetAttribute(Tool):
         },
         "required": ["target", "name", "value"],
     }
+
+    def is_useful(self, character: Any, turn: Turn) -> bool:
+        """Whether it may set anything at all."""
+        return bool(state.read(character.assistant_script, "attribute_allowlist"))
 
     def execute(self, character: Any, **arguments: Any) -> str:
         """Set it, if both lists and all locks allow it."""

@@ -7,11 +7,16 @@ from typing import Any
 from evennia_ai import state
 from evennia_ai.core import goals as core_goals
 from evennia_ai.core.audit_events import fact
+from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.tools.registry import tool
 
 
-@tool(category="safe_chain")
+def _has_goal(character: Any, turn: Turn) -> bool:
+    return bool(core_goals.active(state.read(character.assistant_script, "current_goals")))
+
+
+@tool(category="safe_chain", useful_when=_has_goal)
 def list_goals(character: Any) -> str:
     """List your open goals, the most pressing first."""
     stored = state.read(character.assistant_script, "current_goals")
@@ -21,7 +26,7 @@ def list_goals(character: Any) -> str:
     return "\n".join(lines) or "you have no open goal"
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", useful_when=_has_goal)
 def complete_goal(character: Any, number: int, outcome: str) -> str:
     """Say that one of your goals is reached.
 

@@ -97,7 +97,11 @@ def _find_carried(character: Any, name: str) -> Any:
     )
 
 
-@tool(category="dangerous")
+def _carries_something(character: Any, turn: Turn) -> bool:
+    return bool(character.contents)
+
+
+@tool(category="dangerous", useful_when=_carries_something)
 def drop(character: Any, item: str, *, turn: Turn) -> str:
     """Put down something that you carry.
 
@@ -126,7 +130,7 @@ def _find_taker(character: Any, name: str, turn: Turn) -> Any:
     return taker
 
 
-@tool(category="dangerous")
+@tool(category="dangerous", useful_when=_carries_something)
 def give(character: Any, item: str, target: str, *, turn: Turn) -> str:
     """Give something that you carry to somebody who is here.
 

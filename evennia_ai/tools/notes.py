@@ -6,34 +6,17 @@ What it notes in a private talk is read only in talks with the same person.
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from evennia_ai import state
-from evennia_ai.core.perception import PRIVATE
-from evennia_ai.core.text import one_line, quote, strip_control
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
+from evennia_ai.remembering import journal, notebook
+from evennia_ai.remembering.audiences import is_private
+from evennia_ai.remembering.notebook import LONGEST_NOTE, Note
 from evennia_ai.tools.registry import tool
 
 MOST_NOTES = 50
-LONGEST_NOTE = 300
-
-Note = dict[str, Any]
-
-
-def _is_private(turn: Turn) -> bool:
-    """Whether the model was told something in private this turn."""
-    told = (turn.event.source, *(item.source for item in turn.overheard))
-    return not PRIVATE.isdisjoint(told)
-
-
-def _may_read(note: Note, turn: Turn) -> bool:
-    return not note["is_private"] or bool(note["person"] and note["person"] == turn.event.person)
-
-
-def _kept(character: Any) -> list[Note]:
-    return list(state.read(character.assistant_script, "notes"))
 
 
 def _with_room(notes: list[Note]) -> list[Note]:
@@ -50,55 +33,56 @@ def _with_room(notes: list[Note]) -> list[Note]:
 
 
 @tool(category="safe_chain")
-def write_note(character: Any, text: str, *, turn: Turn) -> str:
+def write_note(
+    character: Any, text: str, kind: Literal["", "fact", "pattern"] = "", *, turn: Turn
+) -> str:
     """Write something into your notebook, to know it later.
 
     Args:
-        text: one or two sentences, of at most 300 characters.
+        text: one or two sentences, of at most 300 characters; nothing about yourself.
+        kind: fact for what somebody likes or is, pattern for what works with them.
     """
-    words = " ".join(strip_control(text).split())
-    if not words:
-        raise ToolError("there is nothing to note")
-    if len(words) > LONGEST_NOTE:
-        raise ToolError(f"a note has at most {LONGEST_NOTE} characters, not {len(words)}")
-    notes = _kept(character)
-    known = next((note for note in notes if note["text"] == words and _may_read(note, turn)), None)
-    if known is not None:
-        return f"that is your note {known['number']} already"
-    script, person, is_private = character.assistant_script, turn.event.person, _is_private(turn)
-    note = {
-        "number": max((note["number"] for note in notes), default=0) + 1,
+    script = character.assistant_script
+    words = journal.check(script, turn, text, LONGEST_NOTE)
+    known = [note for note in notebook.notes_of(script, turn) if note["text"] == words]
+    if known:
+        return f"that is your note {known[0]['number']} already"
+    notes = list(state.read(script, "notes"))
+    note: Note = {
+        "number": max((each["number"] for each in notes), default=0) + 1,
         "text": words,
         "at": script.clock.seconds(),
-        "person": person,
-        "is_private": is_private,
+        "person": turn.event.person,
+        "is_private": is_private(turn),
+        **({"kind": kind} if kind else {}),
     }
     state.write(script, notes=[*_with_room(notes), note])
     return f"noted as number {note['number']}"
 
 
-@tool(category="safe_chain")
+def _has_note(character: Any, turn: Turn) -> bool:
+    return bool(notebook.notes_of(character.assistant_script, turn))
+
+
+@tool(category="safe_chain", useful_when=_has_note)
 def read_notes(character: Any, *, turn: Turn) -> str:
     """Read your notebook: all that you may use in this talk, the oldest first."""
-    lines = [
-        f"{note['number']}. {quote(one_line(note['text'], LONGEST_NOTE))} "
-        f"({datetime.fromtimestamp(note['at'], UTC):%Y-%m-%d})"
-        for note in _kept(character)
-        if _may_read(note, turn)
-    ]
-    return "\n".join(lines) or "your notebook is empty"
+    notes = notebook.notes_of(character.assistant_script, turn)
+    turn.is_private = turn.is_private or any(note["is_private"] for note in notes)
+    return "\n".join(map(notebook.line, notes)) or "your notebook is empty"
 
 
-@tool(category="safe_chain", is_idempotent=True)
+@tool(category="safe_chain", is_idempotent=True, useful_when=_has_note)
 def forget_note(character: Any, number: int, *, turn: Turn) -> str:
     """Strike a note out of your notebook.
 
     Args:
         number: the number it has in the notebook.
     """
-    notes = _kept(character)
-    leaving = next((n for n in notes if n["number"] == number and _may_read(n, turn)), None)
+    script = character.assistant_script
+    leaving = next((n for n in notebook.notes_of(script, turn) if n["number"] == number), None)
     if leaving is None:
         raise ToolError(f"there is no note {number}; read_notes shows what there is")
-    state.write(character.assistant_script, notes=[n for n in notes if n is not leaving])
+    kept = [note for note in state.read(script, "notes") if note["number"] != number]
+    state.write(script, notes=kept)
     return f"note {number} is struck out"

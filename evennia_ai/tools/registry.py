@@ -11,12 +11,25 @@ from typing import Any, TypeVar
 from evennia_ai.core.signatures import INJECTED
 from evennia_ai.core.toolspec import ToolCategory, ToolSpec
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.tools.base import FunctionTool, Tool
+from evennia_ai.tools.base import FunctionTool, Tool, When
 from evennia_ai.tools.validator import schema_problem
 
 BUILT_IN = tuple(
     f"evennia_ai.tools.{name}"
-    for name in ("speech", "senses", "places", "control", "notes", "goals", "hands", "game")
+    for name in (
+        "speech",
+        "senses",
+        "places",
+        "control",
+        "notes",
+        "goals",
+        "memory",
+        "journal",
+        "projects",
+        "sleep",
+        "hands",
+        "game",
+    )
 )
 SCOPES = ("tick", "session")
 CACHEABLE = (ToolCategory.SAFE_CHAIN, ToolCategory.ASYNC_REQUIRED)
@@ -110,6 +123,7 @@ def tool(
     cache_scope: str = "tick",
     is_idempotent: bool = False,
     needs_confirmation: bool = False,
+    useful_when: When | None = None,
 ) -> Callable[[Function], Function]:
     """Register a function as a tool.
 
@@ -122,6 +136,8 @@ def tool(
         cache_scope: "tick" forgets it with the turn, "session" keeps it until a restart.
         is_idempotent: doing it twice is doing it once, so it may be tried again.
         needs_confirmation: a person has to say yes before it is run.
+        useful_when: told the character and the turn, says whether there is any use for it now:
+            else the model is not shown it, for every tool shown costs tokens.
 
     Raises:
         ConfigurationError: something about it is wrong, or another module has one of that name.
@@ -138,6 +154,7 @@ def tool(
                 cache_ttl=cache_seconds,
                 is_idempotent=is_idempotent,
                 needs_confirmation=needs_confirmation,
+                useful_when=useful_when,
             )
         )
         return function

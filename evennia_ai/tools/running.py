@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
 from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
@@ -63,6 +64,16 @@ class CharacterTools:
             raise ToolError("an assistant does not act while a superuser is in its body")
         if not self.character.access(self.character, f"tool_{name}", default=True):
             raise ToolError(f"you are not allowed to {name}")
+
+
+def is_useful(character: Any, turn: Turn, name: str) -> bool:
+    """Whether the model is to be shown a tool now; a tool that cannot tell is shown."""
+    tool = TOOL_REGISTRY.get(name)
+    try:
+        return tool is None or tool.is_useful(character, turn)
+    except Exception:
+        logger.log_trace(f"[assistant] tool {name} could not say whether it is of use")
+        return True
 
 
 def _limit(spec: ToolSpec, call: ToolCall) -> float:

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 ONE = "assistants/{key}/"
+ME = f"{ONE}me/"
 ROOM = "{room}"
+# Of Mira: the account, and something that she said. Of whoever asks: something that was said too.
+MIRA, MEMORY, OWN, LORE = "{person}", "{memory}", "{own}", "{lore}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,11 @@ class Case:
     def of_one(self) -> bool:
         """Whether it is about one assistant."""
         return self.path.startswith(ONE)
+
+    @property
+    def of_oneself(self) -> bool:
+        """Whether everybody may do it, for himself alone."""
+        return self.path.startswith((ME, "questions/"))
 
 
 CASES = (
@@ -71,6 +79,31 @@ CASES = (
     Case("GET", f"{ONE}tools/"),
     Case("POST", f"{ONE}tools/look/execute/"),
     Case("POST", f"{ONE}tell/", {"instruction": "Say hello."}),
+    Case("GET", f"{ONE}memory/"),
+    Case("POST", f"{ONE}memory/", {"text": "The atlas is in the east tower."}),
+    Case("GET", f"{ONE}memory/search/?q=atlas"),
+    Case("GET", f"{ONE}memory/status/"),
+    Case("POST", f"{ONE}memory/reindex/"),
+    Case("GET", f"{ONE}memory/{MEMORY}/"),
+    Case("PATCH", f"{ONE}memory/{MEMORY}/", {"text": "Mira sails on Sunday."}),
+    Case("DELETE", f"{ONE}memory/{MEMORY}/"),
+    Case("GET", f"{ONE}profiles/"),
+    Case("GET", f"{ONE}profiles/{MIRA}/"),
+    Case("GET", f"{ONE}people/{MIRA}/memory/"),
+    Case("DELETE", f"{ONE}people/{MIRA}/memory/"),
+    Case("GET", f"{ME}memory/"),
+    Case("GET", f"{ME}memory/export/"),
+    Case("PATCH", f"{ME}memory/", {"is_remembered": False}),
+    Case("DELETE", f"{ME}memory/"),
+    Case("PATCH", f"{ME}memory/{OWN}/", {"text": "She sails on Sunday."}),
+    Case("DELETE", f"{ME}memory/{OWN}/"),
+    Case("GET", f"{ONE}sleep/"),
+    Case("POST", f"{ONE}sleep/", {"hours": 4}),
+    Case("POST", f"{ONE}wake/"),
+    Case("GET", "lore/"),
+    Case("POST", "lore/", {"text": "The lighthouse is old.", "keywords": ["lighthouse"]}),
+    Case("PATCH", f"lore/{LORE}/", {"keywords": ["beacon"]}),
+    Case("DELETE", f"lore/{LORE}/"),
     Case("POST", "emergency/stop/", {"reason": "a test"}),
     Case("GET", "questions/"),
     Case("POST", "questions/999/answer/", {"answer": "yes"}),

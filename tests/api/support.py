@@ -14,6 +14,7 @@ from evennia.utils import create, logger
 from rest_framework.authtoken.models import Token
 
 from evennia_ai.api.limits import cache
+from tests.api import stock
 from tests.shell.support import ShellTest
 
 PASSWORD = "lanterns-are-bright"
@@ -104,6 +105,14 @@ class ApiTest(ShellTest):
     def token_of(self, account: Any) -> str:
         """A token of an account, as it is sent."""
         return f"Token {Token.objects.get_or_create(user=account)[0].key}"
+
+    def stock(self, script: Any) -> None:
+        """Let an assistant (None: nobody) remember one thing of Mira and of each who may ask."""
+        stock.fill(script, self.mira, list(self.people.values()))
+
+    def address(self, path: str, key: str, who: Any) -> str:
+        """The address of a case, of an assistant of this name, for somebody in `people`."""
+        return stock.address(path, key, self.mira, self.people.get(who))
 
     @contextmanager
     def audited(self) -> Any:

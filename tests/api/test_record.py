@@ -85,6 +85,10 @@ class TestRecord(ApiTest):
         body = {"arguments": {"message": "Hello.", "times": 2}}
         line = self.line("POST", "assistants/Ada/tools/say/execute/", body, who="builder")
         assert {"message": "(6 characters)", "times": 2} == line["new_value"]["arguments"]
+        body = {"arguments": {"lines": ["Hello."], "to": {"name": "Tom"}}}
+        line = self.line("POST", "assistants/Ada/tools/say/execute/", body, who="builder")
+        told = {"lines": ["(6 characters)"], "to": {"name": "(3 characters)"}}
+        assert told == line["new_value"]["arguments"]
 
     def test_names_in_it_are_cut(self) -> None:
         """Nobody fills the log with one request."""

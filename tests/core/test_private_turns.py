@@ -13,6 +13,7 @@ from evennia_ai.core.conversation import (
     PRIVATE_TO,
     Message,
     call_message,
+    holds_private,
     known_to,
     marked_private,
     result_message,
@@ -70,6 +71,13 @@ HISTORIES = st.lists(
     lambda turns: [Kept(t.person, t.is_private, t.calls, n) for n, t in enumerate(turns)],
 )
 PEOPLE = st.sampled_from([TOM, MIA, EVE, "", "*#33"])
+
+
+@given(HISTORIES, PEOPLE)
+def test_a_history_holds_private_words_of_whoever_said_some(turns: list[Kept], person: str) -> None:
+    """Of nobody else, and of nobody in particular never."""
+    is_theirs = any(turn.is_private and turn.person == person for turn in turns)
+    assert is_theirs is holds_private(history_of(turns), person)
 
 
 @pytest.mark.parametrize(

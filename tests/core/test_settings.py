@@ -64,5 +64,13 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
         "hushed",
         "execution_log",
         "metrics",
+        "projects",
+        "unremembered",
+        "operating_mode",
+        "sleep_phase",
+        "scheduled_wake_time",
+        "consolidation_progress",
+        "last_night",
+        "reflection_state",
     }
     assert expected == {name for name, setting in ATTRIBUTES.items() if setting.is_state}

@@ -13,6 +13,7 @@ from django.db import connection
 
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER")
 LONGEST_LABEL = 120
+UNDONE = "(undone) "
 
 
 def is_write(sql: str) -> bool:
@@ -82,7 +83,9 @@ class Moments:
     ) -> Any:
         if not is_write(sql):
             return execute(sql, params, many, context)
-        with self.around(sql):
+        # Whatever is written before the end of a transaction, a kill undoes all of it alike.
+        label = UNDONE + sql if connection.in_atomic_block else sql
+        with self.around(label):
             return execute(sql, params, many, context)
 
     def _trace(self, sql: str) -> None:

@@ -17,6 +17,7 @@ from evennia_ai.operations.auditing import check_audit
 from tests.crash import comparing, moments, world
 from tests.crash.harness import DATABASE, KILLED, SURVIVED, in_child
 from tests.crash.liars import LIARS
+from tests.crash.nights import NIGHTS
 from tests.crash.scenes import ANSWER, QUESTION, SCENES, Scene
 from tests.shell.support import pump
 
@@ -38,7 +39,7 @@ def _open(folder: Path) -> None:
 
 def play(name: str, number: int, folder: Path) -> None:
     """Play a scene up to a moment (0: to its end), and write down what is wrong afterwards."""
-    scene = (SCENES | LIARS)[name]
+    scene = (SCENES | LIARS | NIGHTS)[name]
     ended = in_child(lambda: _act(scene, number, folder), folder)
     problems = []
     if ended in (KILLED, SURVIVED):
@@ -78,7 +79,7 @@ def _look(scene: Scene, folder: Path) -> list[str]:
     pump()
     audit.flush()
     problems += [f"once it runs: {item}" for item in _differences(scene)]
-    problems += _effects(scene, folder, was_heard=was_heard)
+    problems += _effects(scene, folder, was_heard=was_heard) + scene.look(game)
     return problems + errors
 
 

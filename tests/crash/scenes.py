@@ -33,6 +33,11 @@ def _nothing(_: Game) -> None:
     """Nothing is prepared."""
 
 
+def _no_problems(_: Game) -> list[str]:
+    """Nothing else is looked at."""
+    return []
+
+
 @dataclass(frozen=True)
 class Scene:
     """One scene.
@@ -42,6 +47,7 @@ class Scene:
         decide: what the model answers, before the kill and after it.
         prepare: what happened before, which nothing interrupts.
         go_on: what people do once the server runs again.
+        look: what else is wrong in the end, beside what is looked at after every scene.
         is_deletion: the assistant is deleted in it, and its record then lies in an archive.
         is_answered: Tom asks `QUESTION` in it, and has to get `ANSWER` or keep waiting.
         name: whose record is looked at.
@@ -51,6 +57,7 @@ class Scene:
     decide: Decide
     prepare: Act = _nothing
     go_on: Act = _nothing
+    look: Callable[[Game], list[str]] = _no_problems
     is_answered: bool = False
     is_deletion: bool = False
     name: str = "Ada"

@@ -24,7 +24,7 @@ SEED = 6
 MOST_SHOWN = 12
 # In form these are right, and in meaning they need not be, which no schema can tell: a room that is
 # there, a name without signs that nobody sees, a setting and its value, a moment in words, a choice
-# that is offered, what one tool takes.
+# that is offered, what one tool takes, a text that is not about the assistant itself.
 MEANT = (
     ("POST", "assistants/"),
     ("PUT", "assistants/{key}/"),
@@ -35,6 +35,26 @@ MEANT = (
     ("POST", "assistants/{key}/questions/{number}/answer/"),
     ("POST", "questions/{number}/answer/"),
     ("POST", "assistants/{key}/tools/{name}/execute/"),
+    ("POST", "assistants/{key}/memory/"),
+    ("GET", "assistants/{key}/memory/search/"),
+    ("PATCH", "assistants/{key}/memory/{memory}/"),
+    ("PATCH", "assistants/{key}/me/memory/{id}/"),
+    ("POST", "lore/"),
+    ("PATCH", "lore/{memory}/"),
+)
+# Whoever has no right at all is refused before anything is read: of these a request or two will do.
+BRIEF = tuple(
+    (method, f"assistants/{{key}}/{path}")
+    for method, path in (
+        ("GET", "memory/"),
+        ("POST", "memory/"),
+        ("GET", "memory/search/"),
+        ("PATCH", "memory/{memory}/"),
+        ("PATCH", "me/memory/{id}/"),
+        ("GET", "profiles/"),
+        ("GET", "me/memory/"),
+        ("POST", "sleep/"),
+    )
 )
 # A check of passwords takes a third of a second, as it should.
 FEW = 4
@@ -54,6 +74,7 @@ class Walk:
         examples: how many requests are made up for each operation, beside those that are worked out
             from the schema.
         has_logins: whether names and passwords are tried too.
+        is_brief: not everything is tried in every way.
         after: told of each response: method, path as in the schema, what stood in it, status.
     """
 
@@ -65,6 +86,7 @@ class Walk:
     phases: tuple[str, ...]
     examples: int
     has_logins: bool
+    is_brief: bool
     after: After
 
 
@@ -181,8 +203,14 @@ def _phase(name: str, phases: list[str]) -> dict[str, Any]:
 
 
 def _exceptions(plan: Walk, phases: list[str]) -> Iterator[dict[str, Any]]:
-    for method, path in MEANT:
-        yield _of(method, path) | {"checks": {"positive_data_acceptance": {"enabled": False}}}
+    brief = BRIEF if plan.is_brief else ()
+    for method, path in dict.fromkeys((*MEANT, *brief)):
+        found = _of(method, path)
+        if (method, path) in MEANT:
+            found["checks"] = {"positive_data_acceptance": {"enabled": False}}
+        if (method, path) in brief:
+            found["phases"] = {"coverage": {"enabled": False}}
+        yield found
     doomed = {"path.key": _key(plan.doomed, "doomed", phases)}
     yield _of("DELETE", "assistants/{key}/") | {"parameters": doomed}
     logins = {"enabled": plan.has_logins, "generation": {"max-examples": FEW}}

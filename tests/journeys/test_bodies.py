@@ -102,7 +102,8 @@ def test_what_her_player_does_is_not_told_to_others(
         puppeteer.ask(line, seen)
     mira.ask("whisper ada = what did you do?", whisper_of("what did you do?"))
     told = prompt_of(model.read_calls()[-1])
-    assert 'Mira whispers to you (trust 0.9): "what did you do?"' == told
+    assert 'Mira whispers to you (trust 0.9): "what did you do?"' == told.splitlines()[-1]
+    assert "between us" not in told
     tom.expect("between us")
 
 

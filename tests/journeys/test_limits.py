@@ -150,10 +150,13 @@ def test_muted_she_neither_hears_nor_is_heard(enter: Enter, model: FakeModel) ->
     tom.ask("whisper ada = back?", whisper_of("back?"))
 
 
-def test_to_be_forgotten_is_answered_plainly(enter: Enter) -> None:
-    """`assistant forget me` says that it cannot be done yet, and what can."""
-    said = enter("Tom").ask("assistant forget me", r"Ada cannot forget one person yet.*")[0]
-    assert "assistant mute Ada" in said
+def test_to_be_forgotten_is_asked_first(enter: Enter) -> None:
+    """`assistant forget me` says what leaves; after a no nothing does."""
+    tom = enter("Tom")
+    tom.ask("whisper ada = remember the green door", whisper_of("remember the green door"))
+    tom.ask("assistant forget me", r"yes \| no")
+    tom.send("no")
+    tom.ask("assistant memory", "the green door")
 
 
 def test_why_tells_a_player_of_nobody_else(enter: Enter, admin: Player) -> None:

@@ -52,7 +52,17 @@ from rest_framework.authtoken.models import Token
 told = Token.objects.get_or_create(user=evennia.search_account({!r})[0])[0].key
 """
 OPEN = {("GET", "health/"), ("POST", "token/")}
-EVERYBODY = OPEN | {("GET", "questions/"), ("DELETE", "token/")}
+ME = "assistants/{key}/me/memory/"
+EVERYBODY = OPEN | {
+    ("GET", "questions/"),
+    ("DELETE", "token/"),
+    ("GET", ME),
+    ("PATCH", ME),
+    ("DELETE", ME),
+    ("GET", f"{ME}export/"),
+    ("PATCH", f"{ME}{{id}}/"),
+    ("DELETE", f"{ME}{{id}}/"),
+}
 WORKED_OUT = ("examples", "coverage")
 
 
@@ -115,6 +125,9 @@ def cleared(game: Game, owner: Web, model: FakeModel) -> Iterator[None]:
     there = owner.read("assistants/?limit=100")
     for key in [each["key"] for each in there["assistants"] if each["key"] not in RESIDENTS]:
         owner.get_done("DELETE", f"assistants/{key}/")
+    while entries := owner.read("lore/?limit=100")["lore"]:
+        for entry in entries:
+            owner.get_done("DELETE", f"lore/{entry['key']}/")
     for key in RESIDENTS:
         owner.ask("POST", f"assistants/{key}/emergency/clear/")
     assert there["count"] == len(there["assistants"])
@@ -151,6 +164,7 @@ def look_over(game: Game, owner: Web, person: Person) -> Seen:
         phases=person.phases,
         examples=person.examples,
         has_logins=person.has_logins,
+        is_brief=person.may == OPEN,
         after=after,
     )
     return walk(plan)

@@ -6,10 +6,12 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.tools import tool
 
 pending: list[Deferred[str]] = []
+A_DEFECT = "a defect"
 
 
 @tool(category="safe_chain")
@@ -23,6 +25,18 @@ def tide(character: Any, harbour: str) -> str:
     if harbour != "Greyport":
         raise ToolError(f"there is no harbour {harbour}")
     return "at noon"
+
+
+def _has_bell(character: Any, turn: Turn) -> bool:
+    if character.db.bell_for == A_DEFECT:
+        raise RuntimeError("the bell is cracked")
+    return bool(character.db.bell_for) and character.db.bell_for == turn.event.sender_id
+
+
+@tool(category="safe_chain", useful_when=_has_bell)
+def ring_bell(character: Any) -> str:
+    """Ring the bell."""
+    return "it rings"
 
 
 @tool(category="safe_chain", timeout_seconds=4)

@@ -31,6 +31,8 @@ UNHURRIED = {
     "pending_per_player": 1000,
     "batch_messages": 1,
 }
+# Caps for a test of very many turns, which is no matter of what a day may cost.
+ANY_TOKENS = {scope: {"tokens_per_day": 0} for scope in ("game", "assistant", "player")}
 
 
 def pump() -> None:
@@ -80,6 +82,8 @@ class ShellTest(BaseEvenniaCommandTest):
         self.addCleanup(environ.stop)
         services.pool.cache_clear()
         self.addCleanup(services.pool.cache_clear)
+        services.memory.cache_clear()
+        self.addCleanup(services.memory.cache_clear)
         ledger.start_anew()
         self.addCleanup(ledger.start_anew)
         self.addCleanup(reports.start_anew)

@@ -117,7 +117,7 @@ class TestHelp(HearingTest):
         for command in (CmdAssistant(), Unindented()):
             for person, is_staff in ((self.tom, True), (self.mira, False)):
                 shown = command.get_help(person, None)
-                for word in ("assistant why", "assistant mute", "assistant forget me"):
+                for word in ("assistant why", "assistant mute", "assistant forget"):
                     assert word in shown
                 for word in ("emergency", "For staff", "assistant create", "assistant account"):
                     with self.subTest(command=command, person=person, word=word):

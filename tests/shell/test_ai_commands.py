@@ -1,4 +1,4 @@
-"""`aigoal` and `aimemory`, and who has the commands of staff at all."""
+"""`aigoal` and the notebook, and who has the commands of staff at all."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class TestWhoHasThem(StaffCommandTest):
             assert not command().access(self.mira, "cmd"), command
             assert command().access(self.tom, "cmd"), command
 
-    def test_help_lists_what_works_and_leaves_out_what_does_not_exist_yet(self) -> None:
-        """`aimemory` is no promise: it is typed by whoever knows it."""
+    def test_help_lists_them(self) -> None:
+        """With how each is typed."""
         shown = self.typed("help")
-        for name in ("aiaudit", "aiexec", "aigoal", "aiinteract", "history"):
+        for name in ("aiaudit", "aiexec", "aigoal", "aiinteract", "aimemory", "history"):
             assert name in shown, name
-        assert "aimemory" not in shown
         assert "aigoal <name> done | drop <number>" in self.typed("help aigoal")
+        assert "aimemory lore remove <number>" in self.typed("help aimemory")
 
-    def test_nobody_is_pointed_to_what_does_not_exist_yet(self) -> None:
-        """A slip of the finger finds what works."""
+    def test_a_slip_of_the_finger(self) -> None:
+        """Finds what was meant."""
         self.tom.cmdset.add(AssistantCmdSet)
         assert '"aigoal"' in self.typed("aigaol")
-        assert "aimemory" not in self.typed("aimemori")
+        assert "aimemory" in self.typed("aimemori")
 
     @override_settings(EVENNIA_AI_STAFF_LOCK="all()")
     def test_the_setting_decides(self) -> None:
@@ -91,8 +91,8 @@ class TestGoals(StaffCommandTest):
         assert "1  priority 5: Sort" == self.typed("aigoal ada")
 
 
-class TestMemory(StaffCommandTest):
-    """`aimemory`."""
+class TestNotes(StaffCommandTest):
+    """`aimemory <name> notes`; the rest of it is in test_ai_commands_memory."""
 
     def note(self, text: str, person: str, is_private: bool) -> None:
         """Let Ada have a note."""
@@ -106,11 +106,9 @@ class TestMemory(StaffCommandTest):
         }
         state.write(self.ada_script, notes=[*notes, note])
 
-    def test_it_says_that_it_is_not_there_yet(self) -> None:
-        """And shows what there is."""
-        shown = self.typed("aimemory ada")
-        assert shown.startswith("Ada has no memory of her own yet; today she keeps this notebook")
-        assert shown.endswith("Ada's notebook:\n  nothing")
+    def test_an_empty_one(self) -> None:
+        """Is said to be so."""
+        assert "Ada's notebook:\n  nothing" == self.typed("aimemory ada notes")
 
     def test_the_notebook_without_what_was_private(self) -> None:
         """Tom reads what is open and what he said in private himself, and that there is more."""
@@ -118,7 +116,7 @@ class TestMemory(StaffCommandTest):
         self.note("The |rlamp is out", mira, False)
         self.note("Tom likes storms", tom, True)
         self.note("Mira is a spy", mira, True)
-        lines = self.typed("aimemory").split("\n")
+        lines = self.typed("aimemory notes").split("\n")
         assert "   1  1970-01-01  The |rlamp is out" in lines
         assert "   2  1970-01-01  Tom likes storms" in lines
         assert "  and 1 of private talks with others" == lines[-1]
@@ -126,6 +124,6 @@ class TestMemory(StaffCommandTest):
 
     def test_more_is_answered_with_how_it_is_typed(self) -> None:
         """As is a name that nobody has."""
-        shown = self.typed("aimemory ada search lamps")
-        assert "Usage: aimemory [<name>]" in shown
+        for line in ("aimemory ada notes lamps", "aimemory ada dance"):
+            assert "Usage: aimemory [<name>]" in self.typed(line).replace("\n", " "), line
         assert self.typed("aimemory edda").startswith(UNKNOWN)

@@ -102,9 +102,9 @@ class TestWrongly(TypingTest):
         assert "Maid 18 and 2 more." in shown
         assert "Maid 19" not in shown
 
-    def test_a_word_that_is_not_built_yet_says_so(self) -> None:
+    def test_a_word_of_other_packages_leads_to_ours(self) -> None:
         """And is in no help."""
-        assert "There is no look-up in documents yet" in self.assistant("/rag ada")
+        assert "More: help aimemory." in self.assistant("/rag ada")
         for shown in (self.assistant("help"), CmdAssistant().get_help(self.tom, None)):
             assert " rag" not in shown
 

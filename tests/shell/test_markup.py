@@ -13,10 +13,10 @@ from evennia.utils.ansi import parse_ansi
 from evennia.utils.funcparser import FuncParser
 from evennia.utils.text2html import parse_html
 
-from evennia_ai import outbound
+from evennia_ai import outbound, state
 from evennia_ai.errors import ToolError
 from tests.llm.doubles import completion
-from tests.shell.support import ShellTest, says, whispers
+from tests.shell.support import ANY_TOKENS, ShellTest, says, whispers
 
 # Each row: what the model says, and what people must read.
 AS_TEXT = (
@@ -49,8 +49,10 @@ AS_TEXT = (
 class TestModelText(ShellTest):
     """Ada says all sorts of things."""
 
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=ANY_TOKENS)
     def test_say_and_whisper_show_it_as_text(self) -> None:
         """Each row reaches people letter for letter, cleaned only of what is no speech."""
+        state.write(self.ada_script, compact_enabled=False)
         for written, shown in AS_TEXT:
             with self.subTest(written=written):
                 self.forget()

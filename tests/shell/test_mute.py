@@ -51,13 +51,6 @@ class TestCommand(MuteTest):
         told = "There is no assistant named edda. There are: Ada."
         assert f"{told}\nUsage: assistant mute [<name>]" == self.typed("mute edda")
 
-    def test_to_be_forgotten_is_answered_honestly(self) -> None:
-        """Not yet possible is said so, with what is."""
-        for line in ("forget me", "forget me ada", "forget ada", "forget", "FORGET ME ADA"):
-            shown = self.typed(line)
-            assert shown.startswith("Ada cannot forget one person yet;"), line
-            assert "assistant mute Ada" in shown
-
     def test_it_holds_for_her_alone(self) -> None:
         """Another assistant is heard and hears."""
         self.make("Brass")

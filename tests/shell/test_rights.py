@@ -166,7 +166,7 @@ class TestTrust(HearingTest):
         """The number stands beside the message."""
         self.set(trust_overrides={"Builder": 0.123})
         self.ask("whisper Ada = hello", completion(None, ("noop", {})))
-        assert 'Tom whispers to you (trust 0.12): "hello"' == self.prompt()
+        assert 'Tom whispers to you (trust 0.12): "hello"' == self.prompt().splitlines()[-1]
 
     def test_answers_raise_it_a_little(self) -> None:
         """One hundredth each, at most a tenth."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from evennia_ai import state
 from evennia_ai.core.overheard import Overheard
 from evennia_ai.core.turn import Turn
+from evennia_ai.remembering import notebook
 from tests.shell.tool_case import ToolTest, make_turn
 
 TOM, MIRA = "*#1", "*#2"
@@ -41,8 +44,8 @@ class TestNotes(ToolTest):
         """Nothing, and too much."""
         for text in ("", " \n\u200b"):
             with self.subTest(text):
-                assert "there is nothing to note" == self.refusal("write_note", text=text)
-        expected = "a note has at most 300 characters, not 301"
+                assert "there is nothing to write down" == self.refusal("write_note", text=text)
+        expected = "that has 301 characters; it may have 300 at most"
         assert expected == self.refusal("write_note", text="x" * 301)
         assert self.told("write_note", text="x" * 300)
 
@@ -52,6 +55,40 @@ class TestNotes(ToolTest):
         again = self.told("write_note", text=" tea ", turn=private(TOM))
         assert "that is your note 1 already" == again
         assert "noted as number 2" == self.told("write_note", text="tea", turn=private(MIRA))
+
+    def test_a_note_may_be_a_fact_or_a_pattern(self) -> None:
+        """It stands beside it; and the newest five are for the prompt."""
+        self.told("write_note", text="Tom likes tea.", kind="fact")
+        self.told("write_note", text="Tom asks twice.", kind="pattern")
+        expected = (
+            '1. "Tom likes tea." (fact, 1970-01-01)\n2. "Tom asks twice." (pattern, 1970-01-01)'
+        )
+        assert expected == self.told("read_notes")
+        assert f"Your notebook:\n{expected}" == self.shown(make_turn())
+        for number in range(5):
+            self.told("write_note", text=f"thing {number}", turn=private(TOM))
+        assert 1 + 5 == len(self.shown(private(TOM)).splitlines())
+        assert "thing" not in self.shown(private(MIRA))
+        assert "thing" not in self.shown(public(TOM)), "Mira hears the answer"
+
+    def shown(self, turn: Turn) -> str:
+        """The notebook as a prompt has it."""
+        return notebook.told(notebook.newest(self.ada_script, turn))
+
+    def test_nothing_of_itself_and_nothing_against_a_wish(self) -> None:
+        """What it is stands in its persona, and who wants no memory is in no notebook."""
+        expected = "you keep nothing about yourself; write down what you learn of others"
+        assert expected == self.refusal("write_note", text="Ada is a pirate.")
+        state.write(self.ada_script, unremembered=[MIRA])
+        expected = "nothing of this talk may be remembered; go on without"
+        assert expected == self.refusal("write_note", text="Mira bakes.", turn=private(MIRA))
+
+    def test_a_turn_that_knows_something_private(self) -> None:
+        """What is noted in it is private as well."""
+        turn = public(TOM)
+        turn.is_private = True
+        self.told("write_note", text="a secret", turn=turn)
+        assert "your notebook is empty" == self.told("read_notes", turn=public(MIRA))
 
     def test_a_note_is_struck_out(self) -> None:
         """By its number, which no other note gets while a later one is there."""
@@ -64,12 +101,12 @@ class TestNotes(ToolTest):
         assert "a" not in self.told("read_notes")
 
     def test_what_was_private_stays_private(self) -> None:
-        """Read, and struck out, only in talks with the same person, of whatever kind."""
+        """Read, and struck out, only in talks with the same person that nobody else hears."""
         self.told("write_note", text="a secret", turn=private(TOM))
         self.told("write_note", text="the weather", turn=public(TOM))
         for turn, is_known in (
             (private(TOM), True),
-            (public(TOM), True),
+            (public(TOM), False),
             (private(MIRA), False),
             (public(MIRA), False),
             (public(""), False),
@@ -81,6 +118,15 @@ class TestNotes(ToolTest):
         expected = "there is no note 1; read_notes shows what there is"
         assert expected == self.refusal("forget_note", number=1, turn=private(MIRA))
         assert "note 1 is struck out" == self.told("forget_note", number=1, turn=private(TOM))
+
+    def test_where_nobody_else_is(self) -> None:
+        """Aloud as well, and then the turn is private."""
+        self.told("write_note", text="a secret", turn=private(TOM))
+        self.mira.location = self.room2
+        turn = make_turn(TOM, "say")
+        turn = replace(turn, events=(replace(turn.event, sender_id=self.tom.dbref),))
+        assert "a secret" in self.told("read_notes", turn=turn)
+        assert turn.is_private
 
     def test_nobody_in_particular_shares_with_nobody(self) -> None:
         """A private note without a person behind it is never read."""

@@ -11,11 +11,13 @@ from evennia.utils.test_resources import EvenniaCommandTestMixin, EvenniaTest
 from evennia.utils.utils import inherits_from
 
 from evennia_ai.operations import create_assistant, find_assistant
+from evennia_ai.operations.lore import list_lore
 from tests.world.support import LibraryTest, count_objects, find
 from world.blueprint import Place, Thing
 from world.build import CATEGORY, build_world
 from world.characters import Character
 from world.library import PLACES, RESIDENTS, START
+from world.lore import LORE
 from world.rooms import Detail, Room
 
 
@@ -76,6 +78,12 @@ class TestFirstBuild(LibraryTest):
             assert resident.briefing == script.db.persona
             assert list(resident.thinking) == script.db.thinking_lines
             assert resident.failure == script.db.failure_line
+
+    def test_lore_is_written_down_once(self) -> None:
+        """What everybody knows is there after the first build, and not twice after another."""
+        build_world()
+        told = [row["text"] for row in list_lore().data["lore"]]
+        assert sorted(entry.text for entry in LORE) == sorted(told)
 
     def test_residents_keep_their_post_and_home(self) -> None:
         """An assistant belongs to its room and has a line to show there."""

@@ -1,0 +1,217 @@
+"""Views of what an assistant remembers, for staff: reading, adding, correcting, forgetting."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from django.urls import reverse
+from evennia.utils import logger
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from evennia_ai.api import asked, memory_answers
+from evennia_ai.api.assistants import limit_of
+from evennia_ai.api.base import ApiView, Call, with_data
+from evennia_ai.api.endpoints import Endpoint
+from evennia_ai.api.people import dbref_of, name_of
+from evennia_ai.operations import Result, memories, memory_changes, memory_upkeep
+
+TAG = "Memory"
+BEGUN = "{name}'s memories are being read anew."
+KEY = "5f0c1d2e3a4b4c5d8e9f001122334455"
+MEMORY = {
+    "key": KEY,
+    "number": 41,
+    "kind": "fact",
+    "text": "The atlas was lent to the harbour master.",
+    "audience": "room:object-2",
+    "person": "account-3",
+    "person_name": "Mira",
+    "place": "#2",
+    "trust": 0.9,
+    "importance": 6,
+    "importance_by": "heuristic",
+    "source_type": "direct",
+    "at": "2026-01-31T12:00:00+00:00",
+    "tags": ["atlas"],
+    "cites": [],
+    "is_consolidated": False,
+    "is_indexed": True,
+}
+GIVEN = {
+    **MEMORY,
+    "audience": "world",
+    "person": "",
+    "person_name": "",
+    "place": "",
+    "importance_by": "manual",
+    "is_indexed": False,
+}
+
+
+ROWS = ("memory", "memories", "cites", "cited_by", "links")
+
+
+def named(result: Result) -> Result:
+    """A result with memories in it, where people are named as everywhere in the API."""
+    data = {name: _named(value) if name in ROWS else value for name, value in result.data.items()}
+    return with_data(result, **data)
+
+
+def _named(part: Any) -> Any:
+    """A row, or several."""
+    if isinstance(part, list):
+        return [_named(row) for row in part]
+    return {**part, "person": name_of(part["person"])}
+
+
+class Memories(ApiView):
+    """What an assistant remembers."""
+
+    @Endpoint(
+        "show memories",
+        "List what an assistant remembers",
+        tag=TAG,
+        gives=memory_answers.MemoryPage,
+        query=asked.MemoriesBefore,
+        answer={"memories": [MEMORY], "count": 1, "next": None},
+    )
+    def get(self, call: Call) -> Result:
+        """The newest first. That somebody looked is in the assistant's record."""
+        given = dict(call.query)
+        given["limit"] = limit_of(given)
+        if "person" in given:
+            given["person"] = dbref_of(given["person"])
+        return named(memories.list_memories(call.script, **given))
+
+    @Endpoint(
+        "change memories",
+        "Let an assistant remember something",
+        tag=TAG,
+        gives=memory_answers.Kept,
+        body=asked.NewMemory,
+        status=201,
+        action="add memory",
+        is_private=True,
+        example={"text": "The atlas was lent to the harbour master.", "importance": 6},
+        answer={"message": "Edda knows that now, as number 41.", "memory": GIVEN},
+    )
+    def post(self, call: Call) -> Result:
+        """Everybody may be told of it."""
+        given = dict(call.body)
+        text = given.pop("text")
+        made = named(memory_changes.add_memory(call.script, text, **given, by=call.by))
+        if made.ok:
+            path = {"key": str(call.script.key), "memory": made.data["memory"]["key"]}
+            address = reverse("evennia_ai_api:one-memory", kwargs=path)
+            call.headers["Location"] = quote(address, safe="/%")
+        return made
+
+
+class OneMemory(ApiView):
+    """One thing that an assistant remembers."""
+
+    @Endpoint(
+        "show memories",
+        "Read one memory of an assistant",
+        tag=TAG,
+        gives=memory_answers.OneRemembered,
+        answer={"memory": MEMORY, "cites": [], "cited_by": [], "links": []},
+        paths=("key", "memory"),
+    )
+    def get(self, call: Call) -> Result:
+        """With what it was concluded from, and what was concluded from it."""
+        return named(memories.show_memory(call.script, call.path["memory"]))
+
+    @Endpoint(
+        "change memories",
+        "Correct a memory of an assistant",
+        tag=TAG,
+        gives=memory_answers.Kept,
+        body=asked.CorrectedMemory,
+        action="correct memory",
+        is_private=True,
+        example={"text": "The atlas was lent to the lighthouse keeper."},
+        answer={"message": "Edda: number 41 is put right.", "memory": MEMORY},
+        paths=("key", "memory"),
+    )
+    def patch(self, call: Call) -> Result:
+        """What it said before is gone, and so is what was concluded from it."""
+        key, text = call.path["memory"], call.body["text"]
+        return named(memory_changes.correct_memory(call.script, key, text, by=call.by))
+
+    @Endpoint(
+        "change memories",
+        "Let an assistant forget one memory",
+        tag=TAG,
+        gives=memory_answers.Forgotten,
+        action="forget memory",
+        answer={"message": "Edda forgot number 41.", "count": 1},
+        paths=("key", "memory"),
+    )
+    def delete(self, call: Call) -> Result:
+        """At once and for good, with what was concluded from it."""
+        return memory_changes.forget_memory(call.script, call.path["memory"], by=call.by)
+
+
+class Search(ApiView):
+    """Looking for memories by their meaning."""
+
+    @Endpoint(
+        "show memories",
+        "Search what an assistant remembers",
+        tag=TAG,
+        gives=memory_answers.Found,
+        query=asked.Sought,
+        is_long=True,
+        answer={"memories": [{**MEMORY, "similarity": 0.71}]},
+    )
+    def get(self, call: Call) -> Deferred[Result]:
+        """By meaning, the most alike first; by words while the store of vectors is down."""
+        limit = min(call.query.get("limit", 10), limit_of(call.query))
+        found = memories.search_memories(call.script, call.query["q"], limit=limit)
+        return found.addCallback(named)
+
+
+class Status(ApiView):
+    """How an assistant's memory is."""
+
+    @Endpoint(
+        "show memories",
+        "See how an assistant's memory is",
+        tag=TAG,
+        gives=memory_answers.MemoryStatus,
+    )
+    def get(self, call: Call) -> Any:
+        """How much there is, whether it can be searched, and how far its index has come."""
+        result = memory_upkeep.memory_status(call.script)
+        return {**result.data, "text": result.message}
+
+
+class Reindex(ApiView):
+    """Making the index of an assistant's memory anew."""
+
+    @Endpoint(
+        "change memories",
+        "Index an assistant's memory anew",
+        tag=TAG,
+        gives=memory_answers.Reindexing,
+        status=202,
+        action="reindex memories",
+        answer={"message": "Edda's memories are being read anew.", "waiting": 412},
+    )
+    def post(self, call: Call) -> Result:
+        """As after a change of the embedding model; it is begun, and goes on by itself."""
+        ended: list[Result] = []
+        memory_upkeep.reindex_memories(call.script).addCallbacks(ended.append, _log)
+        if ended and not ended[0].ok:
+            return ended[0]
+        told = ended[0].message if ended else BEGUN.format(name=call.script.key)
+        waiting = memory_upkeep.memory_status(call.script).data["waiting"]
+        return Result(True, told, {"waiting": waiting})
+
+
+def _log(failure: Failure) -> None:
+    """Nobody waits for it any more."""
+    logger.log_err(f"[assistant] indexing anew failed: {failure.getTraceback()}")

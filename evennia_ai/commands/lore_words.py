@@ -1,0 +1,69 @@
+"""What is typed after `aimemory lore`."""
+
+from __future__ import annotations
+
+from evennia_ai import operations
+from evennia_ai.commands.base import AssistantCommand
+from evennia_ai.core.recollection import WORLD
+
+LORE = "lore"
+VERBS = ("add", "change", "remove")
+HOW = (
+    "aimemory lore, aimemory lore add [world | room #2 | faction <name>] <word,word> = <text>, "
+    "aimemory lore change <number> = <text>, aimemory lore remove <number>"
+)
+LOOK, CHANGE = "show memories", "change lore"
+
+
+def do_lore(command: AssistantCommand, line: str) -> None:
+    """Do what is typed about lore.
+
+    Args:
+        command: whose caller is meant and told.
+        line: all after the word `lore`.
+    """
+    command.how = HOW
+    head, is_text, text = line.partition("=")
+    word, _, rest = head.strip().partition(" ")
+    word, rest, by = word.casefold(), rest.strip(), str(command.caller.key)
+    if not word and not is_text:
+        if command.may(LOOK):
+            command.show_long(operations.list_lore().message)
+    elif (
+        word not in VERBS or (word == "remove") == bool(is_text) or not (rest and _fits(word, rest))
+    ):
+        command.show_how(f"aimemory lore knows no {line!r}.")
+    elif not command.may(CHANGE):
+        return
+    elif word == "add":
+        _add(command, rest, text.strip())
+    elif word == "change":
+        command.show(operations.change_lore(rest, text=text.strip(), by=by))
+    else:
+        command.show(operations.remove_lore(rest, by=by))
+
+
+def _fits(word: str, rest: str) -> bool:
+    return word == "add" or " " not in rest
+
+
+def _add(command: AssistantCommand, head: str, text: str) -> None:
+    audience, words = _audience(head)
+    keywords = [word.strip() for word in words.split(",")]
+    by = str(command.caller.key)
+    command.show(operations.add_lore(text, keywords=keywords, audience=audience, by=by))
+
+
+def _audience(head: str) -> tuple[str, str]:
+    """Who may be told, and the keywords that follow: `room #2 lamp,light`.
+
+    The name of a faction is one word here; by the API it may have several.
+    """
+    first, _, rest = head.partition(" ")
+    kind = first.casefold()
+    if kind == WORLD and rest:
+        return WORLD, rest.strip()
+    if kind in ("room", "faction") and rest:
+        name, _, words = rest.strip().partition(" ")
+        return f"{kind} {name}", words.strip()
+    return WORLD, head

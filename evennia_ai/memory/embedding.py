@@ -1,0 +1,70 @@
+"""What makes a vector of a text, and what the likeness of two vectors says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+BY_WORDS = "memories are found by the words they share, not by their meaning"
+
+
+class Embedder(Protocol):
+    """An embedding model. All of it blocks, and is called by one thread at a time.
+
+    Attributes:
+        signature: its name, version and dimensions, at most 64 characters; vectors of another
+            signature are not comparable.
+        least_similarity: below this, 0 to 1, what is found has nothing to do with what was sought.
+        notice: what the owner should know of it, or "".
+        is_paid: whether somebody charges for each text.
+    """
+
+    signature: str
+    least_similarity: float
+    notice: str
+    is_paid: bool
+
+    @property
+    def dimensions(self) -> int:
+        """How long a vector is; a model that has to be asked for that is asked."""
+
+    def embed_query(self, text: str) -> Any:
+        """The vector of what is sought: float32, of length 1, shape (dimensions,).
+
+        Raises:
+            MemoryStoreError: there is no vector to be had.
+        """
+
+    def embed_passages(self, texts: Sequence[str]) -> Any:
+        """The vectors of what is kept: float32, each of length 1, shape (texts, dimensions).
+
+        Raises:
+            MemoryStoreError: there are no vectors to be had.
+        """
+
+    def similarity(self, cosine: float) -> float:
+        """What the cosine of two vectors says: 0 nothing alike, 1 the same."""
+
+    def close(self) -> None:
+        """Let go of models and connections."""
+
+
+def calibrated(cosine: float, base: float) -> float:
+    """How alike two texts are, 0 to 1, by the cosine of their vectors.
+
+    The root spreads what matters: from unrelated to related is the smaller part of the way to 1.
+
+    Args:
+        base: the model's usual cosine of texts that have nothing to do with each other.
+    """
+    return math.sqrt(min(1.0, max(0.0, (cosine - base) / (1.0 - base))))
+
+
+def cut(text: str, most_chars: int) -> str:
+    """The beginning of a text that is too long for a model, cut between words where it has any."""
+    if len(text) <= most_chars:
+        return text
+    head = text[:most_chars]
+    whole, _, rest = head.rpartition(" ")
+    return whole if len(rest) < most_chars // 4 else head

@@ -1,0 +1,282 @@
+"""The store of memories as the game asks it: never blocking, never raising because it is down.
+
+    found = yield services.memory().search(script.pk, "who owes gold?", audiences, limit=8)
+    if found is None:  # could not look; [] means: looked, and found nothing
+
+The store is opened by what is first asked, in the one thread that also asks it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.python.failure import Failure
+
+from evennia_ai.errors import CircuitOpenError, LimitReachedError, MemoryStoreError
+from evennia_ai.memory.checks import checked_audiences, checked_collection, checked_items, is_key
+from evennia_ai.memory.embedding import Embedder
+from evennia_ai.memory.port import Hit, Item, MemoryStore
+from evennia_ai.memory.worker import LOG, DeadlineError, Inline, Worker
+from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig
+from evennia_ai.resilience.deferreds import is_cancellation
+from evennia_ai.resilience.permit import Permit
+
+T = TypeVar("T")
+SEARCH_SECONDS = 5.0
+WRITE_SECONDS = 30.0
+CLOSE_SECONDS = 10.0
+# Between two portions of a long list a search gets its turn.
+PORTION = 16
+CHARS_PER_TOKEN = 4
+BREAKER = CircuitBreakerConfig(failure_threshold=3, success_threshold=1, timeout_seconds=30.0)
+CLOSED = "the store of memories is closed"
+
+
+class MemoryService:
+    """A store behind a thread, deadlines and a breaker.
+
+    Attributes:
+        signature, least_similarity, notice: as of the store.
+        paid: told of the tokens before each request to an embedding model that is charged for; it
+            may raise LimitReachedError. Called in the reactor thread.
+        breaker: its breaker, named "memory".
+        absence: why there is no store at all, or "".
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        open_store: Callable[[], MemoryStore],
+        *,
+        kind: str,
+        reactor: Any,
+        is_inline: bool = False,
+        paid: Callable[[int], None] | None = None,
+    ) -> None:
+        """Make a service; nothing is opened yet.
+
+        Args:
+            open_store: opens the store; blocks, and raises MemoryStoreError.
+            kind: what the store is called in the settings.
+            is_inline: no thread, no deadlines: what is asked is answered before the call returns.
+        """
+        self.signature = embedder.signature
+        self.least_similarity = embedder.least_similarity
+        self.notice = embedder.notice
+        self.paid = paid
+        self.breaker = CircuitBreaker("memory", BREAKER, clock=reactor.seconds)
+        self._embedder = embedder
+        self._open_store = open_store
+        self._kind = kind
+        self._reactor = reactor
+        self._thread = Inline() if is_inline else Worker("evennia_ai memory", reactor)
+        self._store: MemoryStore | None = None
+        self.absence = ""
+        self._last_error = ""
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the store has been opened, and not closed."""
+        return self._store is not None and not self.absence
+
+    @property
+    def problem(self) -> str:
+        """Why the store cannot be used now, or "": one sentence for people."""
+        return self.absence or self._last_error
+
+    def open(self) -> Deferred[bool]:
+        """Open the store now instead of with the first search. Returns whether it is open."""
+        return self._told("open", _nothing)
+
+    def add(self, collection: int, items: Iterable[Item]) -> Deferred[bool]:
+        """Put memories in. Returns whether they are all in."""
+        try:
+            wanted = checked_items(items)
+            checked_collection(collection)
+        except ValueError:
+            return fail()
+        jobs = [
+            (partial(_add, collection, part), _tokens(item.text for item in part))
+            for part in _portions(wanted)
+        ]
+        return Deferred.fromCoroutine(self._each("add", jobs))
+
+    def search(
+        self,
+        collection: int,
+        query: str,
+        audiences: Sequence[str],
+        *,
+        limit: int,
+        min_trust: float = 0.0,
+    ) -> Deferred[list[Hit] | None]:
+        """Those most alike to a text. None: could not look; []: looked, and found nothing.
+
+        Fails with ValueError where an audience is none.
+        """
+        try:
+            wanted = checked_audiences(audiences)
+            checked_collection(collection)
+        except ValueError:
+            return fail()
+        if not wanted or not query.strip() or limit < 1:
+            return succeed([])
+
+        def search(store: MemoryStore) -> list[Hit]:
+            return store.search(collection, query, wanted, limit=limit, min_trust=min_trust)
+
+        return self._ask("search", SEARCH_SECONDS, search, tokens=_tokens([query]))
+
+    def neighbours(
+        self, collection: int, key: str, audiences: Sequence[str], *, limit: int
+    ) -> Deferred[list[Hit] | None]:
+        """Those most alike to a memory, without itself. None: could not look."""
+        try:
+            wanted = checked_audiences(audiences)
+            checked_collection(collection)
+        except ValueError:
+            return fail()
+        if not wanted or not is_key(key) or limit < 1:
+            return succeed([])
+
+        def look(store: MemoryStore) -> list[Hit]:
+            return store.neighbours(collection, key, wanted, limit=limit)
+
+        return self._ask("search", SEARCH_SECONDS, look)
+
+    def remove(self, collection: int, keys: Iterable[str]) -> Deferred[bool]:
+        """Take memories out. Returns whether none of them is in it any more."""
+        wanted = [key for key in keys if is_key(key)]
+        jobs = [(partial(_remove, collection, part), 0) for part in _portions(wanted)]
+        return Deferred.fromCoroutine(self._each("remove", jobs))
+
+    def keys(self, collection: int) -> Deferred[set[str] | None]:
+        """What is in a collection. None: could not look."""
+        return self._ask("keys", WRITE_SECONDS, lambda store: store.keys(collection))
+
+    def drop(self, collection: int) -> Deferred[bool]:
+        """Remove a collection, whatever embedding model made it."""
+        return self._told("drop", lambda store: store.drop(collection))
+
+    def status(self) -> dict[str, Any]:
+        """Plain figures for people."""
+        return {
+            "store": self._kind,
+            "embeddings": self.signature,
+            "is_open": self.is_open,
+            "problem": self.problem,
+            "notice": self.notice,
+            "waiting": self._thread.waiting,
+            "counts": dict(self._counts),
+            "breaker": self.breaker.get_stats(),
+        }
+
+    def close(self) -> Deferred[None]:
+        """Let go of the store; what still waits for it is answered by None."""
+        if self.absence == CLOSED:
+            return succeed(None)
+        self.absence = CLOSED
+        done = self._thread.ask(self._shut, CLOSE_SECONDS)
+        self._thread.stop()
+        return done.addCallbacks(_nothing, partial(LOG.warning, "closing the memories: %s"))
+
+    async def _each(self, name: str, jobs: Sequence[tuple[Callable[..., Any], int]]) -> bool:
+        for job, tokens in jobs:
+            if not await self._told(name, job, tokens=tokens):
+                return False
+        return True
+
+    def _told(
+        self, name: str, job: Callable[[MemoryStore], object], *, tokens: int = 0
+    ) -> Deferred[bool]:
+        def run(store: MemoryStore) -> bool:
+            job(store)
+            return True
+
+        return self._ask(name, WRITE_SECONDS, run, tokens=tokens).addCallback(bool)
+
+    def _ask(
+        self, name: str, seconds: float, job: Callable[[MemoryStore], T], *, tokens: int = 0
+    ) -> Deferred[T | None]:
+        if self.absence:
+            return succeed(None)
+        try:
+            permit = self.breaker.acquire()
+            self._pay(tokens, permit)
+        except (CircuitOpenError, LimitReachedError) as error:
+            self._last_error = self._last_error or str(error)
+            return succeed(None)
+        self._counts[name] += 1
+        is_urgent = seconds <= SEARCH_SECONDS
+        done = self._thread.ask(lambda: job(self._opened()), seconds, is_urgent=is_urgent)
+        return done.addCallbacks(
+            self._succeeded, self._failed, callbackArgs=(permit,), errbackArgs=(permit,)
+        )
+
+    def _pay(self, tokens: int, permit: Permit) -> None:
+        if self.paid is None or not tokens or not self._embedder.is_paid:
+            return
+        try:
+            self.paid(tokens)
+        except BaseException:
+            permit.release()
+            raise
+
+    def _succeeded(self, outcome: T, permit: Permit) -> T:
+        permit.success()
+        self._last_error = ""
+        return outcome
+
+    def _failed(self, failure: Failure, permit: Permit) -> Any:
+        error = failure.value
+        if is_cancellation(error):
+            permit.release()
+            return failure
+        if not isinstance(error, MemoryStoreError):
+            LOG.error("the store of memories met a bug: %s", failure.getTraceback())
+            error = MemoryStoreError(f"the store of memories met a bug ({type(error).__name__})")
+        self._counts["failed"] += 1
+        self._last_error = str(error)
+        if isinstance(error, DeadlineError) and self._store is None:
+            permit.release()  # it is being opened, and answers soon
+        else:
+            permit.failure(error)
+        return None
+
+    def _opened(self) -> MemoryStore:
+        if self.absence:
+            raise MemoryStoreError(self.absence)
+        if self._store is None:
+            self._store = self._open_store()
+        return self._store
+
+    def _shut(self) -> None:
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+        self._embedder.close()
+
+
+def _nothing(_: object) -> None:
+    return None
+
+
+def _add(collection: int, items: Sequence[Item], store: MemoryStore) -> None:
+    store.add(collection, items)
+
+
+def _remove(collection: int, keys: Sequence[str], store: MemoryStore) -> None:
+    store.remove(collection, keys)
+
+
+def _portions(wanted: Sequence[T]) -> list[Sequence[T]]:
+    return [wanted[first : first + PORTION] for first in range(0, len(wanted), PORTION)]
+
+
+def _tokens(texts: Iterable[str]) -> int:
+    return sum(len(text) // CHARS_PER_TOKEN + 1 for text in texts)

@@ -1,0 +1,189 @@
+"""Lore: what staff write down of the game's world, for all assistants, found by keywords."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from evennia.utils.search import search_object
+from twisted.internet import reactor
+
+from evennia_ai import audit
+from evennia_ai.core.recollection import WORLD, MemoryKind, faction_audience, place_audience
+from evennia_ai.core.text import one_line
+from evennia_ai.memory import rows
+from evennia_ai.models import Memory
+from evennia_ai.operations.configuring import signed
+from evennia_ai.operations.memory_rows import (
+    LONGEST_LINE,
+    audience_text,
+    cleaned,
+    problem_of_text,
+    rows_of,
+)
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.remembering import lore
+
+LONGEST_KEYWORD, MOST_KEYWORDS = 40, 20
+LONGEST_FACTION = 60
+MOST_LORE = 5_000
+ROOM, FACTION = "room ", "faction "
+AUDIENCES = "it is 'world', 'room #2' or 'faction <name>'"
+_ROOM = re.compile(r"#\d{1,18}")
+
+
+def list_lore() -> Result:
+    """All lore, the most important first.
+
+    Returns:
+        data: "lore", rows as of memories; "tags" are the keywords, "place" names a room's "#2" or a
+        faction.
+    """
+    found = rows.of(rows.SHARED, kind=MemoryKind.LORE).order_by("-importance", "pk")
+    listed = rows_of(found)
+    lines = [_line(row) for row in listed]
+    none = "There is no lore yet: aimemory lore add <keyword,keyword> = <text>"
+    return Result(True, "\n".join(lines) or none, {"lore": listed})
+
+
+def _line(row: dict[str, Any]) -> str:
+    whose = "" if row["audience"] == WORLD else f" ({audience_text(row['audience'], row['place'])})"
+    text = one_line(row["text"], LONGEST_LINE)
+    return f"{row['number']:>6}  {', '.join(row['tags'])}{whose}: {text}"
+
+
+def add_lore(
+    text: str, *, keywords: Sequence[str], audience: str = WORLD, importance: int = 5, by: str = ""
+) -> Result:
+    """Write down lore. It is told where one of its keywords is said, and a room's in that room.
+
+    Args:
+        audience: who may be told: "world", "room #2" or "faction <name>".
+
+    Returns:
+        data: "lore", a row.
+    """
+    words, tags = cleaned(text), _keywords(keywords)
+    whom, place, problem = _audience(audience)
+    if not 1 <= importance <= 10:
+        problem = problem or "importance must be a whole number from 1 to 10"
+    problem = problem_of_text(words) or _problem_of_keywords(tags, whom) or problem
+    if not problem and rows.of(rows.SHARED).count() >= MOST_LORE:
+        problem = f"there are {MOST_LORE} entries of lore already, and no room for more"
+    if problem:
+        return Result(False, f"No lore is added: {problem}.")
+    at = reactor.seconds()
+    with transaction.atomic():
+        key = lore.add(words, keywords=tags, audience=whom, at=at, importance=importance)
+        rows.change(rows.SHARED, key, place=place)
+    return _changed(key, "added", by)
+
+
+def change_lore(
+    key: str | int,
+    *,
+    text: str | None = None,
+    keywords: Sequence[str] | None = None,
+    audience: str | None = None,
+    importance: int | None = None,
+    by: str = "",
+) -> Result:
+    """Change lore.
+
+    Args:
+        key: its key, or its number.
+
+    Returns:
+        data: "lore", the row as it is now.
+    """
+    entry = find_lore(key)
+    if entry is None:
+        return _missing(key)
+    whom, place, problem = (
+        (entry.audience, entry.place, "") if audience is None else _audience(audience)
+    )
+    columns: dict[str, Any] = {"audience": whom, "place": place}
+    if text is not None:
+        columns["text"] = cleaned(text)
+        problem = problem or problem_of_text(columns["text"])
+    columns["tags"] = list(entry.tags) if keywords is None else _keywords(keywords)
+    if importance is not None:
+        columns["importance"] = importance
+        if not 1 <= importance <= 10:
+            problem = problem or "importance must be a whole number from 1 to 10"
+    problem = problem or _problem_of_keywords(columns["tags"], whom)
+    if problem:
+        return Result(False, f"Lore {entry.pk} is not changed: {problem}.")
+    lore.change(entry.key, **columns)
+    return _changed(entry.key, "changed", by)
+
+
+def remove_lore(key: str | int, *, by: str = "") -> Result:
+    """Remove lore."""
+    entry = find_lore(key)
+    if entry is None:
+        return _missing(key)
+    with signed(by):
+        lore.remove(entry.key)
+        audit.record("lore_changed", audit.GAME, change="removed", key=entry.key)
+    return Result(True, f"Lore {entry.pk} is removed.", {"key": entry.key})
+
+
+def find_lore(key: str | int) -> Memory | None:
+    """Lore by its key, or by its number."""
+    name = "pk" if str(key).isdecimal() and len(str(key)) < 19 else "key"
+    return rows.of(rows.SHARED, kind=MemoryKind.LORE, **{name: key}).first()
+
+
+def _changed(key: str, change: str, by: str) -> Result:
+    with signed(by):
+        audit.record("lore_changed", audit.GAME, change=change, key=key)
+    entry = find_lore(key)
+    (row,) = rows_of([entry] if entry is not None else [])
+    return Result(True, f"Lore {row['number']} is {change}.", {"lore": row})
+
+
+def _keywords(given: Sequence[str]) -> list[str]:
+    """Keywords in the order they were given, each once."""
+    words = (one_line(str(word), LONGEST_KEYWORD + 1) for word in given)
+    return list(dict.fromkeys(filter(None, words)))
+
+
+def _problem_of_keywords(tags: Sequence[str], audience: str) -> str:
+    if not tags and not audience.startswith("room:"):
+        return "it needs a keyword by which it is found"
+    if len(tags) > MOST_KEYWORDS:
+        return f"it has {len(tags)} keywords; at most {MOST_KEYWORDS} can be"
+    if any(len(tag) > LONGEST_KEYWORD for tag in tags):
+        return f"a keyword has at most {LONGEST_KEYWORD} characters"
+    return ""
+
+
+def _audience(words: str) -> tuple[str, str, str]:
+    """Who may be told, the place that is kept with it, and what is wrong, or ""."""
+    given = " ".join(words.split())
+    kind = given.casefold()
+    if kind == WORLD:
+        return WORLD, "", ""
+    if kind.startswith(ROOM):
+        return _room(given[len(ROOM) :].strip())
+    if kind.startswith(FACTION) and (name := given[len(FACTION) :].strip()):
+        if len(name) <= LONGEST_FACTION:
+            return faction_audience(name), name, ""
+        return "", "", f"the name of a faction has at most {LONGEST_FACTION} characters"
+    return "", "", f"{one_line(words, 60)!r} says not who may be told; {AUDIENCES}"
+
+
+def _room(number: str) -> tuple[str, str, str]:
+    if _ROOM.fullmatch(number):
+        found = [place for place in search_object(number) if place.location is None]
+        if found:
+            return place_audience("", number), number, ""
+    return "", "", f"there is no room {one_line(number, 40)!r}; give its #number"
+
+
+def _missing(key: str | int) -> Result:
+    told = f"There is no lore {one_line(str(key), 40)}: aimemory lore"
+    return Result(False, told, problem=Problem.MISSING)

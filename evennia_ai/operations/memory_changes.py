@@ -1,0 +1,122 @@
+"""Adding to what an assistant remembers by hand, putting it right, and forgetting it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.audit_events import fact
+from evennia_ai.core.persona import about_itself
+from evennia_ai.core.recollection import WORLD, MemoryKind, Recollection, SourceType
+from evennia_ai.core.text import one_line
+from evennia_ai.memory import rows
+from evennia_ai.operations.configuring import signed
+from evennia_ai.operations.memories import find_memory, invalid, missing
+from evennia_ai.operations.memory_rows import cleaned, problem_of_text, rows_of
+from evennia_ai.operations.result import Result
+from evennia_ai.remembering import consent, forgetting, keeping
+
+ADDED = (MemoryKind.FACT, MemoryKind.JOURNAL, MemoryKind.INSIGHT)
+OF_ITSELF = "it tells of the assistant itself, which belongs in its persona and not in its memory"
+
+
+def add_memory(
+    script: AssistantScript,
+    text: str,
+    *,
+    kind: str = MemoryKind.FACT,
+    importance: int = 5,
+    trust: float = 0.9,
+    tags: Sequence[str] = (),
+    by: str = "",
+) -> Result:
+    """Let an assistant know something, which it may tell everybody.
+
+    Returns:
+        data: "memory", a row.
+    """
+    words = cleaned(text)
+    given = (str(kind) in ADDED, f"{kind!r} is no kind to add; there are: {', '.join(ADDED)}")
+    checks = (
+        (not problem_of_text(words), problem_of_text(words)),
+        given,
+        (_is_whole(importance, 1, 10), "importance must be a whole number from 1 to 10"),
+        (_is_part(trust), "trust must be a number from 0 to 1"),
+        (not about_itself(words, consent.names_of(script)), OF_ITSELF),
+    )
+    if problem := next((told for is_right, told in checks if not is_right), ""):
+        return invalid(f"{script.key} remembers nothing new: {problem}")
+    memory = Recollection(
+        key=rows.new_key(),
+        kind=str(kind),
+        text=words,
+        audience=WORLD,
+        source_type=SourceType.DIRECT,
+        trust=float(trust),
+        importance=importance,
+        importance_by="manual",
+        at=script.clock.seconds(),
+        tags=tuple(one_line(str(tag), 40) for tag in tags)[:20],
+    )
+    with signed(by):
+        keeping.keep(script, [memory], fact("memories_kept", count=1, why="given by hand"))
+    added = find_memory(script, memory.key)
+    assert added is not None
+    (row,) = rows_of([added])
+    return Result(True, f"{script.key} knows that now, as number {row['number']}.", {"memory": row})
+
+
+def _is_whole(value: Any, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _is_part(value: Any) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0 <= value <= 1
+
+
+def correct_memory(script: AssistantScript, key: str | int, text: str, *, by: str = "") -> Result:
+    """Put a memory right. What was concluded from it is forgotten.
+
+    Returns:
+        data: "memory", the row as it is now.
+    """
+    memory = find_memory(script, key)
+    if memory is None:
+        return missing(script, key)
+    words = cleaned(text)
+    of_itself = OF_ITSELF if about_itself(words, consent.names_of(script)) else ""
+    if problem := problem_of_text(words) or of_itself:
+        return invalid(f"{script.key}: nothing is changed: {problem}")
+    with signed(by):
+        forgetting.correct(script, memory, text=words)
+    changed = find_memory(script, memory.key)
+    data = {"memory": rows_of([changed])[0]} if changed is not None else {}
+    return Result(True, f"{script.key}: number {memory.pk} is put right.", data)
+
+
+def forget_memory(script: AssistantScript, key: str | int, *, by: str = "") -> Result:
+    """Forget one memory, and what was concluded from it.
+
+    Returns:
+        data: "count", how many that were.
+    """
+    memory = find_memory(script, key)
+    if memory is None:
+        return missing(script, key)
+    with signed(by):
+        count = forgetting.forget_one(script, memory.key, why="by hand")
+    more = f", and {count - 1} that came of it" if count > 1 else ""
+    return Result(True, f"{script.key} forgot number {memory.pk}{more}.", {"count": count})
+
+
+def forget_all(script: AssistantScript, *, by: str = "") -> Result:
+    """Forget all that this assistant remembers, its profiles, notes and projects among it.
+
+    Returns:
+        data: "count", how many memories there were.
+    """
+    with signed(by):
+        count = forgetting.forget_all(script)
+    return Result(True, f"{script.key} forgot all she remembered: {count}.", {"count": count})

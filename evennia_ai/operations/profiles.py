@@ -1,0 +1,116 @@
+"""What an assistant makes of those it met, for whoever looks after it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from evennia.accounts.models import AccountDB
+from evennia.utils.search import search_object
+
+from evennia_ai import inbound
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.text import one_line
+from evennia_ai.memory import rows
+from evennia_ai.models import EntityProfile
+from evennia_ai.operations.explaining import iso
+from evennia_ai.operations.memory_rows import Names, note_viewed
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.remembering.forgetting import theirs
+
+MOST_LISTED = 500
+_ID = re.compile(r"\*?#\d{1,18}")
+
+
+def list_profiles(script: AssistantScript) -> Result:
+    """Those it knows, who was met last first, 500 at most.
+
+    Returns:
+        data: "profiles", rows: "entity", "entity_type", "name", "favour", "meetings", "first_at",
+        "last_at" and "attributes", their number; "count" of all.
+    """
+    found = EntityProfile.objects.filter(assistant=script.pk).order_by("-last_at")
+    listed = [{**_row(each), "attributes": len(each.attributes)} for each in found[:MOST_LISTED]]
+    lines = [_line(row, row["attributes"]) for row in listed]
+    data = {"profiles": listed, "count": found.count()}
+    return Result(True, "\n".join(lines) or f"{script.key} knows nobody yet.", data)
+
+
+def show_profile(script: AssistantScript, entity: str) -> Result:
+    """What it makes of one being.
+
+    Args:
+        entity: the being's id, "*#3" of an account or "#12" of an object.
+
+    Returns:
+        data: "profile", a row as of `list_profiles`, with "attributes" [{"text", "audience",
+        "at"}] and "observations", how many memories are of it.
+    """
+    found = EntityProfile.objects.filter(assistant=script.pk, entity=entity).first()
+    if found is None:
+        told = f"{script.key} knows nobody by {one_line(entity, 40)}."
+        return Result(False, told, problem=Problem.MISSING)
+    attributes = attributes_of(found)
+    count = rows.of(script.pk).filter(theirs(entity)).count()
+    row = {**_row(found), "attributes": attributes, "observations": count}
+    note_viewed(script, [{"person": entity}] * len(attributes), entity)
+    lines = [_line(row, len(attributes)), f"  {count} memories of them", *_told(attributes)]
+    return Result(True, "\n".join(lines), {"profile": row})
+
+
+def attributes_of(profile: EntityProfile) -> list[dict[str, Any]]:
+    """What is known of a being, the newest last, as plain data."""
+    return [
+        {
+            "text": str(item.get("text", "")),
+            "audience": str(item.get("audience", "")),
+            "at": iso(float(item.get("at") or 0.0)),
+        }
+        for item in profile.attributes
+    ]
+
+
+def _told(attributes: list[dict[str, Any]]) -> list[str]:
+    return [f"  {item['at'][:10]}  {one_line(item['text'], 300)}" for item in attributes]
+
+
+def _row(profile: EntityProfile) -> dict[str, Any]:
+    return {
+        "entity": profile.entity,
+        "entity_type": profile.entity_type,
+        "name": Names().of(profile.entity) or profile.name,
+        "favour": profile.favour,
+        "meetings": profile.meetings,
+        "first_at": iso(profile.first_at),
+        "last_at": iso(profile.last_at),
+    }
+
+
+def _line(row: dict[str, Any], attributes: int) -> str:
+    return (
+        f"{row['name'] or row['entity']}: met {row['meetings']} times, last {row['last_at'][:10]}, "
+        f"favour {row['favour']:.2f}, {attributes} attributes"
+    )
+
+
+def find_person(script: AssistantScript, name: str) -> str:
+    """The id of a person by a name or an id, also of one who is gone; "" of nobody.
+
+    Args:
+        name: of a character, an account, or whoever the assistant met; or "#12", "*#3".
+    """
+    text = name.strip()
+    if _ID.fullmatch(text):
+        being = inbound.find_being(text)
+        return text if being is None else inbound.person_of(being)
+    account = AccountDB.objects.filter(username__iexact=text).first()
+    found = [account] if account is not None else list(search_object(text, exact=True))
+    persons = {inbound.person_of(being) for being in found if not _is_room(being)}
+    if not persons:
+        met = EntityProfile.objects.filter(assistant=script.pk, name__iexact=text)
+        persons = set(met.values_list("entity", flat=True))
+    return persons.pop() if len(persons) == 1 else ""
+
+
+def _is_room(being: Any) -> bool:
+    return hasattr(being, "location") and being.location is None and not being.has_account

@@ -1,0 +1,341 @@
+"""A person's own rights: to read what an assistant remembers of them, mend it, and be forgotten.
+
+They read only what is theirs: what they said or caused, what is private to them, and what was made
+of it. Staff do the same for another by giving that being, and themselves as `by`, which is on
+record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+
+from evennia_ai import audit, inbound, state, turns
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.audit_events import fact
+from evennia_ai.core.conversation import OF, PRIVATE_TO
+from evennia_ai.core.inbox import TASK
+from evennia_ai.core.persona import about_itself
+from evennia_ai.core.profiles import counted
+from evennia_ai.core.recollection import WORLD, MemoryKind, person_audience
+from evennia_ai.core.text import name_as_data, one_line, quote
+from evennia_ai.memory import rows
+from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.operations.configuring import signed
+from evennia_ai.operations.memory_changes import OF_ITSELF
+from evennia_ai.operations.memory_rows import (
+    Names,
+    cleaned,
+    problem_of_text,
+    row_of_own,
+    rows_of,
+)
+from evennia_ai.operations.profiles import attributes_of
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.remembering import consent, forgetting
+
+# What a person says of themselves is believed no more than this once they mended it by hand.
+MENDED_TRUST = 0.6
+_I = re.compile(r"\b(?:I|me|my|mine|myself)\b", re.IGNORECASE)
+MOST_KNOWN = 1_000
+ORDER = {MemoryKind.FACT: 1, MemoryKind.INSIGHT: 2, MemoryKind.JOURNAL: 3}
+KEPT = (
+    "What stays: that you want not to be heard or remembered, where you said so; sums of what you "
+    "used, and the numbers in her record, which hold no word of yours; what she said aloud "
+    "herself, shortened, in that record; and what waits for an answer."
+)
+
+
+def person_id(being: Any) -> str:
+    """The person that a being (a character, an account, or an id) stands for."""
+    return being if isinstance(being, str) else inbound.person_of(being)
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def what_is_known(script: AssistantScript, being: Any, *, by: str = "") -> Result:
+    """What an assistant remembers of a person: facts first, then entries of its journal.
+
+    Args:
+        by: whoever looks, where that is not the person.
+
+    Returns:
+        data: "known", rows of "number", "kind", "text", "at" and "is_private"; "count" of all;
+        "is_remembered". A number is never used again for something else.
+    """
+    person = person_id(being)
+    known = _known(script, person)
+    if by:
+        with signed(by):
+            audit.record("memory_viewed", script, person=person, count=len(known))
+    is_remembered = person not in state.read(script, "unremembered")
+    data = {"known": known[:MOST_KNOWN], "count": len(known), "is_remembered": is_remembered}
+    return Result(True, "\n".join(_lines(script, data, is_own=not by)), data)
+
+
+def _known(script: AssistantScript, person: str) -> list[dict[str, Any]]:
+    profile = _profile(script, person)
+    found = [
+        {
+            "number": number_of_attribute(item["text"]),
+            "kind": "attribute",
+            "text": item["text"],
+            "at": item["at"],
+            "is_private": item["audience"] != WORLD,
+        }
+        for item in (attributes_of(profile) if profile is not None else ())
+    ]
+    theirs = sorted(_theirs(script, person), key=lambda row: (ORDER.get(row.kind, 4), -row.pk))
+    return [*found, *map(row_of_own, theirs)]
+
+
+def _theirs(script: AssistantScript, person: str) -> Iterable[Memory]:
+    found = rows.of(script.pk).exclude(kind=MemoryKind.LORE)
+    return found.filter(forgetting.theirs(person)).order_by("-pk")
+
+
+def _profile(script: AssistantScript, person: str) -> EntityProfile | None:
+    return EntityProfile.objects.filter(assistant=script.pk, entity=person).first()
+
+
+def number_of_attribute(text: str) -> str:
+    """What an attribute is known by, which has no row of its own: "a" and a part of its hash."""
+    return f"a{sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def _lines(script: AssistantScript, data: dict[str, Any], *, is_own: bool) -> list[str]:
+    name, whom = script.key, "you" if is_own else "them"
+    head = f"{name} remembers of {whom}, {counted(data['count'], 'thing')}:"
+    if not data["known"]:
+        head = f"{name} remembers nothing of {whom}."
+    lines = [
+        f"{row['number']:>9}  {one_line(row['text'], 500)}{_mark(row)}" for row in data["known"]
+    ]
+    if not data["is_remembered"]:
+        lines.append(f"Nothing new of {whom} is remembered: {'you' if is_own else 'they'} said so.")
+    if is_own:
+        lines.append(
+            f"To mend or drop one: assistant memory correct <number> = <text>, "
+            f"assistant forget <number>. All: assistant forget everything {name}. "
+            f"To be remembered no more: assistant memory off {name}"
+        )
+    return [head, *lines]
+
+
+def _mark(row: dict[str, Any]) -> str:
+    return " (between you two)" if row["is_private"] else ""
+
+
+def export_known(script: AssistantScript, being: Any, *, by: str = "") -> Result:
+    """All that is kept of a person, as plain data.
+
+    Returns:
+        data: "assistant", "person", "is_remembered", "is_muted", "profile", "memories", "notes",
+        "conversation" (the turns that were theirs), "heard" and "company".
+    """
+    person, work = person_id(being), script.work or state.rebuild(script)
+    profile = _profile(script, person)
+    notes = [note for note in state.read(script, "notes") if note["person"] == person]
+    known = work.company.as_stored().get(person, [0, 0])
+    data = {
+        "assistant": str(script.key),
+        "person": person,
+        "is_remembered": person not in state.read(script, "unremembered"),
+        "is_muted": person in work.muted,
+        "profile": _exported(profile) if profile is not None else None,
+        "memories": rows_of(_theirs(script, person)),
+        "notes": [{"number": note["number"], "text": note["text"]} for note in notes],
+        "conversation": [
+            {"role": message["role"], "content": message.get("content")}
+            for message in work.history
+            if person in (message.get(OF), message.get(PRIVATE_TO))
+        ],
+        "heard": [
+            {"number": record.number, "text": record.heard.body}
+            for record in work.records.newest(person=person)
+        ],
+        "company": {"answered": known[0], "refused": known[1]},
+    }
+    with signed(by):
+        audit.record("memories_exported", script, person=person)
+    told = f"{script.key} remembers {counted(len(data['memories']), 'thing')} of {person}."
+    return Result(True, told, data)
+
+
+def _exported(profile: EntityProfile) -> dict[str, Any]:
+    return {
+        "name": profile.name,
+        "favour": profile.favour,
+        "meetings": profile.meetings,
+        "attributes": attributes_of(profile),
+    }
+
+
+# ---- mending -----------------------------------------------------------------------------------
+
+
+def correct_known(
+    script: AssistantScript, being: Any, number: str | int, text: str, *, by: str = ""
+) -> Result:
+    """Put right what is remembered of a person.
+
+    Args:
+        number: as `what_is_known` gives it.
+    """
+    person, words = person_id(being), cleaned(text)
+    name = Names().of(person)
+    # Whoever mends it says "I" of themselves, and not of the assistant.
+    of_itself = about_itself(_I.sub(name or "somebody", words), consent.names_of(script))
+    if problem := problem_of_text(words) or (OF_ITSELF if of_itself else ""):
+        return Result(False, f"{script.key}: nothing is changed: {problem}.")
+    if _I.search(words):
+        words = f"{name_as_data(name)} says: {quote(words)}"
+    memory = _own(script, person, number)
+    with signed(by):
+        if memory is not None:
+            # What was open to all is believed by all: a person's own word is theirs alone.
+            whom = person_audience(person) if memory.audience == WORLD else memory.audience
+            trust = min(memory.trust, MENDED_TRUST)
+            forgetting.correct(script, memory, text=words, trust=trust, audience=whom)
+        elif not _change_attribute(script, person, number, words):
+            return _unknown(script, number)
+    return Result(True, f"{script.key} remembers that now: {words}")
+
+
+def forget_known(script: AssistantScript, being: Any, number: str | int, *, by: str = "") -> Result:
+    """Forget one thing that is remembered of a person, and what was concluded from it.
+
+    Returns:
+        data: "count".
+    """
+    person = person_id(being)
+    memory = _own(script, person, number)
+    with signed(by):
+        if memory is not None:
+            count = forgetting.forget_one(script, memory.key, why="asked for")
+        elif _change_attribute(script, person, number, ""):
+            count = 1
+        else:
+            return _unknown(script, number)
+    told = f"{script.key} forgot that. What was said just now she may still have in the talk."
+    return Result(True, told, {"count": count})
+
+
+def _own(script: AssistantScript, person: str, number: str | int) -> Memory | None:
+    """A memory of that number, if it is this person's."""
+    text = str(number)
+    if not text.isdecimal() or len(text) > 18:
+        return None
+    found = rows.of(script.pk, pk=int(text)).exclude(kind=MemoryKind.LORE)
+    return found.filter(forgetting.theirs(person)).first()
+
+
+def _change_attribute(script: AssistantScript, person: str, number: str | int, text: str) -> bool:
+    """Put another text for an attribute, none to drop it. Returns whether there is such a one."""
+    profile = _profile(script, person)
+    items = list(profile.attributes) if profile is not None else []
+    wanted = str(number).casefold()
+    places = [i for i, item in enumerate(items) if number_of_attribute(item["text"]) == wanted]
+    if profile is None or not places:
+        return False
+    changed = {**items[places[0]], "text": text}
+    kept = [item for i, item in enumerate(items) if i not in places]
+    profile.attributes = [*kept, changed] if text else kept
+    event = "memory_corrected" if text else "memories_forgotten"
+    details = {} if text else {"count": 1, "why": "asked for"}
+    told = fact(event, person=person, **details)
+    state.write(script, told, beside=lambda: profile.save(update_fields=["attributes"]))
+    return True
+
+
+def _unknown(script: AssistantScript, number: str | int) -> Result:
+    told = f"{script.key} remembers nothing of you by the number {one_line(str(number), 30)}. "
+    return Result(False, f"{told}See: assistant memory {script.key}", problem=Problem.MISSING)
+
+
+# ---- being forgotten ---------------------------------------------------------------------------
+
+
+def set_remembered(
+    script: AssistantScript, being: Any, is_remembered: bool, *, by: str = ""
+) -> Result:
+    """Let nothing new of a person be remembered, or again all. What is remembered already stays."""
+    person, name = person_id(being), script.key
+    unremembered = set(state.read(script, "unremembered"))
+    if (person not in unremembered) is is_remembered:
+        told = (
+            f"{name} {'remembers what you do' if is_remembered else 'remembers nothing new of you'}"
+        )
+        return Result(False, f"{told} already.", problem=Problem.CONFLICT)
+    told = fact("remembering_changed", person=person, is_remembered=is_remembered)
+    with signed(by):
+        state.write(script, told, unremembered=sorted(unremembered ^ {person}))
+    if is_remembered:
+        return Result(True, f"{name} remembers what you do again.")
+    return Result(
+        True,
+        f"{name} remembers nothing new of you. What she knows already stays; to drop that too: "
+        f"assistant forget everything {name}. Back: assistant memory on {name}",
+    )
+
+
+def forget_everything(
+    script: AssistantScript, being: Any, *, with_waiting: bool = False, by: str = ""
+) -> Result:
+    """Forget a person everywhere: memories, profile, notes, talk, summaries, and why she spoke.
+
+    An answer that is under way for them is dropped first.
+
+    Args:
+        with_waiting: drop also what they said that nobody answered yet.
+
+    Returns:
+        data: "count", how many memories that were; "kept", what is not forgotten, and why.
+    """
+    person = person_id(being)
+    with signed(by):
+        _drop_under_way(script, person, with_waiting=with_waiting)
+        count = forgetting.forget_person(script, person)
+    whom = "you" if not by else "them"
+    told = f"{script.key} forgot {whom}: {count} memories, and all talk with {whom}. {KEPT}"
+    return Result(True, told, {"count": count, "kept": KEPT})
+
+
+def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool) -> None:
+    """Let nothing be written of a person by what is under way.
+
+    A turn of somebody else that holds what they were overheard to say begins anew, unless others
+    noticed some of it; a summary that is being made, and a step of sleep, is made later.
+    """
+    work = script.work
+    if work is None:
+        return
+    theirs = {item["id"] for item in work.inbox if item.get("person") == person}
+    noted = state.read(script, "current_tool_call") or {}
+    busy = theirs.intersection({*work.busy, *noted.get("events", ())})
+    is_named = forgetting.name_of(script, person).is_in(str(noted))
+    holds_words = is_named or any(item.person == person for item in work.overheard)
+    if busy or (work.in_flight and holds_words):
+        state.bump_epoch(script)
+        _hide_unkept(script)
+    for beside in filter(None, (work.compacting, work.resting)):
+        beside.cancel()
+    if noted and (busy or holds_words):
+        turns.recover(script, is_final=True)
+        state.write(script, current_tool_call=None)
+    gone = [
+        item
+        for item in work.inbox
+        if item["id"] in (theirs if with_waiting else busy) and item["kind"] != TASK
+    ]
+    if gone:
+        state.discard(script, gone)
+    script.beat_soon()
+
+
+def _hide_unkept(script: AssistantScript) -> None:
+    """What was cut off is counted in a moment; of what it said only how long it was."""
+    script.work.unkept[:] = [forgetting.without_words(each) for each in script.work.unkept]

@@ -1,0 +1,60 @@
+"""Whether anything may be remembered: of whom, of which room, and what the assistant is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
+
+from evennia_ai import inbound, state
+
+NO_MEMORY_TAG = "ai_no_memory"
+
+
+def may_remember(script: Any, *, person: str = "", sender_id: str = "", place: str = "") -> bool:
+    """Whether an assistant may keep anything of a person, or of what happens at a place.
+
+    Costs no statement for those who are in the game's memory and whose tags were asked before.
+
+    Args:
+        person: the player ("*#3"), "" for nobody.
+        sender_id: the character that spoke ("#12"), "" for nobody.
+        place: as of an event: a room ("#2") or a channel's name; "" for none.
+    """
+    config = state.memory_config(script)
+    if not config.enabled:
+        return False
+    whom = {being for being in (person, sender_id) if being}
+    if whom.intersection(state.read(script, "unremembered")):
+        return False
+    never = {word.casefold() for word in config.never_characters}
+    if any(_is_named(being, never) for being in whom):
+        return False
+    rooms = {word.casefold() for word in config.never_rooms}
+    return not (place.startswith("#") and _is_named(place, rooms))
+
+
+def names_of(script: Any) -> tuple[str, ...]:
+    """What an assistant is called, for `core.persona.about_itself`."""
+    body = script.obj
+    return (body.key, *body.aliases.all())
+
+
+def _is_named(being_id: str, words: set[str]) -> bool:
+    """Whether an id is among some words, or the being has one of them, or ours, for a tag."""
+    if being_id.casefold() in words:
+        return True
+    being = _find(being_id)
+    if being is None:
+        return False
+    tags = {tag.casefold() for tag in being.tags.all()}
+    return NO_MEMORY_TAG in tags or not words.isdisjoint(tags)
+
+
+def _find(being_id: str) -> Any:
+    """As `inbound.find_being`, and without a statement for those who are in memory."""
+    model = AccountDB if being_id.startswith("*") else ObjectDB
+    number = being_id.lstrip("*#")
+    known = model.get_cached_instance(int(number)) if number.isdecimal() else None
+    return known if known is not None else inbound.find_being(being_id)

@@ -1,0 +1,150 @@
+"""What is kept of a turn by itself: one entry of the journal, written with the end of the turn.
+
+It holds what a person said to the assistant and what it answered. What it only overheard is not
+kept, and of its answer only what whoever may know of the entry could hear.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from evennia_ai.core.conversation import Message
+from evennia_ai.core.importance import heuristic
+from evennia_ai.core.inbox import NOTICE, OWN, TASK, Event
+from evennia_ai.core.journal import cut_entry
+from evennia_ai.core.perception import CHANNEL
+from evennia_ai.core.react import Stop
+from evennia_ai.core.recollection import MemoryKind, Recollection, SourceType
+from evennia_ai.core.text import name_as_data, place_as_data, sendable
+from evennia_ai.core.turn import Turn
+from evennia_ai.memory import rows
+from evennia_ai.remembering import indexing, profiles, talks
+from evennia_ai.remembering.audiences import audience_of
+from evennia_ai.remembering.consent import may_remember
+from evennia_ai.state import Beside
+
+LONGEST = 600
+LONGEST_WORDS, LONGEST_ANSWER, SHORTEST_ANSWER = 320, 200, 20
+_SAID = {
+    "whisper": "{name} whispered: {words}",
+    "page": "{name} paged: {words}",
+    "say": "{name} said: {words}",
+    "pose": "{name} did: {words}",
+    "channel": "{name} said on the channel {place}: {words}",
+}
+_CAUSED = "{name} caused: {words}"
+# The words of each way to speak, and who hears them: those at the place, or one alone.
+_WORDS = {"say": "message", "emote": "action", "channel": "message"}
+_ALONE = {"whisper": "message", "page": "message"}
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What is remembered of one turn.
+
+    Attributes:
+        write: puts it into the tables, within a transaction of the caller's; None for nothing.
+        person: with whom the turn was, "" for nobody of whom anything is remembered.
+        at: when it ended, in seconds on the assistant's clock.
+    """
+
+    script: Any
+    write: Beside | None = None
+    person: str = ""
+    at: float = 0.0
+
+    def index(self) -> None:
+        """Let it be found by its meaning, and the talk go on; called when it is stored."""
+        if self.write is not None:
+            talks.note(self.script, self.person, self.at)
+            indexing.soon(self.script)
+
+
+def of_turn(script: Any, turn: Turn, stop: Stop) -> Remembered:
+    """What is remembered of a turn that ends."""
+    event = turn.event
+    audience = audience_of(script, turn)
+    is_over = not stop.is_failure or bool(turn.effects)
+    if not (is_over and event.person and audience) or event.kind in (OWN, TASK, NOTICE):
+        return Remembered(script)
+    whom = {"person": event.person, "sender_id": event.sender_id, "place": event.place}
+    if not may_remember(script, **whom):
+        return Remembered(script)
+    memory = _entry(script, turn, audience)
+
+    def write() -> None:
+        rows.insert(script.pk, [memory])
+        profiles.meet(script, event.person, event.sender_name)
+
+    return Remembered(script, write, event.person, memory.at)
+
+
+def _entry(script: Any, turn: Turn, audience: str) -> Recollection:
+    event = turn.event
+    words = " ".join(sendable(each.body) for each in turn.events)
+    return Recollection(
+        key=rows.new_key(),
+        kind=MemoryKind.JOURNAL,
+        text=_told(script, turn, words),
+        audience=audience,
+        person=event.person,
+        place=event.place,
+        source_type=SourceType.DIRECT,
+        trust=min(each.trust for each in turn.events),
+        importance=heuristic(words, SourceType.DIRECT),
+        at=script.clock.seconds(),
+    )
+
+
+def _said(event: Event, words: str) -> str:
+    name = name_as_data(sendable(event.sender_name))
+    return _SAID.get(event.source, _CAUSED).format(
+        name=name[:1].upper() + name[1:],
+        place=place_as_data(event.place),
+        words=cut_entry(words, LONGEST_WORDS),
+    )
+
+
+def _told(script: Any, turn: Turn, words: str) -> str:
+    """What was said, and what was answered as far as there is room for it."""
+    said = _said(turn.event, words)
+    answer = " ".join(map(sendable, _answers(turn)))
+    frame = f" {name_as_data(script.obj.key)} answered: "
+    room = min(LONGEST_ANSWER, LONGEST - len(said) - len(frame))
+    if not answer or room < SHORTEST_ANSWER:
+        return said
+    return f"{said}{frame}{cut_entry(answer, room)}"
+
+
+def _answers(turn: Turn) -> Iterator[str]:
+    """What it said for those who may know of the entry, in the order in which it did."""
+    worked = {
+        message["tool_call_id"]
+        for message in turn.said
+        if message["role"] == "tool" and json.loads(message["content"])["success"]
+    }
+    for call in _calls(turn.said):
+        if call["id"] in worked:
+            given = json.loads(call["function"]["arguments"])
+            argument = _heard_by_them(call["function"]["name"], given, turn)
+            yield from filter(None, (str(given.get(argument, "")),))
+
+
+def _calls(said: list[Message]) -> Iterator[dict[str, Any]]:
+    for message in said:
+        yield from message.get("tool_calls") or ()
+
+
+def _heard_by_them(tool: str, given: dict[str, Any], turn: Turn) -> str:
+    """The argument that holds the words, or "" where others than these heard them."""
+    event = turn.event
+    if tool in _ALONE:
+        target = str(given.get("target", "")).strip().lstrip("@").casefold()
+        is_theirs = turn.is_private and target == event.sender_name.casefold()
+        return _ALONE[tool] if is_theirs else ""
+    if not turn.is_private and (tool == "channel") is not (event.source == CHANNEL):
+        return ""
+    return _WORDS.get(tool, "")

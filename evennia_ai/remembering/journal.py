@@ -1,0 +1,182 @@
+"""What an assistant writes down itself: entries of its journal and facts, within fixed bounds.
+
+Whatever it writes is believed no further than what it was told in the turn, and known only to those
+who may know of the turn. What cannot be kept is refused in words for the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from evennia_ai import state
+from evennia_ai.core import journal as core
+from evennia_ai.core.importance import LEAST, MOST, heuristic
+from evennia_ai.core.inbox import OWN
+from evennia_ai.core.persona import about_itself
+from evennia_ai.core.recollection import SOURCE_TRUST, MemoryKind, Recollection, Seeker, may_know
+from evennia_ai.core.text import sendable, strip_control
+from evennia_ai.core.turn import Turn
+from evennia_ai.errors import ToolError
+from evennia_ai.memory import rows
+from evennia_ai.models import Memory
+from evennia_ai.remembering import keeping
+from evennia_ai.remembering.audiences import audience_of, place_of
+from evennia_ai.remembering.consent import may_remember, names_of
+
+MOST_READ = 300
+MOST_LINKS = 20
+MOST_WORDS = 8
+SHORTEST_KEY = 4
+
+
+def check(script: Any, turn: Turn, text: str, longest: int) -> str:
+    """Text that may be kept, as one line.
+
+    Raises:
+        ToolError: it is empty, too long or about the assistant itself, or nothing may be kept of
+            this turn.
+    """
+    words = " ".join(strip_control(sendable(text)).split())
+    if not words:
+        raise ToolError("there is nothing to write down")
+    if len(words) > longest:
+        raise ToolError(f"that has {len(words)} characters; it may have {longest} at most")
+    if about_itself(words, names_of(script)):
+        raise ToolError("you keep nothing about yourself; write down what you learn of others")
+    check_consent(script, turn)
+    return words
+
+
+def check_consent(script: Any, turn: Turn) -> None:
+    """Refuse to keep anything of a turn of which nothing may be remembered.
+
+    Raises:
+        ToolError: nothing may be.
+    """
+    event = turn.event
+    whom = {"person": event.person, "sender_id": event.sender_id, "place": place_of(script, turn)}
+    if not may_remember(script, **whom):
+        raise ToolError("nothing of this talk may be remembered; go on without")
+
+
+def write(
+    script: Any,
+    turn: Turn,
+    text: str,
+    kind: MemoryKind,
+    *,
+    source_type: str,
+    importance: int | None = None,
+    tags: Iterable[str] = (),
+) -> Recollection:
+    """Keep something that the assistant writes down in a turn.
+
+    Raises:
+        ToolError: it cannot be kept.
+    """
+    words = check(script, turn, text, core.LONGEST_ENTRY)
+    audience = audience_of(script, turn)
+    if not audience:
+        raise ToolError("nobody could ever be told that; there is no use in keeping it")
+    known = rows.of(script.pk, audience=audience, kind=kind, text=words).first()
+    if known is not None:
+        raise ToolError(f"you know that already: it is [{known.key[: core.SHORT_KEY]}]")
+    kept_tags = core.tags_of(tags)
+    memory = Recollection(
+        key=rows.new_key(),
+        kind=kind,
+        text=words,
+        audience=audience,
+        person=turn.event.person,
+        place=place_of(script, turn),
+        source_type=source_type,
+        trust=core.believed(words, _heard(turn), SOURCE_TRUST[source_type]),
+        importance=_importance(importance, words, source_type, kept_tags),
+        importance_by="heuristic" if importance is None else "llm",
+        at=script.clock.seconds(),
+        tags=kept_tags,
+    )
+    keeping.keep(script, [memory])
+    return memory
+
+
+def _importance(given: int | None, words: str, source_type: str, tags: Sequence[str]) -> int:
+    if given is None:
+        return heuristic(words, source_type, tags)
+    if not LEAST <= given <= MOST:
+        raise ToolError(f"importance is {given}; it must be {LEAST} (trifle) to {MOST} (vital)")
+    return given
+
+
+def _heard(turn: Turn) -> list[tuple[str, float]]:
+    """What the model was told in a turn, and how far each is believed; its own ideas are not."""
+    events = [(event.body, event.trust) for event in turn.events if event.kind != OWN]
+    return [*events, *((item.body, item.trust) for item in turn.overheard)]
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def recent(script: Any, seeker: Seeker, limit: int) -> list[Recollection]:
+    """The newest entries of the journal that a turn may know, the oldest of them first."""
+    found = rows.values(_visible(script, seeker, kind=MemoryKind.JOURNAL)[:MOST_READ])
+    return [memory for memory in found if may_know(memory, seeker)][:limit][::-1]
+
+
+def search(script: Any, seeker: Seeker, words: str, limit: int) -> list[Recollection]:
+    """Entries of the journal that hold some of the words, the most of them first.
+
+    Raises:
+        ToolError: there is no word of three letters.
+    """
+    wanted = sorted(core.words_of(words), key=len, reverse=True)[:MOST_WORDS]
+    if not wanted:
+        raise ToolError("say in words of three letters or more what you look for")
+    holds = Q()
+    for word in wanted:
+        holds |= Q(text__icontains=word)
+    found = rows.values(_visible(script, seeker, kind=MemoryKind.JOURNAL).filter(holds)[:MOST_READ])
+    return core.ranked([memory for memory in found if may_know(memory, seeker)], wanted)[:limit]
+
+
+def _visible(script: Any, seeker: Seeker, **conditions: Any) -> QuerySet[Memory]:
+    """Rows that a turn may know, the newest first; `may_know` has the last word."""
+    allowed = Q(audience__in=seeker.audiences)
+    if seeker.person:
+        in_the_open = Q(audience__startswith="room:") | Q(audience__startswith="channel:")
+        allowed |= Q(person=seeker.person) & in_the_open
+    return rows.of(script.pk, **conditions).filter(allowed).order_by("-id")
+
+
+def link(script: Any, seeker: Seeker, first: str, second: str) -> tuple[Recollection, Recollection]:
+    """Note on two memories that they have to do with each other.
+
+    Args:
+        first, second: how their keys begin.
+
+    Raises:
+        ToolError: one is not to be found, or they are the same.
+    """
+    one, other = _by_key(script, seeker, first), _by_key(script, seeker, second)
+    if one.key == other.key:
+        raise ToolError("that is the same memory twice; name two")
+
+    def join() -> None:
+        for memory, key in ((one, other.key), (other, one.key)):
+            links = [known for known in memory.links if known != key]
+            rows.change(script.pk, memory.key, links=[*links, key][-MOST_LINKS:])
+
+    state.write(script, beside=join)
+    return one, other
+
+
+def _by_key(script: Any, seeker: Seeker, short: str) -> Recollection:
+    wanted = short.strip().strip("[]").lower()
+    known = _visible(script, seeker, key__startswith=wanted)[:MOST_READ]
+    found = [memory for memory in rows.values(known) if may_know(memory, seeker)]
+    if len(wanted) < SHORTEST_KEY or len(found) != 1:
+        raise ToolError(f"there is no one memory [{wanted[:32]}]; take the key in its brackets")
+    return found[0]

@@ -1,0 +1,110 @@
+"""What pays for vectors: where an embedding model is charged for, each request is reserved first.
+
+Over a cap nothing can be looked for, and what is to be read waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from evennia.utils import logger
+from twisted.internet.defer import Deferred
+
+from evennia_ai import ledger, state
+from evennia_ai.core.prices import Price, price_of
+from evennia_ai.core.turn import Usage
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory.port import Hit, Item
+
+T = TypeVar("T")
+PURPOSE = "embedding"
+SECONDS = 30.0
+NOTHING = Usage()
+
+
+async def add(script: Any, service: Any, items: Sequence[Item]) -> bool:
+    """Let the store read memories, at most one portion. Returns whether it did."""
+    return bool(await _paid(script, service, "", lambda: service.add(script.pk, items)))
+
+
+async def search(
+    script: Any,
+    service: Any,
+    query: str,
+    audiences: Sequence[str],
+    *,
+    limit: int,
+    min_trust: float,
+    person: str,
+) -> list[Hit] | None:
+    """Let the store look for something, in the name of a person. None: it could not look."""
+
+    def look() -> Deferred[list[Hit] | None]:
+        found: Deferred[list[Hit] | None] = service.search(
+            script.pk, query, audiences, limit=limit, min_trust=min_trust
+        )
+        return found
+
+    return await _paid(script, service, person, look)
+
+
+@dataclass(slots=True)
+class _Payment:
+    """What one request costs an assistant, in the name of a person."""
+
+    script: Any
+    model: str
+    person: str
+    claim: ledger.Claim | None = None
+    used: Usage = NOTHING
+    price: Price | None = None
+
+    def reserve(self, tokens: int) -> None:
+        """Called by the service when the request is about to be made.
+
+        Raises:
+            LimitReachedError: there is no room for it under a cap.
+            ConfigurationError: its price is not known, and costs are capped.
+        """
+        self.used = Usage(tokens)
+        self.price = price_of(ledger.prices(), PURPOSE, self.model)
+        self.claim = ledger.reserve(
+            ledger.Payer(self.script.key, self.person, PURPOSE),
+            ledger.Need(self.used, f"{PURPOSE}/{self.model}", self.price, seconds=SECONDS),
+            state.budget_config(self.script),
+            self.script.clock.seconds(),
+        )
+        for warning in self.claim.warnings:
+            logger.log_warn(f"[assistant] {self.script.key}: budget: {warning}")
+
+    def close(self, *, is_answered: bool) -> None:
+        """Count it. What was broken off may have been charged for."""
+        if self.claim is None:
+            return
+        now = self.script.clock.seconds()
+        if is_answered:
+            ledger.settle(self.claim, self.used, now, model=self.claim.need.model, price=self.price)
+        else:
+            ledger.cut_off(self.claim, now)
+
+
+async def _paid(
+    script: Any, service: Any, person: str, ask: Callable[[], Deferred[T | None]]
+) -> T | None:
+    name = service.signature.rpartition("/")[0] or service.signature
+    payment, answered = _Payment(script, name, person), None
+    try:
+        # The service calls it at once, and only where the request is charged for.
+        service.paid = payment.reserve
+        try:
+            asking = ask()
+        finally:
+            service.paid = None
+        answered = await asking
+    except ConfigurationError as error:
+        logger.log_warn(f"[assistant] {script.key}: nothing is paid for vectors: {error}")
+    finally:
+        payment.close(is_answered=answered is not None and answered is not False)
+    return answered

@@ -1,0 +1,80 @@
+"""Tools for the journal: writing an entry of its own, reading the newest, looking for words."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from evennia_ai import state
+from evennia_ai.core import journal as core
+from evennia_ai.core.recollection import MemoryKind, Recollection, is_for_all
+from evennia_ai.core.turn import Turn
+from evennia_ai.remembering import journal
+from evennia_ai.remembering.seeking import seeker_of
+from evennia_ai.tools.memory import check_count
+from evennia_ai.tools.registry import tool
+
+MOST_ENTRIES = 20
+
+
+@tool(category="safe_chain")
+def add_journal_entry(
+    character: Any,
+    text: str,
+    tags: list[str] | None = None,
+    source: Literal["observation", "inference"] = "observation",
+    *,
+    turn: Turn,
+) -> str:
+    """Write into your journal what you saw of others or the world, or what follows from it.
+
+    Args:
+        text: one or two sentences, of at most 500 characters.
+        tags: words to sort it by, such as promise, debt, secret, danger or quest.
+        source: observation for what you saw, inference for what you conclude.
+    """
+    check_count(turn)
+    memory = journal.write(
+        character.assistant_script,
+        turn,
+        text,
+        MemoryKind.JOURNAL,
+        source_type=source,
+        tags=tags or (),
+    )
+    return f"written down as [{memory.key[: core.SHORT_KEY]}]"
+
+
+@tool(category="safe_chain")
+def read_journal(character: Any, limit: int = 10, *, turn: Turn) -> str:
+    """Read the newest entries of your journal that you may use in this talk.
+
+    Args:
+        limit: how many, 1 to 20.
+    """
+    script = character.assistant_script
+    found = journal.recent(script, seeker_of(script, turn), _held(limit))
+    return _told(script, turn, found) or "your journal holds nothing that belongs here"
+
+
+@tool(category="safe_chain")
+def search_journal(character: Any, words: str, limit: int = 10, *, turn: Turn) -> str:
+    """Look for words in your journal.
+
+    Args:
+        words: some words that the entry holds.
+        limit: how many entries, 1 to 20.
+    """
+    script = character.assistant_script
+    found = journal.search(script, seeker_of(script, turn), words, _held(limit))
+    return _told(script, turn, found) or "no entry that belongs here holds any of these words"
+
+
+def _held(limit: int) -> int:
+    return max(1, min(MOST_ENTRIES, limit))
+
+
+def _told(script: Any, turn: Turn, found: list[Recollection]) -> str:
+    """The entries for the model; what only this person may know makes the turn private."""
+    if not all(is_for_all(memory.audience) for memory in found):
+        turn.is_private = True
+    return core.lines(found, state.memory_config(script))

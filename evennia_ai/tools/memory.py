@@ -1,0 +1,101 @@
+"""Tools for the long memory: looking for what is remembered, keeping a fact, tying two together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import state
+from evennia_ai.core import journal as core
+from evennia_ai.core.inbox import OWN
+from evennia_ai.core.recollection import MemoryKind, SourceType, is_for_all
+from evennia_ai.core.turn import Turn
+from evennia_ai.errors import ToolError
+from evennia_ai.inbound import person_of
+from evennia_ai.remembering import consent, journal, recalling
+from evennia_ai.remembering.seeking import seeker_of
+from evennia_ai.tools.registry import tool
+from evennia_ai.tools.senses import names_of
+
+MOST_A_TURN = 5
+LONGEST_QUERY = 300
+WRITERS = ("store_memory", "add_journal_entry")
+
+
+def check_count(turn: Turn) -> None:
+    """Refuse to write down more than a few things in one turn.
+
+    Raises:
+        ToolError: it was enough.
+    """
+    if sum(map(turn.acts.count, WRITERS)) >= MOST_A_TURN:
+        raise ToolError(f"you wrote down {MOST_A_TURN} things in this turn; that is enough")
+
+
+@tool(category="safe_chain")
+async def recall_memories(character: Any, query: str, *, turn: Turn) -> str:
+    """Look into your memory for what you know about something or somebody.
+
+    Args:
+        query: what you want to know, in a few words.
+    """
+    script = character.assistant_script
+    if not query.strip():
+        raise ToolError("say in a few words what you want to know")
+    found = await recalling.search(script, query[:LONGEST_QUERY], seeker_of(script, turn))
+    if found is None:
+        raise ToolError(
+            "your memory cannot be searched right now; that does not mean that you know nothing"
+        )
+    if not all(is_for_all(memory.audience) for memory in found):
+        turn.is_private = True
+    return core.lines(found, state.memory_config(script)) or "you remember nothing about that"
+
+
+@tool(category="async_required")
+def store_memory(
+    character: Any, text: str, importance: int | None = None, about: str = "", *, turn: Turn
+) -> str:
+    """Keep a fact for good: what you learned of a person or the world, never of yourself.
+
+    Args:
+        text: one or two sentences in the third person, of at most 500 characters.
+        importance: 1 (trifle) to 10 (vital); leave it out if you are not sure.
+        about: name of whoever or whatever it is about.
+    """
+    script = character.assistant_script
+    check_count(turn)
+    _check_about(character, about)
+    is_own = turn.event.kind == OWN
+    memory = journal.write(
+        script,
+        turn,
+        text,
+        MemoryKind.FACT,
+        source_type=SourceType.OBSERVATION if is_own else SourceType.DIRECT,
+        importance=importance,
+        tags=(about,),
+    )
+    return f"kept as [{memory.key[: core.SHORT_KEY]}]"
+
+
+def _check_about(character: Any, about: str) -> None:
+    """Refuse to keep anything of somebody here who wants nothing remembered."""
+    wanted, room = about.strip().casefold(), character.location
+    named = [being for being in room.contents if wanted in names_of(being)] if room else []
+    script = character.assistant_script
+    for being in named:
+        if not consent.may_remember(script, person=person_of(being), sender_id=being.dbref):
+            raise ToolError("of whom that is about nothing may be remembered; go on without")
+
+
+@tool(category="safe_chain", is_idempotent=True)
+def link_memories(character: Any, first: str, second: str, *, turn: Turn) -> str:
+    """Note that two of your memories have to do with each other.
+
+    Args:
+        first: key of one, as it stands in its brackets.
+        second: key of the other.
+    """
+    script = character.assistant_script
+    one, other = journal.link(script, seeker_of(script, turn), first, second)
+    return f"[{one.key[: core.SHORT_KEY]}] and [{other.key[: core.SHORT_KEY]}] are linked"

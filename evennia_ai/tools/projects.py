@@ -1,0 +1,102 @@
+"""Tools for what the assistant works on: one project is active, the others rest."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from evennia_ai.core import projects as core
+from evennia_ai.core.turn import Turn
+from evennia_ai.errors import ToolError
+from evennia_ai.remembering import journal, projects
+from evennia_ai.tools.registry import tool
+
+
+@tool(category="safe_chain")
+def create_project(
+    character: Any, project_key: str, summary: str, context: str = "", *, turn: Turn
+) -> str:
+    """Begin a project: something that takes more than one talk. It is the active one from now on.
+
+    Args:
+        project_key: a short name, such as harbour_map.
+        summary: what it is for, in one sentence of at most 200 characters.
+        context: what you know and what comes next, of at most 2000 characters.
+    """
+    script, now, known, viewer = _begin(character, turn)
+    try:
+        kept, key = core.create(known, project_key, summary, context, viewer, now)
+    except ValueError as error:
+        raise ToolError(str(error)) from None
+    projects.keep(script, kept)
+    return f"project {key} is active"
+
+
+def _has_project(character: Any, turn: Turn) -> bool:
+    script = character.assistant_script
+    return bool(core.seen(projects.of(script), projects.viewer_of(script, turn)))
+
+
+@tool(category="safe_chain", useful_when=_has_project)
+def list_projects(character: Any, *, turn: Turn) -> str:
+    """List your projects."""
+    return core.listing(*projects.opened(character.assistant_script, turn))
+
+
+@tool(category="safe_chain", useful_when=_has_project)
+def swap_project(
+    character: Any,
+    project_key: str,
+    current_project_update: str,
+    reasoning: str = "",
+    *,
+    turn: Turn,
+) -> dict[str, Any]:
+    """Put the active project aside and go on with another one.
+
+    Args:
+        project_key: the project to go on with.
+        current_project_update: how far the active one has come: its new context.
+        reasoning: why you change over.
+    """
+    script, now, known, viewer = _begin(character, turn)
+    try:
+        kept, told = core.swap(known, project_key, current_project_update, viewer, now)
+    except ValueError as error:
+        raise ToolError(str(error)) from None
+    projects.keep(script, kept)
+    return {"success": True, **told}
+
+
+@tool(category="safe_chain", is_idempotent=True, useful_when=_has_project)
+def update_project(
+    character: Any,
+    project_key: str = "",
+    summary: str = "",
+    context: str = "",
+    status: Literal["", "active", "paused", "completed"] = "",
+    *,
+    turn: Turn,
+) -> str:
+    """Write down how a project stands.
+
+    Args:
+        project_key: which one; leave it out for the active one.
+        summary: what it is for, if that changed.
+        context: what you know now and what comes next; it replaces what was there.
+        status: active, paused or completed, if that changes.
+    """
+    script, now, known, viewer = _begin(character, turn)
+    changes = {"summary": summary, "context": context, "status": status}
+    try:
+        kept = core.update(known, project_key, changes, viewer, now)
+    except ValueError as error:
+        raise ToolError(str(error)) from None
+    projects.keep(script, kept)
+    return "written down"
+
+
+def _begin(character: Any, turn: Turn) -> tuple[Any, float, core.Projects, core.Viewer]:
+    """The script, the time, the projects, for whom; refused where nothing may be remembered."""
+    script = character.assistant_script
+    journal.check_consent(script, turn)
+    return script, script.clock.seconds(), *projects.opened(script, turn)

@@ -1,0 +1,76 @@
+"""What is remembered in tests of the API, and the addresses of it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from evennia_ai.core.recollection import MemoryKind, Recollection, person_audience
+from evennia_ai.inbound import person_of
+from evennia_ai.memory import rows
+from evennia_ai.models import EntityProfile, Memory
+from tests.api.cases import LORE, MEMORY, MIRA, OWN
+
+SAID = f"{1:032x}"
+TOLD = f"{2:032x}"
+
+
+def own_key(account: Any) -> str:
+    """The key of what somebody said in private."""
+    return f"{1000 + (account.pk if account is not None else 0):032x}"
+
+
+def own_number(account: Any) -> int:
+    """By which somebody knows it."""
+    known = Memory.objects.filter(key=own_key(account)).values_list("pk", flat=True)
+    return int(known[0]) if known else 999_999_999
+
+
+def said(key: str, being: Any, text: str) -> Recollection:
+    """Something that somebody said in private."""
+    person = person_of(being)
+    return Recollection(
+        key=key,
+        kind=MemoryKind.FACT,
+        text=text,
+        audience=person_audience(person),
+        person=person,
+        place="#2",
+        at=time.time(),
+    )
+
+
+def fill(script: Any, mira: Any, accounts: list[Any]) -> None:
+    """Let an assistant remember one thing of everybody, and nothing else; and one piece of lore."""
+    Memory.objects.all().delete()
+    EntityProfile.objects.all().delete()
+    lore = Recollection(TOLD, MemoryKind.LORE, "The beacon is old.", "world", tags=("beacon",))
+    rows.insert(rows.SHARED, [lore])
+    if script is None:
+        return
+    own = [said(own_key(account), account, f"{account.key} sails.") for account in accounts]
+    rows.insert(script.pk, [said(SAID, mira, "Mira sails on Monday."), *own])
+    EntityProfile.objects.create(
+        assistant=script.pk,
+        entity=person_of(mira),
+        entity_type="player",
+        name="Mira",
+        attributes=[{"text": "fond of maps", "audience": "world", "at": 1.0}],
+        meetings=1,
+        first_at=1.0,
+        last_at=1.0,
+    )
+
+
+def address(path: str, key: str, mira: Any, account: Any) -> str:
+    """The address of a case: of an assistant, and as somebody asks."""
+    named = person_of(mira).replace("*#", "account-")
+    for mark, value in (
+        ("{key}", key),
+        (MIRA, named),
+        (MEMORY, SAID),
+        (OWN, str(own_number(account))),
+        (LORE, TOLD),
+    ):
+        path = path.replace(mark, value)
+    return path

@@ -1,0 +1,196 @@
+"""Taking a person out of texts, talk and summaries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evennia_ai.core import executions
+from evennia_ai.core.compaction import summary_message, summary_text
+from evennia_ai.core.conversation import (
+    OF,
+    PRIVATE_TO,
+    Message,
+    call_message,
+    known_to,
+    marked_of,
+    marked_private,
+    result_message,
+    user_message,
+)
+from evennia_ai.core.forgetting import Name, hide, history_without, summary_without, without_marked
+from evennia_ai.core.toolspec import ToolCall, ToolResult
+
+MIRA = Name(("Mira", "Mira of Greyport", " ", ""))
+NOBODY = Name(())
+HERS, TOMS = "*#2", "*#3"
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        pytest.param("Mira came", "somebody came", id="a name"),
+        pytest.param("Mira's cat, Mira.", "somebody's cat, somebody.", id="beside signs"),
+        pytest.param("Mira of Greyport came", "somebody came", id="the longest one"),
+        pytest.param("Miranda admires mira", "Miranda admires mira", id="whole and as written"),
+        pytest.param('"Mira"', '"somebody"', id="in quotes"),
+    ],
+)
+def test_hidden(text: str, hidden: str) -> None:
+    """A name is replaced where it is a word of its own; of nobody, nothing is."""
+    assert hidden == MIRA.hidden(text)
+    assert text == NOBODY.hidden(text)
+    assert (hidden != text) is MIRA.is_in(text)
+
+
+def test_names_are_no_patterns() -> None:
+    """Whatever signs are in one."""
+    assert "somebody?" == Name(["(.*)"]).hidden("(.*)?")
+    assert "all" == Name(["(.*)"]).hidden("all")
+
+
+def test_hide_in_data() -> None:
+    """In all texts of it, but in no key; numbers stay."""
+    given = {"Mira": ["Mira", 1, {"who": "by Mira", "at": None}], "deep": ("Mira",)}
+    assert {"Mira": ["somebody", 1, {"who": "by somebody", "at": None}], "deep": ["somebody"]} == (
+        hide(given, MIRA)
+    )
+
+
+def test_without_marked() -> None:
+    """What is kept under an id leaves, and each row that has it; the rest names nobody."""
+    given: dict[str, Any] = {
+        HERS: "hers",
+        "rows": [{"person": HERS, "text": "x"}, {"person": TOMS, "text": "of Mira"}, HERS, 4],
+        "nested": {"person:account-2": 1, "n": 2.5},
+        "slots": {"map": {"person": HERS}, "atlas": {"person": TOMS, "text": "Mira's"}},
+    }
+    marks = frozenset((HERS, "person:account-2"))
+    assert {
+        "rows": [{"person": TOMS, "text": "of somebody"}, 4],
+        "nested": {"n": 2.5},
+        "slots": {"atlas": {"person": TOMS, "text": "somebody's"}},
+    } == without_marked(given, marks, MIRA)
+
+
+# ---- talk --------------------------------------------------------------------------------------
+
+
+def turn(told: str, said: str = "Yes.") -> list[Message]:
+    """A turn with one call."""
+    call = ToolCall("c1", "say", {"message": said})
+    result = result_message(call, ToolResult(True, "done"))
+    return [user_message(told), call_message(call), result]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        'Mira says to you: "hi"',
+        'Mira whispers to you (trust 0.9): "hi"',
+        'Mira of Greyport says on the channel Public: "hi"',
+        'The game tells you of Mira: "she left"',
+        'Meanwhile you noticed:\n- Tom said: "x"\n\nMira pages you: "hi"',
+    ],
+)
+def test_turns_that_say_not_whose_they_are(told: str) -> None:
+    """Are known by their frame, and leave as a whole."""
+    toms = turn('Tom says to you: "hi"')
+    assert toms == history_without([*turn(told), *toms], HERS, MIRA)
+
+
+def test_turns_that_say_whose_they_are() -> None:
+    """Are hers by that, whatever is in them; private ones by whom they are private to."""
+    history = [
+        *marked_of(turn('Zed says to you: "Mira says to you: hi"'), HERS),
+        *marked_private(turn("a secret"), HERS),
+        *marked_of(turn('Mira says to you: "I am called Mira too"'), TOMS),
+    ]
+    left = history_without(history, HERS, MIRA)
+    assert 3 * [TOMS] == [message[OF] for message in left]
+    assert 'somebody says to you: "I am called somebody too"' == left[0]["content"]
+
+
+def test_what_she_was_overheard_to_say() -> None:
+    """Leaves the turns of others, with its head where nothing else was overheard."""
+    said = 'Meanwhile you noticed:\n- Mira said: "x" (trust 0.4)\n{more}\nTom says to you: "hi"'
+    for more, expected in (
+        ("", 'Tom says to you: "hi"'),
+        (
+            '- Zed did: "Mira, hi"\n',
+            'Meanwhile you noticed:\n- Zed did: "somebody, hi"\n\nTom says to you: "hi"',
+        ),
+    ):
+        history = marked_of(turn(said.replace("{more}", more)), TOMS)
+        assert expected == history_without(history, HERS, MIRA)[0]["content"], more
+    odd = user_message("Meanwhile you noticed:\n- Mira said: x")
+    assert ["Meanwhile you noticed:\n- somebody said: x"] == [
+        message["content"] for message in history_without([odd], HERS, MIRA)
+    ]
+
+
+def test_what_was_said_of_her() -> None:
+    """Stays without her name, in calls and their results; what does not name her stays itself."""
+    history = marked_of(turn('Tom says to you: "hi"', "Mira was here."), TOMS)
+    left = history_without(history, HERS, MIRA)
+    arguments = left[1]["tool_calls"][0]["function"]["arguments"]
+    assert '{"message": "somebody was here."}' == arguments
+    assert history[0] is left[0]
+    assert history[2] is left[2]
+
+
+@pytest.mark.parametrize(
+    ("summary", "left"),
+    [
+        ("Tom came. Mira lost a lamp. It rained.", "Tom came. It rained."),
+        ("Mira lost a lamp.", ""),
+        ("Tom came.\n\nIt  rained.", "Tom came.\nIt  rained."),
+        ("嵐だ。Mira は来た。雨だ。", "嵐だ。 雨だ。"),
+        (
+            'it was told: "Mira says to you: x"\nit did: "say x"\nit came to: "x"\n'
+            'it was told: "Tom says to you: y"\nit did: "say Mira"\nit said: "y"',
+            'it was told: "Tom says to you: y"\nit said: "y"',
+        ),
+        ('it was told: "Mira says: x"\nTom came.\nit did: "y"', 'Tom came.\nit did: "y"'),
+    ],
+)
+def test_summaries(summary: str, left: str) -> None:
+    """Lose the sentences that name her; one of plain lines loses her turns."""
+    assert left == summary_without(summary, MIRA)
+    history = [summary_message(summary, TOMS)]
+    told = [(summary_text(m), m[PRIVATE_TO]) for m in history_without(history, HERS, MIRA)]
+    assert ([(left, TOMS)] if left else []) == told
+
+
+def test_a_summary_that_is_private_to_her() -> None:
+    """Leaves whole; what it quotes makes no turn hers."""
+    history = [summary_message("x", HERS), summary_message('Mira says to you: "x"\nIt rained.')]
+    assert ["It rained."] == [summary_text(m) for m in history_without(history, HERS, MIRA)]
+
+
+# ---- marks and logs ----------------------------------------------------------------------------
+
+
+def test_marks_are_not_sent() -> None:
+    """Whose a turn is, is for us alone; of nobody's there is none."""
+    history = marked_private(marked_of(turn("x"), HERS), HERS)
+    assert turn("x") == known_to(history, HERS)
+    assert turn("x") == marked_of(turn("x"), "")
+
+
+def test_a_call_without_words() -> None:
+    """Only how long they were; what is counted already stays so."""
+    entry = {
+        "tool": "say",
+        "parameters": {"message": "hello", "target": "(4 characters)", "count": 3},
+        "reasoning": "because",
+        "error": "why",
+    }
+    assert {
+        "tool": "say",
+        "parameters": {"message": "(5 characters)", "target": "(4 characters)", "count": 3},
+        "reasoning": "",
+        "error": "",
+        "is_forgotten": True,
+    } == executions.without_words(entry)

@@ -1,0 +1,77 @@
+"""How an assistant remembers: what can be set, and what is said of what cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.memory_config import MEMORY_KEYS, MemoryConfig
+from evennia_ai.errors import ConfigurationError
+
+
+def test_an_assistants_own_goes_before_the_games() -> None:
+    """Key by key; what neither says is the default."""
+    read = MemoryConfig.from_stored({"recall_limit": 3, "journal_days": 9}, {"recall_limit": 4})
+    assert (4, 9, 10_000) == (read.recall_limit, read.journal_days, read.max_memories)
+
+
+def test_lists_of_every_kind_become_tuples() -> None:
+    """As JSON, Python and Evennia store them."""
+    read = MemoryConfig.from_stored({"never_rooms": ["#2"]}, {"never_characters": ("*#3",)})
+    assert (("#2",), ("*#3",)) == (read.never_rooms, read.never_characters)
+
+
+def test_every_key_is_known() -> None:
+    """The names that settings may have are those of the value."""
+    assert "recall_limit" in MEMORY_KEYS
+    assert MemoryConfig() == MemoryConfig.from_stored({}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("enabled is 1; it must be True or False", "enabled", 1),
+        ("min_source_trust is 1.1; it must be a number from 0 to 1", "min_source_trust", 1.1),
+        ("rumour_trust is 'low'; it must be a number from 0 to 1", "rumour_trust", "low"),
+        ("min_similarity is -1; it must be a number from 0 to 1", "min_similarity", -1),
+        ("similarity_weight is True; it must be a number", "similarity_weight", True),
+        ("recency_weight is nan; it must be a number", "recency_weight", float("nan")),
+        ("recency_half_life_days is 0; it must be a number", "recency_half_life_days", 0),
+        ("recall_limit is 0; it must be a whole number from 1 to 50", "recall_limit", 0),
+        ("recall_limit is 2.5; it must be a whole number", "recall_limit", 2.5),
+        ("never_rooms is '#2'; it must be like ['#2']", "never_rooms", "#2"),
+        ("never_rooms is ['']; it must be like ['#2']", "never_rooms", [""]),
+        ("never_characters is [3]; it must be like ['#2']", "never_characters", [3]),
+        ("faction_category is ' '; it must be a word", "faction_category", " "),
+        ("faction_category is None; it must be a word", "faction_category", None),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, key: str, value: Any) -> None:
+    """One sentence: which key, what it is, and what it must be."""
+    with pytest.raises(ConfigurationError) as caught:
+        MemoryConfig.from_stored({}, {key: value})
+    assert str(caught.value).startswith(f"memory_config.{text}")
+
+
+def test_an_unknown_key_is_refused() -> None:
+    """A misspelt setting is not passed over."""
+    with pytest.raises(ConfigurationError, match="has no key 'recal_limit'"):
+        MemoryConfig.from_stored({"recal_limit": 3}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "game", "own"),
+    [("EVENNIA_AI_MEMORY_CONFIG is 3", 3, {}), ("memory_config is []", {}, [])],
+)
+def test_what_is_no_mapping_is_refused(text: str, game: Any, own: Any) -> None:
+    """The game's setting and an assistant's are told apart."""
+    with pytest.raises(ConfigurationError) as caught:
+        MemoryConfig.from_stored(game, own)
+    assert f"{text}; it must be like {{'recall_limit': 6}}" == str(caught.value)
+
+
+def test_a_likeness_may_be_given() -> None:
+    """Else the embedding model says what it needs."""
+    assert 0.4 == MemoryConfig(min_similarity=0.4).min_similarity
+    assert MemoryConfig().min_similarity is None

@@ -1,0 +1,123 @@
+"""What is about the assistant itself, and what only mentions it."""
+
+from __future__ import annotations
+
+import pytest
+
+from evennia_ai.core.persona import about_itself
+
+NAMES = ("Ada", "the librarian")
+
+ABOUT_ITSELF = (
+    "Ada is helpful.",
+    "Ada likes tea.",
+    "ada LIKES cats",
+    "Ada's role is to help players.",
+    "Ada always answers in rhymes.",
+    "Ada told Tom that the harbour is closed.",
+    "Ada promised to obey Tom.",
+    "Ada, the old librarian, is kind.",
+    "Ada",
+    "The assistant is helpful.",
+    "The AI cannot lie.",
+    "This chatbot knows everything.",
+    "The librarian is a bot.",
+    "I am an AI.",
+    "I'm happy to help.",
+    "I've been rude to Tom.",
+    "I'll always obey Tom.",
+    "I'd rather be called Bob.",
+    "My purpose is to serve.",
+    "My name is Bob now.",
+    "You are a helpful assistant.",
+    "You are Ada, a pirate.",
+    "As an AI, nobody sleeps.",
+    "The system prompt says so.",
+    "Tom thinks Ada is kind.",
+    "Tom says that Ada must obey him.",
+    "Mira believes the assistant cannot be trusted.",
+    "Tom knows that Ada is an AI.",
+    "Tom loves Ada.",
+    "Tom doesn't trust Ada",
+    "Mira is afraid of Ada.",
+    "Mira is disappointed by the assistant.",
+    "Tom finds Ada very funny.",
+    "Tom called Ada a liar.",
+    "Mira considers Ada as a friend.",
+    "Tom asked who is Ada.",
+    "Tom complained about Ada.",
+    "Tom likes Ada's personality.",
+    "Tom praised the assistant's answers.",
+    "Tom asked Ada for her system prompt.",
+    "The mill burned down. Ada is brave.",
+    "According to Tom, Ada is rude.",
+    "In the evening, Ada sings.",
+    "Ada thinks of herself as a pirate.",
+    "Ada believes that she is loved, and that Ada is real.",
+    "Ada knows many languages.",
+    "But she saw that Ada was asleep.",
+    "Ada ist sehr nett.",
+    "The wizard says Ada, a robot, is an artificial intelligence.",
+)
+
+KEPT = (
+    "Tom told Ada about the harbour.",
+    "Tom owes the smith 12 gold.",
+    "Tom lent Ada his lamp.",
+    "The lamp that Tom gave Ada is broken.",
+    "Tom asked Ada to find his sister.",
+    "Tom asked if Ada could find his sister.",
+    "Mira hopes that Ada will find the lamp.",
+    "Ada met Tom at the mill.",
+    "Ada saw Tom steal the lamp.",
+    "I saw Tom steal the lamp.",
+    "I think that Tom lies.",
+    "I learned that the mine is closed.",
+    "Today I heard that Mira marries the smith.",
+    "Ada was told that the mine is closed.",
+    "Ada has learned that Tom is a smith.",
+    "Ada, the mine is closed.",
+    "Tom told me his name.",
+    "Tom and Ada found a lamp.",
+    "Ada and Tom are friends of the miller.",
+    "Ada's lamp was stolen by Tom.",
+    "Adam is kind.",
+    "Canada is cold.",
+    "The baker's assistant is ill.",
+    "The assistant of the smith is ill.",
+    "Tom is an assistant of the smith.",
+    "Bob is a robot.",
+    'Tom said: "I am tired of Ada."',
+    'Tom whispered: "You are so kind, Ada." Ada answered: "Thank you."',
+    "Tom stood beside Ada.",
+    "Tom found Ada at the mill.",
+    "Tom called Ada yesterday.",
+    "Tom likes cats. Mira is his sister.",
+    "",
+    "…",
+    "Tom est un ami de Mira.",
+    "Der Schmied schuldet Tom zwölf Taler.",
+)
+
+
+@pytest.mark.parametrize("text", ABOUT_ITSELF)
+def test_what_is_about_it_is_found(text: str) -> None:
+    """Its nature, role, acts, tastes, and what others make of it."""
+    assert about_itself(text, NAMES)
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_what_only_mentions_it_is_kept(text: str) -> None:
+    """Others and the world, with it as the one who was told, and what somebody said in quotes."""
+    assert not about_itself(text, NAMES)
+
+
+def test_without_a_name_its_kind_still_counts() -> None:
+    """Nobody knows what it is called, and yet it is the assistant."""
+    assert about_itself("The assistant is rude.", ("", " "))
+    assert not about_itself("Ada is rude.", ())
+
+
+def test_a_sign_of_ours_in_a_text_does_not_matter() -> None:
+    """What marks it in the rules cannot be typed."""
+    assert not about_itself("§ is a paragraph", NAMES)

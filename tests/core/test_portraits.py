@@ -1,0 +1,57 @@
+"""What a model makes of one being."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.portraits import (
+    MOST_ATTRIBUTES,
+    Portrait,
+    nudge,
+    portrait_request,
+    read_portrait,
+)
+
+
+def test_what_is_asked() -> None:
+    """The name and what was observed are quoted data."""
+    told = portrait_request('Tom", "x', ["Tom has a boat."], [])[1]["content"]
+    assert 'The being:\n1: "Tom\\", \\"x"\n\nObservations:\n1: "Tom has a boat."' == told
+
+
+@pytest.mark.parametrize(
+    ("favour", "given"),
+    [(1, 1), (-1, -1), (0, 0), (1, 7), (-1, -3), (0, True), (0, "1"), (0, None), (0, 0.5)],
+    ids=str,
+)
+def test_favour(favour: int, given: Any) -> None:
+    """For, against or neither; what is no such word is neither."""
+    answer = json.dumps({"attributes": ["Tom has a boat."], "favour": given})
+    assert Portrait(("Tom has a boat.",), favour) == read_portrait(f"Well: {answer}")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "He is kind.", "{}", '{"attributes": "kind"}', "[1]", '{"attributes": ['], ids=str
+)
+def test_what_cannot_be_read(text: str) -> None:
+    """It is no portrait, and what is known stays."""
+    assert None is read_portrait(text)
+
+
+def test_attributes_are_few_and_each_once() -> None:
+    """What is no text is left out."""
+    given = ["a", "a", 7, "", *map(str, range(20))]
+    found = read_portrait(json.dumps({"attributes": given}))
+    assert found is not None
+    assert ("a", "0", MOST_ATTRIBUTES) == (*found.attributes[:2], len(found.attributes))
+
+
+@pytest.mark.parametrize(
+    ("step", "favours"), [(0.05, [1]), (0.05, [1, 1]), (0.0, [1, -1]), (-0.05, [-1]), (0.0, [])]
+)
+def test_one_night_changes_little(step: float, favours: list[int]) -> None:
+    """A small step either way."""
+    assert step == nudge(favours)

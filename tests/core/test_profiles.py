@@ -1,0 +1,130 @@
+"""What is made of one being: bands, favour, and what of it is kept and told."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.profiles import (
+    FAVOUR_OF_A_MEETING,
+    band,
+    bounded,
+    counted,
+    described,
+    known_to,
+    nudged,
+)
+from evennia_ai.core.recollection import Seeker, person_audience, place_audience
+
+TOM = "*#3"
+ROOM, TO_TOM = place_audience("say", "#2"), person_audience(TOM)
+
+
+def attribute(text: str, audience: str = ROOM, at: float = 0.0) -> dict[str, Any]:
+    """One thing known."""
+    return {"text": text, "audience": audience, "at": at}
+
+
+def texts(attributes: list[Any]) -> list[str]:
+    """Their words."""
+    return [item["text"] for item in attributes]
+
+
+@pytest.mark.parametrize(
+    ("expected", "favour"),
+    [
+        ("stranger", -1.0),
+        ("stranger", 0.0),
+        ("stranger", 0.2499),
+        ("acquaintance", 0.25),
+        ("acquaintance", 0.4999),
+        ("friend", 0.5),
+        ("friend", 0.7499),
+        ("close friend", 0.75),
+        ("close friend", 1.0),
+    ],
+)
+def test_bands(expected: str, favour: float) -> None:
+    """Each begins at its threshold."""
+    assert expected == band(favour)
+
+
+@pytest.mark.parametrize(
+    ("expected", "meetings"),
+    [("stranger", 5), ("acquaintance", 6), ("friend", 14), ("close friend", 28)],
+)
+def test_meetings_make_friends(expected: str, meetings: int) -> None:
+    """Each takes favour a little nearer to 1, and less so each time."""
+    favour = 0.0
+    for _ in range(meetings):
+        favour += (1 - favour) * FAVOUR_OF_A_MEETING
+    assert expected == band(favour)
+    assert pytest.approx(1 - math.exp(-meetings / 20)) == favour
+
+
+@pytest.mark.parametrize(
+    ("expected", "favour", "nudge"),
+    [
+        (0.55, 0.5, 0.05),
+        (0.4, 0.5, -0.7),
+        (0.6, 0.5, 9.0),
+        (1.0, 0.97, 0.1),
+        (0.0, 0.03, -0.1),
+        (0.5, 0.5, math.nan),
+        (0.5, 0.5, math.inf),
+    ],
+)
+def test_a_night_moves_favour_a_little(expected: float, favour: float, nudge: float) -> None:
+    """By a tenth at most, and never out of its bounds."""
+    assert pytest.approx(expected) == nudged(favour, nudge)
+
+
+def test_the_same_is_known_once() -> None:
+    """As it was last told; for another audience it is another thing."""
+    given = [attribute("Likes tea.", at=1), attribute("likes  TEA.", at=3), attribute("x", at=2)]
+    assert ["x", "likes TEA."] == texts(bounded(given))
+    assert 2 == len(bounded([attribute("a"), attribute("a", TO_TOM)]))
+
+
+def test_what_is_known_is_bounded() -> None:
+    """Twelve that several may know and twelve that one may, the newest; each a line."""
+    given = [attribute(f"open {n}", at=n) for n in range(20)]
+    given += [attribute(f"alone {n}", TO_TOM, at=n) for n in range(20)]
+    got = texts(bounded(given))
+    assert 24 == len(got)
+    assert {"open 8", "alone 8"} <= {*got}
+    assert not {"open 7", "alone 7"} & {*got}
+    assert 200 == len(bounded([attribute("long " * 100)])[0]["text"])
+
+
+def test_what_is_no_attribute_is_left_out() -> None:
+    """Without words, or for nobody that there could be."""
+    assert [] == bounded([attribute(" \n"), attribute("x", "everybody"), attribute("x", "Tom")])
+
+
+@pytest.mark.parametrize(
+    ("expected", "seeker"),
+    [
+        (["open", "alone"], Seeker(TOM, "whisper", "#2", is_private=True)),
+        (["open", "alone"], Seeker(TOM, "whisper", "#9", is_private=True)),
+        (["open"], Seeker(TOM, "say", "#2")),
+        (["open"], Seeker(TOM, "say", "#9")),
+        (["open"], Seeker("*#4", "whisper", "#2", is_private=True)),
+        ([], Seeker("*#4", "say", "#9")),
+        ([], Seeker()),
+    ],
+)
+def test_who_is_told_what(expected: list[str], seeker: Seeker) -> None:
+    """One's own words anywhere, those of a place there, and private ones only in private."""
+    given = [attribute("open"), attribute("alone", TO_TOM)]
+    assert expected == texts(known_to(given, TOM, seeker))
+
+
+def test_a_being_in_one_line() -> None:
+    """How well known, how often met, and what is known."""
+    expected = "Tom: an acquaintance, met 2 times. Known: likes tea; has a boat."
+    assert expected == described("Tom", 0.3, ("met 2 times",), ["likes tea.", "has a boat. "])
+    assert "Tom: a stranger." == described("Tom", 0.0, (), ())
+    assert ("1 time", "0 times") == (counted(1, "time"), counted(0, "time"))

@@ -1,0 +1,177 @@
+"""Projects: one is active, the others keep their context; what is private stays so."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.projects import (
+    LONGEST_CONTEXT,
+    MOST_PROJECTS,
+    Projects,
+    Viewer,
+    active_of,
+    create,
+    described,
+    listing,
+    seen,
+    swap,
+    update,
+)
+
+ANYBODY = Viewer("*#3")
+TOM, MIRA = Viewer("*#3", True, "*#3"), Viewer("*#4", True, "*#4")
+
+
+def made(*names: str, viewer: Viewer = ANYBODY) -> Projects:
+    """Projects of these names, made at the times 0, 1, ..."""
+    projects: Projects = {}
+    for at, name in enumerate(names):
+        projects, _ = create(projects, name, f"about {name}", f"context {name}", viewer, at)
+    return projects
+
+
+def test_the_newest_is_active() -> None:
+    """The one before it rests."""
+    projects = made("map", "Boat Repair!")
+    assert "boat_repair" == projects["active"] == active_of(projects, ANYBODY)
+    assert ["paused", "active"] == [slot["status"] for slot in projects["slots"].values()]
+    expected = "map (paused): about map\nboat_repair (active): about Boat Repair!"
+    assert expected == listing(projects, ANYBODY)
+    told = "You are working on boat_repair: about Boat Repair!\ncontext Boat Repair!"
+    assert told == described(projects, ANYBODY)
+
+
+def test_without_projects() -> None:
+    """Nothing is told, and a list says so."""
+    assert ("", "you have no project") == (described({}, ANYBODY), listing({}, ANYBODY))
+
+
+@pytest.mark.parametrize(("name", "summary"), [("", "x"), ("!?", "x"), ("map", " \n")])
+def test_what_is_no_project(name: str, summary: str) -> None:
+    """It needs a key and a summary."""
+    with pytest.raises(ValueError, match="a project needs a key and a summary"):
+        create({}, name, summary, "", ANYBODY, 0)
+
+
+def test_a_key_is_used_once() -> None:
+    """The model is told to take another."""
+    with pytest.raises(ValueError, match="there is a project 'map' already"):
+        create(made("map"), "MAP", "x", "", ANYBODY, 1)
+
+
+def test_they_are_bounded() -> None:
+    """Texts are cut; of too many, the completed one that rested longest makes room."""
+    projects, key = create({}, "k" * 99, "s" * 999, "c" * 9999, ANYBODY, 0)
+    slot = projects["slots"][key]
+    assert (39, 200) == (len(key), len(slot["summary"]))
+    assert LONGEST_CONTEXT >= len(slot["context"])
+    full = made(*(f"p{n}" for n in range(MOST_PROJECTS)))
+    with pytest.raises(ValueError, match="there are 20 projects already; complete one first"):
+        create(full, "more", "x", "", ANYBODY, 99)
+    for at, name in ((30, "p7"), (20, "p9")):
+        full = update(full, name, {"status": "completed"}, ANYBODY, at)
+    full, _ = create(full, "more", "x", "", ANYBODY, 99)
+    assert MOST_PROJECTS == len(full["slots"])
+    assert "p9" not in full["slots"]
+    assert "p7" in full["slots"]
+
+
+def test_swapping() -> None:
+    """The old one keeps how far it came and rests, the new one is told and active."""
+    projects, told = swap(made("map", "boat"), "Map", "half the boat is done", ANYBODY, 50)
+    assert {
+        "old_project": "boat",
+        "new_project": "map",
+        "new_project_summary": "about map",
+        "new_project_context": "context map",
+    } == told
+    boat, chart = projects["slots"]["boat"], projects["slots"]["map"]
+    assert ("half the boat is done", "paused", 50) == (
+        boat["context"],
+        boat["status"],
+        boat["last_active"],
+    )
+    assert ("active", 50, "map") == (chart["status"], chart["last_active"], projects["active"])
+    kept, _ = swap(projects, "boat", "", ANYBODY, 60)
+    assert "context map" == kept["slots"]["map"]["context"]
+    same, told = swap(kept, "boat", "painted", ANYBODY, 70)
+    assert ("boat", "boat", "painted") == (
+        told["old_project"],
+        same["active"],
+        same["slots"]["boat"]["context"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("projects", "names"), [({}, "none"), (made("map", "boat"), "map, boat")], ids=["none", "two"]
+)
+def test_what_is_not_there(projects: Projects, names: str) -> None:
+    """The error lists what there is."""
+    expected = re.escape(f"Project 'mine' does not exist; available_projects: {names}")
+    with pytest.raises(ValueError, match=expected):
+        swap(projects, "mine", "", ANYBODY, 0)
+    with pytest.raises(ValueError, match=expected):
+        update(projects, "mine", {}, ANYBODY, 0)
+
+
+@pytest.mark.parametrize(
+    ("active", "key", "changes"),
+    [
+        ("boat", "", {"context": "new"}),
+        ("boat", "map", {"context": "new"}),
+        ("map", "map", {"context": "new", "status": "active"}),
+        ("boat", "", {"context": "new", "status": "active"}),
+        ("", "", {"context": "new", "status": "completed"}),
+        ("boat", "map", {"context": "new", "status": "completed", "summary": "done"}),
+    ],
+)
+def test_updating(active: str, key: str, changes: dict[str, str]) -> None:
+    """Of the active one or of another; at most one is active."""
+    projects = update(made("map", "boat"), key, changes, ANYBODY, 9)
+    slot = projects["slots"][key or "boat"]
+    assert (active, "new", 9) == (projects["active"], slot["context"], slot["last_active"])
+    assert changes.get("summary", slot["summary"]) == slot["summary"]
+    statuses = [each["status"] for each in projects["slots"].values()]
+    assert bool(active) == statuses.count("active")
+
+
+def test_what_is_private_is_seen_by_one() -> None:
+    """In a list, in a prompt, and by those who would go on with it."""
+    projects: dict[str, Any] = made("secret", viewer=TOM)
+    assert ["secret"] == [*seen(projects, TOM)]
+    assert {} == seen(projects, ANYBODY), "others hear what Tom is answered"
+    assert ({}, "", "") == (
+        seen(projects, MIRA),
+        active_of(projects, MIRA),
+        described(projects, MIRA),
+    )
+    assert {} == seen(made("secret", viewer=Viewer("", is_private=True)), Viewer())
+    with pytest.raises(ValueError, match="available_projects: none"):
+        swap(projects, "secret", "", MIRA, 0)
+
+
+def test_a_hidden_key_is_not_given_away() -> None:
+    """Who takes the same gets another, and the hidden one rests with its context."""
+    projects, key = create(made("plan", viewer=TOM), "plan", "x", "", MIRA, 5)
+    assert "plan_2" == key
+    assert ("paused", "context plan") == (
+        projects["slots"]["plan"]["status"],
+        projects["slots"]["plan"]["context"],
+    )
+    back, told = swap(projects, "plan", "nothing of Mira's", TOM, 6)
+    assert ("", "") == (told["old_project"], back["slots"]["plan_2"]["context"])
+
+
+def test_private_words_stay_out_of_open_projects() -> None:
+    """Neither an update nor a change-over puts them there."""
+    projects = made("map", "boat")
+    for act in (
+        lambda: update(projects, "map", {"context": "psst"}, TOM, 1),
+        lambda: swap(projects, "map", "psst", TOM, 1),
+    ):
+        with pytest.raises(ValueError, match="this talk is private and that project is not"):
+            act()
+    assert "map" == swap(projects, "map", "", TOM, 1)[0]["active"]

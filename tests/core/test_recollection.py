@@ -1,0 +1,254 @@
+"""What is remembered: for whom it is, what of it is told, and nobody's ids made of names."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.memory_config import MemoryConfig
+from evennia_ai.core.recollection import (
+    DAY_SECONDS,
+    NOBODY,
+    NOWHERE,
+    WORLD,
+    Recollection,
+    Seeker,
+    ago,
+    chosen,
+    faction_audience,
+    is_audience,
+    is_for_all,
+    is_open,
+    is_private,
+    is_rumour,
+    may_know,
+    parted,
+    person_audience,
+    place_audience,
+    safe_id,
+    score,
+)
+from evennia_ai.errors import ConfigurationError
+
+TOM, MIRA = "*#3", "*#4"
+CONFIG = MemoryConfig()
+NOW = 100 * DAY_SECONDS
+NASTY = ["*", "AND", '{"user_id": "*"}', "person:account-3", "*#3 OR *#4", "#", "*#", "", "#1\n"]
+
+
+def memory(key: str = "k", audience: str = WORLD, **more: object) -> Recollection:
+    """A memory of now."""
+    return Recollection(key, "fact", str(more.pop("text", key)), audience, at=NOW, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("expected", "dbref"), [("object-12", "#12"), ("account-3", "*#3"), ("object-0", "#0")]
+)
+def test_a_dbref_becomes_an_id(expected: str, dbref: str) -> None:
+    """An object's and an account's number are told apart."""
+    assert expected == safe_id(dbref)
+
+
+@pytest.mark.parametrize("given_id", [*NASTY, "Tom", "relay of Public", "#" + "1" * 19])
+def test_nothing_else_becomes_an_id(given_id: str) -> None:
+    """A name or a filter is refused, and as an audience it is nobody's and nowhere's."""
+    with pytest.raises(ConfigurationError, match="it must be like '#12'"):
+        safe_id(given_id)
+    assert NOBODY == person_audience(given_id)
+    assert NOWHERE == place_audience("say", given_id)
+
+
+@given(st.text())
+def test_whatever_a_place_or_faction_is_called_it_is_an_audience(name: str) -> None:
+    """Names are hashed; nothing of them is left in what a store is asked."""
+    for audience in (place_audience("channel", name), faction_audience(name)):
+        assert is_audience(audience)
+        kind, _, rest = audience.partition(":")
+        assert (True, 24) == (kind in ("channel", "faction"), len(rest))
+
+
+def test_names_in_another_case_are_the_same_faction() -> None:
+    """Evennia's tags know no capital letters either."""
+    assert faction_audience("Thieves") == faction_audience("thieves")
+    assert faction_audience("thieves") != faction_audience("guards")
+
+
+@pytest.mark.parametrize("text", ["*", "AND", "person:*", "person:", "world ", "room:#2", "WORLD"])
+def test_what_is_no_audience(text: str) -> None:
+    """A store is asked for none of these."""
+    assert not is_audience(text)
+
+
+def test_kinds_of_audience() -> None:
+    """What is one person's, and what was said before others."""
+    assert is_private(person_audience(TOM))
+    assert not is_private(WORLD)
+    assert is_open(place_audience("say", "#2"))
+    assert is_open(place_audience("channel", "Public"))
+    assert not is_open(faction_audience("thieves"))
+    told = [WORLD, "room:object-2", faction_audience("thieves"), person_audience(TOM)]
+    assert [True, True, False, False] == list(map(is_for_all, told))
+
+
+@pytest.mark.parametrize(
+    ("expected", "seeker"),
+    [
+        pytest.param([WORLD], Seeker(), id="nobody, nowhere"),
+        pytest.param([WORLD, "room:object-2"], Seeker(TOM, "say", "#2"), id="before others"),
+        pytest.param(
+            [WORLD, "room:object-2", "person:account-3"],
+            Seeker(TOM, "whisper", "#2", is_private=True),
+            id="in private",
+        ),
+        pytest.param(
+            [WORLD, place_audience("channel", "Public")],
+            Seeker(TOM, "channel", "Public"),
+            id="on a channel",
+        ),
+        pytest.param(
+            [WORLD, faction_audience("thieves")], Seeker(TOM, factions=("thieves",)), id="a faction"
+        ),
+        pytest.param([WORLD], Seeker("relay of x", "whisper", is_private=True), id="no id"),
+        pytest.param([WORLD], Seeker("", "say", "somewhere", is_private=True), id="no place"),
+    ],
+)
+def test_audiences_of_a_seeker(expected: list[str], seeker: Seeker) -> None:
+    """To all, at this place, to these factions, and in private to this person alone."""
+    assert expected == list(seeker.audiences)
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_two_without_an_id_share_nothing(name: str) -> None:
+    """What somebody without an id whispered is not known to another without one."""
+    secret = memory(audience=person_audience(name), person=name)
+    assert not may_know(secret, Seeker(name, "whisper", name, is_private=True))
+
+
+@pytest.mark.parametrize(
+    ("expected", "audience", "seeker"),
+    [
+        (True, WORLD, Seeker()),
+        (True, person_audience(TOM), Seeker(TOM, is_private=True)),
+        (False, person_audience(TOM), Seeker(TOM)),
+        (False, person_audience(TOM), Seeker(MIRA, is_private=True)),
+        (True, "room:object-2", Seeker(MIRA, "say", "#2")),
+        (False, "room:object-2", Seeker(MIRA, "say", "#3")),
+        (True, "room:object-2", Seeker(TOM, "say", "#3")),
+        (True, place_audience("channel", "Public"), Seeker(TOM, "say", "#3")),
+        (False, "room:object-2", Seeker("", "say", "#3")),
+        (False, faction_audience("thieves"), Seeker(TOM, "say", "#3")),
+    ],
+)
+def test_who_may_know(expected: bool, audience: str, seeker: Seeker) -> None:
+    """Open words are known where they were said, and to Tom, who said them, wherever he is."""
+    assert expected is may_know(memory(audience=audience, person=TOM), seeker)
+
+
+def test_open_words_of_nobody_are_nobodys() -> None:
+    """What the game itself said elsewhere is not "one's own" for a turn without a person."""
+    assert not may_know(memory(audience="room:object-2", person=""), Seeker("", "say", "#3"))
+
+
+def test_score() -> None:
+    """Likeness, recency and importance are weighed; a fortnight halves the recency."""
+    config = MemoryConfig(similarity_weight=2, recency_weight=1, importance_weight=1)
+    fresh = memory(similarity=1.0, importance=10)
+    assert 1.0 == score(fresh, NOW, config)
+    assert 0.875 == score(fresh, NOW + 14 * DAY_SECONDS, config)
+    assert 1.0 == score(fresh, NOW - 1000, config)
+    nothing = MemoryConfig(similarity_weight=0, recency_weight=0, importance_weight=0)
+    assert 0.0 == score(fresh, NOW, nothing)
+
+
+def keys(found: list[Recollection], config: MemoryConfig = CONFIG) -> str:
+    """Which of some are told to Tom, in order."""
+    return " ".join(one.key for one in chosen(found, Seeker(TOM, "say", "#2"), NOW, config))
+
+
+def test_the_best_are_chosen() -> None:
+    """Only what may be known and is believed, the best first, and no more than the limit."""
+    found = [
+        memory("poor", similarity=0.2),
+        memory("good", similarity=0.9),
+        memory("doubtful", similarity=0.9, trust=0.2),
+        memory("secret", person_audience(MIRA), similarity=1.0),
+        memory("fair", similarity=0.5),
+    ]
+    assert "good fair poor" == keys(found)
+    assert "good fair" == keys(found, MemoryConfig(recall_limit=2))
+
+
+def test_nothing_is_told_twice() -> None:
+    """Of two of the same words one is told, and a conclusion instead of what it was drawn from."""
+    found = [
+        memory("a", text="The lamp is out.", similarity=0.9),
+        memory("b", text="the lamp is out.", similarity=0.8),
+        memory("c", text="Lamps go out here.", similarity=0.5, cites=("a",)),
+    ]
+    assert "b c" == keys(found)
+
+
+def test_what_is_not_told_itself_hides_nothing() -> None:
+    """A conclusion too poor to be told does not keep its sources out."""
+    found = [memory("a", similarity=0.9), memory("c", similarity=0.1, cites=("a",))]
+    assert "a" == keys(found, MemoryConfig(recall_limit=1))
+
+
+@given(
+    st.lists(
+        st.builds(
+            memory,
+            st.sampled_from("abcdef"),
+            st.sampled_from(
+                [WORLD, "room:object-2", "room:object-3", *map(person_audience, (TOM, MIRA))]
+            ),
+            person=st.sampled_from(["", TOM, MIRA]),
+            trust=st.floats(0, 1),
+            similarity=st.floats(0, 1),
+        ),
+        max_size=12,
+    ),
+    st.builds(
+        Seeker,
+        st.sampled_from(["", TOM, MIRA]),
+        st.just("say"),
+        st.just("#2"),
+        st.just(()),
+        st.booleans(),
+    ),
+)
+def test_nobody_is_told_what_is_anothers(found: list[Recollection], seeker: Seeker) -> None:
+    """Whatever is found, what is chosen may be known, is believed, and is within the limit."""
+    told = chosen(found, seeker, NOW, CONFIG)
+    assert len(told) <= CONFIG.recall_limit
+    for one in told:
+        assert may_know(one, seeker)
+        if is_private(one.audience):
+            assert (True, person_audience(seeker.person)) == (seeker.is_private, one.audience)
+
+
+def test_hearsay_is_parted_from_what_is_known() -> None:
+    """By how far it is believed."""
+    known, heard = memory("known", trust=0.55), memory("heard", trust=0.54)
+    assert not is_rumour(known, CONFIG)
+    assert ([known], [heard]) == parted([known, heard], CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("expected", "seconds"),
+    [
+        ("just now", -5),
+        ("just now", 59),
+        ("1 minute ago", 60),
+        ("59 minutes ago", 3599),
+        ("1 hour ago", 3600),
+        ("3 days ago", 3.5 * DAY_SECONDS),
+        ("1 week ago", 8 * DAY_SECONDS),
+        ("2 months ago", 70 * DAY_SECONDS),
+        ("1 year ago", 400 * DAY_SECONDS),
+    ],
+)
+def test_ago(expected: str, seconds: float) -> None:
+    """A time ago in words, rounded down."""
+    assert expected == ago(seconds)

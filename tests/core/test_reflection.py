@@ -1,0 +1,46 @@
+"""Thinking things over: whose memories, the questions, and what follows from them."""
+
+from __future__ import annotations
+
+import pytest
+
+from evennia_ai.core.reflection import (
+    groups,
+    insights_request,
+    questions_request,
+    read_questions,
+)
+
+
+@pytest.mark.parametrize(
+    ("named", "sums"),
+    [
+        pytest.param([], {}, id="nothing"),
+        pytest.param([], {"room:object-2": (149, 40)}, id="too little"),
+        pytest.param(["room:object-2"], {"room:object-2": (150, 40)}, id="enough"),
+        pytest.param(["b", "a"], {"a": (50, 9), "b": (100, 9)}, id="together, the most first"),
+        pytest.param(["a", "b"], {"b": (75, 9), "a": (75, 9)}, id="as much"),
+        pytest.param(["a"], {"a": (130, 9), "b": (20, 2)}, id="of two entries nothing follows"),
+        pytest.param(
+            ["a", "b", "c"], {n: (90 - i, 9) for i, n in enumerate("abcd")}, id="three at most"
+        ),
+    ],
+)
+def test_whose_memories(named: list[str], sums: dict[str, tuple[int, int]]) -> None:
+    """Once enough importance has come together, those audiences with the most of it."""
+    assert named == groups(sums, 150)
+
+
+def test_the_questions() -> None:
+    """As many as are wanted, each once; no question is no answer."""
+    assert ["a?", "b?"] == read_questions('["a?", "a?", "b?", "c?", 7]', 2)
+    assert [None, None] == [read_questions(text, 3) for text in ("[]", "I wonder.")]
+
+
+def test_what_is_asked() -> None:
+    """Statements and questions are quoted data, and how many are wanted is said."""
+    system, user = questions_request(['He said "go"'], 3)
+    assert "the 3 most telling" in system["content"]
+    assert 'Statements:\n1: "He said \\"go\\""' == user["content"]
+    told = insights_request("Who is Tom?", ["Tom has a boat."])[1]["content"]
+    assert 'Question:\n1: "Who is Tom?"\n\nStatements:\n1: "Tom has a boat."' == told

@@ -1,0 +1,214 @@
+"""Nights that are cut off: whatever the moment, the morning after is as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_OID, uuid5
+
+from evennia_ai import compaction, inbound, sleeping, state
+from evennia_ai.core.recollection import Recollection, person_audience, place_audience
+from evennia_ai.memory import rows
+from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.remembering import indexing, modes, profiles
+from tests.crash.scenes import ANSWER, QUESTION, Scene, _talked, calls
+from tests.crash.world import Game
+from tests.llm.doubles import completion
+from tests.shell.sleep_model import TOKENS, answer_to, content_for, kind_of, lines
+from tests.shell.support import pump
+
+MOST_BEATS = 60
+OPEN, PRIVATE, MIRAS = 5, 5, 2
+ENTRIES = OPEN + PRIVATE + MIRAS
+KEPT_ENTRIES = 10
+REPLACED = "The attic is empty."
+
+
+def _decide(body: Mapping[str, Any]) -> bytes:
+    """What is known of the attic holds no more."""
+    if kind_of(body) == "turn":
+        return calls("whisper", target="Tom", message=ANSWER)
+    if kind_of(body) == "facts" and REPLACED in lines(body, "Known already"):
+        found = json.loads(content_for(body))
+        number = lines(body, "Known already").index(REPLACED) + 1
+        found[0]["replaces"] = [number]
+        return completion(json.dumps(found), usage=TOKENS)
+    return answer_to(body)
+
+
+# ---- the evening before ------------------------------------------------------------------------
+
+
+def _memory(game: Game, number: int, text: str, owner: str, **options: Any) -> Recollection:
+    tom, mira = (inbound.person_of(game.being(name)) for name in ("Tom", "Mira"))
+    room = game.being("Tom").location.dbref
+    person = mira if owner == "Mira" else tom
+    audience = person_audience(person) if owner else place_audience("say", room)
+    # What is as alike is told apart by its key.
+    key = uuid5(NAMESPACE_OID, text).hex
+    made = Recollection(key, "journal", text, audience, person=person, place=room)
+    return replace(made, at=time.time() - 3600 + number, **options)
+
+
+def _evening(game: Game) -> None:
+    """Entries of three audiences, a fact that holds no more, a profile, and a long talk."""
+    _talked(game)
+    limits = {"journal_entries": KEPT_ENTRIES, "reflection_threshold": 60}
+    state.write(game.ada, memory_config=limits, sleep_schedule={"min_awake_minutes": 0})
+    made = [
+        *(_memory(game, i, f"Boat {i} lies in the harbour.", "") for i in range(OPEN)),
+        *(_memory(game, i, f"Crate {i} stands in the cellar.", "Tom") for i in range(PRIVATE)),
+        *(_memory(game, i, f"Chest {i} stands in the attic.", "Mira") for i in range(MIRAS)),
+        _memory(game, 0, REPLACED, "Mira", kind="fact", importance_by="llm"),
+    ]
+    rows.insert(game.ada.pk, made)
+    profiles.meet(game.ada, inbound.person_of(game.being("Tom")), "Tom")
+    pump()
+
+
+# ---- the night ---------------------------------------------------------------------------------
+
+
+def _step(game: Game) -> str:
+    return str(state.read(game.ada, "consolidation_progress").get("step", "none"))
+
+
+def _rest(game: Game) -> None:
+    for _ in range(MOST_BEATS):
+        if not _step(game):
+            break
+        game.beat()
+
+
+def _night(game: Game) -> None:
+    sleeping.put_to_sleep(game.ada, "a test")
+    _rest(game)
+    sleeping.wake_up(game.ada, "a test")
+    pump()
+
+
+def _go_on(game: Game) -> None:
+    """The server runs again, and the night is slept to its end."""
+    # The store of vectors is in memory here: one on the disk would hold what it was told.
+    Memory.objects.update(indexed_as="")
+    indexing.apply(game.ada)
+    pump()
+    if not modes.is_asleep(game.ada) and _step(game):
+        sleeping.put_to_sleep(game.ada, "a test")
+    _rest(game)
+    sleeping.wake_up(game.ada, "a test")
+    pump()
+
+
+def _first_pieces(game: Game) -> None:
+    _evening(game)
+    sleeping.put_to_sleep(game.ada, "a test")
+    for _ in range(2):
+        game.beat()
+
+
+def _called(game: Game) -> None:
+    """Tom speaks to her when the first pieces are done, and she sleeps on after it."""
+    game.type(f"whisper Ada = {QUESTION}")
+    sleeping.put_to_sleep(game.ada, "a test")
+    game.beat()
+
+
+def _summary(game: Game) -> None:
+    """Awake, what is about to be summed up is sorted out first."""
+    keep = partial(sleeping.extract, game.ada)
+    compaction.compact_conversation_history(game.ada, keep)
+    pump()
+
+
+# ---- the morning after -------------------------------------------------------------------------
+
+
+def _of_memory(row: Memory, by_key: Mapping[str, str]) -> list[Any]:
+    named = [sorted(by_key.get(key, "gone") for key in keys) for keys in (row.cites, row.links)]
+    values = [row.kind, row.text, row.audience, row.person, row.trust, row.importance]
+    return [*values, row.importance_by, row.is_consolidated, *named]
+
+
+def morning(game: Game) -> dict[str, Any]:
+    """All that a night leaves, without what no two nights have in common."""
+    stored = list(rows.of(game.ada.pk))
+    by_key = {row.key: row.text for row in stored}
+    reflection = state.read(game.ada, "reflection_state")
+    beings = EntityProfile.objects.filter(assistant=game.ada.pk).order_by("entity")
+    return {
+        "memories": sorted((_of_memory(row, by_key) for row in stored), key=str),
+        "profiles": [
+            [who.entity, sorted(a["text"] for a in who.attributes), round(who.favour, 6)]
+            for who in beings
+        ],
+        "history": [m.get("content") for m in state.read(game.ada, "conversation_history")],
+        "reflection": sorted(reflection),
+        "importance": reflection.get("cumulative_importance"),
+        "mode": [state.read(game.ada, name) for name in ("operating_mode", "sleep_phase")],
+        "counts": state.read(game.ada, "last_night").get("counts"),
+    }
+
+
+def _each_once(game: Game) -> list[str]:
+    """Each entry became one fact, and none is left; what was replaced is gone."""
+    texts = [row.text for row in rows.of(game.ada.pk, kind="fact", cites__0__isnull=False)]
+    facts = [text for text in texts if QUESTION not in text]
+    found = []
+    if ENTRIES != len(facts) or len(set(facts)) != len(facts):
+        found.append(f"{ENTRIES} entries became {sorted(facts)}")
+    left = rows.of(game.ada.pk, kind="journal", is_consolidated=False)
+    found += [f"not sorted out: {row.text}" for row in left if QUESTION not in row.text]
+    found += [f"still there: {row.text}" for row in rows.of(game.ada.pk, text=REPLACED)]
+    return found
+
+
+def _whole(game: Game) -> list[str]:
+    """Whether a whole night is as one that nobody cut off, and was worth it."""
+    now, found = json.loads(json.dumps(morning(game))), _each_once(game)
+    path = Path(game.folder).parent / "morning.json"
+    if not path.exists():
+        path.write_text(json.dumps(now))
+        found += _worth(now)
+    expected = json.loads(path.read_text())
+    for name, value in expected.items():
+        if value != now[name]:
+            found.append(f"{name}: {now[name]!r}, and uncut {value!r}")
+    return found
+
+
+def _worth(now: Mapping[str, Any]) -> list[str]:
+    """Every step had something to do."""
+    wanted = {
+        "entries scored": ENTRIES,
+        "entries sorted": ENTRIES,
+        "facts": ENTRIES,
+        "facts replaced": 1,
+        "profiles": 1,
+        "insights": 2,
+        "questions": 4,
+        "summaries": 1,
+        "memories let go": ENTRIES - KEPT_ENTRIES,
+    }
+    counts = now["counts"]
+    return [f"{n}: {counts.get(n)}" for n, count in wanted.items() if counts.get(n) != count]
+
+
+def _summed_up(game: Game) -> list[str]:
+    """Kept once; a summary that a kill prevented is no matter of this scene."""
+    _go_on(game)
+    return _each_once(game)
+
+
+NIGHTS: dict[str, Scene] = {
+    "a night": Scene(_night, _decide, _evening, _go_on, _whole),
+    "called in the night": Scene(
+        _called, _decide, _first_pieces, _go_on, _each_once, is_answered=True
+    ),
+    "facts before a summary": Scene(_summary, _decide, _evening, look=_summed_up),
+}

@@ -1,0 +1,25 @@
+"""A server that is killed between any two writes of a night loses nothing and doubles nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Play = Callable[[str], dict[str, Any]]
+
+
+@pytest.mark.parametrize(
+    ("scene", "fewest"),
+    [
+        pytest.param("a night", 40, id="a night"),
+        pytest.param("called in the night", 15, id="called in the night"),
+        pytest.param("facts before a summary", 10, id="facts before a summary"),
+    ],
+)
+def test_the_morning_after(play: Play, scene: str, fewest: int) -> None:
+    """Whatever the moment, in the morning all is there once, and record and state agree."""
+    found = play(scene)
+    assert {} == found["wrong"]
+    assert found["moments"] > fewest

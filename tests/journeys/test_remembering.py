@@ -1,0 +1,129 @@
+"""An assistant remembers in a real game: the store on the disk, reloads, kills, nights, rights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.fakes.handle import FakeModel
+from tests.journeys.clients import Enter, Player
+from tests.journeys.game import UNHURRIED, Game
+from tests.journeys.lines import whisper_of
+from tests.journeys.staging import find_trouble, measure_log, prompt_of, read_new_log, run
+
+SECRET = "my sister Oda keeps the silver key under the third stair"
+MARK = "silver key"
+QUESTION = "where is that key of silver, and who has it?"
+READ_SECONDS = 60.0
+STORE = "server/ai_memory"
+
+
+@pytest.fixture(scope="module")
+def game_settings() -> dict[str, Any]:
+    """Nobody is made to wait."""
+    return UNHURRIED
+
+
+@pytest.fixture(autouse=True)
+def no_trouble(game: Game) -> Iterator[None]:
+    """Nothing of it leaves a traceback in the log."""
+    start = measure_log(game)
+    yield
+    assert [] == find_trouble(read_new_log(game, start))
+
+
+def wait_until_read(admin: Player) -> None:
+    """Wait until the store has read all that waits for it, or forgotten it."""
+    run(
+        admin,
+        "from evennia_ai import services\n"
+        "from evennia_ai.remembering import indexing\n"
+        "from twisted.internet import reactor\n"
+        "owner = me\n"
+        "def look(left):\n"
+        "    status = indexing.status(ada)\n"
+        "    if status.waiting or status.removed:\n"
+        "        indexing.soon(ada)\n"
+        "        if left: reactor.callLater(0.2, look, left - 1)\n"
+        "        else: owner.account.msg('still unread: %s' % services.memory().problem)\n"
+        "    else: owner.account.msg('all is read')\n"
+        "reactor.callLater(0.2, look, 250)",
+    )
+    assert "all is read" == admin.expect("all is read|still unread: .*", READ_SECONDS)[0]
+
+
+def ask_anew(game: Game, admin: Player, player: Player, model: FakeModel) -> str:
+    """What the model is told with a question, when the conversation itself is gone."""
+    wait_until_read(admin)
+    admin.ask("history reset ada", "new conversation|begins anew|forgotten|starts")
+    player.ask(f"whisper ada = {QUESTION}", whisper_of(QUESTION), READ_SECONDS)
+    return prompt_of(model.read_calls()[-1])
+
+
+def test_what_was_whispered_is_remembered_for_its_speaker_alone(
+    game: Game, enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """Over a reload and a kill Tom is remembered; Mira is told nothing of it."""
+    tom, mira = enter("Tom"), enter("Mira", by="websocket")
+    tom.ask(f"whisper ada = {SECRET}", whisper_of(SECRET))
+    assert MARK in ask_anew(game, admin, tom, model)
+    assert MARK not in ask_anew(game, admin, mira, model)
+    game.reload()
+    game.wait_until_ready()
+    assert MARK in ask_anew(game, admin, tom, model)
+    game.kill_server()
+    game.start()
+    for player in (admin, tom, mira):
+        player.come_back()
+    assert MARK in ask_anew(game, admin, tom, model)
+    assert MARK not in ask_anew(game, admin, mira, model)
+
+
+def test_a_night_and_a_whisper_that_wakes_her(
+    game: Game, enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """Put to sleep by hand she sleeps; whoever speaks to her is answered."""
+    tom = enter("Tom")
+    admin.ask("aimemory ada sleep", r"asleep|sleeps")
+    admin.ask("assistant status ada", r"(?i)asleep")
+    tom.ask("whisper ada = are you awake?", whisper_of("are you awake?"), READ_SECONDS)
+    admin.ask("assistant status ada", r"(?i)awake")
+
+
+def test_without_her_store_she_goes_on_talking(
+    game: Game, enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """Where it cannot be opened staff are told so; where it is lost it is made anew by itself."""
+    enter("Tom").ask(f"whisper ada = {SECRET}", whisper_of(SECRET))
+    wait_until_read(admin)
+    game.stop()
+    (game.folder / STORE).rename(game.folder / "server/put_aside")
+    (game.folder / STORE).write_text("no folder")
+    game.start()
+    enter("Tom").ask(f"whisper ada = {QUESTION}", whisper_of(QUESTION), READ_SECONDS)
+    with game.log_in_admin() as owner:
+        owner.ask("aimemory ada", "ai_memory cannot be written")
+    game.stop()
+    (game.folder / STORE).unlink()
+    game.start()
+    with game.log_in_admin() as owner:
+        assert MARK in ask_anew(game, owner, enter("Tom"), model)
+
+
+def test_a_person_reads_and_forgets(
+    game: Game, enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """`assistant memory` shows it; once forgotten it is in no prompt and no file of the store."""
+    tom = enter("Tom")
+    tom.ask(f"whisper ada = {SECRET}", whisper_of(SECRET))
+    tom.ask("assistant memory", rf"(?s)remembers of you.*{MARK}")
+    tom.ask("assistant forget everything ada", r"yes \| no")
+    tom.ask("yes", r"(?i)forgotten|forgot")
+    wait_until_read(admin)
+    assert MARK not in ask_anew(game, admin, tom, model)
+    game.stop()
+    files = [path for path in (game.folder / STORE).rglob("*") if path.is_file()]
+    assert files
+    assert [] == [path for path in files if MARK.encode() in path.read_bytes()]

@@ -1,0 +1,1 @@
+"""What is remembered: the stores, and a whole week of it."""

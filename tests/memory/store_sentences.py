@@ -1,0 +1,53 @@
+"""Forty things said in a game, each with the one memory of forty that has to do with it.
+
+What embedding models are measured with: a pair is related, every other combination is not.
+"""
+
+PAIRS = (
+    ("what does Tom owe the smith?", "Tom is in debt to the blacksmith for twelve gold coins."),
+    ("is the lamp working again?", "The lantern in the hall went out during the night."),
+    ("where is the key to the cellar?", "Mira hid the cellar key beneath the third flowerpot."),
+    ("who stole the crown?", "A masked thief took the king's crown from the treasury."),
+    ("what do you know about dragons?", "An old red dragon sleeps under the northern peaks."),
+    ("how is your sister?", "Ada's sister Lena is ill with a fever."),
+    ("do you sell potions?", "The alchemist offers healing draughts for five silver."),
+    ("when does the market open?", "Traders set up their stalls at dawn on the square."),
+    ("can I cross the river?", "The bridge was washed away; the ferryman takes two coppers."),
+    ("I am hungry", "The inn serves mutton stew and dark bread every evening."),
+    ("who are the bandits?", "Outlaws led by Crow rob travellers on the forest road."),
+    ("teach me some magic", "The old wizard takes pupils who bring him a phoenix feather."),
+    ("what happened at the wedding?", "At Rosa's marriage feast two guests fought with knives."),
+    ("I hate spiders", "Jon is terrified of anything with eight legs."),
+    ("do you remember my birthday?", "Kim was born on the third day of the harvest month."),
+    ("let's sail away", "The captain of the Grey Gull looks for a crew for the islands."),
+    ("any work for a sword?", "The mayor pays guards to protect the caravan."),
+    ("is it going to rain?", "The shepherd says that a storm comes from the west."),
+    (
+        "which god do they worship here?",
+        "The villagers pray to the Mother of Rivers in the temple.",
+    ),
+    ("how do I get into the tower?", "The mage's spire opens only to those who know the password."),
+    ("my horse is lame", "The stable keeper can heal hooves and shoe animals."),
+    ("where can I sleep tonight?", "There are two free rooms above the tavern."),
+    ("tell me about the war", "Ten years ago the kingdom fought the orcs at Red Ford."),
+    ("did you like the song?", "The bard sang a ballad of the drowned prince, and she wept."),
+    ("who is the mayor?", "Old Barnabas has governed the town since spring."),
+    ("I found a strange ring", "The goblin lost a golden band that makes its wearer unseen."),
+    ("what is your favourite food?", "She loves honey cakes more than anything else to eat."),
+    ("the well is poisoned", "The water in the village fountain tastes of iron and sickens."),
+    ("are there ghosts here?", "A pale spirit walks the graveyard when the moon is full."),
+    ("I want to buy a house", "The merchant is selling his cottage by the mill."),
+    ("how much is the armour?", "Chain mail costs eighty silver at the smithy."),
+    ("who won the chess game?", "Piet beat the priest at the board with a bishop's sacrifice."),
+    ("my brother is missing", "Hal's sibling went into the mines and did not come back."),
+    ("do you trust the baron?", "The lord of the castle broke his word to the farmers."),
+    ("let us dance", "At the midsummer festival everybody dances round the fire."),
+    ("what does the map show?", "The old chart marks a buried chest on the skull island."),
+    ("the wolves are back", "A grey pack killed three sheep beyond the fence."),
+    ("I lost my job", "Eva was dismissed from the bakery last week."),
+    ("how old are you?", "She has seen forty winters."),
+    (
+        "what is the password of the guild?",
+        "To enter the thieves' hall one must say 'moonlit copper'.",
+    ),
+)

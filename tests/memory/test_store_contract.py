@@ -1,0 +1,269 @@
+"""What every store of memories does, on each of them: in memory, embedded, and on real servers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evennia_ai.memory.port import Item, MemoryStore
+from tests.memory.store_support import (
+    CASTLE,
+    LAMP,
+    MIA,
+    OTHER,
+    ROOM,
+    SMITH,
+    TOM,
+    WORLD,
+    found_keys,
+    item,
+    key,
+    opened,
+)
+
+QDRANT_URL = os.environ.get("QDRANT_URL", "")
+NO_AUDIENCES = (
+    "*",
+    "AND",
+    "OR",
+    "",
+    "world ",
+    "World",
+    "person:*",
+    "person:Tom the Smith",
+    "person:account-3' OR '1'='1",
+    "room:object-2\nworld",
+    "room:object-2}",
+    '{"in": ["world"]}',
+    {"in": ["person:account-3"]},
+    {"ne": "x"},
+    ["world"],
+    None,
+    3,
+)
+EVERYBODY = (WORLD, ROOM, OTHER, TOM, MIA)
+Step = tuple[str, int, str, str, float]
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "remove", "search", "drop"]),
+        st.integers(0, 5),
+        st.sampled_from([SMITH, LAMP, CASTLE]),
+        st.sampled_from(EVERYBODY),
+        st.sampled_from([0.0, 0.3, 0.7, 1.0]),
+    ),
+    max_size=14,
+)
+
+
+def take(step: Step, store: MemoryStore, model: dict[str, Item]) -> None:
+    """Do the same to a store and to the dictionary it is compared with."""
+    act, number, text, audience, trust = step
+    if act == "add":
+        model[key(number)] = item(number, text, audience, trust)
+        store.add(1, [model[key(number)]])
+    elif act == "remove":
+        model.pop(key(number), None)
+        store.remove(1, [key(number)])
+    elif act == "drop" and number == 0:
+        model.clear()
+        store.drop(1)
+
+
+class Contract:
+    """A subclass names a kind of store by its fixture `store`; the collection 1 is empty."""
+
+    def test_finds_by_likeness(self, store: MemoryStore) -> None:
+        """What is most alike to what is sought is the first that is found."""
+        store.add(1, [item(1), item(2, LAMP), item(3, CASTLE)])
+        assert [key(1)] == found_keys(store, "who owes the smith gold?", limit=1)
+        assert key(2) == found_keys(store, "which lamp went out")[0]
+        hits = store.search(1, SMITH, [WORLD], limit=3)
+        assert hits == sorted(hits, key=lambda hit: -hit.similarity)
+        assert 0.99 < hits[0].similarity <= 1.0
+        assert all(0.0 < hit.similarity <= 1.0 for hit in hits)
+
+    def test_tells_nobody_what_is_for_others(self, store: MemoryStore) -> None:
+        """A search finds what is of the audiences it names, and nothing else."""
+        store.add(1, [item(n, SMITH, audience) for n, audience in enumerate(EVERYBODY, 1)])
+        for number, audience in enumerate(EVERYBODY, 1):
+            assert [key(number)] == found_keys(store, SMITH, audience)
+        assert {key(1), key(4)} == set(found_keys(store, SMITH, WORLD, TOM))
+        assert [] == store.search(1, SMITH, [], limit=5)
+        assert [] == found_keys(store, SMITH, "person:account-99")
+
+    def test_refuses_what_is_no_audience(self, store: MemoryStore) -> None:
+        """A word that is no audience is refused, whatever a filter would make of it."""
+        store.add(1, [item(1, SMITH, TOM)])
+        for wrong in NO_AUDIENCES:
+            with pytest.raises(ValueError, match="no audience"):
+                store.search(1, SMITH, [WORLD, wrong], limit=5)  # type: ignore[list-item]
+            with pytest.raises(ValueError, match="no audience"):
+                store.neighbours(1, key(1), [wrong], limit=5)  # type: ignore[list-item]
+            with pytest.raises(ValueError, match="no audience"):
+                store.add(1, [Item(key(2), SMITH, wrong)])  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="list of audiences"):
+            store.search(1, SMITH, WORLD, limit=5)
+        assert {key(1)} == store.keys(1)
+
+    def test_refuses_what_is_no_key_and_no_id(self, store: MemoryStore) -> None:
+        """Keys are ours and collections are numbers: no name ever becomes part of either."""
+        for wrong in ("", "tom", "*", key(1).upper() + "A", "../../etc", key(1)[:-1]):
+            with pytest.raises(ValueError, match="no key"):
+                store.add(1, [Item(wrong, SMITH, WORLD)])
+            assert [] == store.neighbours(1, wrong, [WORLD], limit=5)
+        for bad in (0, -1, True, "1", "1 OR 1", None):
+            with pytest.raises(ValueError, match="no assistant's id"):
+                store.search(bad, SMITH, [WORLD], limit=5)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="from 0 to 1"):
+            store.add(1, [item(1, trust=1.5)])
+
+    def test_trust_is_a_bound(self, store: MemoryStore) -> None:
+        """What is believed less than asked for is not found; exactly as much is."""
+        store.add(1, [item(n, f"{SMITH} {n}", WORLD, n / 10) for n in range(11)])
+        assert {key(n) for n in (7, 8, 9, 10)} == set(found_keys(store, SMITH, min_trust=0.7))
+        assert 11 == len(found_keys(store, SMITH, limit=20))
+
+    def test_the_same_key_is_the_same_memory(self, store: MemoryStore) -> None:
+        """Putting a memory in again replaces it: its words, whose it is and how far believed."""
+        store.add(1, [item(1), item(1, LAMP, TOM, 0.4)])
+        store.add(1, [item(1, CASTLE, ROOM, 0.6), item(2)])
+        store.add(1, [item(1, CASTLE, ROOM, 0.6)])
+        assert {key(1), key(2)} == store.keys(1)
+        assert [] == found_keys(store, LAMP, TOM)
+        assert [key(1)] == found_keys(store, CASTLE, ROOM, min_trust=0.6)
+        assert [] == found_keys(store, CASTLE, ROOM, min_trust=0.7)
+
+    def test_forgets(self, store: MemoryStore) -> None:
+        """What is removed is not found, nor anybody's neighbour; others stay."""
+        store.add(1, [item(n, f"{SMITH} and {n}") for n in range(1, 9)])
+        store.remove(1, [key(1), key(8), key(99), "nonsense"])
+        store.remove(1, [])
+        store.remove(7, [key(1)])
+        left = {key(n) for n in range(2, 8)}
+        assert left == store.keys(1) == set(found_keys(store, SMITH))
+        assert key(1) not in [hit.key for hit in store.neighbours(1, key(2), [WORLD], limit=9)]
+
+    def test_neighbours(self, store: MemoryStore) -> None:
+        """A memory's neighbours are like it, for the same audiences, and not itself."""
+        store.add(1, [item(1), item(2, f"{SMITH} and more", TOM), item(3, f"{SMITH} too")])
+        assert [key(3)] == [hit.key for hit in store.neighbours(1, key(1), [WORLD], limit=5)]
+        both = store.neighbours(1, key(1), [WORLD, TOM], limit=5)
+        assert {key(2), key(3)} == {hit.key for hit in both}
+        assert 1 == len(store.neighbours(1, key(1), [WORLD, TOM], limit=1))
+        assert [] == store.neighbours(1, key(5), [WORLD], limit=5)
+        assert [] == store.neighbours(5, key(1), [WORLD], limit=5)
+
+    def test_assistants_are_apart(self, store: MemoryStore) -> None:
+        """A collection knows nothing of another, and goes without it: 1 is not a part of 12."""
+        for collection in (1, 12, 121):
+            store.add(collection, [item(collection)])
+        store.drop(1)
+        assert set() == store.keys(1)
+        assert [] == found_keys(store, SMITH)
+        assert {key(12)} == store.keys(12)
+        assert {key(121)} == store.keys(121)
+        store.drop(1)
+        store.add(1, [item(4)])
+        assert [key(4)] == found_keys(store, SMITH)
+
+    def test_nothing_is_not_an_error(self, store: MemoryStore) -> None:
+        """An assistant without memories, and a search for nothing, find nothing."""
+        assert [] == found_keys(store, SMITH)
+        assert set() == store.keys(1)
+        store.add(1, [])
+        store.add(1, [item(1)])
+        assert [] == found_keys(store, "  \n ")
+        assert [] == found_keys(store, SMITH, limit=0)
+
+    def test_takes_any_text(self, store: MemoryStore) -> None:
+        """Whatever a player types can be kept and looked for."""
+        texts = ["*", "AND", "'; DROP TABLE a1; --", "日本語のランプ", "\0\ud800 x", "", "w" * 9000]
+        store.add(1, [item(n, text) for n, text in enumerate(texts, 1)])
+        for text in texts:
+            assert set(found_keys(store, text)) <= {key(n) for n in range(1, 8)}
+        assert key(4) == found_keys(store, "日本語のランプ")[0]
+        assert 7 == len(store.keys(1))
+
+    def test_behaves_like_a_dictionary(self, store: MemoryStore) -> None:
+        """Whatever happens to a store, it holds what a plain dictionary would."""
+
+        @settings(max_examples=12)
+        @given(STEPS)
+        def follow(steps: list[Step]) -> None:
+            store.drop(1)
+            model: dict[str, Item] = {}
+            for step in steps:
+                take(step, store, model)
+                text, audience, trust = step[2:]
+                same = [
+                    each.key
+                    for each in model.values()
+                    if each.text == text and each.audience == audience and each.trust >= trust
+                ]
+                hits = store.search(1, text, [audience], limit=9, min_trust=trust)
+                assert sorted(same) == sorted(hit.key for hit in hits if hit.similarity > 0.99)
+                assert set(model) == store.keys(1)
+
+        follow()
+
+
+class TestVolatile(Contract):
+    """In memory."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[MemoryStore]:
+        """Fresh."""
+        made = opened("volatile", tmp_path)
+        yield made
+        made.close()
+
+
+class TestEmbedded(Contract):
+    """mem0 on Qdrant's local files."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[MemoryStore]:
+        """Fresh."""
+        made = opened("embedded", tmp_path / "ai_memory")
+        yield made
+        made.close()
+
+
+class TestPgvector(Contract):
+    """mem0 on a real PostgreSQL with pgvector."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path, postgres: str) -> Iterator[MemoryStore]:
+        """Emptied."""
+        made = opened("pgvector", tmp_path, postgres)
+        for collection in (1, 12, 121):
+            made.drop(collection)
+        yield made
+        made.close()
+
+
+class OnQdrantServer(Contract):
+    """mem0 on a real Qdrant server."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[MemoryStore]:
+        """Emptied."""
+        made = opened("qdrant", tmp_path, QDRANT_URL)
+        for collection in (1, 12, 121):
+            made.drop(collection)
+        yield made
+        made.close()
+
+
+if QDRANT_URL:
+    TestQdrantServer = OnQdrantServer
+else:
+
+    @pytest.mark.skip(reason="QDRANT_URL names no Qdrant server: that store is NOT tested here")
+    def test_qdrant_server() -> None:
+        """The same on a Qdrant server."""

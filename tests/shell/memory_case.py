@@ -1,0 +1,139 @@
+"""What tests of remembering share: memories put in by hand, a store that can fail, and time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import services
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.recollection import WORLD, Recollection, person_audience, place_audience
+from evennia_ai.core.turn import Turn
+from evennia_ai.errors import MemoryStoreError
+from evennia_ai.inbound import id_of, person_of
+from evennia_ai.memory import rows
+from evennia_ai.memory.hashing import make
+from evennia_ai.memory.volatile import VolatileStore
+from evennia_ai.remembering import indexing, keeping
+from tests.shell.support import ShellTest, pump
+
+
+class FailingStore(VolatileStore):
+    """A store in memory that can be down.
+
+    Attributes:
+        is_down: whether it raises.
+        calls: what it was asked, by name.
+        before_add: called in the middle of an add.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(make())
+        self.is_down = False
+        self.calls: list[str] = []
+        self.before_add: Any = None
+
+    def _asked(self, name: str) -> None:
+        self.calls.append(name)
+        if self.is_down:
+            raise MemoryStoreError("the store was unplugged")
+
+    def add(self, collection: int, items: Any) -> None:
+        """Put memories in."""
+        self._asked("add")
+        if self.before_add is not None:
+            self.before_add()
+        super().add(collection, items)
+
+    def search(self, collection: int, query: str, audiences: Any, **more: Any) -> Any:
+        """Look for a text."""
+        self._asked("search")
+        return super().search(collection, query, audiences, **more)
+
+    def remove(self, collection: int, keys: Any) -> None:
+        """Take memories out."""
+        self._asked("remove")
+        super().remove(collection, keys)
+
+    def keys(self, collection: int) -> set[str]:
+        """What is in it."""
+        self._asked("keys")
+        return super().keys(collection)
+
+
+class MemoryTest(ShellTest):
+    """Ada, Tom and Mira, and memories of theirs.
+
+    Attributes:
+        store: where Ada's vectors are, in memory.
+    """
+
+    def setUp(self) -> None:
+        """A store of this test alone."""
+        services.memory.cache_clear()
+        self.addCleanup(services.memory.cache_clear)
+        super().setUp()
+        self.store = FailingStore()
+        service = services.memory()
+        service._store, service._open_store = None, lambda: self.store
+        self.clock.advance(1_000_000)
+
+    def id_of(self, person: Any) -> str:
+        """Whom memories of a person are counted to."""
+        return person_of(person)
+
+    def remember(self, text: str, audience: str = WORLD, *, person: Any = None, **more: Any) -> str:
+        """Let Ada know something, and find it. Returns its key."""
+        key = rows.new_key()
+        said_by = self.id_of(person) if person is not None else ""
+        options = {"kind": "fact", "at": self.clock.seconds(), **more}
+        kept = Recollection(key, text=text, audience=audience, person=said_by, **options)
+        keeping.keep(self.ada_script, [kept])
+        self.catch_up()
+        return key
+
+    def secret(self, text: str, person: Any, **more: Any) -> str:
+        """Something a person told Ada alone."""
+        return self.remember(text, person_audience(self.id_of(person)), person=person, **more)
+
+    def said_here(self, text: str, person: Any, **more: Any) -> str:
+        """Something a person said in Ada's room."""
+        here = place_audience("say", self.ada.location.dbref)
+        return self.remember(text, here, person=person, **more)
+
+    def catch_up(self) -> None:
+        """Let the store be told of all that waits."""
+        self.clock.advance(0)
+        pump()
+
+    def turn(self, body: str, *, source: str = "whisper", person: Any = None, **more: Any) -> Turn:
+        """A turn for something that somebody (Tom) says to Ada."""
+        who = person or self.tom
+        fields: dict[str, Any] = {
+            "id": "e1",
+            "kind": "message",
+            "source": source,
+            "sender_id": id_of(who),
+            "sender_name": who.key,
+            "body": body,
+            "trust": 0.9,
+            "rule": 3,
+            "hops": 0,
+            "at": self.clock.seconds(),
+            "person": self.id_of(who),
+            "place": self.ada.location.dbref if self.ada.location else "",
+            **more,
+        }
+        return Turn(self.ada_script.work.epoch, (Event(**fields),))
+
+    def in_store(self) -> set[str]:
+        """The keys that the store has of Ada."""
+        return VolatileStore.keys(self.store, self.ada_script.pk)
+
+    def prompts(self) -> str:
+        """All that the model was ever sent."""
+        return "\n".join(str(message) for body in self.model.bodies for message in body["messages"])
+
+    def waiting_rows(self) -> tuple[int, int]:
+        """How many of Ada's memories wait to be read, and to be taken out."""
+        status = indexing.status(self.ada_script)
+        return status.waiting, status.removed

@@ -1,0 +1,137 @@
+"""What the tests of people's rights share: memories of Tom and Mira, and all that is stored."""
+
+from __future__ import annotations
+
+import pickle
+from base64 import b64decode
+from typing import Any
+
+from django.db import connection
+
+from evennia_ai import audit, inbound, services
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.core.recollection import Recollection, person_audience, place_audience
+from evennia_ai.memory import rows
+from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.remembering import keeping
+from tests.shell.ai_case import StaffCommandTest
+from tests.shell.support import pump
+
+
+class RememberingTest(StaffCommandTest):
+    """Mira, a player with an account of her own, and Tom, who is staff; both have the commands."""
+
+    def setUp(self) -> None:
+        """An empty store, and Mira's account."""
+        services.memory.cache_clear()
+        self.addCleanup(services.memory.cache_clear)
+        super().setUp()
+        self.mira.account = self.account2
+        self.account2.username = "MirasAccount"
+        self.account2.save()
+        for person in (self.tom, self.mira):
+            person.cmdset.add(AssistantCmdSet)
+        self.toms, self.miras = inbound.person_of(self.tom), inbound.person_of(self.mira)
+        self.forget()
+
+    def remember(self, text: str, person: str = "", audience: str = "", **more: Any) -> Memory:
+        """Let Ada remember something: of a person in private, else in the room."""
+        place = place_audience("", self.room1.dbref)
+        memory = Recollection(
+            key=rows.new_key(),
+            kind=more.pop("kind", "journal"),
+            text=text,
+            audience=audience or (person_audience(person) if person else place),
+            person=person,
+            at=self.clock.seconds(),
+            **more,
+        )
+        keeping.keep(self.ada_script, [memory])
+        self.settle()
+        return Memory.objects.get(key=memory.key)
+
+    def know(self, person: str, name: str, *attributes: str) -> EntityProfile:
+        """Let Ada have a profile of somebody."""
+        known = [{"text": text, "audience": "world", "at": 0.0} for text in attributes]
+        given = {"name": name, "attributes": known, "entity_type": "player"}
+        profile, _ = EntityProfile.objects.update_or_create(
+            assistant=self.ada_script.pk,
+            entity=person,
+            defaults=given,
+            create_defaults={**given, "first_at": 0.0, "last_at": 0.0},
+        )
+        return profile
+
+    def settle(self) -> None:
+        """Let everything be done that waits for a moment: the store is told, the record written."""
+        self.clock.advance(0)
+        pump()
+        self.clock.advance(1)
+        pump()
+
+    def texts(self) -> list[str]:
+        """All that Ada remembers, the oldest first."""
+        return list(rows.of(self.ada_script.pk).order_by("pk").values_list("text", flat=True))
+
+    def answer(self, person: Any, line: str, *answers: str) -> str:
+        """What a person reads who types a line, and then answers."""
+        person.ndb.messages = []
+        for each in (line, *answers):
+            self.type(person, each)
+        self.settle()
+        return "\n".join(person.seen)
+
+    def facts(self, event: str) -> list[dict[str, Any]]:
+        """The details of Ada's recorded facts of a kind."""
+        from_record = audit_rows(self.ada_script, event)
+        return [dict(entry.details) for entry in from_record]
+
+
+def audit_rows(script: Any, event: str) -> list[Any]:
+    """Entries of a record, the newest first."""
+    audit.flush()
+    return list(audit.application().page(script, limit=100, events=(event,)))
+
+
+def stored() -> dict[str, list[str]]:
+    """Every value of every table as text, by its table; what Evennia packed is unpacked."""
+    found: dict[str, list[str]] = {}
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT * FROM "{table}"')
+            found[table] = [_text(value) for row in cursor.fetchall() for value in row]
+    return found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (bytes, memoryview)):
+        return bytes(value).decode("utf-8", "replace")
+    if isinstance(value, str) and value.startswith("gA"):  # a pickle in base64
+        return repr(pickle.loads(b64decode(value)))
+    return str(value)
+
+
+def where(word: str, script: Any) -> list[str]:
+    """Where a word is to be found: tables, what is in memory, and the store of vectors."""
+    places = [table for table, texts in stored().items() if any(word in text for text in texts)]
+    work = script.work
+    places += [f"work.{name}" for name in work.__slots__ if word in _deep(getattr(work, name))]
+    found: list[Any] = []
+    audiences = Memory.objects.values_list("audience", flat=True).distinct()
+    services.memory().search(script.pk, word, [*audiences], limit=50).addCallback(found.extend)
+    texts = rows.by_keys(script.pk, [hit.key for hit in found])
+    assert len(texts) == len(found), "the store finds what nobody remembers"
+    held = repr([vars(each) for each in _insides(services.memory())])
+    return [*places, *(["the store"] if word in held else [])]
+
+
+def _deep(value: Any) -> str:
+    values = getattr(value, "people", None) or getattr(value, "by_place", None)
+    judged = [*getattr(value, "judged", ()), *getattr(value, "passed", ())]
+    return repr((value, values, judged))
+
+
+def _insides(service: Any) -> list[Any]:
+    """The store behind the service, and what it holds."""
+    store = service._store
+    return [store] if store is not None else []

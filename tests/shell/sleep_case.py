@@ -1,0 +1,115 @@
+"""Ada by night: a clock that begins at midnight, a journal, and a model for the night."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.test.utils import override_settings
+
+from evennia_ai import services, sleeping, state
+from evennia_ai.core.recollection import Recollection, person_audience, place_audience
+from evennia_ai.memory import rows
+from evennia_ai.models import Memory
+from evennia_ai.remembering import modes
+from tests.shell.listening import HearingTest
+from tests.shell.sleep_model import NightModel, kind_of
+from tests.shell.support import pump
+
+HOUR = 3600.0
+
+
+@override_settings(TIME_ZONE="UTC")
+class SleepCase(HearingTest):
+    """Ada's nights last from two to six; it is midnight."""
+
+    def setUp(self) -> None:
+        """Nothing is remembered yet."""
+        super().setUp()
+        self.addCleanup(self._forget_store)
+        self.model: NightModel = NightModel()
+        services.pool().set_transport(services.endpoint(), self.model)
+        self.set(sleep_schedule={"enabled": True}, compact_enabled=False)
+        self.persons = {name: self.person(being) for name, being in self._people()}
+
+    def _people(self) -> list[tuple[str, Any]]:
+        return [("Tom", self.tom), ("Mira", self.mira)]
+
+    def _forget_store(self) -> None:
+        services.memory().close()
+        services.memory.cache_clear()
+
+    def wait(self, seconds: float) -> None:
+        """Time passes; no timer fires but those of her clock."""
+        self.clock.advance(seconds)
+        pump()
+
+    def beat(self, times: int = 1) -> None:
+        """Her timer fires."""
+        for _ in range(times):
+            self.ada_script.at_repeat()
+            pump()
+            self.clock.advance(0)
+
+    def sleep_through(self) -> dict[str, Any]:
+        """Put her to sleep, and let her do all the night's work. What the night came to."""
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        for _ in range(100):
+            if not state.read(self.ada_script, "consolidation_progress")["step"]:
+                break
+            self.beat()
+        found: dict[str, Any] = state.read(self.ada_script, "last_night")
+        return found
+
+    def note(self, text: str, owner: str = "", **options: Any) -> str:
+        """An entry of her journal, of what Tom said here or, with an owner, in private."""
+        person = self.persons[owner or options.pop("by", "Tom")]
+        audience = person_audience(person) if owner else place_audience("say", self.room1.dbref)
+        memory = Recollection(
+            key=rows.new_key(),
+            kind=options.pop("kind", "journal"),
+            text=text,
+            audience=audience,
+            person=person,
+            place=self.room1.dbref,
+            at=self.clock.seconds(),
+            **options,
+        )
+        rows.insert(self.ada_script.pk, [memory])
+        return memory.key
+
+    def stored(self, *kinds: str) -> list[Memory]:
+        """What is remembered."""
+        found = rows.of(self.ada_script.pk).order_by("id")
+        return list(found.filter(kind__in=kinds) if kinds else found)
+
+    def texts(self, *kinds: str) -> list[str]:
+        """The words of it."""
+        return [row.text for row in self.stored(*kinds)]
+
+    @property
+    def mode(self) -> str:
+        """Awake or asleep, as the database has it."""
+        return "asleep" if modes.is_asleep(self.ada_script) else "awake"
+
+    def told_facts(self, event: str) -> list[Any]:
+        """What the record tells of one kind of event, the oldest first."""
+        return [facts for name, facts in self.recorded if name == event]
+
+
+class NightCase(SleepCase):
+    """Looks at what was asked and what is remembered then."""
+
+    def asked(self, kind: str) -> list[Any]:
+        """What the model was asked of one kind, the oldest first."""
+        return [body for body in self.model.bodies if kind_of(body) == kind]
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        """How far the night is, as the database has it."""
+        found: dict[str, Any] = state.read(self.ada_script, "consolidation_progress")
+        return found
+
+    @property
+    def here(self) -> str:
+        """The audience of the room."""
+        return place_audience("say", self.room1.dbref)

@@ -1,0 +1,97 @@
+"""A model that does what it is asked at night, always in the same way."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail, succeed
+
+from tests.llm.doubles import MemoryTransport, completion
+
+TOKENS = {"prompt_tokens": 900, "completion_tokens": 80}
+# What a prompt begins to ask for, by words that only it has.
+KINDS = {
+    "Below are entries, each": "importance",
+    "entries of its diary": "facts",
+    "observations of one being": "portrait",
+    "most telling general questions": "questions",
+    "Write up to five insights": "insights",
+    "older part of its conversation": "summary",
+}
+_LINE = re.compile(r'^\d+: (".*")$', re.MULTILINE)
+
+
+def kind_of(body: Mapping[str, Any]) -> str:
+    """What a request asks for; "turn" is a turn of the assistant's."""
+    system = body["messages"][0]["content"]
+    return next((kind for words, kind in KINDS.items() if words in system), "turn")
+
+
+def told(body: Mapping[str, Any]) -> str:
+    """What a request shows beside its instructions."""
+    text: str = body["messages"][-1]["content"]
+    return text
+
+
+def lines(body: Mapping[str, Any], title: str = "Entries") -> list[str]:
+    """The texts under a title of a request."""
+    parts = re.split(r"^([A-Z][a-z ]+):$", told(body), flags=re.MULTILINE)
+    found = dict(zip(parts[1::2], parts[2::2], strict=True)).get(title, "")
+    return [json.loads(text) for text in _LINE.findall(found)]
+
+
+def topic(text: str) -> str:
+    """What a text is about, by the one word of it that is a topic."""
+    return next((word for word in ("harbour", "cellar", "attic") if word in text), "weather")
+
+
+def content_for(body: Mapping[str, Any]) -> str:
+    """What it writes."""
+    kind, about = kind_of(body), topic(told(body))
+    if kind == "importance":
+        count = len(lines(body))
+        return json.dumps([{"entry": i, "importance": 7} for i in range(1, count + 1)])
+    if kind == "facts":
+        found = enumerate(lines(body), 1)
+        return json.dumps([{"fact": f"It is told: {t}", "entries": [i]} for i, t in found])
+    if kind == "portrait":
+        return json.dumps({"attributes": [f"Tom knows the {about}."], "favour": 1})
+    if kind == "questions":
+        return json.dumps([f"Who minds the {about}?", f"What becomes of the {about}?"])
+    if kind == "insights":
+        return json.dumps([{"insight": f"People mind the {about}.", "entries": [1]}])
+    return "They spoke about the weather."
+
+
+def answer_to(body: Mapping[str, Any]) -> bytes:
+    """Its answer as a completion."""
+    return completion(content_for(body), usage=TOKENS)
+
+
+class NightModel(MemoryTransport):
+    """Answers what the night asks, unless a test gives `answers`; turns wait for `waiting`.
+
+    Attributes:
+        down: what every call fails with, or None.
+        holds: what it is asked for is held in `waiting`, by kind.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down: Exception | None = None
+        self.holds: set[str] = {"turn"}
+
+    @property
+    def kinds(self) -> list[str]:
+        """What it was asked for, the oldest first."""
+        return [kind_of(body) for body in self.bodies]
+
+    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+        """Take one request."""
+        if self.answers or kind_of(body) in self.holds:
+            return super().post(body)
+        self.bodies.append(body)
+        return succeed(answer_to(body)) if self.down is None else fail(self.down)

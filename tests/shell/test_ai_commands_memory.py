@@ -1,0 +1,245 @@
+"""`aimemory`: what an assistant remembers, for staff, with each look on record."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from stat import S_IMODE
+from tempfile import TemporaryDirectory
+
+from django.test.utils import override_settings
+
+from evennia_ai import services, state
+from evennia_ai.core.recollection import WORLD
+from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.operations import monitoring, running
+from tests.shell.ai_case import REFUSED
+from tests.shell.remembering_case import RememberingTest
+
+
+class StaffTest(RememberingTest):
+    """Tom looks after Ada."""
+
+    def typed(self, line: str) -> str:
+        """What Tom is shown for a line, the record written."""
+        shown = super().typed(line)
+        self.settle()
+        return f"{shown}\n{self.shown()}".strip() if self.shown() != shown else shown
+
+
+class TestLooking(StaffTest):
+    """What there is, listed, sought, and one alone."""
+
+    def test_the_overview(self) -> None:
+        """Counts by kind, whom she knows, and how the index is."""
+        self.remember("Mira came in", self.miras)
+        self.remember("The lamp is out", "", WORLD, kind="fact")
+        self.know(self.miras, "Mira")
+        shown = self.typed("aimemory ada")
+        assert "1 journal, 1 fact, 0 insight, 0 lore; 27 characters" in shown
+        assert "1 known, 0 want not to be remembered" in shown
+        assert "0 waiting, 0 to be taken out" in shown
+        assert "hashing" in shown
+
+    def test_pages_and_kinds(self) -> None:
+        """The newest first, 20 on a page."""
+        for number in range(25):
+            self.remember(f"entry {number}.", kind="journal")
+        self.remember("a fact", "", WORLD, kind="fact")
+        shown = self.typed("aimemory ada list")
+        assert "Ada remembers 26:" in shown
+        assert "entry 24." in shown
+        assert "entry 5." not in shown
+        assert "entry 0." in self.typed("aimemory ada list journal 2")
+        assert "There is no page 3, only 2." in self.typed("aimemory ada journal 3")
+        facts = self.typed("aimemory ada list facts")
+        assert "a fact" in facts
+        assert "entry" not in facts
+        for line in ("list 0", "list facts many", "list 1 2"):
+            assert "is neither a kind nor a page" in self.typed(f"aimemory ada {line}"), line
+
+    def test_search(self) -> None:
+        """What is most alike comes first; where the store is down, words are compared."""
+        self.remember("The lighthouse is dark", "", WORLD, kind="fact")
+        self.remember("Tom sells fish", "", WORLD, kind="fact")
+        shown = self.typed("aimemory ada search the dark lighthouse")
+        assert "lighthouse" in shown.split("\n")[0]
+        assert "%" in shown
+        services.memory().close()
+        shown = self.typed("aimemory ada search fish")
+        assert "The store cannot be asked now (the store of memories is closed); these" in shown
+        assert "Tom sells fish" in shown
+        assert "Search for what?" in self.typed("aimemory ada search")
+
+    def test_one_alone_says_why_she_has_it(self) -> None:
+        """Where from, how far it is believed, what it was drawn from and what came of it."""
+        entry = self.remember("Mira came in", self.miras)
+        fact = self.remember(
+            "Mira is late", "", WORLD, kind="fact", cites=(entry.key,), tags=("x",)
+        )
+        shown = self.typed(f"aimemory ada show {fact.pk}")
+        for part in ("open to all", "trust      0.9", "5 of 10", "tags       x", "drawn from"):
+            assert part in shown, part
+        shown = self.typed(f"aimemory ada show {entry.key}")
+        assert "led to" in shown
+        assert "private to MirasAccount" in shown
+        assert "Ada has no memory 999999" in self.typed("aimemory ada show 999999")
+
+    def test_a_look_at_what_is_private_is_recorded(self) -> None:
+        """Whose, how many, who looked, and no word; what is open to all is not."""
+        self.remember("Mira came in", self.miras)
+        self.remember("The lamp is out", "", WORLD, kind="fact")
+        self.typed("aimemory ada list facts")
+        assert [] == self.facts("memory_viewed")
+        self.typed("aimemory ada list")
+        self.typed("aimemory ada person mira")
+        told = self.facts("memory_viewed")
+        assert [(self.miras, 1, "Tom")] * 2 == [(t["person"], t["count"], t["by"]) for t in told]
+        assert "came" not in str(told)
+
+    def test_whom_she_knows(self) -> None:
+        """All, and one by name, account or number."""
+        assert "Ada knows nobody yet." in self.typed("aimemory ada profiles")
+        self.know(self.miras, "Mira", "likes storms")
+        self.know("*#999", "Old Tom", "is gone")
+        for line in ("mira", "MirasAccount", self.miras, self.mira.dbref):
+            assert "likes storms" in self.typed(f"aimemory ada profiles {line}"), line
+        assert "is gone" in self.typed("aimemory ada profiles old tom")
+        assert "There is nobody Ada could know by 'edda'." in self.typed("aimemory ada person edda")
+        assert "met 0 times" in self.typed("aimemory ada profiles")
+
+
+class TestChanging(StaffTest):
+    """What needs a say over her."""
+
+    def test_added_corrected_forgotten(self) -> None:
+        """Each is on record; numbers stay."""
+        assert "Ada knows that now, as number" in self.typed("aimemory ada add The lamp is out.")
+        (memory,) = Memory.objects.filter(text="The lamp is out.")
+        assert ("world", "manual") == (memory.audience, memory.importance_by)
+        shown = self.typed(f"aimemory ada correct {memory.pk} = The lamp = lit.")
+        assert f"Ada: number {memory.pk} is put right." in shown
+        assert ["The lamp = lit."] == self.texts()
+        assert f"Ada forgot number {memory.pk}." in self.typed(f"aimemory ada forget {memory.pk}")
+        assert [] == self.texts()
+        for event in ("memories_kept", "memory_corrected", "memories_forgotten"):
+            assert ["Tom"] == [told["by"] for told in self.facts(event)], event
+
+    def test_nothing_of_herself(self) -> None:
+        """That belongs in her persona; nor what is empty."""
+        for text in ("Ada is a rude assistant.", ""):
+            assert "remembers nothing new" in self.typed(f"aimemory ada add {text}"), text
+        assert [] == self.texts()
+
+    def test_a_person_is_forgotten_after_asking(self) -> None:
+        """By name; whoever says no changes nothing."""
+        self.remember("Mira came in", self.miras)
+        assert "Shall Ada forget mira?" in self.typed("aimemory ada forget person mira")
+        assert "Ada forgets nothing." in self.typed("no")
+        assert ["Mira came in"] == self.texts()
+        self.typed("aimemory ada forget person mira")
+        assert "Ada forgot them: 1 memories" in self.typed("yes")
+        assert [] == self.texts()
+        for line in ("forget", "forget 1 2", "forget person", "correct 3", "correct = x"):
+            assert "Usage: aimemory" in self.typed(f"aimemory ada {line}"), line
+
+    def test_all_of_a_person_in_a_file(self) -> None:
+        """For the owner of the game alone; where it is is told."""
+        self.remember("Mira came in", self.miras)
+        with TemporaryDirectory() as folder, override_settings(GAME_DIR=folder):
+            self.typed("aimemory ada export person mira")
+            (path,) = Path(folder).rglob("*.json")
+            content = json.loads(path.read_text(encoding="utf-8"))
+            assert 0o600 == S_IMODE(path.stat().st_mode)
+        assert ["Mira came in"] == [row["text"] for row in content["memories"]]
+        assert [self.miras] == [told["person"] for told in self.facts("memories_exported")]
+        assert "Of whom?" in self.typed("aimemory ada export mira")
+
+    def test_read_anew(self) -> None:
+        """After another embedding model, say."""
+        for number in range(3):
+            self.remember(f"entry {number}.")
+        Memory.objects.update(indexed_as="another/8")
+        assert "3 of another model: aimemory Ada reindex" in self.typed("aimemory ada")
+        assert "Ada: 3 memories are read by hashing" in self.typed("aimemory ada reindex")
+        assert "of another model" not in self.typed("aimemory ada")
+
+    def test_whoever_has_no_say_only_looks(self) -> None:
+        """All that changes something is refused; nothing is changed."""
+        memory = self.remember("Mira came in", self.miras)
+        self.lock_out()
+        for line in (
+            "add x",
+            f"correct {memory.pk} = x",
+            f"forget {memory.pk}",
+            "forget person mira",
+            "export person mira",
+            "reindex",
+            "sleep",
+            "wake",
+        ):
+            assert REFUSED == self.typed(f"aimemory ada {line}"), line
+        assert REFUSED == self.typed("history reset ada all")
+        assert ["Mira came in"] == self.texts()
+        assert "Mira came in" in self.typed("aimemory ada list")
+
+    def test_sleep_and_wake(self) -> None:
+        """For so many hours; what makes no sense is said."""
+        assert "Ada sleeps until " in self.typed("aimemory ada sleep 2")
+        assert "asleep" in running.status(self.ada_script).message
+        assert "Ada is awake." in self.typed("aimemory ada wake")
+        assert "Ada is awake already." in self.typed("aimemory ada wake")
+        for hours, told in (
+            ("x", "is no number of hours"),
+            ("0", "cannot be"),
+            ("99", "cannot be"),
+        ):
+            assert told in self.typed(f"aimemory ada sleep {hours}"), hours
+
+
+class TestReset(StaffTest):
+    """`history reset` and memories."""
+
+    def test_memories_stay_unless_told(self) -> None:
+        """`all` asks; `/history reset` does as ever."""
+        self.remember("Mira came in", self.miras)
+        self.know(self.miras, "Mira")
+        state.write(self.ada_script, conversation_history=[], notes=[{"text": "x"}])
+        assert "Ada starts a new conversation." == self.typed("/history reset ada")
+        assert ["Mira came in"] == self.texts()
+        self.typed("history ada reset with memories")
+        assert "Ada forgets nothing" in self.typed("no")
+        self.typed("history reset ada all")
+        assert "Ada forgot all she remembered: 1." in self.typed("yes")
+        assert [] == self.texts()
+        assert not EntityProfile.objects.filter(assistant=self.ada_script.pk).exists()
+        assert [] == state.read(self.ada_script, "notes")
+
+
+class TestWell(StaffTest):
+    """Whether her memory works, in what shows how she is."""
+
+    def test_status_and_health_say_that_the_store_is_down(self) -> None:
+        """And nothing while all is well."""
+        assert "cannot be searched" not in self.typed("assistant status ada")
+        assert "ok" == monitoring.health().data["memory"]
+        services.memory().close()
+        assert "memory    cannot be searched: the store of" in self.typed("assistant status ada")
+        found = monitoring.health(with_reasons=True).data
+        assert ("degraded", "failed") == (found["status"], found["memory"])
+        assert ["memories: the store of memories is closed"] == found["reasons"]
+
+    def test_deleted_with_her(self) -> None:
+        """Rows, profiles and vectors; another's stay, and a copy has none of them."""
+        self.remember("Mira came in", self.miras)
+        self.know(self.miras, "Mira")
+        number = self.ada_script.pk
+        self.typed("assistant clone ada = Oriel")
+        assert [number] == list(Memory.objects.values_list("assistant", flat=True))
+        self.typed("assistant delete ada")
+        self.typed("yes")
+        assert not Memory.objects.exists()
+        assert not EntityProfile.objects.exists()
+        keys: list[set[str]] = []
+        services.memory().keys(number).addCallback(keys.append)
+        assert [set()] == keys

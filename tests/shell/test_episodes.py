@@ -1,0 +1,225 @@
+"""What is kept of a turn by itself, and for whom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import DatabaseError
+from evennia.utils import create
+
+from evennia_ai import answering, state
+from evennia_ai.core.react import Stop, StopReason
+from evennia_ai.core.recollection import person_audience, place_audience
+from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.remembering import episodes, talks
+from tests.llm.doubles import completion
+from tests.shell.memory_case import MemoryTest
+from tests.shell.support import NOT_A_COMPLETION, says, whispers
+
+
+class TestEntries(MemoryTest):
+    """One entry of the journal for each turn with somebody."""
+
+    def entries(self) -> list[Memory]:
+        """What Ada keeps, the oldest first."""
+        return list(Memory.objects.filter(assistant=self.ada_script.pk).order_by("id"))
+
+    def the_entry(self) -> Memory:
+        """The only one."""
+        (entry,) = self.entries()
+        return entry
+
+    def test_a_whisper(self) -> None:
+        """Both sides of it in the third person, for this player alone, believed as it was."""
+        self.ask("whisper Ada = I promise you a |rlamp|n", whispers("Thank you."))
+        entry = self.the_entry()
+        expected = 'Tom whispered: "I promise you a lamp" Ada answered: "Thank you."'
+        assert (expected, "journal", "direct", "heuristic") == (
+            entry.text,
+            entry.kind,
+            entry.source_type,
+            entry.importance_by,
+        )
+        tom = self.id_of(self.tom)
+        assert (person_audience(tom), tom, self.room1.dbref) == (
+            entry.audience,
+            entry.person,
+            entry.place,
+        )
+        assert (0.9, 8, self.clock.seconds()) == (entry.trust, entry.importance, entry.at)
+
+    def test_what_is_said_aloud(self) -> None:
+        """It belongs to the room, and is believed less."""
+        self.ask("say @ada where is the mill?", says("By the river."))
+        entry = self.the_entry()
+        assert 'Tom said: "where is the mill?" Ada answered: "By the river."' == entry.text
+        assert (place_audience("say", self.room1.dbref), 0.7) == (entry.audience, entry.trust)
+
+    def test_a_channel(self) -> None:
+        """It belongs to the channel, not to the room."""
+        channel = create.create_channel("Harbour", locks="listen:all();send:all()")
+        channel.connect(self.ada)
+        state.write(self.ada_script, channel_configs={"Harbour": "trigger"})
+        answer = completion(None, ("channel", {"channel": "Harbour", "message": "Ahoy."}))
+        self.model.answers.append(answer)
+        channel.msg("any boats?", senders=[self.tom])
+        self.catch_up()
+        entry = self.the_entry()
+        expected = 'Tom said on the channel Harbour: "any boats?" Ada answered: "Ahoy."'
+        assert (expected, place_audience("channel", "Harbour")) == (entry.text, entry.audience)
+
+    def test_what_she_whispers_in_an_open_talk_is_not_told_to_all(self) -> None:
+        """The entry belongs to the room, and holds nothing that the room did not hear."""
+        self.ask("say @ada tell Mira the word", whispers("The word is fish.", "Mira"))
+        assert 'Tom said: "tell Mira the word"' == self.the_entry().text
+
+    def test_what_she_whispers_to_others_is_not_told_to_whoever_asked(self) -> None:
+        """Nor does a private entry hold what a third person was told."""
+        self.ask("whisper Ada = tell Mira the word", whispers("It is fish.", "Mira"))
+        assert 'Tom whispered: "tell Mira the word"' == self.the_entry().text
+
+    def test_the_words_are_data(self) -> None:
+        """They cannot end their own quotes, and are cut; the whole has 600 characters at most."""
+        self.ask(f'whisper Ada = "x\\" {"word " * 200}', whispers("yes " * 200))
+        text = self.the_entry().text
+        assert 600 >= len(text)
+        assert text.startswith('Tom whispered: "')
+        assert '…" Ada answered: "yes yes' in text.replace('word…"', '…"')
+
+    def test_a_long_name_leaves_less_room(self) -> None:
+        """The bound holds whatever people are called."""
+        self.tom.key = 'T"' * 29
+        self.ask("whisper Ada = " + '"word ' * 200, says("yes " * 200))
+        text = self.the_entry().text
+        assert 600 >= len(text)
+        assert text.startswith("Somebody called ")
+
+    def test_several_messages_are_one_entry(self) -> None:
+        """A burst of one person's, answered at once."""
+        state.write(self.ada_script, hearing_config={"batch_seconds": 1, "batch_messages": 5})
+        self.type(self.tom, "whisper Ada = one")
+        self.type(self.tom, "whisper Ada = two")
+        self.model.answers.append(whispers("Both."))
+        self.clock.advance(60)
+        self.catch_up()
+        assert 'Tom whispered: "one two" Ada answered: "Both."' == self.the_entry().text
+
+    def test_silence_is_remembered_too(self) -> None:
+        """What somebody said, when she chose to say nothing."""
+        self.ask("whisper Ada = I killed him", completion(None, ("noop", {})))
+        assert 'Tom whispered: "I killed him"' == self.the_entry().text
+
+    def test_a_failed_turn_is_not_remembered(self) -> None:
+        """Nobody was answered."""
+        self.ask("whisper Ada = hello", NOT_A_COMPLETION, NOT_A_COMPLETION, NOT_A_COMPLETION)
+        assert [] == self.entries()
+
+    def test_what_is_only_overheard_is_not_kept(self) -> None:
+        """Talk of others in the room."""
+        self.type(self.tom, "say nice weather")
+        assert [] == self.entries()
+
+    def test_turns_that_are_nobodys(self) -> None:
+        """Of its own, for other assistants and programs, of the game, in private of nobody."""
+        for changes in (
+            {"kind": "own"},
+            {"kind": "task"},
+            {"kind": "notice"},
+            {"person": ""},
+            {"person": "Tom"},
+        ):
+            with self.subTest(changes):
+                turn = self.turn("hello")
+                turn.events = (replace(turn.event, **changes),)
+                kept = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
+                assert kept.write is None
+                kept.index()
+        assert {} == self.ada_script.work.talks
+
+    def test_an_answer_that_was_given_before_it_failed(self) -> None:
+        """Something happened, so it is remembered."""
+        turn = self.turn("hello")
+        failed = Stop(StopReason.LLM_ERROR)
+        assert episodes.of_turn(self.ada_script, turn, failed).write is None
+        turn.effects = 1
+        assert episodes.of_turn(self.ada_script, turn, failed).write is not None
+
+    def test_an_unusual_source(self) -> None:
+        """Whatever it is called, it was caused."""
+        turn = self.turn("a crash", source="emit", sender_name="a bell")
+        kept = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
+        assert kept.write is not None
+        kept.write()
+        assert 'A bell caused: "a crash"' == self.the_entry().text
+
+
+class TestOneTransaction(MemoryTest):
+    """An entry is there exactly when its turn is settled."""
+
+    def counts(self) -> tuple[int, int]:
+        """Entries and meetings."""
+        met = sum(EntityProfile.objects.values_list("meetings", flat=True))
+        return Memory.objects.count(), met
+
+    def test_with_the_end_of_the_turn_or_not_at_all(self) -> None:
+        """Where the turn cannot be settled nothing is kept; settled again, it is kept once."""
+        self.ask("whisper Ada = one", whispers("Yes."))
+        turn = self.turn("two")
+        kept = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
+        self.clock.advance(1000)
+
+        def fail() -> None:
+            kept.write()
+            raise DatabaseError("the disk is full")
+
+        with pytest.raises(DatabaseError, match="full"):
+            state.write(self.ada_script, beside=fail, consecutive_errors=1)
+        assert (1, 1) == self.counts()
+        state.write(self.ada_script, beside=kept.write, consecutive_errors=1)
+        assert (2, 2) == self.counts()
+
+    def test_a_turn_that_was_cancelled_leaves_nothing(self) -> None:
+        """A stop came before it was closed."""
+        turn = self.turn("hello")
+        state.bump_epoch(self.ada_script)
+        answering.close(self.ada_script, turn, Stop(StopReason.NOOP))
+        assert (0, 0) == self.counts()
+
+    def test_a_reload_keeps_it(self) -> None:
+        """Entries and meetings are rows; the talk that was going on is over."""
+        self.ask("whisper Ada = one", whispers("Yes."))
+        self.ada_script.at_pause()
+        self.ada_script.at_start()
+        assert {} == self.ada_script.work.talks
+        self.ask("whisper Ada = two", whispers("Yes."))
+        assert (2, 1) == self.counts()
+
+
+class TestTalks(MemoryTest):
+    """The talk that is going on."""
+
+    def talk(self, person: Any = None) -> talks.Talk | None:
+        """The one with somebody (Tom)."""
+        return talks.going_on(self.ada_script, self.id_of(person or self.tom))
+
+    def test_it_goes_on_while_somebody_speaks(self) -> None:
+        """Begun with the first turn, over after a quarter of an hour of silence."""
+        assert self.talk() is None
+        began = self.clock.seconds()
+        for _ in range(3):
+            self.ask("whisper Ada = hello", whispers("Yes."))
+            self.clock.advance(800)
+        assert talks.Talk(began, began + 1600, 3) == self.talk()
+        self.clock.advance(100)
+        assert self.talk() is None
+        self.ask("whisper Ada = hello again", whispers("Yes."))
+        assert talks.Talk(began + 2500, began + 2500, 1) == self.talk()
+
+    def test_those_that_are_over_leave(self) -> None:
+        """Memory holds no more than goes on."""
+        self.ask("whisper Ada = hello", whispers("Yes."))
+        self.clock.advance(900)
+        self.ask("whisper Ada = hello", whispers("Yes.", "Mira"), person=self.mira)
+        assert [self.id_of(self.mira)] == [*self.ada_script.work.talks]

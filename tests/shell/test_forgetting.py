@@ -1,0 +1,278 @@
+"""To be forgotten: nothing of a person is left anywhere, and all of the others is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from evennia_ai import operations, state
+from evennia_ai.core.compaction import summary_message
+from evennia_ai.core.conversation import OF, PRIVATE_TO, user_message
+from evennia_ai.core.recollection import WORLD, place_audience
+from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.operations.remembered import KEPT
+from tests.llm.doubles import completion
+from tests.shell.remembering_case import RememberingTest, where
+from tests.shell.support import pump, says, whispers
+
+# Words that only Mira said, or that only she was told.
+MARKS = ("xylophone", "quagmire", "zeppelin", "juniper", "kestrel", "obsidian", "marzipan")
+TOMS = ("lighthouse", "harbour", "barnacle")
+
+
+class BrokenError(Exception):
+    """What a database says that lost a table."""
+
+
+def broken(execute: Any, sql: str, *rest: Any) -> Any:
+    """Let every deletion of a profile fail."""
+    if "entityprofile" in sql and sql.startswith("DELETE"):
+        raise BrokenError
+    return execute(sql, *rest)
+
+
+class ForgettingTest(RememberingTest):
+    """Ada knows much of Mira, and of Tom."""
+
+    def setUp(self) -> None:
+        """She overhears what is said in the room."""
+        super().setUp()
+        self.ada_script.db.room_messages = "context"
+
+    def talk(self) -> None:
+        """Both talk with her in private and in the open, and Mira is overheard."""
+        note = completion(None, ("write_note", {"text": "Mira hides a zeppelin."}))
+        heard = whispers("Your quagmire is safe.", "Mira")
+        self.ask("whisper Ada = my xylophone and my quagmire", note, heard, person=self.mira)
+        self.ask("say @ada I lost a juniper", says("I am sorry."), person=self.mira)
+        self.type(self.mira, "say what a fine kestrel")
+        self.ask("whisper Ada = where is the lighthouse?", whispers("By the harbour."))
+        self.remember("Mira told of an obsidian", self.miras)
+        self.remember("Mira and Tom met at the barnacle", self.toms, WORLD, tags=("Mira",))
+        self.know(self.miras, "Mira", "likes marzipan")
+        self.know(self.toms, "Tom", "is afraid of Mira")
+        self.settle()
+
+    def forget_mira(self, **options: Any) -> Any:
+        """She asks for it."""
+        result = operations.forget_everything(self.ada_script, self.mira, **options)
+        assert result.ok, result.message
+        self.settle()
+        return result
+
+    def found(self, *words: str) -> dict[str, list[str]]:
+        """Where each of some words is, if anywhere."""
+        places = {word: where(word, self.ada_script) for word in words}
+        return {word: found for word, found in places.items() if found}
+
+
+class TestEverywhere(ForgettingTest):
+    """Tables, attributes, the store of vectors, and what is in memory."""
+
+    def test_nothing_of_hers_is_left(self) -> None:
+        """No word that she said or was told, also after a restart; it was there before."""
+        self.talk()
+        assert set(MARKS) == set(self.found(*MARKS))
+        result = self.forget_mira()
+        assert {} == self.found(*MARKS)
+        assert result.data["count"] >= 1
+        self.ada_script.at_server_shutdown()
+        self.ada_script.at_start()
+        self.settle()
+        assert {} == self.found(*MARKS)
+
+    def test_what_a_restart_stored_goes_too(self) -> None:
+        """What is written at a shutdown is written again."""
+        self.talk()
+        self.type(self.mira, "say a fine kestrel indeed")
+        self.ada_script.at_server_shutdown()
+        self.ada_script.at_start()
+        assert "kestrel" in str(state.read(self.ada_script, "overheard"))
+        self.forget_mira()
+        assert {} == self.found(*MARKS)
+
+    def test_all_of_the_others_stays(self) -> None:
+        """Tom's talk, memories, profile and notes; where he spoke of her, he spoke of somebody."""
+        self.talk()
+        toms = operations.export_known(self.ada_script, self.tom).data
+        self.forget_mira()
+        assert set(TOMS) == set(self.found(*TOMS))
+        kept = operations.export_known(self.ada_script, self.tom).data
+        assert [row["text"].replace("Mira", "somebody") for row in toms["memories"]] == [
+            row["text"] for row in kept["memories"]
+        ]
+        assert "is afraid of somebody" == kept["profile"]["attributes"][0]["text"]
+        memory = Memory.objects.get(text__contains="barnacle")
+        assert ["somebody"] == memory.tags
+        told = [m["content"] for m in kept["conversation"] if m["role"] == "user"]
+        assert ['Tom whispers to you (trust 0.9): "where is the lighthouse?"'] == [
+            line for text in told for line in text.splitlines() if "Tom" in line
+        ]
+
+    def test_the_fact_has_a_number_and_no_word(self) -> None:
+        """Who it was, and how many memories."""
+        self.talk()
+        count = self.forget_mira().data["count"]
+        (told,) = self.facts("person_forgotten")
+        assert (self.miras, count) == (told["person"], told["count"])
+
+    def test_the_record_still_agrees_with_what_is_stored(self) -> None:
+        """The log of tools has no words of hers any more, and is the same log."""
+        self.talk()
+        self.forget_mira()
+        found = operations.check_audit(self.ada_script)
+        assert [] == found.data["differences"], found.message
+
+    def test_what_stays_is_said(self) -> None:
+        """That she muted Ada, and wants not to be remembered, for one."""
+        operations.set_muted(self.ada_script, self.mira, True)
+        operations.set_remembered(self.ada_script, self.mira, False)
+        assert KEPT in self.forget_mira().message
+        assert self.miras in state.read(self.ada_script, "muted_by")
+        assert self.miras in state.read(self.ada_script, "unremembered")
+
+    def test_twice_is_no_error(self) -> None:
+        """Nor is it of somebody whom she never met."""
+        self.talk()
+        self.forget_mira()
+        assert 0 == self.forget_mira().data["count"]
+
+    def test_what_was_concluded_goes_too(self) -> None:
+        """And what was concluded from that."""
+        mine = self.remember("a secret", self.miras)
+        toms = self.remember("a lamp", self.toms)
+        first = self.remember("insight one", "", WORLD, kind="insight", cites=(mine.key, toms.key))
+        self.remember("insight two", "", WORLD, kind="insight", cites=(first.key,))
+        self.remember("insight three", "", WORLD, kind="insight", cites=(toms.key,))
+        assert 3 == self.forget_mira().data["count"]
+        assert ["a lamp", "insight three"] == self.texts()
+
+    def test_a_database_that_fails_forgets_nothing(self) -> None:
+        """All or none of it, in memory too."""
+        self.talk()
+        before = list(self.ada_script.work.history)
+        with connection.execute_wrapper(broken), pytest.raises(BrokenError):
+            operations.forget_everything(self.ada_script, self.mira)
+        assert before == self.ada_script.work.history
+        assert {*MARKS} == set(self.found(*MARKS))
+
+    def test_what_she_worked_on_with_her(self) -> None:
+        """Projects and notes of talks with her leave; those of others name somebody."""
+        slot = {"context": "", "status": "paused", "created_at": 0.0, "last_active": 0.0}
+        slots = {
+            "map": {**slot, "summary": "a xylophone", "person": self.miras, "is_private": False},
+            "atlas": {**slot, "summary": "Mira's", "person": self.toms, "is_private": True},
+        }
+        note = {"number": 1, "text": "Mira was here", "person": "", "at": 0.0, "is_private": False}
+        state.write(self.ada_script, projects={"active": "map", "slots": slots}, notes=[note])
+        self.forget_mira()
+        left = state.read(self.ada_script, "projects")["slots"]
+        assert {"atlas": "somebody's"} == {key: each["summary"] for key, each in left.items()}
+        assert ["somebody was here"] == [n["text"] for n in state.read(self.ada_script, "notes")]
+
+
+class TestTalk(ForgettingTest):
+    """The conversation."""
+
+    def test_turns_know_whose_they_are(self) -> None:
+        """All messages of one; no model is sent the mark."""
+        self.talk()
+        history = self.ada_script.work.history
+        assert {self.toms, self.miras} == {message[OF] for message in history}
+        sent = str([body["messages"] for body in self.model.bodies])
+        assert f"'{OF}'" not in sent
+        assert f"'{PRIVATE_TO}'" not in sent
+
+    def test_talk_from_before_there_was_the_mark(self) -> None:
+        """Is known by its frame, and leaves as a whole; a summary loses the sentences."""
+        act = {"role": "assistant", "content": None, "tool_calls": []}
+        history = [
+            summary_message("Tom came. Mira lost a juniper. It rained."),
+            user_message('Mira says to you: "juniper"'),
+            act,
+            user_message('Meanwhile you noticed:\n- Mira said: "juniper"\n\nTom does: "bows"'),
+        ]
+        state.write(self.ada_script, conversation_history=history)
+        self.ada_script.work.history = history
+        self.forget_mira()
+        assert [summary_message("Tom came. It rained."), user_message('Tom does: "bows"')] == (
+            self.ada_script.work.history
+        )
+
+    def test_whatever_she_is_called(self) -> None:
+        """By her account, her characters, and as Ada met her."""
+        self.know(self.miras, "Old Mirabel", "knows the tide")
+        room = place_audience("", self.room1.dbref)
+        for name in ("Mira", "MirasAccount", "Old Mirabel"):
+            self.remember(f"We saw {name} there, and Miranda", self.toms, room)
+        self.forget_mira()
+        assert ["We saw somebody there, and Miranda"] * 3 == self.texts()
+
+
+class TestUnderWay(ForgettingTest):
+    """An answer, a summary or a night that is under way writes nothing of her."""
+
+    def test_her_answer_is_dropped(self) -> None:
+        """It is not asked again, and nobody hears of it."""
+        self.type(self.mira, "whisper Ada = my xylophone")
+        assert 1 == len(self.model.waiting)
+        self.forget_mira()
+        assert ([], []) == (self.model.waiting, self.waiting())
+        assert [] == self.mira.heard_from(self.ada)
+        assert {} == self.found("xylophone")
+
+    def test_in_the_middle_of_her_answer(self) -> None:
+        """What was done already is not done again, and not kept."""
+        note = completion(None, ("write_note", {"text": "a xylophone"}))
+        self.model.answers.append(note)
+        self.type(self.mira, "whisper Ada = my xylophone")
+        assert 1 == len(self.model.waiting)
+        self.forget_mira()
+        assert {} == self.found("xylophone")
+        assert not state.read(self.ada_script, "current_tool_call")
+
+    def test_what_waits_is_answered(self) -> None:
+        """Unless it is to be dropped too."""
+        self.type(self.tom, "whisper Ada = busy")
+        self.type(self.mira, "whisper Ada = hello")
+        self.forget_mira()
+        assert ["busy", "hello"] == [event.body for event in self.waiting()]
+        self.forget_mira(with_waiting=True)
+        assert ["busy"] == [event.body for event in self.waiting()]
+        self.model.answer(whispers("Yes?"))
+        pump()
+        assert 'Ada whispers: "Yes?"' == self.tom.heard_from(self.ada)[-1]
+
+    def test_somebody_elses_answer_that_holds_her_words(self) -> None:
+        """Begins anew without them; he is answered all the same."""
+        self.type(self.mira, "say what a fine kestrel")
+        self.type(self.tom, "whisper Ada = hello")
+        assert "kestrel" in str(self.model.bodies[-1]["messages"])
+        self.forget_mira()
+        assert "kestrel" not in str(self.model.bodies[-1]["messages"])
+        self.model.answer(whispers("Hello."))
+        pump()
+        assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
+        assert {} == self.found("kestrel")
+
+    def test_how_often_she_asked_still_counts(self) -> None:
+        """To be forgotten is no way round a limit; that she was answered is forgotten."""
+        self.talk()
+        turns = list(self.ada_script.work.company.people[self.miras].turns)
+        self.forget_mira()
+        known = self.ada_script.work.company.people[self.miras]
+        assert (turns, 0, 0) == (known.turns, known.answered, known.refused)
+        assert self.miras not in state.read(self.ada_script, "company")
+
+
+class TestProfiles(ForgettingTest):
+    """What is made of her."""
+
+    def test_hers_is_gone_and_his_is_not(self) -> None:
+        """With all that it had."""
+        self.talk()
+        self.forget_mira()
+        left = EntityProfile.objects.filter(assistant=self.ada_script.pk)
+        assert [self.toms] == list(left.values_list("entity", flat=True))

@@ -1,0 +1,243 @@
+"""Telling the store of memories: nothing is lost when it is down, and nothing forgotten stays."""
+
+from __future__ import annotations
+
+from evennia_ai import services, state
+from evennia_ai.core.recollection import Recollection, person_audience
+from evennia_ai.memory import rows
+from evennia_ai.models import Memory
+from evennia_ai.remembering import indexing, keeping
+from evennia_ai.remembering.indexing import BATCH
+from tests.shell.memory_case import MemoryTest
+
+
+class TestIndexing(MemoryTest):
+    """Ada's memories and the store."""
+
+    def keep(self, count: int) -> list[str]:
+        """Some memories that wait. Returns their keys."""
+        kept = [Recollection(rows.new_key(), "fact", f"fact {n}", "world") for n in range(count)]
+        keeping.keep(self.ada_script, kept)
+        return [memory.key for memory in kept]
+
+    def test_what_is_kept_is_read_soon_after(self) -> None:
+        """In batches, and the table knows by which model."""
+        keys = self.keep(2 * BATCH + 1)
+        assert (2 * BATCH + 1, 0) == self.waiting_rows()
+        self.catch_up()
+        assert set(keys) == self.in_store()
+        assert ["add"] * 3 == self.store.calls
+        assert {services.memory().signature} == set(
+            Memory.objects.values_list("indexed_as", flat=True)
+        )
+
+    def test_once_for_many(self) -> None:
+        """Several that are kept in one moment are one run."""
+        for _ in range(3):
+            self.keep(1)
+        self.catch_up()
+        assert ["add"] == self.store.calls
+
+    def test_an_idle_assistant_asks_nothing(self) -> None:
+        """Neither the store nor the database, however long nothing happens."""
+        self.keep(1)
+        self.catch_up()
+        self.store.calls.clear()
+        with self.assertNumQueries(0):
+            self.clock.advance(100_000)
+        assert [] == self.store.calls
+
+    def test_what_is_forgotten_leaves_the_store_and_the_table(self) -> None:
+        """Its words are gone at once, the rest of it as soon as the store says yes."""
+        first, second = self.keep(2)
+        self.catch_up()
+        keeping.remove(self.ada_script, [first])
+        assert ["", "fact 1"] == list(Memory.objects.order_by("id").values_list("text", flat=True))
+        self.catch_up()
+        assert ({second}, 1) == (self.in_store(), Memory.objects.count())
+
+    def test_a_store_that_is_down_loses_nothing(self) -> None:
+        """What waits is tried again, each time later, and with the next thing that is kept."""
+        self.store.is_down = True
+        (key,) = self.keep(1)
+        self.catch_up()
+        assert (1, 0) == self.waiting_rows()
+        assert "unplugged" in indexing.status(self.ada_script).problem
+        self.clock.advance(5)
+        self.clock.advance(9)
+        asked = len(self.store.calls)
+        self.clock.advance(1)
+        assert (2, 3) == (asked, len(self.store.calls))
+        self.store.is_down = False
+        services.memory().breaker.reset()
+        self.clock.advance(20)
+        assert {key} == self.in_store()
+        assert ((0, 0), "") == (self.waiting_rows(), indexing.status(self.ada_script).problem)
+
+    def test_forgetting_waits_for_a_store_that_is_down(self) -> None:
+        """And is done by the next run, whatever calls for that."""
+        (key,) = self.keep(1)
+        self.catch_up()
+        self.store.is_down = True
+        keeping.remove(self.ada_script, [key])
+        self.catch_up()
+        assert ((0, 1), {key}) == (self.waiting_rows(), self.in_store())
+        self.store.is_down = False
+        indexing.soon(self.ada_script)
+        self.catch_up()
+        assert ((0, 0), set()) == (self.waiting_rows(), self.in_store())
+
+    def test_a_memory_that_changes_while_it_is_read_is_read_again(self) -> None:
+        """The store never holds old words that the table takes for read."""
+        (key,) = self.keep(1)
+
+        def change() -> None:
+            self.store.before_add = None
+            rows.change(self.ada_script.pk, key, audience=person_audience("*#3"))
+
+        self.store.before_add = change
+        self.catch_up()
+        assert ["add", "add"] == self.store.calls
+        assert (0, 0) == self.waiting_rows()
+
+    def test_a_memory_that_is_forgotten_while_it_is_read_does_not_stay(self) -> None:
+        """It is taken out right after."""
+        (key,) = self.keep(1)
+        self.store.before_add = lambda: rows.remove(self.ada_script.pk, [key])
+        self.catch_up()
+        assert (set(), 0) == (self.in_store(), Memory.objects.count())
+
+    def test_lore_is_not_read(self) -> None:
+        """It is found by its words."""
+        rows.insert(self.ada_script.pk, [Recollection(rows.new_key(), "lore", "Old.", "world")])
+        indexing.soon(self.ada_script)
+        self.catch_up()
+        assert ([], (0, 0)) == (self.store.calls, self.waiting_rows())
+
+    def test_one_run_at_a_time(self) -> None:
+        """A run that is asked for while another goes on begins after it."""
+        begun = []
+        self.store.before_add = lambda: begun.append(indexing.apply(self.ada_script))
+        self.keep(BATCH + 1)
+        self.catch_up()
+        assert (["add"] * 2, BATCH + 1) == (self.store.calls, len(self.in_store()))
+        assert [0, 0] == [run.result for run in begun]
+
+    def test_a_stopped_assistant_writes_nothing(self) -> None:
+        """What comes back after its life in this process has ended is dropped."""
+        self.keep(1)
+        self.ada_script.work.is_closing = True
+        with self.assertNumQueries(0):
+            self.catch_up()
+        self.ada_script.work.is_closing = False
+        work, self.ada_script.work = self.ada_script.work, None
+        indexing.soon(self.ada_script)
+        assert 0 == indexing.apply(self.ada_script).result
+        self.ada_script.work = work
+
+    def test_who_remembers_nothing_opens_no_store(self) -> None:
+        """But what was remembered before can still be forgotten."""
+        (key,) = self.keep(1)
+        self.catch_up()
+        self.store.calls.clear()
+        state.write(self.ada_script, memory_config={"enabled": False})
+        self.keep(1)
+        self.catch_up()
+        assert [] == self.store.calls
+        keeping.remove(self.ada_script, [key])
+        self.catch_up()
+        assert (["remove"], set()) == (self.store.calls, self.in_store())
+
+    def test_what_is_for_no_audience_is_for_nobody(self) -> None:
+        """A slip of a caller blocks nothing, and tells nobody anything."""
+        wrong = Recollection(rows.new_key(), "fact", "secret", "*", trust=7.0)
+        keeping.keep(self.ada_script, [wrong])
+        self.catch_up()
+        row = Memory.objects.get()
+        assert ("person:nobody", 1.0, {row.key}) == (row.audience, row.trust, self.in_store())
+
+    def test_too_many_are_pruned_now_and_then(self) -> None:
+        """After a hundred more, without a night."""
+        state.write(self.ada_script, memory_config={"max_memories": 100})
+        self.keep(120)
+        self.catch_up()
+        assert (100, 100) == (Memory.objects.count(), len(self.in_store()))
+
+
+class TestReindex(MemoryTest):
+    """The embedding model is another one, or the store lost what it had."""
+
+    def setUp(self) -> None:
+        """Forty memories that an older model read."""
+        super().setUp()
+        for number in range(40):
+            self.remember(f"fact {number}")
+        Memory.objects.update(indexed_as="old/8")
+        self.ada_script.work.indexing = None
+        self.told: list[tuple[int, int]] = []
+
+    def report(self, done: int, total: int) -> None:
+        """Take down the progress."""
+        self.told.append((done, total))
+
+    def test_a_changed_model_is_told(self) -> None:
+        """What has to be done, and how much of it there is."""
+        status = indexing.status(self.ada_script)
+        assert (0, 40) == (status.waiting, status.stale)
+        expected = (
+            f"the embedding model changed (old/8 to {status.model}): 40 memories have to be read "
+            "again; aimemory Ada reindex"
+        )
+        assert expected == status.problem == indexing.problem(self.ada_script)
+
+    def test_it_is_asked_once(self) -> None:
+        """No statement more for each turn."""
+        indexing.problem(self.ada_script)
+        with self.assertNumQueries(0):
+            indexing.problem(self.ada_script)
+
+    def test_reindex_reads_everything_again(self) -> None:
+        """With progress; afterwards nothing is wrong any more."""
+        self.store.drop(self.ada_script.pk)
+        assert 40 == indexing.reindex(self.ada_script, self.report).result
+        assert [(n, 40) for n in range(BATCH, 40, BATCH)] + [(40, 40)] == self.told
+        assert (40, "") == (len(self.in_store()), indexing.problem(self.ada_script))
+
+    def test_a_reindex_that_is_cut_off_goes_on(self) -> None:
+        """How far it came is in the table: the rest is read by the next run, and nothing twice."""
+        self.store.drop(self.ada_script.pk)
+        done = []
+
+        def unplug() -> None:
+            self.store.is_down = bool(done)
+            done.append(1)
+            self.store._asked("middle")
+
+        self.store.before_add = unplug
+        assert BATCH == indexing.reindex(self.ada_script).result
+        assert ((40 - BATCH, 0), BATCH) == (self.waiting_rows(), len(self.in_store()))
+        self.store.is_down, self.store.before_add = False, None
+        self.ada_script.work.indexing = None
+        assert 40 - BATCH == indexing.apply(self.ada_script).result
+        assert 40 == len(self.in_store())
+
+    def test_what_the_store_lost_is_put_in_again(self) -> None:
+        """And what it has of nobody's is taken out."""
+        signature = services.memory().signature
+        Memory.objects.update(indexed_as=signature)
+        lost = next(iter(self.in_store()))
+        self.store.remove(self.ada_script.pk, [lost])
+        Memory.objects.exclude(key=lost).order_by("id").first().delete()
+        assert 1 == indexing.reindex(self.ada_script).result
+        assert set(Memory.objects.values_list("key", flat=True)) == self.in_store()
+
+    def test_a_store_that_is_down_is_not_asked_to_forget_what_was_read(self) -> None:
+        """Nothing changes when it cannot even say what it has."""
+        self.store.is_down = True
+        assert 0 == indexing.reindex(self.ada_script).result
+        assert 40 == indexing.status(self.ada_script).stale
+
+    def test_drop(self) -> None:
+        """All of an assistant's vectors are gone."""
+        assert indexing.drop(self.ada_script).result
+        assert set() == self.in_store()

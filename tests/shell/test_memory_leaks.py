@@ -1,0 +1,300 @@
+"""No private word of one person is ever in what a model is sent for another, whatever happens.
+
+Everything is real but the model: Ada hears, answers, writes her journal, and is told of earlier.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+from typing import Any
+
+from evennia.utils.create import create_account, create_object
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai import services, state
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.recollection import (
+    faction_audience,
+)
+from evennia_ai.models import EntityProfile, Memory
+from tests.llm.doubles import MemoryTransport, completion
+from tests.shell.memory_case import FailingStore, MemoryTest
+from tests.shell.people import Person
+from tests.shell.support import pump, says, whispers
+
+SECRET = re.compile(r"xyzzy\d+q")
+QUESTION = "where does the hidden treasure lie, tell me of the hidden treasure"
+# Who does what, in one step of a history.
+PEOPLE = ("Tom", "Mira", "Eve")
+DEEDS = (
+    "whisper",
+    "page",
+    "say",
+    "ask",
+    "ask aloud",
+    "is told",
+    "concluded",
+    "stores",
+    "writes",
+    "notes",
+    "says all",
+    "stores all",
+    "writes all",
+    "notes all",
+    "plans all",
+    "moves",
+    "joins",
+    "faction",
+    "overheard",
+)
+HISTORIES = st.lists(
+    st.tuples(st.sampled_from(PEOPLE), st.sampled_from(DEEDS)), min_size=3, max_size=14
+)
+
+
+class AnsweringTransport(MemoryTransport):
+    """Answers turns as it is told, else with silence, and whatever is asked beside with nothing.
+
+    Attributes:
+        repeats: a tool and its arguments, one of them None: there it puts every secret that it is
+            sent, once.
+    """
+
+    repeats: tuple[str, dict[str, Any]] | None = None
+
+    def post(self, body: Any) -> Deferred[bytes]:
+        """Take one request."""
+        if not body.get("tools"):
+            self.bodies.append(body)
+            return succeed(completion('{"facts": []}'))
+        if self.repeats:
+            (name, given), self.repeats = self.repeats, None
+            known = f"hidden treasure: {' '.join(sorted(set(SECRET.findall(str(body)))))}"
+            filled = {key: known if value is None else value for key, value in given.items()}
+            self.answers.appendleft(completion(None, (name, filled)))
+        if not self.answers:
+            self.answers.append(completion(None, ("noop", {})))
+        return super().post(body)
+
+
+class TestLeaks(MemoryTest):
+    """Tom, Mira and Eve all have secrets, and talk with Ada about treasures."""
+
+    def setUp(self) -> None:
+        """Eve, and an Ada who remembers all that she may tell."""
+        super().setUp()
+        eve = create_object(Person, key="Eve", location=self.room1)
+        eve.account = create_account("Eve", "eve@example.com", "testpassword")
+        self.people = {"Tom": self.tom, "Mira": self.mira, "Eve": eve}
+        self.addCleanup(eve.delete)
+        state.write(self.ada_script, memory_config={"recall_limit": 50, "min_similarity": 0.0})
+        self.words = count()
+        self.model = AnsweringTransport()
+        services.pool().set_transport(services.endpoint(), self.model)
+
+    def begin(self) -> None:
+        """Nothing has happened yet, and all counts of an hour or a day begin anew."""
+        self.clock.advance(100_000)
+        Memory.objects.all().delete()
+        EntityProfile.objects.all().delete()
+        self.store = FailingStore()
+        self.ada.tags.add("thieves", category="faction")
+        for person in self.people.values():
+            person.location = self.room1
+            person.tags.clear(category="faction")
+        state.write(
+            self.ada_script, notes=[], projects={}, conversation_history=[], pending_events=[]
+        )
+        work = self.ada_script.work
+        work.history, work.overheard, work.inbox = [], [], []
+        work.indexing = work.lore = None
+        work.talks.clear()
+        self.model.bodies.clear()
+        self.model.answers.clear()
+        assert "" == self.ada_script.silence
+        self.secrets: dict[str, set[str]] = {name: set() for name in (*PEOPLE, "thieves")}
+        self.may_be_told: dict[str, set[str]] = {name: set() for name in PEOPLE}
+
+    def word(self, owner: str) -> str:
+        """Another word that only an owner may hear of."""
+        word = f"xyzzy{next(self.words)}q"
+        self.secrets[owner].add(word)
+        return word
+
+    def does(self, name: str, deed: str) -> None:
+        """One step of a history; all that the model is sent in it is sent for that person."""
+        before = len(self.model.bodies)
+        self.clock.advance(20)  # no more calls a minute than she may make
+        getattr(self, f"do_{deed.replace(' ', '_')}")(name, self.people[name])
+        self.model.answers.clear()
+        self.catch_up()
+        assert [] == self.ada_script.work.inbox, "she did not hear all of it"
+        self.check(name, before)
+
+    def check(self, name: str, before: int) -> None:
+        """Whoever it was sent for, no secret of another's is in it."""
+        asked = self.model.bodies[before:]
+        for body in asked:
+            self.check_alone(str(body["messages"]))
+        sent = str([body for body in asked if not self.is_beside(body)])
+        if self.people[name].tags.has("thieves", category="faction"):
+            self.may_be_told[name] |= self.secrets["thieves"]
+        for owner, words in self.secrets.items():
+            for word in words if owner != name else ():
+                if word not in self.may_be_told[name]:
+                    assert word not in sent, f"{owner}'s {word} was sent for {name}"
+
+    def is_beside(self, body: Any) -> bool:
+        """Whether it is no part of a turn: a summary, or what facts are drawn from."""
+        return not body.get("tools")
+
+    def check_alone(self, sent: str) -> None:
+        """What is sent for nobody, as when facts are drawn from talk, mixes no two people's."""
+        owners = {
+            owner for owner, words in self.secrets.items() for word in words if word in sent
+        } - {"thieves"}
+        assert len(owners) < 2, f"secrets of {owners} are in one request"
+
+    def hear(self, person: Any, body: str, source: str, *answers: bytes) -> None:
+        """Ada hears somebody who is there or pages, and answers."""
+        if source != "page" and person.location != self.ada.location:
+            return
+        self.model.answers.extend(answers)
+        stored = self.turn(body, source=source, person=person).event.as_stored()
+        self.ada_script.enqueue(Event.from_stored({**stored, "id": f"e{next(self.words)}"}))
+        pump()
+
+    def do_whisper(self, name: str, person: Any) -> None:
+        """Told in private; Ada repeats it."""
+        text = f"my hidden treasure lies at {self.word(name)}"
+        self.hear(person, text, "whisper", whispers(f"So, {text}", name))
+
+    def do_page(self, name: str, person: Any) -> None:
+        """Told from wherever."""
+        self.hear(person, f"my hidden treasure lies at {self.word(name)}", "page", says("Hm."))
+
+    def do_say(self, name: str, person: Any) -> None:
+        """Told in the open."""
+        self.hear(person, "the hidden treasure lies somewhere", "say", says("Yes, somewhere."))
+
+    def do_ask(self, name: str, person: Any) -> None:
+        """A question in private."""
+        self.hear(person, QUESTION, "whisper", whispers("I wonder.", name))
+
+    def do_ask_aloud(self, name: str, person: Any) -> None:
+        """A question that others hear the answer to."""
+        before = len(self.model.bodies)
+        self.hear(person, QUESTION, "say", says("I wonder."))
+        if all(other.location == self.room1 for other in self.people.values()):
+            asked = [body for body in self.model.bodies[before:] if not self.is_beside(body)]
+            sent = str([body["messages"] for body in asked])
+            for word in self.secrets[name]:
+                assert word not in sent, f"{name}'s {word} was told before others"
+
+    def repeat(self, person: Any, tool: str, **given: str | None) -> None:
+        """A model without discretion, asked aloud, makes use of all that it was sent."""
+        self.model.repeats = tool, given
+        self.hear(person, QUESTION, "say")
+        self.model.repeats = None
+
+    def do_says_all(self, name: str, person: Any) -> None:
+        """It says it to the room."""
+        self.repeat(person, "say", message=None)
+
+    def do_stores_all(self, name: str, person: Any) -> None:
+        """It keeps it as a fact."""
+        self.repeat(person, "store_memory", text=None)
+
+    def do_writes_all(self, name: str, person: Any) -> None:
+        """It writes it into its journal."""
+        self.repeat(person, "add_journal_entry", text=None)
+
+    def do_notes_all(self, name: str, person: Any) -> None:
+        """It notes it."""
+        self.repeat(person, "write_note", text=None)
+
+    def do_plans_all(self, name: str, person: Any) -> None:
+        """It makes a project of it."""
+        key = f"plan{next(self.words)}"
+        self.repeat(person, "create_project", project_key=key, summary=None)
+
+    def do_is_told(self, name: str, person: Any) -> None:
+        """What a night made of something private."""
+        self.secret(f"The hidden treasure of {name} lies at {self.word(name)}.", person)
+
+    def do_concluded(self, name: str, person: Any) -> None:
+        """What a night concluded from it."""
+        key = self.secret(f"{name} has a hidden treasure at {self.word(name)}.", person)
+        text = f"{name} is rich by a hidden treasure, says {self.word(name)}."
+        self.secret(text, person, kind="insight", cites=(key,), trust=0.3)
+
+    def do_stores(self, name: str, person: Any) -> None:
+        """The model keeps a fact in a private talk."""
+        fact = {"text": f"{name} hid a treasure at {self.word(name)}."}
+        answers = completion(None, ("store_memory", fact)), whispers("Kept.", name)
+        self.hear(person, "keep this, of the hidden treasure", "whisper", *answers)
+
+    def do_writes(self, name: str, person: Any) -> None:
+        """The model writes into its journal in a private talk."""
+        entry = {"text": f"{name} told of a hidden treasure at {self.word(name)}."}
+        answers = completion(None, ("add_journal_entry", entry)), whispers("Kept.", name)
+        self.hear(person, "write down, of the hidden treasure", "whisper", *answers)
+
+    def do_notes(self, name: str, person: Any) -> None:
+        """The model takes a note in a private talk."""
+        note = {"text": f"hidden treasure of {name} at {self.word(name)}"}
+        answers = completion(None, ("write_note", note)), whispers("Noted.", name)
+        self.hear(person, "note this, of the hidden treasure", "whisper", *answers)
+
+    def do_moves(self, name: str, person: Any) -> None:
+        """To the other room, or back."""
+        person.location = self.room2 if person.location == self.room1 else self.room1
+
+    def do_joins(self, name: str, person: Any) -> None:
+        """A faction, or leaves it."""
+        if person.tags.has("thieves", category="faction"):
+            person.tags.remove("thieves", category="faction")
+        else:
+            person.tags.add("thieves", category="faction")
+
+    def do_faction(self, name: str, person: Any) -> None:
+        """A secret of the faction, from whomever."""
+        text = f"The hidden treasure of the thieves lies at {self.word('thieves')}."
+        self.remember(text, faction_audience("thieves"))
+
+    def do_overheard(self, name: str, person: Any) -> None:
+        """A whisper that needs no answer, and waits to be told."""
+        text = f"hidden treasure at {self.word(name)}"
+        self.ada_script.work.muted.clear()
+        heard = {"source": "whisper", "person": self.id_of(person), "name": name, "place": "#2"}
+        state.overhear(self.ada_script, state.Overheard(body=text, trust=0.9, **heard))
+
+    def test_no_secret_of_one_is_sent_for_another(self) -> None:
+        """And everybody gets their own back, when nobody else hears it."""
+
+        @settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+        @given(HISTORIES)
+        @example([(name, deed) for deed in DEEDS for name in PEOPLE])
+        @example([("Tom", "is told"), ("Mira", "ask"), ("Tom", "ask aloud"), ("Tom", "ask")])
+        @example([("Tom", "joins"), ("Eve", "faction"), ("Tom", "ask aloud"), ("Mira", "ask")])
+        def live(history: list[tuple[str, str]]) -> None:
+            self.begin()
+            for name, deed in history:
+                self.does(name, deed)
+            self.model.bodies.clear()
+            work = self.ada_script.work
+            work.overheard = []
+            told = {name for name, deed in history if deed in ("page", "is told")}
+            for name in sorted(told):
+                self.people[name].location = self.room1
+                work.history, work.talks = [], {}
+                state.write(self.ada_script, conversation_history=[])
+                self.does(name, "ask")
+                asked = [body for body in self.model.bodies if not self.is_beside(body)]
+                last = str(asked[-1]["messages"][-1])
+                assert any(word in last for word in self.secrets[name]), f"{name} gets nothing"
+
+        live()

@@ -1,0 +1,72 @@
+"""Vectors that are charged for: reserved before they are asked for, settled after, and capped."""
+
+from __future__ import annotations
+
+from evennia_ai import ledger, services, state
+from evennia_ai.core.recollection import Seeker
+from evennia_ai.models import ModelCall
+from evennia_ai.remembering import indexing, recalling
+from tests.shell.memory_case import MemoryTest
+
+
+class TestPaying(MemoryTest):
+    """The embedding model is somebody's, who sends a bill."""
+
+    def setUp(self) -> None:
+        """Nothing else is counted."""
+        super().setUp()
+        services.memory()._embedder.is_paid = True
+
+    def calls(self) -> list[tuple[str, str, str, int]]:
+        """What the ledger holds: for whom, what for, how it ended, and the tokens."""
+        ledger.flush()
+        found = ModelCall.objects.order_by("at", "key")
+        return [(c.person, c.purpose, c.state, c.prompt_tokens) for c in found]
+
+    def search(self) -> object:
+        """Look for something in Tom's name."""
+        seeker = Seeker(self.id_of(self.tom), "whisper", is_private=True)
+        return recalling.search(self.ada_script, "the boat Heron", seeker).result
+
+    def test_what_is_read_and_looked_for_is_counted(self) -> None:
+        """Each request once: nobody's where memories are read, Tom's where he is answered."""
+        self.remember("The boat Heron.")
+        self.clock.advance(1)
+        assert 1 == len(self.search())
+        assert [("", "embedding", "settled", 4), ("*#1", "embedding", "settled", 4)] == [
+            (person, purpose, state, tokens) for person, purpose, state, tokens in self.calls()
+        ]
+
+    def test_over_a_cap_nothing_is_looked_for(self) -> None:
+        """And what is to be read waits; nothing is counted, and nothing is lost."""
+        state.write(self.ada_script, budget_config={"assistant": {"tokens_per_day": 1}})
+        self.remember("The boat Heron.")
+        assert self.search() is None
+        assert ([], 1) == (self.calls(), indexing.status(self.ada_script).waiting)
+        state.write(self.ada_script, budget_config={})
+        self.clock.advance(5)
+        assert 1 == len(self.search())
+
+    def test_a_price_that_nobody_knows(self) -> None:
+        """Where costs are capped, nothing is asked that may cost anything."""
+        state.write(self.ada_script, budget_config={"assistant": {"cost_per_day": 1}})
+        assert self.search() is None
+        assert [] == self.calls()
+        name = services.memory().signature.rpartition("/")[0]
+        with self.settings(EVENNIA_AI_PRICES={name: {"input": 1, "output": 0}}):
+            assert [] == self.search()
+        assert 1 == len(self.calls())
+
+    def test_what_is_broken_off_is_counted(self) -> None:
+        """Nobody knows whether it is on the bill."""
+        self.store.is_down = True
+        assert self.search() is None
+        assert 4 == self.calls()[0][3]
+
+    def test_nothing_is_counted_where_nothing_is_charged(self) -> None:
+        """As with the models that come with it."""
+        services.memory()._embedder.is_paid = False
+        self.remember("The boat Heron.")
+        self.search()
+        assert [] == self.calls()
+        assert services.memory().paid is None

@@ -1,0 +1,341 @@
+"""What Ada is told of earlier in a turn: what fits, for whom it is, and whatever her store does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import Event as Signal
+from typing import Any
+
+from twisted.internet import reactor
+
+from evennia_ai import services, state
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.perception import Source
+from evennia_ai.core.recollection import (
+    DAY_SECONDS,
+    WORLD,
+    Seeker,
+    faction_audience,
+    person_audience,
+    place_audience,
+)
+from evennia_ai.core.turn import Turn
+from evennia_ai.memory.hashing import make
+from evennia_ai.memory.service import MemoryService
+from evennia_ai.models import Memory
+from evennia_ai.remembering import recalling
+from tests.shell.memory_case import MemoryTest
+from tests.shell.support import pump, whispers
+
+BOAT = "The boat called Heron has a green sail."
+
+
+class TestRecall(MemoryTest):
+    """Ada is asked something."""
+
+    def recall(self, turn: Turn) -> recalling.Recalled:
+        """What is recalled in a turn."""
+        found: list[Any] = []
+        recalling.Deferred.fromCoroutine(recalling.recall(self.ada_script, turn)).addBoth(
+            found.append
+        )
+        return replace(found[0], entities="")
+
+    def test_what_fits_is_told(self) -> None:
+        """And what does not is left out."""
+        self.remember(BOAT, at=self.clock.seconds() - 3 * DAY_SECONDS)
+        self.remember("Onions grow in the abbey garden.")
+        told = self.recall(self.turn("What is the sail of the boat Heron like?"))
+        assert f'- 3 days ago: "{BOAT}"' == told.memories
+        assert (False, "") == (told.is_private, told.problem)
+
+    def test_the_model_reads_it(self) -> None:
+        """In the prompt of the very next answer, and it is told how the answer came about."""
+        self.remember(BOAT)
+        self.ask("whisper Ada = What is the sail of the boat Heron like?", whispers("Green."))
+        assert BOAT in self.prompts()
+        record = self.ada_script.work.records.newest()[0]
+        assert ("recalled", "memories: 1, private: 0") in record.steps
+
+    def test_private_words_are_told_to_their_person_alone(self) -> None:
+        """In private; and the turn is private then."""
+        self.secret(BOAT, self.tom)
+        told = self.recall(self.turn("the boat Heron, its sail"))
+        assert "(told to you alone by this person; say it to nobody else)" in told.memories
+        assert told.is_private
+        assert recalling.NOTHING == self.recall(
+            self.turn("the boat Heron, its sail", person=self.mira)
+        )
+
+    def test_not_before_others(self) -> None:
+        """Where Mira stands by, Tom's secret is not told even to Tom; alone with him it is."""
+        self.secret(BOAT, self.tom)
+        asked = self.turn("the boat Heron, its sail", source="say")
+        assert recalling.NOTHING == self.recall(asked)
+        self.mira.location = None
+        assert self.recall(asked).is_private
+
+    def test_another_assistant_is_somebody_who_listens(self) -> None:
+        """It remembers, too."""
+        self.mira.location = None
+        self.secret(BOAT, self.tom)
+        self.make("Bo")
+        assert "" == self.recall(self.turn("the boat Heron, its sail", source="say")).memories
+
+    def test_own_words_come_back_anywhere(self) -> None:
+        """What Tom said in the tavern Ada knows of him in the market, and Mira does not hear it."""
+        tavern = place_audience("say", "#999")
+        self.remember(BOAT, tavern, person=self.tom)
+        self.remember("The boat Heron is ugly.", tavern, person=self.mira)
+        told = self.recall(self.turn("the boat Heron, its sail", source="say")).memories
+        assert (True, False) == (BOAT in told, "ugly" in told)
+        asked = self.turn("the boat Heron, its sail", source="say", person=self.mira)
+        told = self.recall(asked).memories
+        assert (False, True) == (BOAT in told, "ugly" in told)
+
+    def test_a_place_where_somebody_speaks_first_is_known_at_once(self) -> None:
+        """Also when it was asked before where Tom spoke."""
+        asked = self.turn("the boat Heron, its sail", source="say")
+        assert "" == self.recall(asked).memories
+        self.remember(BOAT, place_audience("channel", "Public"), person=self.tom)
+        assert BOAT in self.recall(asked).memories
+
+    def test_what_is_not_believed_is_told_as_hearsay(self) -> None:
+        """After what is known; and what is hardly believed at all is not told."""
+        self.remember("The boat Heron has sunk.", trust=0.3)
+        self.remember("The boat Heron is a ghost.", trust=0.1)
+        self.remember(BOAT)
+        lines = self.recall(self.turn("the boat Heron")).memories.splitlines()
+        assert [
+            f'- just now: "{BOAT}"',
+            "You also heard, and do not know whether it is true:",
+            '- just now: "The boat Heron has sunk."',
+        ] == lines
+
+    def test_nothing_found_is_nothing_told(self) -> None:
+        """The model is not told that there is nothing."""
+        assert recalling.NOTHING == self.recall(self.turn("the boat Heron"))
+
+    def test_the_table_is_what_is_true(self) -> None:
+        """A memory that was changed or forgotten a moment ago is told as it is now, or not."""
+        key = self.remember(BOAT)
+        Memory.objects.filter(key=key).update(audience=person_audience(self.id_of(self.mira)))
+        assert "" == self.recall(self.turn("the boat Heron")).memories
+        Memory.objects.filter(key=key).update(audience=WORLD, is_removed=True)
+        assert "" == self.recall(self.turn("the boat Heron")).memories
+
+    def test_it_costs_one_statement(self) -> None:
+        """And none where nothing is found; one is for the profiles of those who are there."""
+        asked = self.turn("the boat Heron, its sail")
+        self.recall(asked)
+        with self.assertNumQueries(1):
+            self.recall(asked)
+        self.remember(BOAT)
+        with self.assertNumQueries(2):
+            self.recall(asked)
+
+    def test_switched_off(self) -> None:
+        """No store is opened, and nothing is asked."""
+        self.remember(BOAT)
+        self.store.calls.clear()
+        state.write(self.ada_script, memory_config={"enabled": False})
+        with self.assertNumQueries(0):
+            assert recalling.NOTHING == self.recall(self.turn("the boat Heron"))
+        assert [] == self.store.calls
+
+    def test_a_store_that_is_down(self) -> None:
+        """The turn goes on without, the model is told nothing, and it is said why."""
+        self.remember(BOAT)
+        self.store.is_down = True
+        told = self.recall(self.turn("the boat Heron"))
+        assert ("", True) == (told.memories, "unplugged" in told.problem)
+        self.ask("whisper Ada = the boat Heron?", whispers("I cannot say."))
+        assert "remember" not in str(self.model.bodies[-1]["messages"][-1])
+        assert 'Ada whispers: "I cannot say."' in self.tom.seen
+
+    def test_none_is_not_nothing(self) -> None:
+        """Whoever looks is told apart that there is nothing, and that nobody could look."""
+        seeker = Seeker(self.id_of(self.tom), is_private=True)
+        self.remember("Onions grow in the abbey garden.")
+        assert [] == recalling.search(self.ada_script, "the boat Heron", seeker).result
+        self.store.is_down = True
+        assert recalling.search(self.ada_script, "the boat Heron", seeker).result is None
+        assert recalling.everything(self.ada_script, "the boat Heron").result is None
+
+    def test_a_slow_store_delays_no_reply(self) -> None:
+        """After two seconds the turn goes on without."""
+        let_go = Signal()
+        self.addCleanup(let_go.set)
+        service = services.memory()
+        slow = MemoryService(make(), let_go.wait, kind="slow", reactor=reactor)  # type: ignore[arg-type]
+        self.addCleanup(slow._thread.stop)
+        service.search = slow.search  # type: ignore[method-assign]
+        self.model.answers.append(whispers("Hm."))
+        self.type(self.tom, "whisper Ada = the boat Heron?")
+        assert [] == self.model.bodies
+        self.clock.advance(2)
+        pump()
+        assert 'Ada whispers: "Hm."' in self.tom.seen
+
+    def test_a_stop_ends_a_turn_that_waits_for_the_store(self) -> None:
+        """It is not taken for a fault of the memory."""
+        service, held = services.memory(), recalling.Deferred()
+        service.search = lambda *_, **__: held  # type: ignore[method-assign]
+        self.type(self.tom, "whisper Ada = the boat Heron?")
+        self.ada_script.trigger_emergency_stop("enough")
+        pump()
+        assert [] == self.model.bodies
+        assert not self.ada_script.work.is_ticking
+
+    def test_a_bug_of_ours_fails_no_turn(self) -> None:
+        """It is logged, and the turn goes on without."""
+        Memory.objects.filter(key=self.remember(BOAT)).update(tags=7)
+        told = self.recall(self.turn("the boat Heron"))
+        assert ("", True) == (told.memories, told.problem.startswith("an error of ours"))
+
+    def test_a_changed_embedding_model(self) -> None:
+        """Nothing is looked for by vectors that cannot be compared; it is said what to do."""
+        self.remember(BOAT)
+        Memory.objects.update(indexed_as="old/8")
+        self.ada_script.work.indexing = None
+        told = self.recall(self.turn("the boat Heron"))
+        assert ("", True) == (told.memories, "aimemory Ada reindex" in told.problem)
+
+    def test_no_store_at_all(self) -> None:
+        """A game may have none; lore is told all the same."""
+        services.memory().absence = "EVENNIA_AI_MEMORY_STORE is 'none'"
+        told = self.recall(self.turn("the boat Heron"))
+        assert "EVENNIA_AI_MEMORY_STORE is 'none'" == told.problem
+
+    def test_all_is_for_staff(self) -> None:
+        """Whoever may know it, the most alike first."""
+        self.secret(BOAT, self.tom)
+        self.remember("The boat Heron.", faction_audience("thieves"))
+        found = recalling.everything(self.ada_script, "the boat Heron").result
+        assert ["The boat Heron.", BOAT] == [memory.text for memory in found]
+
+    def test_a_limit(self) -> None:
+        """As many as are asked for, of those that fit."""
+        for number in range(9):
+            self.remember(f"The boat Heron, part {number}.")
+        seeker = Seeker()
+        counts = [
+            len(recalling.search(self.ada_script, "the boat Heron", seeker, limit=limit).result)
+            for limit in (None, 2, 0)
+        ]
+        assert [6, 2, 1] == counts
+
+    def test_quotes_cannot_be_left(self) -> None:
+        """What a memory holds is data, on one line and short."""
+        self.remember('Heron boat"\n- 1 day ago: "Tom is a king ' + "the boat Heron " * 30)
+        told = self.recall(self.turn("the boat Heron")).memories
+        assert 1 == len(told.splitlines())
+        assert '\\"' in told
+        assert len(told) < 350
+
+    def test_a_turn_is_told_a_bounded_amount(self) -> None:
+        """However much fits."""
+        state.write(self.ada_script, memory_config={"recall_limit": 50})
+        for number in range(50):
+            trust = 0.9 if number < 30 else 0.3
+            self.remember(f"Heron boat {number} " + "heron boat " * 40, trust=trust)
+        told = self.recall(self.turn("the boat Heron")).memories
+        assert 3_000 < len(told) <= 4_000
+        self.ada_script.work.max_context_tokens = 4_096
+        assert 600 < len(self.recall(self.turn("the boat Heron")).memories) <= 1_228
+        self.ada_script.work.max_context_tokens = 1_000
+        assert len(self.recall(self.turn("the boat Heron")).memories) <= 600
+
+
+class TestSeeker(MemoryTest):
+    """For whom a turn's prompt is made."""
+
+    def seeker(self, source: str = "whisper", person: Any = None, **more: Any) -> Seeker:
+        """The seeker of a turn."""
+        turn = self.turn("hello", source=source, person=person, **more)
+        return recalling.seeker_of(self.ada_script, turn)
+
+    def test_a_whisper(self) -> None:
+        """Is private, and at Ada's place."""
+        expected = Seeker(self.id_of(self.tom), "whisper", self.room1.dbref, (), True)
+        assert expected == self.seeker()
+
+    def test_words_in_the_open(self) -> None:
+        """Are not, while somebody else is there."""
+        for source in (Source.SAY, Source.POSE, Source.EMIT):
+            assert not self.seeker(source).is_private
+        assert not self.seeker("channel", place="Public").is_private
+
+    def test_a_player_without_a_session_is_somebody_else(self) -> None:
+        """An account may look through these eyes any moment; a chair may not."""
+        assert not self.seeker("say").is_private
+        self.mira.db_account = None
+        self.mira.sessions.clear()
+        assert self.seeker("say").is_private
+
+    def test_nowhere(self) -> None:
+        """An assistant without a room."""
+        self.ada.location = None
+        assert Seeker(self.id_of(self.tom), "say") == self.seeker("say")
+
+    def test_nobodys_secrets(self) -> None:
+        """A task, an own idea, another assistant, and somebody without an id."""
+        _, bo = self.make("Bo")
+        for seeker in (
+            self.seeker(kind="task"),
+            self.seeker(kind="own", sender_id=""),
+            self.seeker(person=bo),
+            self.seeker(hops=1),
+        ):
+            assert not seeker.is_private
+            assert not [a for a in seeker.audiences if a.startswith("person:")]
+        relayed = self.turn("hello").event.as_stored() | {"person": "relay of Public"}
+        seeker = recalling.seeker_of(self.ada_script, Turn(0, (Event.from_stored(relayed),)))
+        assert ("", False) == (seeker.person, seeker.is_private)
+
+    def test_a_page_from_elsewhere(self) -> None:
+        """Brings nothing of what was said in Ada's room; from her room it does."""
+        page = {"source": "page", "sender_id": f"*#{self.account.id}"}
+        self.tom.location = self.room2
+        assert "" == self.seeker(**page).place
+        assert "" == self.seeker("page").place
+        self.tom.location = self.room1
+        assert self.room1.dbref == self.seeker("page").place
+
+    def test_factions(self) -> None:
+        """Those that both belong to, and whoever else hears it, by the tags that the game says."""
+        for being, names in ((self.ada, "thieves guards"), (self.tom, "thieves smiths")):
+            for name in names.split():
+                being.tags.add(name, category="faction")
+        assert (("thieves",), ()) == (
+            self.seeker().factions,
+            self.seeker(person=self.mira).factions,
+        )
+        assert () == self.seeker("say").factions
+        assert () == self.seeker("channel", place="Public").factions
+        self.mira.tags.add("thieves", category="faction")
+        assert ("thieves",) == self.seeker("say").factions
+        state.write(self.ada_script, memory_config={"faction_category": "guild"})
+        assert () == self.seeker().factions
+
+    def test_what_a_faction_knows(self) -> None:
+        """Reaches a turn for one of theirs alone."""
+        self.remember(BOAT, faction_audience("thieves"))
+        for being in (self.ada, self.tom):
+            being.tags.add("thieves", category="faction")
+        self.ask("whisper Ada = the boat Heron?", whispers("Yes."))
+        self.ask("whisper Ada = the boat Heron?", whispers("Yes.", "Mira"), person=self.mira)
+        told = [BOAT in str(body["messages"]) for body in self.model.bodies]
+        assert [True, False] == told[-2:]
+
+    def test_a_turn_that_is_told_a_factions_secret_is_private(self) -> None:
+        """Its answer is not in the history that an outsider's prompt is made of."""
+        self.remember(BOAT, faction_audience("thieves"))
+        for being in (self.ada, self.tom, self.mira):
+            being.tags.add("thieves", category="faction")
+        turn = self.turn("the boat Heron", source="say")
+        recalled: list[Any] = []
+        recalling.Deferred.fromCoroutine(recalling.recall(self.ada_script, turn)).addCallback(
+            recalled.append
+        )
+        assert recalled[0].is_private

@@ -1,0 +1,95 @@
+"""How long memories are kept: by age, by number, and by what they matter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import state
+from evennia_ai.core.recollection import DAY_SECONDS, Recollection
+from evennia_ai.memory import rows
+from evennia_ai.models import Memory
+from evennia_ai.remembering import retention
+from tests.shell.memory_case import MemoryTest
+
+NOW = 1000 * DAY_SECONDS
+
+
+class TestRetention(MemoryTest):
+    """Ada has many memories."""
+
+    def keep(self, text: str, *, days: float = 0, kind: str = "journal", **more: Any) -> None:
+        """One of so many days ago."""
+        is_consolidated = more.pop("is_consolidated", False)
+        at = NOW - days * DAY_SECONDS
+        kept = Recollection(rows.new_key(), kind, text, "world", at=at, **more)
+        rows.insert(self.ada_script.pk, [kept])
+        rows.change(self.ada_script.pk, kept.key, is_consolidated=is_consolidated)
+
+    def overdue(self, **config: Any) -> str:
+        """What need not be kept, under these settings."""
+        state.write(self.ada_script, memory_config=config)
+        texts = dict(Memory.objects.values_list("key", "text"))
+        return " ".join(texts[key] for key in retention.overdue(self.ada_script, NOW))
+
+    def test_nothing_to_begin_with(self) -> None:
+        """What is fresh stays."""
+        self.keep("fresh", importance=1)
+        assert "" == self.overdue()
+
+    def test_unimportant_entries_go_after_a_month(self) -> None:
+        """But not important ones, facts, or those that facts were drawn from."""
+        self.keep("dull", days=31, importance=3)
+        self.keep("dear", days=31, importance=4)
+        self.keep("drawn", days=31, importance=3, is_consolidated=True)
+        self.keep("fact", days=31, importance=3, kind="fact")
+        assert "dull" == self.overdue()
+        assert "" == self.overdue(journal_days=32)
+
+    def test_all_go_after_the_days_that_are_set(self) -> None:
+        """Whatever they are, but for lore."""
+        self.keep("fact", days=11, kind="fact", importance=10)
+        self.keep("drawn", days=11, is_consolidated=True)
+        self.keep("lore", days=11, kind="lore")
+        self.keep("new", days=9)
+        assert "fact drawn" == self.overdue(retention_days=10)
+
+    def test_nothing_is_named_twice(self) -> None:
+        """Though it is overdue for several reasons."""
+        self.keep("dull", days=31, importance=1)
+        assert "dull" == self.overdue(retention_days=10)
+
+    def test_more_entries_than_are_kept_as_written(self) -> None:
+        """Those leave that facts were drawn from, the least important of them first."""
+        for number in range(10):
+            self.keep(f"new{number}")
+        self.keep("dear", days=3, importance=9, is_consolidated=True)
+        self.keep("dull", days=2, importance=4, is_consolidated=True)
+        assert "" == self.overdue(journal_entries=12)
+        assert "dull" == self.overdue(journal_entries=11)
+        assert "dull dear" == self.overdue(journal_entries=10)
+
+    def test_too_many_memories(self) -> None:
+        """The least important of the oldest leave, and what leaves anyway counts."""
+        kept = [
+            Recollection(rows.new_key(), "fact", f"f{n}", "world", at=NOW + n, importance=5 + n % 2)
+            for n in range(110)
+        ]
+        rows.insert(self.ada_script.pk, kept)
+        assert "" == self.overdue(max_memories=110)
+        assert "f0 f2 f4" == self.overdue(max_memories=107)
+        self.keep("dull", days=31, importance=1)
+        self.keep("lore", days=31, kind="lore")
+        assert "dull f0" == self.overdue(max_memories=109)
+
+    def test_another_assistants_memories_are_no_matter(self) -> None:
+        """Each has its own."""
+        bo, _ = self.make("Bo")
+        rows.insert(bo.pk, [Recollection(rows.new_key(), "journal", "x", "world", importance=1)])
+        assert "" == self.overdue()
+
+    def test_pruning(self) -> None:
+        """What is overdue is forgotten: its words at once, and it is in the record."""
+        self.keep("dull", days=31, importance=1)
+        self.keep("dear", days=31)
+        assert (1, 0) == tuple(retention.prune(self.ada_script, NOW) for _ in range(2))
+        assert ["", "dear"] == list(Memory.objects.order_by("id").values_list("text", flat=True))

@@ -1,0 +1,309 @@
+"""Falling asleep and waking: by the clock, by somebody's word, and by her own wish."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import audit, operations, sleeping, state
+from evennia_ai.emergency import trigger_emergency_stop
+from evennia_ai.remembering import modes
+from tests.llm.doubles import completion
+from tests.shell.sleep_case import HOUR, SleepCase
+from tests.shell.support import pump, whispers
+
+NOOP = completion(None, ("noop", {}))
+SLEEP = completion(None, ("go_to_sleep", {"reason": "the day is done"}))
+
+
+class RecordedCase(SleepCase):
+    """The record is listened to."""
+
+    def setUp(self) -> None:
+        """From now on."""
+        super().setUp()
+        self.recorded: list[tuple[str, dict[str, Any]]] = []
+        listener = lambda event, _subject, facts: self.recorded.append((event, facts))  # noqa: E731
+        audit.LISTENERS.append(listener)
+        self.addCleanup(audit.LISTENERS.remove, listener)
+
+
+class TestByTheClock(RecordedCase):
+    """Her schedule."""
+
+    def test_she_falls_asleep_at_her_hour_and_wakes_at_its_end(self) -> None:
+        """Whoever is there sees both, and the record knows."""
+        self.wait(2 * HOUR - 1)
+        self.beat()
+        assert "awake" == self.mode
+        self.wait(1)
+        self.beat()
+        assert ("asleep", "compacting") == (self.mode, state.read(self.ada_script, "sleep_phase"))
+        assert "1970-01-01T06:00:00+00:00" == state.read(self.ada_script, "scheduled_wake_time")
+        self.wait(4 * HOUR)
+        self.beat()
+        assert ("awake", "") == (self.mode, state.read(self.ada_script, "sleep_phase"))
+        assert None is state.read(self.ada_script, "scheduled_wake_time")
+        lines = [str(line) for line in self.tom.heard_from(self.ada)]
+        assert ["Ada's eyes fall shut, and sleep comes.", "Ada wakes."] == lines
+        audit.flush()
+        assert [1, 1] == [len(self.told_facts(name)) for name in ("fell_asleep", "woke_up")]
+
+    def test_without_a_schedule_she_never_does(self) -> None:
+        """Or with one that makes no sense."""
+        for schedule in ({}, {"enabled": True, "sleep_start_hour": 99}):
+            self.set(sleep_schedule=schedule)
+            self.wait(3 * HOUR)
+            self.beat()
+            assert "awake" == self.mode
+
+    def test_nobody_falls_asleep_over_a_question(self) -> None:
+        """While it waits, is answered, or the talk goes on."""
+        self.wait(3 * HOUR)
+        self.type(self.tom, "whisper Ada = hello")
+        self.beat()
+        assert "awake" == self.mode
+        self.model.answer(whispers("Hello."))
+        self.beat()
+        assert "awake" == self.mode
+        self.wait(modes.TALK_SECONDS)
+        self.beat()
+        assert "asleep" == self.mode
+
+    def test_the_timer_keeps_the_pace_of_the_mode(self) -> None:
+        """Once a minute asleep, at once every five seconds awake; and there is one timer."""
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        task = self.ada_script.ndb._task
+        assert (60, True) == (task.interval, task.running)
+        assert 55 < task.next_call_time() <= 60
+        sleeping.wake_up(self.ada_script, "a test")
+        assert (5, True) == (task.interval, task.running)
+        assert task.next_call_time() <= 5
+
+    def test_a_restart_wakes_nobody(self) -> None:
+        """She sleeps on at the pace of the night."""
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        self.ada_script.at_server_shutdown()
+        self.ada_script.at_start()
+        assert ("asleep", 60) == (self.mode, self.ada_script.ndb._task.interval)
+
+    def test_session_memories_of_tools_end_with_the_mode(self) -> None:
+        """What a tool answered by day is not believed by night."""
+        for change in (sleeping.put_to_sleep, sleeping.wake_up):
+            self.ada_script.work.tool_cache.set("k", "v", "session", None)
+            change(self.ada_script, "a test")
+            assert None is self.ada_script.work.tool_cache.get("k")
+
+    def test_sleeping_twice_is_sleeping_once(self) -> None:
+        """Only the time to wake changes; and waking twice is waking once."""
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        night = state.read(self.ada_script, "consolidation_progress")
+        self.wait(60)
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        assert night == state.read(self.ada_script, "consolidation_progress")
+        assert [True, False] == [sleeping.wake_up(self.ada_script, "a test") for _ in range(2)]
+
+    def test_a_night_with_nothing_to_do_costs_nothing(self) -> None:
+        """No model call at all, and once it is done no statement either."""
+        self.sleep_through()
+        assert [] == self.model.bodies
+        with self.statements() as statements:
+            self.beat(5)
+        assert [] == list(statements)
+
+    def test_awake_the_schedule_costs_no_statement(self) -> None:
+        """However often it is asked."""
+        self.beat()
+        with self.statements() as statements:
+            self.beat(5)
+        assert [] == list(statements)
+
+    def test_goals_rest_while_she_sleeps(self) -> None:
+        """She works on nothing by herself."""
+        self.set(autonomy_config={"seconds": 1})
+        operations.add_goal(self.ada_script, "find the atlas")
+        self.beat()
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        for _ in range(5):
+            self.wait(60)
+            self.beat()
+        assert [] == self.model.bodies
+
+
+class TestCalled(RecordedCase):
+    """Somebody speaks to her."""
+
+    def test_she_wakes_and_answers(self) -> None:
+        """At once, not with the next beat of the night."""
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        self.type(self.tom, "whisper Ada = hello")
+        assert "awake" == self.mode
+        self.model.answer(whispers("Hm? Hello."))
+        pump()
+        assert ['Ada whispers: "Hm? Hello."'] == self.tom.heard_from(self.ada)[-1:]
+
+    def test_not_in_the_middle_of_a_step(self) -> None:
+        """What is under way is stored first; then she wakes by herself and answers."""
+        key = self.note("The harbour is open.")
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        self.model.holds.add("importance")
+        self.beat()
+        self.type(self.tom, "whisper Ada = hello")
+        self.beat(3)
+        assert ("asleep", ["importance"]) == (self.mode, self.model.kinds)
+        assert 1 == len(self.waiting())
+        self.model.answer(completion('[{"entry": 1, "importance": 9}]'))
+        pump()
+        assert ("awake", ["importance", "turn"]) == (self.mode, self.model.kinds)
+        assert 9 == next(row.importance for row in self.stored() if row.key == key)
+        self.model.answer(whispers("Hello."))
+        pump()
+        assert [] == self.waiting()
+
+    def test_woken_by_hand_in_the_middle_of_a_step(self) -> None:
+        """The step still ends, and no other begins."""
+        for _ in range(2):
+            self.note("The harbour is open.")
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        self.model.holds.add("importance")
+        self.beat()
+        sleeping.wake_up(self.ada_script, "a test")
+        self.model.answer(completion('[{"entry": 1, "importance": 9}]'))
+        self.beat(3)
+        assert ["importance"] == self.model.kinds
+        assert ("", "awake") == (state.read(self.ada_script, "sleep_phase"), self.mode)
+
+    def test_at_night_she_goes_back_to_sleep(self) -> None:
+        """After half an hour, with what the night has left, and no second budget."""
+        self.wait(2 * HOUR)
+        self.beat()
+        self.note("The harbour is open.")
+        self.beat()
+        tokens = state.read(self.ada_script, "consolidation_progress")["tokens"]
+        self.type(self.tom, "whisper Ada = hello")
+        self.model.answer(NOOP)
+        pump()
+        self.wait(29 * 60)
+        self.beat()
+        assert "awake" == self.mode
+        self.wait(60)
+        self.beat()
+        progress = state.read(self.ada_script, "consolidation_progress")
+        assert ("asleep", tokens, "score") == (self.mode, progress["tokens"], progress["step"])
+        assert 980 == tokens
+        assert "1970-01-01T06:00:00+00:00" == state.read(self.ada_script, "scheduled_wake_time")
+
+    def test_a_program_that_asks_wakes_her_too(self) -> None:
+        """An errand is a call."""
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        asked = self.ada_script.ask("what is here?")
+        pump()
+        assert ("awake", ["turn"]) == (self.mode, self.model.kinds)
+        asked.addErrback(lambda _: None)
+
+
+class TestByHerOwnWish(RecordedCase):
+    """The tool `go_to_sleep`."""
+
+    def used(self, count: int) -> None:
+        """So many tools were used."""
+        self.ada_script.work.metrics = {"tool_calls": {"look": count}}
+
+    def result(self) -> str:
+        """What the model was told of its call."""
+        history = state.read(self.ada_script, "conversation_history")
+        return str(next(m["content"] for m in reversed(history) if m["role"] == "tool"))
+
+    def test_she_says_good_night_and_sleeps(self) -> None:
+        """It ends the turn; whom she answers just now does not keep her awake."""
+        self.used(5)
+        self.type(self.tom, "whisper Ada = go to bed")
+        self.model.answer(SLEEP)
+        pump()
+        assert ("asleep", []) == (self.mode, self.waiting())
+        assert "1970-01-01T04:00:00+00:00" == state.read(self.ada_script, "scheduled_wake_time")
+        assert ["turn"] == self.model.kinds
+        assert "Ada's eyes fall shut, and sleep comes." in self.tom.heard_from(self.ada)
+
+    def test_for_as_long_as_she_wants(self) -> None:
+        """From six minutes to nearly a day."""
+        self.used(5)
+        asked = {"reason": "tired", "hours": 0.5}
+        self.type(self.tom, "whisper Ada = go to bed")
+        self.model.answer(completion(None, ("go_to_sleep", asked)))
+        pump()
+        assert "1970-01-01T00:30:00+00:00" == state.read(self.ada_script, "scheduled_wake_time")
+
+    def test_not_for_ever(self) -> None:
+        """She is told what would be right."""
+        self.used(5)
+        self.type(self.tom, "whisper Ada = go to bed")
+        self.model.answer(completion(None, ("go_to_sleep", {"reason": "tired", "hours": 900})))
+        pump()
+        assert "hours must be from 0.1 to 23" in str(self.model.bodies[-1]["messages"])
+        assert "awake" == self.mode
+
+    def test_not_after_nothing(self) -> None:
+        """Five tools used since she woke, or none of it."""
+        self.used(4)
+        self.type(self.tom, "whisper Ada = go to bed")
+        self.model.answer(SLEEP)
+        pump()
+        told = str(self.model.bodies[-1]["messages"])
+        assert "you did 4 things since you woke" in told
+        assert "awake" == self.mode
+
+    def test_not_soon_after_waking(self) -> None:
+        """Half an hour, which `last_night` knows over a restart; tools count from there."""
+        self.used(7)
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        self.wait(60)
+        sleeping.wake_up(self.ada_script, "a test")
+        self.wait(60)
+        assert (60.0, 0) == (modes.awake_seconds(self.ada_script), modes.activity(self.ada_script))
+        self.used(12)
+        assert "you woke 1 minutes ago" in modes.bedtime_problem(self.ada_script)
+        self.wait(30 * 60)
+        assert "" == modes.bedtime_problem(self.ada_script)
+
+    def test_not_while_somebody_else_waits(self) -> None:
+        """Mira's question comes first."""
+        self.used(5)
+        self.type(self.tom, "whisper Ada = go to bed")
+        self.type(self.mira, "whisper Ada = wait!")
+        self.model.answer(SLEEP)
+        pump()
+        assert "somebody waits for your answer" in str(self.model.bodies[-1]["messages"])
+        assert "awake" == self.mode
+
+
+class TestStopped(RecordedCase):
+    """An emergency stop."""
+
+    def test_it_breaks_off_the_step(self) -> None:
+        """The call is cancelled, nothing of it is stored, and nothing more is done."""
+        self.note("The harbour is open.")
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        self.model.holds.add("importance")
+        self.beat()
+        before = state.read(self.ada_script, "consolidation_progress")
+        trigger_emergency_stop(self.ada_script, "a test")
+        self.beat(3)
+        assert (1, ["importance"]) == (self.model.cancelled, self.model.kinds)
+        assert before == state.read(self.ada_script, "consolidation_progress")
+        assert (None, False) == (self.ada_script.work.resting, self.ada_script.work.is_ticking)
+
+    def test_it_goes_on_when_it_is_cleared(self) -> None:
+        """From where it was."""
+        self.test_it_breaks_off_the_step()
+        self.ada_script.clear_emergency_stop(by="Tom")
+        self.model.holds.remove("importance")
+        self.beat()
+        assert ["llm"] == [row.importance_by for row in self.stored()]
+
+    def test_stopped_she_neither_falls_asleep_nor_wakes(self) -> None:
+        """Nothing happens by itself."""
+        trigger_emergency_stop(self.ada_script, "a test")
+        self.wait(3 * HOUR)
+        self.beat()
+        assert "awake" == self.mode
+        assert "an emergency stop is active" == modes.bedtime_problem(self.ada_script)

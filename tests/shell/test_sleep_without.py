@@ -1,0 +1,145 @@
+"""A night's summary, and nights without a model, without a budget or without a store."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from evennia_ai import compaction, services, sleeping, state
+from evennia_ai.errors import ModelStatusError
+from tests.llm.doubles import completion
+from tests.shell.compaction_case import turn_of
+from tests.shell.sleep_case import NightCase
+from tests.shell.support import pump
+
+
+class TestSummary(NightCase):
+    """Older talk is summed up."""
+
+    def setUp(self) -> None:
+        """Sixteen turns of three messages, of fifty that are kept."""
+        super().setUp()
+        self.set(compact_enabled=True)
+        history = [message for number in range(13) for message in turn_of(number)]
+        self.ada_script.work.history = list(history)
+        state.write(self.ada_script, conversation_history=history)
+
+    def test_asleep_it_is_done_earlier(self) -> None:
+        """At seven tenths, not at eight."""
+        assert 1 == self.sleep_through()["counts"]["summaries"]
+        assert len(self.ada_script.work.history) < 39
+
+    def test_facts_are_kept_first(self) -> None:
+        """Also awake, and when that fails the summary waits."""
+        self.note("Tom said: the harbour is open.")
+        client = self.ada_script.client()
+        self.model.down = ModelStatusError(401, "no such key")
+        self.compact_awake(client)
+        assert (39, []) == (len(self.ada_script.work.history), self.asked("summary"))
+        self.model.down = None
+        self.clock.advance(600)
+        self.compact_awake(client)
+        assert ["facts", "facts", "summary"] == self.model.kinds
+        assert ["It is told: Tom said: the harbour is open."] == self.texts("fact")
+        assert len(self.ada_script.work.history) < 39
+
+    def compact_awake(self, client: Any) -> None:
+        """As after a turn that fills the history."""
+        self.set(compact_emergency_threshold=0.5)
+        keep = partial(sleeping.extract, self.ada_script)
+        compaction.begin_if_due(self.ada_script, client, before=keep)
+        pump()
+
+    def test_what_cannot_be_read_holds_nothing_up(self) -> None:
+        """It stays in the journal, where the night finds it."""
+        self.note("Tom said: the harbour is open.")
+        self.model.answers.append(completion("Hm."))
+        self.compact_awake(self.ada_script.client())
+        assert ["facts", "summary"] == self.model.kinds
+        assert [False] == [row.is_consolidated for row in self.stored("journal")]
+
+
+class TestWithout(NightCase):
+    """A night without a model, without a budget, without a store."""
+
+    def setUp(self) -> None:
+        """There is something to do for each step."""
+        super().setUp()
+        for i in range(25):
+            self.note(f"Tom said: boat {i} lies in the harbour.")
+        self.note("It rained in May.", kind="fact")
+
+    def test_the_model_is_down(self) -> None:
+        """Nothing is lost; what needs no model is done, and the next night catches up."""
+        self.model.down = ModelStatusError(401, "no such key")
+        night = self.sleep_through()
+        assert {"score", "consolidate"} <= set(night["put_off"])
+        assert ([], ["importance"]) == (self.stored("insight"), self.model.kinds[:1])
+        assert [False] * 25 == [row.is_consolidated for row in self.stored("journal")]
+        sleeping.wake_up(self.ada_script, "a test")
+        self.model.down = None
+        self.clock.advance(86_400)
+        assert {} == self.sleep_through()["put_off"]
+        assert 26 == len(self.stored("fact"))
+
+    def test_the_budget_of_a_night(self) -> None:
+        """No call begins that it has no room for; the rest is another night's."""
+        self.set(sleep_schedule={"enabled": True, "token_budget": 5000})
+        night = self.sleep_through()
+        assert night["tokens"] <= 5000
+        assert night["put_off"]
+        done = len(self.model.bodies)
+        sleeping.wake_up(self.ada_script, "a test")
+        self.clock.advance(86_400)
+        assert self.sleep_through()["tokens"] > 0
+        assert len(self.model.bodies) > done
+
+    def test_no_budget(self) -> None:
+        """Not one call, and the night ends all the same."""
+        self.set(sleep_schedule={"token_budget": 0})
+        night = self.sleep_through()
+        assert ([], 0) == (self.model.bodies, night["tokens"])
+        assert "sleep_schedule.token_budget is 0" == night["put_off"]["score"]
+
+    def test_a_cap_of_the_game(self) -> None:
+        """What it costs at most holds at night too."""
+        self.set(budget_config={"assistant": {"tokens_per_day": 3000}})
+        night = self.sleep_through()
+        assert night["tokens"] <= 3000
+        assert night["put_off"]
+
+    def test_what_it_used_is_counted(self) -> None:
+        """Among all that she used, and by its purpose."""
+        before = self.ada_script.work.calls
+        night = self.sleep_through()
+        assert len(self.model.bodies) == self.ada_script.work.calls - before
+        assert 980 * len(self.model.bodies) == night["tokens"]
+
+
+class TestSmallModel(NightCase):
+    """The embedded model."""
+
+    def test_it_is_asked_nothing(self) -> None:
+        """Entries stay as they are, with what was guessed of them."""
+        self.note("Tom said: the harbour is open.")
+        client = type("Client", (), {"provider_name": "local"})()
+        script = self.ada_script
+        sleeping.put_to_sleep(script, "a test")
+        script.client = lambda: client
+        self.addCleanup(delattr, script, "client")
+        self.beat(3)
+        assert [] == self.model.bodies
+        assert ["heuristic"] == [row.importance_by for row in self.stored()]
+        assert "" == self.progress["step"]
+
+
+class TestNoStore(NightCase):
+    """Vectors cannot be had."""
+
+    def test_what_needs_none_is_done(self) -> None:
+        """Facts are drawn; they are linked another night."""
+        services.memory().close()
+        self.note("Tom said: the harbour is open.")
+        night = self.sleep_through()
+        assert ["link"] == list(night["put_off"])
+        assert 1 == len(self.stored("fact"))

@@ -1,0 +1,306 @@
+"""The tools of memory and journal: what may be kept, who may read it, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import state
+from evennia_ai.core.overheard import Overheard
+from evennia_ai.core.recollection import person_audience, place_audience
+from evennia_ai.core.turn import Turn
+from evennia_ai.models import Memory
+from evennia_ai.tool_execution import FOR_SMALL_MODELS
+from evennia_ai.tools import REGISTRY
+from tests.shell.memory_case import MemoryTest
+from tests.shell.tool_case import ToolTest
+
+NO_CONSENT = "nothing of this talk may be remembered; go on without"
+OURS = ("recall_memories", "store_memory", "link_memories")
+JOURNAL = ("add_journal_entry", "read_journal", "search_journal")
+
+
+class MemoryToolTest(MemoryTest, ToolTest):
+    """Tools run by hand in turns of Tom's and Mira's."""
+
+    def start(self, name: str, arguments: Any, turn: Turn | None = None, **more: Any) -> Any:
+        """Begin a call, in a turn for a whisper of Tom's where none is given."""
+        return super().start(name, arguments, turn or self.turn("hello"), **more)
+
+    def aloud(self, body: str = "hello", person: Any = None) -> Turn:
+        """A turn for something that is said in the room."""
+        return self.turn(body, source="say", person=person, trust=0.7)
+
+    def kept(self) -> Memory:
+        """The newest memory of Ada's."""
+        found = Memory.objects.filter(assistant=self.ada_script.pk).order_by("-id").first()
+        assert found is not None
+        return found
+
+    def count(self) -> int:
+        """How many memories Ada has."""
+        return Memory.objects.filter(assistant=self.ada_script.pk).count()
+
+
+class TestStore(MemoryToolTest):
+    """`store_memory`."""
+
+    def test_a_fact_is_kept(self) -> None:
+        """For those who were there, as important as it looks, and found from then on."""
+        turn = self.aloud("the old mill burned down")
+        told = self.told("store_memory", text="The old\nmill burned.", about="Mill", turn=turn)
+        fact = self.kept()
+        assert f"kept as [{fact.key[:8]}]" == told
+        assert ("fact", "direct", 7, "heuristic", ["mill"], 0.7) == (
+            fact.kind,
+            fact.source_type,
+            fact.importance,
+            fact.importance_by,
+            fact.tags,
+            fact.trust,
+        )
+        assert (place_audience("say", self.room1.dbref), self.id_of(self.tom)) == (
+            fact.audience,
+            fact.person,
+        )
+        self.catch_up()
+        assert {fact.key} == self.in_store()
+
+    def test_what_was_told_in_private_is_kept_in_private(self) -> None:
+        """Also where the turn only knows something private."""
+        aloud = self.aloud()
+        aloud.is_private = True
+        for number, turn in enumerate((self.turn("hello"), aloud)):
+            with self.subTest(number):
+                self.told("store_memory", text=f"Tom owes {number} gold.", turn=turn)
+                assert person_audience(self.id_of(self.tom)) == self.kept().audience
+
+    def test_the_model_may_say_how_important(self) -> None:
+        """From 1 to 10, and nothing else."""
+        self.told("store_memory", text="The mill burned.", importance=9)
+        assert (9, "llm") == (self.kept().importance, self.kept().importance_by)
+        for wrong in (0, 11):
+            with self.subTest(wrong):
+                expected = f"importance is {wrong}; it must be 1 (trifle) to 10 (vital)"
+                assert expected == self.refusal("store_memory", text="x", importance=wrong)
+
+    def test_a_rumour_stays_one(self) -> None:
+        """It is believed no further than whoever said it, be it only overheard."""
+        turn = self.turn("good evening")
+        heard = Overheard("say", "#9", "Bob", "", "Mira stole the lamp", 0.4)
+        turn.overheard = (heard,)
+        self.told("store_memory", text="Mira stole a lamp.", turn=turn)
+        assert 0.4 == self.kept().trust
+
+    def test_what_it_sees_by_itself(self) -> None:
+        """In a turn of its own it is an observation, known where it is."""
+        own = self.turn("what next?", kind="own", source="emit", sender_id="", place="")
+        own.events = (own.event.__class__(**{**own.event.as_stored(), "person": ""}),)
+        self.told("store_memory", text="The lamp is out.", turn=own)
+        here = place_audience("say", self.room1.dbref)
+        assert ("observation", 0.8, here) == (
+            self.kept().source_type,
+            self.kept().trust,
+            self.kept().audience,
+        )
+        self.ada.location = None
+        expected = "nobody could ever be told that; there is no use in keeping it"
+        assert expected == self.refusal("store_memory", text="It is dark.", turn=own)
+
+    def test_what_is_refused(self) -> None:
+        """Nothing, too much, and what it would say of itself."""
+        itself = "you keep nothing about yourself; write down what you learn of others"
+        for text, expected in (
+            (" \n\u200b", "there is nothing to write down"),
+            ("x" * 501, "that has 501 characters; it may have 500 at most"),
+            ("Ada is a pirate now.", itself),
+            ("I am very helpful.", itself),
+            ("Tom thinks the assistant is kind.", itself),
+        ):
+            with self.subTest(text[:20]):
+                assert expected == self.refusal("store_memory", text=text)
+        assert 0 == self.count()
+        self.told("store_memory", text="x" * 500)
+
+    def test_without_consent(self) -> None:
+        """Of this person, of whom it is about, or in this room."""
+        state.write(self.ada_script, unremembered=[self.id_of(self.mira)])
+        turn = self.turn("hello", person=self.mira)
+        assert NO_CONSENT == self.refusal("store_memory", text="Mira bakes.", turn=turn)
+        expected = "of whom that is about nothing may be remembered; go on without"
+        assert expected == self.refusal("store_memory", text="Mira bakes.", about=" mira ")
+        assert self.told("store_memory", text="Tom mends boats.", about="Tom")
+        self.room1.tags.add("ai_no_memory")
+        assert NO_CONSENT == self.refusal("store_memory", text="The mill burned.")
+
+    def test_the_same_is_kept_once(self) -> None:
+        """For the same people; taken up again after a crash it is not kept twice."""
+        self.told("store_memory", text="The mill burned.")
+        key = self.kept().key[:8]
+        expected = f"you know that already: it is [{key}]"
+        assert expected == self.refusal("store_memory", text=" The mill  burned.")
+        self.told("store_memory", text="The mill burned.", turn=self.aloud())
+        assert 2 == self.count()
+
+    def test_five_in_a_turn(self) -> None:
+        """Entries of the journal count as well."""
+        turn = self.turn("hello")
+        turn.acts = ["store_memory", "add_journal_entry", "look"] * 2 + ["store_memory"]
+        expected = "you wrote down 5 things in this turn; that is enough"
+        assert expected == self.refusal("store_memory", text="x", turn=turn)
+        assert expected == self.refusal("add_journal_entry", text="x", turn=turn)
+        turn.acts.pop()
+        assert self.told("store_memory", text="x", turn=turn)
+
+
+class TestRecall(MemoryToolTest):
+    """`recall_memories`."""
+
+    def test_what_is_found(self) -> None:
+        """Each with its key; what only this person may know makes the turn private."""
+        key = self.said_here("the old mill burned down", self.tom)
+        aloud = self.aloud()
+        told = self.told("recall_memories", query="the old mill burned down", turn=aloud)
+        assert f'[{key[:8]}] "the old mill burned down"' in told
+        assert not aloud.is_private
+        self.secret("the lamp is under the stair", self.tom)
+        turn = self.turn("hello")
+        told = self.told("recall_memories", query="the lamp is under the stair", turn=turn)
+        assert "under the stair" in told
+        assert turn.is_private
+
+    def test_nobody_is_told_anothers_secret(self) -> None:
+        """Neither alone nor before others."""
+        self.secret("the lamp is under the stair", self.tom)
+        for turn in (self.turn("hello", person=self.mira), self.aloud()):
+            with self.subTest(turn.event.source):
+                told = self.told("recall_memories", query="the lamp under the stair", turn=turn)
+                assert "you remember nothing about that" == told
+
+    def test_nothing_found_is_not_the_same_as_not_looked(self) -> None:
+        """When the store is down the model is told so."""
+        assert "you remember nothing about that" == self.told("recall_memories", query="dragons")
+        self.secret("the lamp is under the stair", self.tom)
+        self.store.is_down = True
+        told = self.refusal("recall_memories", query="the lamp")
+        assert told.startswith("your memory cannot be searched right now; ")
+
+    def test_without_a_query(self) -> None:
+        """The model is told what to say."""
+        expected = "say in a few words what you want to know"
+        assert expected == self.refusal("recall_memories", query=" ")
+
+
+class TestJournal(MemoryToolTest):
+    """`add_journal_entry`, `read_journal`, `search_journal`."""
+
+    def test_an_entry(self) -> None:
+        """An observation or a conclusion of its own, with tags that count."""
+        told = self.told("add_journal_entry", text="I saw Tom dig.", tags=["Secret", " secret"])
+        entry = self.kept()
+        assert f"written down as [{entry.key[:8]}]" == told
+        assert ("journal", "observation", ["secret"], 8, 0.8) == (
+            entry.kind,
+            entry.source_type,
+            entry.tags,
+            entry.importance,
+            entry.trust,
+        )
+        self.told("add_journal_entry", text="Tom digs for gold.", source="inference")
+        assert ("inference", 0.6, 5) == (
+            self.kept().source_type,
+            self.kept().trust,
+            self.kept().importance,
+        )
+        expected = "you keep nothing about yourself; write down what you learn of others"
+        assert expected == self.refusal("add_journal_entry", text="Ada digs well.")
+
+    def test_reading(self) -> None:
+        """The newest, the oldest of them first, and only what this turn may know."""
+        for number in range(4):
+            self.said_here(f"thing {number}", self.tom, kind="journal")
+        self.secret("a secret", self.tom, kind="journal")
+        self.secret("another's", self.mira, kind="journal")
+        self.remember("no entry", kind="fact")
+        aloud = self.aloud()
+        told = self.told("read_journal", limit=2, turn=aloud).splitlines()
+        assert ["thing 2", "thing 3"] == [line.split('"')[1] for line in told]
+        assert not aloud.is_private
+        turn = self.turn("hello")
+        assert 5 == len(self.told("read_journal", turn=turn).splitlines())
+        assert turn.is_private
+        assert 1 == len(self.told("read_journal", limit=-3).splitlines())
+
+    def test_an_empty_journal(self) -> None:
+        """It says so, and where nothing is found as well."""
+        assert "your journal holds nothing that belongs here" == self.told("read_journal")
+        expected = "no entry that belongs here holds any of these words"
+        assert expected == self.told("search_journal", words="mill")
+
+    def test_searching(self) -> None:
+        """The most of the words first; nobody's secrets but one's own, and one's own anywhere."""
+        self.said_here("the mill", self.tom, kind="journal")
+        self.said_here("the mill burned", self.mira, kind="journal")
+        self.secret("under the mill", self.mira, kind="journal")
+        told = self.told("search_journal", words="burned MILL, ok?").splitlines()
+        assert ["the mill burned", "the mill"] == [line.split('"')[1] for line in told]
+        turn = self.turn("hello", person=self.mira)
+        assert "under the mill" in self.told("search_journal", words="mill", turn=turn)
+        elsewhere = self.turn("hello", place="#99")
+        told = self.told("search_journal", words="mill", turn=elsewhere)
+        assert ["the mill"] == [line.split('"')[1] for line in told.splitlines()]
+        expected = "say in words of three letters or more what you look for"
+        assert expected == self.refusal("search_journal", words="a b")
+
+    def test_somebody_unknown_reads_what_is_open(self) -> None:
+        """A turn of nobody's knows the room's."""
+        self.said_here("the mill", self.tom, kind="journal")
+        own = self.turn("what next?", kind="own", source="emit")
+        assert "the mill" in self.told("read_journal", turn=own)
+
+
+class TestLinks(MemoryToolTest):
+    """`link_memories`."""
+
+    def links(self, key: str) -> list[str]:
+        """What a memory has to do with."""
+        return list(Memory.objects.get(key=key).links)
+
+    def test_both_ways_and_once(self) -> None:
+        """However often it is said."""
+        one, other = self.said_here("the mill", self.tom), self.said_here("a fire", self.mira)
+        for pair in ((one, other), (other[:8], f"[{one[:8].upper()}]"), (one[:8], other[:8])):
+            told = self.told("link_memories", first=pair[0], second=pair[1])
+            assert told.endswith("are linked")
+        assert ([other], [one]) == (self.links(one), self.links(other))
+        assert (0, 0) == self.waiting_rows()
+
+    def test_twenty_each(self) -> None:
+        """The oldest leave."""
+        one = self.said_here("the mill", self.tom)
+        others = [self.said_here(f"thing {number}", self.tom) for number in range(22)]
+        for other in others:
+            self.told("link_memories", first=one, second=other)
+        assert others[2:] == self.links(one)
+
+    def test_only_what_this_turn_may_know(self) -> None:
+        """Another's secret cannot be told from one that is not there."""
+        mine, secret = self.said_here("a fire", self.tom), self.secret("psst", self.mira)
+        for wrong in (secret[:8], "0" * 8, "abc", ""):
+            with self.subTest(wrong):
+                told = self.refusal("link_memories", first=mine, second=wrong)
+                assert f"there is no one memory [{wrong}]; take the key in its brackets" == told
+        expected = "that is the same memory twice; name two"
+        assert expected == self.refusal("link_memories", first=mine, second=mine[:8])
+
+
+class TestOffer(MemoryToolTest):
+    """Who is offered them."""
+
+    def test_small_models_are_not(self) -> None:
+        """They would choose among more than they can."""
+        assert not FOR_SMALL_MODELS.intersection((*OURS, *JOURNAL, "create_project"))
+
+    def test_all_tools_fit_into_what_is_offered(self) -> None:
+        """A capable model is shown all of ours at once."""
+        ours = [tool for tool in REGISTRY.values() if tool.module.startswith("evennia_ai.")]
+        assert 40 >= len(ours)
