@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -34,6 +35,21 @@ def _what_is_left_is_not_looked_at_again() -> Iterator[None]:
     """
     yield
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_goes_on_beating() -> Iterator[None]:
+    """Refuse a timer that goes on when its test is over: it would beat in the games of others."""
+    yield
+    reactor: Any = sys.modules.get("twisted.internet.reactor")
+    if reactor is None:
+        return
+    from twisted.internet.task import LoopingCall
+
+    loops = [c.func for c in reactor.getDelayedCalls() if isinstance(c.func, LoopingCall)]
+    for loop in loops:
+        loop.stop()
+    assert not loops, f"this test left timers running: {loops}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

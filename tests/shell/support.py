@@ -13,11 +13,11 @@ from evennia.utils.test_resources import BaseEvenniaCommandTest
 from twisted.internet import reactor
 from twisted.internet.task import Clock
 
-from evennia_ai import audit, ledger, operations, reports, services, state
+from evennia_ai import operations, services, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.inbox import Event
 from evennia_ai.llm.scripted import ScriptedTransport
-from evennia_ai.llm.token_counter import counter_for
+from tests.game_case import end_assistants, forget_process
 from tests.llm.doubles import MemoryTransport, completion
 from tests.shell.people import Person
 
@@ -80,17 +80,8 @@ class ShellTest(BaseEvenniaCommandTest):
         environ = mock.patch.dict(os.environ, self.environ)
         environ.start()
         self.addCleanup(environ.stop)
-        services.pool.cache_clear()
-        self.addCleanup(services.pool.cache_clear)
-        services.memory.cache_clear()
-        self.addCleanup(services.memory.cache_clear)
-        ledger.start_anew()
-        self.addCleanup(ledger.start_anew)
-        self.addCleanup(reports.start_anew)
-        audit.start_anew()
-        self.addCleanup(audit.start_anew)
-        # What a made-up usage taught the estimate is no matter of the next test.
-        self.addCleanup(counter_for.cache_clear)
+        forget_process()
+        self.addCleanup(forget_process)
         self.model = MemoryTransport()
         services.pool().set_transport(services.endpoint(), self.model)
         self.ada_script, self.ada = self.make("Ada")
@@ -100,8 +91,7 @@ class ShellTest(BaseEvenniaCommandTest):
 
     def tearDown(self) -> None:
         """Nothing of an assistant outlives its test."""
-        for script in operations.list_assistants():
-            script.delete()
+        end_assistants()
         pump()
         super().tearDown()
 

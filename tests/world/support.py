@@ -5,6 +5,7 @@ from evennia.objects.models import ObjectDB
 from evennia.utils.search import search_object_by_tag
 from evennia.utils.test_resources import EvenniaTest
 
+from tests.game_case import end_assistants, forget_process
 from world.build import CATEGORY, build_world
 
 
@@ -24,5 +25,12 @@ class LibraryTest(EvenniaTest):
     def setUp(self) -> None:
         """A fresh Limbo, and the library built on it; `report` is what the build said."""
         super().setUp()
+        forget_process()
+        self.addCleanup(forget_process)
         self.room2.key = "Limbo"
         self.report = build_world()
+
+    def tearDown(self) -> None:
+        """Nothing of the residents outlives the test."""
+        end_assistants()
+        super().tearDown()

@@ -1,0 +1,28 @@
+"""What every test with a game does last: nothing of an assistant outlives its test.
+
+Rows have the same numbers in each test. An assistant whose timer went on would write into the next
+one's game.
+"""
+
+from __future__ import annotations
+
+from evennia_ai import audit, ledger, reports, services
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.llm.token_counter import counter_for
+
+
+def end_assistants() -> None:
+    """Delete all there are, also those that lost the tag they are found by."""
+    for script in AssistantScript.objects.all_family():
+        script.delete()
+
+
+def forget_process() -> None:
+    """Forget what a process keeps beside the database, as one that has just begun."""
+    services.pool.cache_clear()
+    services.memory.cache_clear()
+    ledger.start_anew()
+    reports.start_anew()
+    audit.start_anew()
+    # What a made-up usage taught the estimate is no matter of the next test.
+    counter_for.cache_clear()
