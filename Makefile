@@ -8,7 +8,7 @@ SUITE = $(PYTHON) .ci/suite.py
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help play stop restart status logs test test-all core check format lint types floors cover docs bench browser pins clean
+.PHONY: help play stop restart status logs test test-all proof core check mutants format lint types floors cover docs bench browser pins clean
 
 help:  ## list what can be made
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,11 +34,17 @@ test:  ## check and test everything on one Python (PYTHON=python3.12)
 test-all:  ## on every supported Python of this machine, with servers once for each Evennia
 	@$(SUITE) everywhere
 
-core:  ## test the lowest four floors only, in about a second
+proof:  ## everything on every Python, properties and crashes thoroughly: for a night
+	@$(SUITE) proof
+
+core:  ## test the lowest four floors only, in a quarter of a minute
 	@$(SUITE) core
 
 check:  ## everything but the tests: lint, types, floors, tables
 	@$(SUITE) lint types floors tables
+
+mutants:  ## take each guard of safety out once; a test has to miss it
+	@$(SUITE) mutants
 
 format:  ## rewrite the code in the house style
 	@$(SUITE) format

@@ -64,6 +64,19 @@ def audit_config() -> str:
     return as_table(("key of `EVENNIA_AI_AUDIT_CONFIG`", "default", "what it does"), rows)
 
 
+def rights() -> str:
+    """The rights there are, and the acts that need each."""
+    from evennia_ai.operations.rights import ACTS
+    from evennia_ai.rights import MEANINGS, Right
+
+    settings = {right: f"`EVENNIA_AI_{right.name}_LOCK`" for right in (Right.STAFF, Right.OWNER)}
+    rows = []
+    for right, (text, otherwise) in MEANINGS.items():
+        acts = ", ".join(act for act, needed in ACTS.items() if needed is right)
+        rows.append((settings.get(right, f"`{right}`"), text, otherwise, acts))
+    return as_table(("lock", "for", "where it is not set", "acts"), rows)
+
+
 def tools() -> str:
     """The tools that come with the package."""
     from evennia_ai.tools import REGISTRY, load_modules
@@ -203,6 +216,20 @@ def _keys_of(name: str, config: type) -> str:
     return as_table((f"key of `db.{name}`", "default", "what it does"), rows)
 
 
+def ways_out() -> str:
+    """Who hears by each way out, and what becomes of private words that somebody else would."""
+    from evennia_ai.core.audience import BY_CATEGORY, WAYS, Hearers
+
+    stays = (Hearers.NOBODY, Hearers.SAME)
+    ways = [(f"`{way.name}`", way) for way in WAYS.values()]
+    ways += [(way.name, way) for way in BY_CATEGORY.values()]
+    rows = [
+        (name, way.hearers.value, "" if way.hearers in stays else way.otherwise.value)
+        for name, way in ways
+    ]
+    return as_table(("way out", "who hears by it", "private words of others"), rows)
+
+
 def endings() -> str:
     """Why a turn ends."""
     from evennia_ai.core.react import ENDINGS
@@ -256,6 +283,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         command_words,
         hearing_config,
         trust,
+        ways_out,
         autonomy_config,
         memory_config,
         sleep_schedule,
@@ -264,6 +292,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         placeholders,
         contexts,
         execution_config,
+        rights,
         audit_events,
         audit_config,
         event_classes,
@@ -274,6 +303,9 @@ TABLES: Mapping[str, Callable[[], str]] = {
         safety_tables.lockout_moves,
         safety_tables.budget_config,
         safety_tables.safety_cases,
+        safety_tables.holes,
+        safety_tables.guards,
+        safety_tables.owasp,
     )
 }
 

@@ -2,6 +2,9 @@
 
 A version that is the same everywhere is one plain line; where Pythons differ, each line says for
 which it is. Needs every supported Python on the machine.
+
+requirements.lock is the same with the hashes of all files of each version. It is a file of its own:
+pip takes hashes for what is installed, not for constraints. With `hashes` only that one is written.
 """
 
 from __future__ import annotations
@@ -30,19 +33,51 @@ BOUND_TO_MACHINES = {
 }
 
 
-def main() -> int:
-    """Write requirements.txt; return the exit code."""
+LOCK_HEADER = """\
+# requirements.txt with the hashes of the files, for `pip install --require-hashes -r`.
+# Made by `make pins`; do not edit by hand.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Write requirements.txt, unless only hashes are wanted, and requirements.lock.
+
+    Returns:
+        The exit code.
+    """
+    if arguments != ["hashes"] and not write_pins():
+        return 1
+    (ROOT / "requirements.lock").write_text(LOCK_HEADER + hashed(), encoding="utf-8")
+    return 0
+
+
+def write_pins() -> bool:
+    """Write requirements.txt; return whether that could be done."""
     found = pythons.find_all()
     absent = [name for name in pythons.supported_names() if name not in found]
     if absent:
         print(f"Working out the pins needs Python {', '.join(absent)} too.", file=sys.stderr)
-        return 1
+        return False
     chosen = {}
     for version, interpreter in found.items():
         print(f"Python {version}: installing", flush=True)
         chosen[version] = resolve(interpreter)
     (ROOT / "requirements.txt").write_text(HEADER + merge(chosen), encoding="utf-8")
-    return 0
+    return True
+
+
+def hashed() -> str:
+    """Return the pins of requirements.txt with the hashes that the registry has for each."""
+    oldest = min(pythons.supported_names(), key=lambda name: tuple(map(int, name.split("."))))
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.check_call([sys.executable, "-m", "venv", folder])
+        python = f"{folder}/bin/python"
+        pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+        subprocess.check_call([*pip, "--constraint", "requirements.txt", "uv"], cwd=ROOT)
+        command = [python, "-m", "uv", "pip", "compile", "--quiet", "--no-config", "--no-deps"]
+        command += ["--universal", "--python-version", oldest, "--generate-hashes"]
+        command += ["--no-header", "--no-annotate", "requirements.txt"]
+        return subprocess.check_output(command, cwd=ROOT, text=True)
 
 
 def resolve(interpreter: str) -> dict[str, str]:
@@ -88,4 +123,4 @@ def condition(wanted_by: list[str], every: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,11 +1,16 @@
-"""The tables of docs/safety.md."""
+"""The tables of docs/safety.md and docs/safety_tests.md."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 from tables import as_table, attribute_texts
+
+if TYPE_CHECKING:
+    from tests.named_tests import Named
 
 
 def limits() -> str:
@@ -29,7 +34,8 @@ def limits() -> str:
             default(limit),
             f"{limit.unit} {per(limit.span)}",
             asked[limit.mode] if limit.asks else "no",
-            DENIALS[limit.denial] + ("; and it is locked" if limit.locks else ""),
+            DENIALS[limit.denial]
+            + ("; and whoever asked waits, or it is locked" if limit.locks else ""),
             limit.seed,
         )
         for kind, limit in LIMITS.items()
@@ -94,11 +100,61 @@ def safety_cases() -> str:
     """Every case of safety, the tests that hold it, and what was once done instead."""
     from tests.safety_cases import CASES, find_tests
 
-    tests: dict[str, list[str]] = defaultdict(list)
-    for case, path, name in find_tests():
-        tests[case].append(f"[{name.removeprefix('test_')}](../{path})")
+    tests = _links(find_tests())
     rows = [
-        (name.upper(), case.promise, case.before or "the same", "<br>".join(sorted(tests[name])))
+        (name.upper(), case.promise, case.before or "the same", tests[name])
         for name, case in CASES.items()
     ]
     return as_table(("case", "here", "where it was learned from", "tests"), rows)
+
+
+def holes() -> str:
+    """Every hole that was once open, and the tests that keep it closed."""
+    from tests.holes import HOLES, find_tests
+
+    tests = _links(find_tests())
+    rows = [(name.upper(), promise, tests[name]) for name, promise in HOLES.items()]
+    return as_table(("hole", "what holds now", "tests"), rows)
+
+
+def guards() -> str:
+    """Every guard, where it stands, and the test that fails without it."""
+    from tests.guards import GUARDS
+
+    rows = [
+        (each.text, _files(edit.path for edit in each.edits), _link(each.test)) for each in GUARDS
+    ]
+    return as_table(("guard", "taken out of", "the test that then fails"), rows)
+
+
+def owasp() -> str:
+    """Every risk of OWASP's lists, and the tests that stand against it."""
+    from tests.owasp import RISKS
+
+    rows = [
+        (name, risk.title, risk.here, risk.guard, "<br>".join(map(_link, risk.tests)))
+        for name, risk in RISKS.items()
+    ]
+    head = ("risk", "OWASP's title", "in a game", "what stands against it", "tests")
+    return as_table(head, rows)
+
+
+def _files(paths: Iterable[str]) -> str:
+    """Files of the package, each once."""
+    return ", ".join(f"`{path.removeprefix('evennia_ai/')}`" for path in dict.fromkeys(paths))
+
+
+def _link(test: str) -> str:
+    """A link to a test by its name."""
+    from tests.named_tests import find
+
+    name = test.rpartition("::")[2].removeprefix("test_")
+    return f"[{name}](../{find(test)})"
+
+
+def _links(found: Iterable[Named]) -> Mapping[str, str]:
+    """Links to the tests of each case, one a line."""
+    links: dict[str, list[str]] = defaultdict(list)
+    for case, path, name in found:
+        links[case].append(f"[{name.removeprefix('test_')}](../{path})")
+    return defaultdict(str, {case: "<br>".join(sorted(tests)) for case, tests in links.items()})

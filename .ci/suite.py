@@ -2,6 +2,7 @@
 
 Usage: python .ci/suite.py STEP...        one Python: the one that runs this
        python .ci/suite.py everywhere     every supported Python of this machine
+       python .ci/suite.py proof          all on each of them, and properties thoroughly: hours
 
 Steps are the names in STEPS; `all` stands for those in ALL.
 An environment is kept under .venvs/ and filled anew only when the pins have changed. Whatever a
@@ -14,7 +15,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -28,18 +31,71 @@ from server.play.report import Report  # noqa: E402
 
 CORE = ("tests/core", "tests/resilience", "tests/engine", "tests/test_errors.py")
 COVER = tuple(f"--cov=evennia_ai.{room}" for room in ("core", "resilience", "engine", "errors"))
-# What starts game servers and browsers takes most of the time.
-WITHOUT_SERVERS = tuple(f"--ignore=tests/{part}" for part in ("journeys", "browser", "play"))
+# What starts game servers and browsers waits most of the time, so that twice as many go at once.
+SERVERS = ("tests/journeys", "tests/browser", "tests/play")
+# What a Python and an Evennia make no difference to, or what only asks our own files.
+ONCE = (
+    "tests/crash",
+    "tests/fakes",
+    "tests/llm",
+    "tests/mcp",
+    "tests/play",
+    "tests/api/test_rights.py",
+    "tests/memory/test_week.py",
+    "tests/shell/test_b15_model_check.py",
+    "tests/shell/test_b15_till.py",
+    "tests/shell/test_command_rights.py",
+    "tests/shell/test_soak.py",
+    "tests/test_docs.py",
+    "tests/test_floors.py",
+    "tests/test_guards.py",
+    "tests/test_owasp.py",
+    "tests/test_safety_cases.py",
+)
+# The whole way of a message and of an act, on a Python whose Evennia is tested whole already.
+SMOKE = (
+    *CORE,
+    "tests/test_package.py",
+    "tests/api/test_schema.py",
+    "tests/audit/test_recorder.py",
+    "tests/ledger",
+    "tests/prompts",
+    *(
+        f"tests/shell/test_{name}.py"
+        for name in (
+            *("talking", "hearing", "inbox", "kill", "lockout", "ledger", "operations"),
+            *("recall", "sub_agents", "tools", "turn_limits", "why"),
+        )
+    ),
+)
+PROCESSORS = len(os.sched_getaffinity(0))
+
+
+def pytest_on(workers: int, *options: str) -> tuple[str, ...]:
+    """A run of pytest on so many workers; the tests of one file share one."""
+    spread = ("--dist", "loadfile", "--no-loadscope-reorder")
+    return ("pytest", "-q", "-n", f"{workers}", *spread, *options)
+
+
+def without(*places: str) -> tuple[str, ...]:
+    """Options that leave out folders and files."""
+    return tuple(f"--ignore={place}" for place in places)
+
 
 STEPS = {
     "lint": (("ruff", "check", "."), ("ruff", "format", "--check", ".")),
     "types": (("mypy",),),
     "floors": (("lint-imports",),),
     "tables": (("python", ".ci/docs.py", "--check"),),
-    "tests": (("pytest", "-n", "2", "--dist", "loadfile"),),
-    "units": (("pytest", "-n", "2", "--dist", "loadfile", *WITHOUT_SERVERS),),
+    "mutants": (("python", "-m", "tests.mutants"),),
     "core": (("pytest", "-q", *CORE),),
-    "cover": (("pytest", "-q", *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
+    "cover": (pytest_on(PROCESSORS, *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
+    "units": (pytest_on(PROCESSORS, *without(*CORE, *SERVERS)),),
+    "servers": (pytest_on(2 * PROCESSORS, *SERVERS),),
+    "units-again": (pytest_on(PROCESSORS, *without(*SERVERS, *ONCE)),),
+    "servers-again": (pytest_on(2 * PROCESSORS, *SERVERS, *without(*ONCE)),),
+    "smoke": (pytest_on(PROCESSORS, *SMOKE),),
+    "tests": (pytest_on(PROCESSORS),),
     "format": (("ruff", "check", "--fix", "--quiet", "."), ("ruff", "format", ".")),
     "docs": (("python", ".ci/docs.py"),),
     "bench": tuple(
@@ -61,10 +117,15 @@ STEPS = {
 PEERS = ROOT.parent / "shared" / "bench" / "resilience_peers.py"
 if PEERS.exists():
     STEPS["bench"] += (("python", str(PEERS), "--ours", "benchmarks.resilience_ours"),)
-ALL = ("lint", "types", "floors", "tables", "cover", "tests")
-NEXT_EVENNIA = ("tables", "tests")
-SAME_EVENNIA = ("tables", "units")
-COUNTED = ("tests", "units")
+CHECKS = ("lint", "types", "floors", "tables")
+ALL = (*CHECKS, "cover", "units", "servers")
+# On a further Python: whole again where it brings another Evennia, else its smoke alone.
+NEXT_EVENNIA = ("tables", "units-again", "servers-again")
+SAME_EVENNIA = ("tables", "smoke")
+COUNTED = ("tests", "cover", "units", "servers", "units-again", "servers-again", "smoke")
+# Everything on every Python, properties with a hundred times the examples, kills at every moment,
+# and each guard of safety taken out once.
+PROOF = (*CHECKS, "cover", "tests", "mutants")
 # Every process of a run carries this variable, by which it is found again.
 RUN_MARK = "EVENNIA_AI_SUITE_RUN"
 
@@ -102,6 +163,9 @@ def main(arguments: list[str]) -> int:
     try:
         if arguments == ["everywhere"]:
             return run_everywhere()
+        if arguments == ["proof"]:
+            os.environ["EVENNIA_AI_TEST_PROFILE"] = "thorough"
+            return run_everywhere(PROOF)
         return run_here(list(ALL) if arguments == ["all"] else arguments)
     except PlayError as error:
         print(f"\n{error}", file=sys.stderr)
@@ -120,19 +184,19 @@ def run_here(steps: list[str]) -> int:
     if not pythons.is_supported(sys.version_info):
         raise PlayError(pythons.refusal(sys.version_info, sys.executable))
     tally = run_steps(version, environment.base_interpreter(), steps)
-    return close({version: tally}) if "tests" in steps else int(not tally.is_good)
+    return close({version: tally}) if set(COUNTED) & set(steps) else int(not tally.is_good)
 
 
 def steps_of(version: str, evennias: set[str]) -> list[str]:
-    """What is run on one more Python: all on the first, servers once for each Evennia."""
+    """Steps on one more Python: all on the first, most again for each further Evennia."""
     evennia = environment.pinned_evennia(ROOT, version)
     steps = SAME_EVENNIA if evennia in evennias else NEXT_EVENNIA if evennias else ALL
     evennias.add(evennia)
     return list(steps)
 
 
-def run_everywhere() -> int:
-    """Run the suite on each supported Python there is."""
+def run_everywhere(steps: Sequence[str] = ()) -> int:
+    """Run the suite on each supported Python there is, or the same steps on all of them."""
     found = pythons.find_all()
     absent = [name for name in pythons.supported_names() if name not in found]
     if absent:
@@ -142,7 +206,7 @@ def run_everywhere() -> int:
     evennias: set[str] = set()
     tallies = {}
     for name, path in found.items():
-        tallies[name] = run_steps(name, path, steps_of(name, evennias))
+        tallies[name] = run_steps(name, path, list(steps) or steps_of(name, evennias))
     return close(tallies)
 
 
@@ -186,8 +250,9 @@ def run_step(step: str, wish: environment.Wish) -> Tally:
         if step in COUNTED:
             options.append(f"--junitxml={results}")
         print(f"-- {step}: {program} {' '.join(options)}", flush=True)
-        command = [str(wish.folder / "bin" / program), *options]
+        command, began = [str(wish.folder / "bin" / program), *options], time.monotonic()
         code = subprocess.call(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL)
+        print(f"-- {step} took {time.monotonic() - began:.0f} s", flush=True)
         if step in COUNTED:
             tally.add(count(results))
         if code != 0 and not tally.failed:

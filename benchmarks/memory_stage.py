@@ -31,6 +31,7 @@ from evennia_ai.memory import rows
 from evennia_ai.operations import create_assistant
 from evennia_ai.prompts.compose import compose
 from evennia_ai.remembering import indexing, keeping, recalling
+from tests.online import put_online
 
 SEARCHES, ADDITIONS, PROMPTS = 150, 60, 60
 LIMIT = 6
@@ -51,6 +52,7 @@ class Bench:
                 "evennia.objects.objects.DefaultCharacter", f"Tom{number}", self.room, nohome=True
             )
             being.account = create_account(f"Tom{number}", "", "password-of-a-benchmark")
+            put_online(being, number + 1, being.account)
             self.people.append(being)
         self.one = self._assistant("Ada")
         self.crowd = [self._assistant(f"Ada{number}") for number in range(crowd)]

@@ -43,7 +43,7 @@ def place_of(script: Any, heard: Heard) -> str:
 
 def queue(script: Any, record: Record, heard: Heard) -> None:
     """Queue what triggers, unless the assistant may not answer or the sender asks too much."""
-    if _is_silent(script, record, heard):
+    if _is_silent(script, record, heard) or _cools_off(script, record, heard):
         return
     size = state.safety_config(script).size
     is_too_long = 0 < size.message_characters < len(heard.body)
@@ -78,6 +78,23 @@ def _is_silent(script: Any, record: Record, heard: Heard) -> bool:
         _turn_away(script, record, outbound.HUSHED_LINE)
         return True
     return False
+
+
+def _cools_off(script: Any, record: Record, heard: Heard) -> bool:
+    """Whether the sender has to wait for what came of earlier requests. Then that is told."""
+    seconds = cooling_seconds(script, heard.person)
+    if seconds:
+        record.note("refused", f"{heard.sender_name} has to wait {number(round(seconds))} s more")
+        _turn_away(script, record, outbound.cooling_line(seconds))
+    return seconds > 0
+
+
+def cooling_seconds(script: Any, person: str) -> float:
+    """Seconds that a person has to wait until the assistant does anything for them again."""
+    blame, now = script.work.blame, script.clock.seconds()
+    if not blame.people:
+        return 0.0
+    return float(blame.seconds_left(person, now, state.safety_config(script).cooling))
 
 
 def _take(script: Any, record: Record, event: Event, admission: Admission) -> None:

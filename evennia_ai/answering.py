@@ -2,47 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from evennia.utils import logger
 
-from evennia_ai import delegations, inbound, outbound, state, turns
-from evennia_ai.core.conversation import last_act
-from evennia_ai.core.inbox import OWN, TASK, Event, talk_of
+from evennia_ai import audience, audit, delegations, inbound, outbound, state, turns
+from evennia_ai.admission import cooling_seconds
+from evennia_ai.core.chain import is_of_chain
+from evennia_ai.core.conversation import last_act, parted
+from evennia_ai.core.cooling import NOBODY, Ended, Judgement, in_words
+from evennia_ai.core.inbox import OWN, SET_ASIDE, TASK, TRAY, Event, Stored, talk_of
 from evennia_ai.core.limits import LIMITS, Kind
 from evennia_ai.core.lockout import Cause
 from evennia_ai.core.perception import SPOKEN, Source
 from evennia_ai.core.react import ENDINGS, Stop, StopReason
-from evennia_ai.core.safety import is_error_limit_reached
 from evennia_ai.core.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
+from evennia_ai.errors import LimitReachedError
+from evennia_ai.interventions.people import is_assistant
 from evennia_ai.remembering import episodes
+from evennia_ai.turns import aside
+
+OF_A_PLAYER = "player "
+UNHEARD = "nobody is there any more to hear it"
 
 
 def take(script: Any) -> Turn | float | None:
-    """The turn that is due: for the oldest event of somebody whose cooldown is over.
+    """The turn that is due: for the oldest event of somebody who is there, and need not wait.
 
     Returns:
-        The turn; or the seconds until one is due; or None when nothing waits.
+        The turn; or the seconds until one is due; or None when nothing waits, or nothing but for
+        somebody to come back.
     """
-    work, now, config = script.work, script.clock.seconds(), state.hearing_config(script)
+    now, config = script.clock.seconds(), state.hearing_config(script)
     _expire(script, now - config.expires_seconds)
-    resumed = turns.resume(script)
-    if resumed is not None:
-        note(script, resumed, "taken up again", f"after {resumed.iterations} steps")
-        return resumed
+    if begun := turns.set_down(script):
+        if delegations.is_awaited(script, begun[-1]):
+            return _note_resumed(script, turns.resume(script))
+        aside.set_aside(script)
     waits = []
-    for stored in work.inbox:
-        known = work.company.meet(stored.get("person") or stored["sender_id"])
-        wait = known.wait_seconds(now, config)
+    for stored in awaited(script):
+        person = stored.get("person") or stored["sender_id"]
+        known = script.work.company.meet(person)
+        wait = max(known.wait_seconds(now, config), cooling_seconds(script, person))
         if wait <= 0:
             known.turn_began = now
-            turn = turns.load(script, stored, config.batch_messages)
-            count = len(turn.events)
-            note(script, turn, "taken", f"with {count} messages at once" if count > 1 else "")
-            return turn
+            return _begin(script, stored, config.batch_messages)
         waits.append(wait)
     return min(waits, default=None)
+
+
+def awaited(script: Any) -> Iterator[Stored]:
+    """What waits in the inbox for an answer that somebody is there to hear.
+
+    Everything else waits for whoever asked, until it is too old.
+    """
+    inbox = script.work.inbox
+    trays = {stored["id"] for stored in inbox if TRAY in stored}
+    for stored in inbox:
+        event = Event.from_stored(stored)
+        if TRAY not in stored and stored.get(SET_ASIDE) in trays:
+            continue  # it goes with the first event of its turn
+        if event.kind == TASK or delegations.is_awaited(script, event):
+            yield stored
+        else:
+            script.work.records.note_once(event.number, "waits", "for whoever asked to come back")
+
+
+def _begin(script: Any, stored: Stored, most: int) -> Turn:
+    """Take the turn of an event and those that join it, or go on with what was set aside."""
+    if TRAY in stored:
+        return _note_resumed(script, aside.take_up(script, stored))
+    turn = turns.load(script, stored, most)
+    count = len(turn.events)
+    note(script, turn, "taken", f"with {count} messages at once" if count > 1 else "")
+    return turn
+
+
+def _note_resumed(script: Any, turn: Turn) -> Turn:
+    note(script, turn, "taken up again", f"after {turn.iterations} steps")
+    return turn
 
 
 def _expire(script: Any, oldest: float) -> None:
@@ -50,14 +90,16 @@ def _expire(script: Any, oldest: float) -> None:
 
     A task that nobody waits for, as after a restart, is given up as well: no call is made for it.
     """
-    inbox = script.work.inbox
-    orphans = [item for item in inbox if delegations.is_orphan(Event.from_stored(item))]
-    if orphans:
-        state.discard(script, orphans)
+    tasks = [item for item in script.work.inbox if item["kind"] == TASK]
+    unheard = [item for item in tasks if not delegations.is_heard(script, Event.from_stored(item))]
+    if unheard:
+        aside.forget(script, unheard)
+    for item in unheard:
+        delegations.fail(Event.from_stored(item), UNHEARD)
     stale = [item for item in script.work.inbox if item["at"] < oldest]
     if not stale:
         return
-    state.discard(script, stale)
+    aside.forget(script, stale)
     for event in map(Event.from_stored, stale):
         logger.log_warn(f"[assistant] {script.key}: a message of {event.sender_name} expired")
         told = excuse(script, event)
@@ -66,7 +108,9 @@ def _expire(script: Any, oldest: float) -> None:
 
 def note(script: Any, turn: Turn, step: str, detail: str = "") -> None:
     """Add a step to the records of a turn's messages."""
-    script.work.records.note([event.number for event in turn.events], step, detail)
+    is_private = turn.is_private or turn.event.person in turn.asides.values()
+    numbers = [event.number for event in turn.events]
+    script.work.records.note(numbers, step, detail, is_private=is_private)
 
 
 def close(script: Any, turn: Turn, stop: Stop) -> None:
@@ -76,29 +120,55 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
     if turn.epoch != work.epoch:
         return
     work.in_flight = None
-    errors = _errors_after(script, stop, turn.event)
+    judged, also = _judge(script, turn, stop)
     remembered = episodes.of_turn(script, turn, stop)
-    turns.settle(script, turn, stop, consecutive_errors=errors, beside=remembered.write)
+    turns.settle(
+        script, turn, stop, consecutive_errors=judged.errors, beside=remembered.write, **also
+    )
     remembered.index()
     for notice in turn.notices:
         note(script, turn, "went another way", notice)
     if turn.event.kind == OWN:
         work.autonomy.end(did_something=not stop.is_failure and stop.reason is not StopReason.NOOP)
     if stop.is_failure:
-        _report(script, turn, stop, errors)
+        _report(script, turn, stop, judged)
     else:
         _note_answer(script, turn, stop)
-    _lock(script, turn, stop, errors)
+    _follow(script, turn, stop, judged)
+
+
+def break_off(script: Any, turn: Turn, *, is_unheard: bool) -> None:
+    """End a turn that was dropped; what it used is counted.
+
+    Args:
+        is_unheard: nobody can hear its answer: nothing more is paid for it, and it waits.
+    """
+    work, name = script.work, _waiting(turn)
+    work.extensions.end(turn.scope)
+    if not is_unheard or turn.epoch != work.epoch:
+        turns.cut_off(script, turn)
+        note(script, turn, "cut off", "by a stop, a reset or a restart")
+        return
+    work.in_flight = None
+    if aside.break_off(script, turn):
+        then = "it waits for them to come back"
+    else:
+        delegations.fail(turn.event, UNHEARD)
+        then = "it was given up"
+    note(script, turn, "broke off", f"{name} had left; nobody was told, and {then}")
+    logger.log_info(
+        f"[assistant] {script.key}: {name} had left before the answer; nobody was told, and {then}"
+    )
 
 
 def _note_answer(script: Any, turn: Turn, stop: Stop) -> None:
     work = script.work
     is_silent = stop.reason is StopReason.NOOP
-    note(script, turn, "silent by choice" if is_silent else "answered", last_act(turn.said))
+    note(script, turn, "silent by choice" if is_silent else "answered", _last_act(turn))
     if stop.limit is not None:
         outbound.alert_staff(f"{script.obj.key}: {stop.detail}. {_waiting(turn)} was told so far.")
     if turn.event.kind == TASK:
-        delegations.end(turn.event, "" if is_silent else last_act(turn.said))
+        delegations.end(turn.event, "" if is_silent else _last_act(turn), held=turn.held)
         return
     if turn.event.person:
         work.company.meet(turn.event.person).count_answers(len(turn.events))
@@ -109,7 +179,12 @@ def pause(script: Any, turn: Turn, stop: Stop) -> None:
     """Go on with the next beat, where an assistant may do one thing a beat."""
     script.work.in_flight = None
     turns.pause(script, turn, stop)
-    note(script, turn, "goes on with the next beat", last_act(turn.said))
+    note(script, turn, "goes on with the next beat", _last_act(turn))
+
+
+def _last_act(turn: Turn) -> str:
+    """The last thing it did, without the words that it said to somebody else alone."""
+    return last_act(parted(turn.said, turn.asides, turn.event.person), turn.event.person)
 
 
 def _engage(script: Any, turn: Turn, stop: Stop) -> None:
@@ -123,13 +198,15 @@ def _engage(script: Any, turn: Turn, stop: Stop) -> None:
         )
 
 
-def _report(script: Any, turn: Turn, stop: Stop, errors: int) -> None:
-    told = "waited" if turn.event.kind == OWN else _whether(excuse(script, turn.event, _why(stop)))
+def _report(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
+    line = outbound.cooling_line(judged.cools) if judged.cools else ""
+    told = excuse(script, turn.event, _why(stop), line=line)
+    told = "waited" if turn.event.kind == OWN else _whether(told)
     note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {told}")
     limit = _most_errors(script)
     outbound.alert_staff(
-        f"{script.obj.key}: {stop.reason.value}, {stop.detail} ({errors} of {limit} errors in a "
-        f"row before the emergency stop). {_waiting(turn)} {told}."
+        f"{script.obj.key}: {stop.reason.value}, {stop.detail} ({judged.errors} of {limit} errors "
+        f"in a row before the emergency stop). {_waiting(turn)} {told}."
     )
 
 
@@ -137,23 +214,90 @@ def _waiting(turn: Turn) -> str:
     return turn.event.sender_name or "Nobody"
 
 
-def _lock(script: Any, turn: Turn, stop: Stop, errors: int) -> None:
-    """Lock the assistant where the end of a turn calls for it; the gravest cause is named."""
-    cause, why = _cause_to_lock(script, turn, stop, errors)
-    if cause is not None:
-        trigger_emergency_stop(script, why, cause=cause)
+def _follow(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
+    """Lock the assistant, or let whoever asked wait, where the end of a turn calls for it."""
+    if judged.locks is not None:
+        why = _cause_to_lock(script, turn, stop)[1]
+        why = why or f"Maximum consecutive errors reached ({judged.errors})"
+        people = " and ".join(map(_name_of, judged.people))
+        whom = f", for {people}" if len(judged.people) > 1 else ""
+        trigger_emergency_stop(script, f"{why.rstrip('.')}{whom}", cause=judged.locks)
+    elif judged.cools:
+        _cool_off(script, turn, stop, judged.cools)
 
 
-def _cause_to_lock(script: Any, turn: Turn, stop: Stop, errors: int) -> tuple[Cause | None, str]:
-    """Why the assistant is locked; nobody locks it by walking off in the middle of an answer."""
+def _cool_off(script: Any, turn: Turn, stop: Stop, seconds: float) -> None:
+    """Tell everybody whom it concerns that somebody has to wait."""
+    name, account, wait = _waiting(turn), _name_of(turn.event.person), in_words(seconds)
+    whom = name if account == name else f"{name} ({account})"
+    cause = _cause_to_lock(script, turn, stop)[0]
+    note(script, turn, "cools off", f"{name} has to wait {wait}")
+    facts = {"person": turn.event.person, "seconds": round(seconds)}
+    audit.record("cooled_off", script, cause=cause or stop.reason.value, **facts)
+    if not stop.is_failure and turn.event.kind != TASK:
+        excuse(script, turn.event, line=outbound.cooling_line(seconds))
+    why = stop.halt.detail if stop.halt is not None else stop.detail
+    outbound.alert_staff(
+        f"{script.obj.key} does nothing for {whom} for {wait}: {why.rstrip('.')}. "
+        f"Others are answered. Until: assistant emergency clear {script.obj.key}"
+    )
+
+
+def _name_of(person: str) -> str:
+    return str(getattr(inbound.find_being(person), "key", person))
+
+
+def _judge(script: Any, turn: Turn, stop: Stop) -> tuple[Judgement, dict[str, Any]]:
+    """What follows from the end of a turn, and what of it has to be stored."""
+    blame, now = script.work.blame, script.clock.seconds()
+    config, event = state.safety_config(script).cooling, turn.event
+    blame.recall(int(state.read(script, "consecutive_errors")))
+    cause, _, is_shared = _cause_to_lock(script, turn, stop)
+    if not (stop.is_failure or cause or blame.run or event.person in blame.people):
+        return Judgement(0), {}
+    is_theirs = stop.reason is StopReason.MAX_ITERATIONS and _is_gone(script, event)
+    # Without a place it fails for everybody alike.
+    is_nobodys = stop.is_of_service or event.kind == OWN or script.obj.location is None
+    ended = Ended(
+        person=NOBODY if is_nobodys else event.person,
+        is_failure=stop.is_failure,
+        is_counted=stop.is_counted and not is_theirs,
+        cause=cause,
+        is_shared=is_shared,
+        is_person=not (event.person and _is_assistant(event.person)),
+    )
+    judged = blame.judge(ended, now, config, _most_errors(script))
+    stored = blame.as_stored(now, config)
+    return judged, {} if stored == state.read(script, "cooling") else {"cooling": stored}
+
+
+def _is_assistant(person: str) -> bool:
+    being = inbound.find_being(person)
+    return being is not None and is_assistant(being)
+
+
+def _cause_to_lock(script: Any, turn: Turn, stop: Stop) -> tuple[Cause | None, str, bool]:
+    """Why an assistant would have to be locked, the gravest cause first.
+
+    Returns:
+        The cause, or None; the same in words; and whether it concerns everybody, whoever asked.
+        Nobody locks it by walking off in the middle of an answer, nor with an account of one's own
+        that is used up.
+    """
     if stop.halt is not None and not _is_gone(script, turn.event):
-        return stop.halt.cause, stop.halt.detail
-    if stop.limit is not None and LIMITS[Kind(stop.limit.kind)].locks:
-        is_loop = stop.limit.kind == Kind.TASK_ITERATIONS
-        return Cause.LOOP if is_loop else Cause.BUDGET, stop.detail
-    if stop.is_failure and is_error_limit_reached(errors, _most_errors(script)):
-        return Cause.CONSECUTIVE_ERRORS, f"Maximum consecutive errors reached ({errors})"
-    return None, ""
+        return stop.halt.cause, stop.halt.detail, False
+    if stop.limit is None or not _locks(stop.limit):
+        return None, "", False
+    is_shared = stop.limit.kind == Kind.TOKENS_TOTAL
+    if is_shared and stop.limit.scope.startswith(OF_A_PLAYER):
+        return None, "", False
+    cause = Cause.LOOP if stop.limit.kind == Kind.TASK_ITERATIONS else Cause.BUDGET
+    return cause, stop.detail, is_shared
+
+
+def _locks(hit: LimitReachedError) -> bool:
+    """Whether a limit locks it; what a whole chain used up is no fault of the one it ends at."""
+    return LIMITS[Kind(hit.kind)].locks and not is_of_chain(hit.scope)
 
 
 def _most_errors(script: Any) -> int:
@@ -169,43 +313,27 @@ def _whether(told: bool) -> str:
     return "was told" if told else "could not be told"
 
 
-def _errors_after(script: Any, stop: Stop, event: Event) -> int:
-    """Errors in a row; one that the asker made by leaving or muting is no sign of trouble."""
-    errors = int(state.read(script, "consecutive_errors"))
-    if not stop.is_failure:
-        return 0
-    is_theirs = stop.reason is StopReason.MAX_ITERATIONS and _is_gone(script, event)
-    return errors + 1 if stop.is_counted and not is_theirs else errors
-
-
 def _is_gone(script: Any, event: Event) -> bool:
     """Whether the asker left or muted the assistant, so that no answer could reach them."""
     if event.kind in (OWN, TASK):
         return False
-    return event.person in script.work.muted or _has_left(script.obj, event)
+    return event.person in script.work.muted or not delegations.is_awaited(script, event)
 
 
-def _has_left(body: Any, event: Event) -> bool:
-    asker = inbound.find_being(event.sender_id)
-    if asker is None:
-        return True
-    if event.kind == TASK:
-        return delegations.is_orphan(event)
-    if event.source == Source.PAGE:
-        return not asker.sessions.count()
-    if event.source == Source.CHANNEL:
-        return False
-    return asker.location != body.location and asker != body.location
-
-
-def excuse(script: Any, event: Event, why: str = "it was given up") -> bool:
+def excuse(script: Any, event: Event, why: str = "it was given up", *, line: str = "") -> bool:
     """Tell whoever waits for an answer, once and in character, that none will come.
 
     Args:
         why: for another assistant that waits for a report.
+        line: what a person is told; "": what the assistant says when its model fails.
+
+    Returns:
+        Whether they were told: who is not in the game is not.
     """
     if event.kind == TASK:
         return delegations.fail(event, why)
-    line = state.read(script, "failure_line") or outbound.FAILURE_LINE
+    line = line or state.read(script, "failure_line") or outbound.FAILURE_LINE
     person = inbound.find_being(event.sender_id)
+    if person is None or (event.person.startswith("*") and not audience.is_online(person)):
+        return False
     return outbound.tell(script.obj, person, line, hops=event.hops + 1)

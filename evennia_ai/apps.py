@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.apps import AppConfig
+import evennia
+from django.apps import AppConfig, apps
 from django.conf import settings
 from django.core import checks
+from django.db.models.signals import m2m_changed, post_delete, post_migrate, post_save, pre_save
 from django.db.utils import DatabaseError
+from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
+from twisted.internet import reactor
 
 from evennia_ai.core.api_config import NAME as API_CONFIG
 from evennia_ai.core.api_config import read_api_config
 from evennia_ai.errors import ConfigurationError
+
+USERNAMES = {"NAME": "evennia_ai.operations.guarding.NoNameOfAnAssistant"}
+NAMED = ("ObjectDB", "AccountDB")
+NAMES = frozenset(("db_key", "username"))
+MIGRATED = "__fake__"  # where Django has the models of a migration
+PORTAL_PART = "evennia_ai.api.portal"
+SESSIONS = "evennia_ai.api.sessions.ReadOnlySessions"
+SHARED_LOGIN = ".SharedLoginMiddleware"
+OLD_APP = "rest_framework.authtoken"  # which most games have not installed
+OLD_TOKENS = ("authtoken.Token", "authtoken.TokenProxy")
+HEEDED = ("accounts.AccountDB", "authtoken.Token", "server.ServerConfig")
 
 
 def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
@@ -32,17 +47,108 @@ def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]
 def check_tables(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     """Report tables that are missing: without them no model is asked."""
     from evennia_ai import audit, ledger
+    from evennia_ai.operations import token_store
 
     # `migrate`, which makes them, names the databases it is about to work on.
     if kwargs.get("databases"):
         return []
     try:
-        missing = [*ledger.missing_tables(), *audit.missing_tables()]
+        missing = [
+            *ledger.missing_tables(),
+            *audit.missing_tables(),
+            *token_store.missing_tables(),
+        ]
     except DatabaseError:
         return []  # there is no database yet, which others report
     hint = "Type: evennia migrate. Until then no model is asked, and nothing recorded."
     text = f"the game's database has no tables {', '.join(missing)}"
     return [checks.Error(text, hint=hint, id="evennia_ai.E002")] if missing else []
+
+
+def _before_saving(
+    sender: Any, instance: Any, raw: bool = False, update_fields: Any = None, **kwargs: Any
+) -> None:
+    """Refuse a player's name that is an assistant's; nearly all that is saved is no name."""
+    if raw or (update_fields is not None and NAMES.isdisjoint(update_fields)):
+        return
+    kind = sender._meta.concrete_model.__name__
+    if kind in NAMED and sender.__module__ != MIGRATED:
+        from evennia_ai.operations import guarding
+
+        judge = guarding.judge_object if kind == "ObjectDB" else guarding.judge_account
+        judge(instance)
+
+
+def _before_tagging(
+    sender: Any, instance: Any, action: str, reverse: bool, pk_set: Any, **kwargs: Any
+) -> None:
+    """Refuse an alias, which is a tag, likewise."""
+    if action == "pre_add" and sender.__name__ == "ObjectDB_db_tags" and not reverse:
+        from evennia_ai.operations import guarding
+
+        guarding.judge_aliases(instance, pk_set)
+
+
+def _after_login(sender: Any, **kwargs: Any) -> None:
+    """Tell staff of clashes."""
+    from evennia_ai.operations import guarding
+
+    guarding.greet_staff(sender)
+
+
+def _after_start() -> None:
+    """Write clashes from before into the log, in the process that runs the game."""
+    if not evennia.PORTAL_MODE:
+        from evennia_ai.operations import guarding
+
+        guarding.report_clashes()
+
+
+def check_files(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
+    """Report a database file that other users of the machine may read: passwords are in it."""
+    from evennia_ai.operations import open_files
+
+    found = open_files.readable_by_others()
+    hint = "Type: chmod 600 and the names of the files"
+    told = f"other users of this machine may read {', '.join(found)}"
+    return [checks.Warning(told, hint=hint, id="evennia_ai.W002")] if found else []
+
+
+def _heed(sender: Any, instance: Any, raw: bool = False, **kwargs: Any) -> None:
+    """Let tokens of the API end with a ban, or with an account that is switched off."""
+    if raw or sender._meta.concrete_model._meta.label not in HEEDED:
+        return
+    from evennia_ai.operations import token_store
+
+    token_store.on_saved(instance)
+
+
+def _heed_end(instance: Any, **kwargs: Any) -> None:
+    from evennia_ai.operations import token_store
+
+    token_store.on_old_deleted(instance)
+
+
+def _take_over(**kwargs: Any) -> None:
+    """Move the tokens of Django REST framework, which stand in their table as they are."""
+    from evennia_ai.operations import token_store
+
+    token_store.adopt_all()
+
+
+def _join_the_web() -> None:
+    """Name our middleware and our part of the portal in the game's settings, once.
+
+    Both are needed wherever the API is, and neither is asked for by a file of the game's.
+    """
+    named = list(settings.PORTAL_SERVICES_PLUGIN_MODULES or ())
+    if PORTAL_PART not in named:
+        settings.PORTAL_SERVICES_PLUGIN_MODULES = [*named, PORTAL_PART]
+    layers = list(settings.MIDDLEWARE)
+    places = [number for number, name in enumerate(layers) if name.endswith(SHARED_LOGIN)]
+    if places and SESSIONS not in layers:
+        layers.insert(places[0], SESSIONS)
+        settings.MIDDLEWARE = layers
 
 
 def _find(name: str) -> Any:
@@ -56,6 +162,7 @@ class EvenniaAIConfig(AppConfig):
 
     name = "evennia_ai"
     verbose_name = "AI assistant"
+    looks_after_start = False
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
@@ -67,3 +174,26 @@ class EvenniaAIConfig(AppConfig):
             audit.LISTENERS.append(relay)
         checks.register(check_settings)
         checks.register(check_tables)
+        self._guard_names()
+        checks.register(check_files)
+        post_save.connect(_heed, dispatch_uid="evennia_ai.heed")
+        for kind in OLD_TOKENS if apps.is_installed(OLD_APP) else ():
+            post_delete.connect(_heed_end, sender=kind, dispatch_uid=f"evennia_ai.heed.{kind}")
+        post_migrate.connect(_take_over, sender=self, dispatch_uid="evennia_ai.take_over")
+        _join_the_web()
+
+    def _guard_names(self) -> None:
+        """Let nobody take the name of an assistant; and see after the start who has it already."""
+        validators = settings.AUTH_USERNAME_VALIDATORS
+        if USERNAMES not in validators:
+            if isinstance(validators, list):
+                # In place, since Evennia holds the list as a default argument.
+                validators.append(USERNAMES)
+            else:
+                settings.AUTH_USERNAME_VALIDATORS = [*validators, USERNAMES]
+        pre_save.connect(_before_saving, dispatch_uid="evennia_ai.names")
+        m2m_changed.connect(_before_tagging, dispatch_uid="evennia_ai.aliases")
+        SIGNAL_ACCOUNT_POST_LOGIN.connect(_after_login, dispatch_uid="evennia_ai.clashes")
+        if not self.looks_after_start:
+            self.looks_after_start = True
+            reactor.callWhenRunning(_after_start)

@@ -1,38 +1,57 @@
-"""The body of an assistant: Evennia's hooks, passed on to `hearing`. No rules here."""
+"""The body of an assistant: Evennia's hooks, passed on to `hearing`. No rules here.
+
+`AssistantMixin` gives any class of a game the ears of an assistant. `AssistantCharacter`, the body
+that an assistant gets where nobody names another, is the game's own character class with it.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from evennia.accounts.accounts import DefaultAccount
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
+from evennia.utils.utils import class_from_module, lazy_property
 from twisted.internet.defer import Deferred
 
 from evennia_ai import errands, hearing
+from evennia_ai.rights.lending import LentPermissions
 
 IS_AI_LINE = "({name} is an AI.)"
 _SAYS_AI = re.compile(r"\(an AI\)|\bis an AI\b|[,.] an AI\b", re.IGNORECASE)
 
 
-class HearsForAssistant:
-    """Gives any object typeclass the ears of an assistant; put it before the typeclass."""
+class AssistantMixin:
+    """Gives any object typeclass the ears of an assistant; put it before the typeclass.
+
+    What a game's class does in its hooks stays: each of them is called, and what it does not let
+    in is not heard. While no assistant is in it, an object with it is as one without.
+    """
 
     assistant_script: Any = None
+
+    @lazy_property
+    def permissions(self) -> LentPermissions:
+        """What it is permitted; by an order no more than whoever gave it is permitted."""
+        return LentPermissions(self)
 
     def at_idmapper_flush(self) -> bool:
         """Whether Evennia may drop it from memory: never while an assistant is in it."""
         return bool(super().at_idmapper_flush()) and self.assistant_script is None  # type: ignore[misc]
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
-        """Hear a message. It is always passed on to a player who watches through these eyes."""
-        if self.assistant_script is not None:
+        """Hear a message that the game lets in, and pass it on to a player who watches."""
+        is_let_in = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)  # type: ignore[misc]
+        if is_let_in and self.assistant_script is not None:
             try:
                 hearing.hear(self, text, from_obj, kwargs)
             except Exception:
                 logger.log_trace(f"[assistant] {self} could not hear a message")
-        return super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)  # type: ignore[misc]
+        return is_let_in
 
     @property
     def is_connected(self) -> bool:
@@ -93,10 +112,71 @@ class HearsForAssistant:
         return f"{desc} {IS_AI_LINE.format(name=self.get_display_name(looker))}"  # type: ignore[attr-defined]
 
 
-class AssistantCharacter(HearsForAssistant, DefaultCharacter):
-    """A character that an AssistantScript moves."""
+HearsForAssistant = AssistantMixin  # as it was called first
+
+NAME = "AssistantCharacter"
+EARLY = (
+    "{path} is asked for while {module} is still being imported, so assistants stand on {base} "
+    "instead. Import `AssistantMixin` there, which needs no class of yours, or import it further "
+    "down than your class."
+)
+_BUILDING = threading.RLock()
+
+
+class _AssistantBody:
+    """What the default body has beside ears."""
 
     def at_object_creation(self) -> None:
         """Nobody may pick an assistant up or puppet it by accident."""
-        super().at_object_creation()
-        self.locks.add("get:false();puppet:perm(Admin)")
+        super().at_object_creation()  # type: ignore[misc]
+        self.locks.add("get:false();puppet:perm(Admin)")  # type: ignore[attr-defined]
+
+
+if TYPE_CHECKING:
+
+    class AssistantCharacter(_AssistantBody, AssistantMixin, DefaultCharacter):
+        """A character that an AssistantScript moves; it stands on the game's own class."""
+
+
+def __getattr__(name: str) -> Any:
+    """Build `AssistantCharacter` when it is first asked for (PEP 562).
+
+    The game's class is not there earlier: its module may import this one.
+    """
+    if name != NAME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with _BUILDING:
+        if NAME not in globals():
+            globals()[NAME] = _build(_base())
+        return globals()[NAME]
+
+
+def _base() -> type:
+    """The class of the game's characters; Evennia's own where it cannot be had."""
+    path, fallback = settings.BASE_CHARACTER_TYPECLASS, settings.FALLBACK_CHARACTER_TYPECLASS
+    module, _, name = path.rpartition(".")
+    if path == f"{__name__}.{NAME}":
+        path = fallback
+    elif _is_half_imported(module, name):
+        ours = f"{__name__}.{NAME}"
+        logger.log_warn(f"[assistant] {EARLY.format(path=ours, module=module, base=fallback)}")
+        path = fallback
+    found: type = class_from_module(path, settings.TYPECLASS_PATHS, fallback)
+    return found
+
+
+def _is_half_imported(module: str, name: str) -> bool:
+    loaded = sys.modules.get(module)
+    spec = getattr(loaded, "__spec__", None)
+    return bool(getattr(spec, "_initializing", False)) and not hasattr(loaded, name)
+
+
+def _build(base: type) -> type:
+    """The default body on a class; one that has ears already needs no more."""
+    bases = (base,) if issubclass(base, AssistantMixin) else (AssistantMixin, base)
+    namespace = {
+        "__module__": __name__,
+        "__qualname__": NAME,
+        "__doc__": "A character that an AssistantScript moves; it stands on the game's own class.",
+    }
+    return type(base)(NAME, (_AssistantBody, *bases), namespace)

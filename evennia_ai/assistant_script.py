@@ -28,23 +28,25 @@ from evennia_ai import (
     outbound,
     preparation,
     services,
+    signals,
     sleeping,
     state,
     sub_agents,
     turns,
 )
 from evennia_ai.attributes import AllAtOnce, WatchedAttributes
+from evennia_ai.core.audience import WAYS, may_leave
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.lockout import Cause
 from evennia_ai.core.react import Stop, StopReason
 from evennia_ai.core.tickgate import Snapshot, may_tick
 from evennia_ai.core.turn import Turn
-from evennia_ai.errors import ConfigurationError, StaleEpochError
+from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.metering import metered
-from evennia_ai.remembering import indexing, modes, recalling
+from evennia_ai.remembering import indexing, modes, paying, recalling
 from evennia_ai.spending import Purse
 from evennia_ai.thinking import Thinking
 from evennia_ai.tool_execution import execute_react_loop
@@ -90,8 +92,12 @@ class AssistantScript(DefaultScript):
             services.remote_servers()
             self.work = state.rebuild(self)
             beginnings.begin_record(self)
+            beginnings.sort_out(self)
             interventions.take_up(self)
-            if state.memory_config(self).enabled:  # opened now, so that no turn waits for it
+            is_held = paying.is_held(self)
+            if (
+                state.memory_config(self).enabled and not is_held
+            ):  # opened now, so that no turn waits for it
                 services.memory().open()
             indexing.soon(self)
         self.ndb.circuit_breaker_registry = self.work.breakers
@@ -199,13 +205,16 @@ class AssistantScript(DefaultScript):
             answering.excuse(self, event)
 
     def beat_soon(self, after_seconds: float = 0.0) -> None:
-        """Bring the next beat forward if something waits."""
-        if self.work is None or not self.work.inbox:
+        """Bring the next beat forward if something waits that somebody is there to hear."""
+        if self.work is None or not self._is_awaited():
             return
         if after_seconds > 0:
             self.clock.callLater(after_seconds, self._beat)
         else:
             services.pacer().call(self._beat)
+
+    def _is_awaited(self) -> bool:
+        return next(answering.awaited(self), None) is not None
 
     def _beat(self) -> None:
         if self.work is not None:
@@ -244,7 +253,7 @@ class AssistantScript(DefaultScript):
             enabled=not self.silence,
             is_ticking=work.is_ticking or work.is_closing,
             has_event=bool(work.inbox),
-            has_reason=not work.inbox and self._has_reason(),
+            has_reason=not self._is_awaited() and self._has_reason(),
         )
 
     def _has_reason(self) -> bool:
@@ -263,30 +272,30 @@ class AssistantScript(DefaultScript):
             return
         turn = self._take()
         if not isinstance(turn, Turn):
-            self.beat_soon(turn or 0.0)
+            if turn is not None:
+                self.beat_soon(turn)
             return
         work.is_ticking = True
         thinking = Thinking(self._thinking_lines(), lambda line: self._show(line, turn), self.clock)
         try:
             yield self._think(turn)
-        except (CancelledError, StaleEpochError):
-            work.extensions.end(turn.scope)
-            turns.cut_off(self, turn)
-            answering.note(self, turn, "cut off", "by a stop, a reset or a restart")
+        except (CancelledError, StaleEpochError, NobodyListensError) as error:
+            answering.break_off(self, turn, is_unheard=isinstance(error, NobodyListensError))
         except ConfigurationError as error:
-            answering.close(self, turn, Stop(StopReason.LLM_ERROR, str(error)))
+            wrong = Stop(StopReason.LLM_ERROR, str(error), is_of_service=True)
+            answering.close(self, turn, wrong)
         except Exception as error:
-            logger.log_trace(f"[assistant] {self.key}: the tick failed")
-            answering.close(self, turn, Stop(StopReason.LLM_ERROR, f"internal error: {error!r}"))
+            answering.close(self, turn, Stop(StopReason.LLM_ERROR, self._failed(turn, error)))
         finally:
             thinking.stop()
             work.is_ticking = False
             self.beat_soon()
 
     def _take(self) -> Turn | float | None:
-        """The turn that is due: somebody's, or one of its own when nobody waits."""
-        reason = autonomy.reason(self) if not self.work.inbox else None
-        return answering.take(self) if reason is None else autonomy.begin(self, reason)
+        """The turn that is due: somebody's, or one of its own when nobody waits who is there."""
+        due = answering.take(self)
+        reason = autonomy.reason(self) if due is None else None
+        return due if reason is None else autonomy.begin(self, reason)
 
     def _recover(self) -> None:
         """Give up the event whose answer a crash or a stop cut off while it was given."""
@@ -304,11 +313,11 @@ class AssistantScript(DefaultScript):
     async def _answer(self, turn: Turn) -> None:
         """Run the loop and close the turn."""
         client = self.client()
-        purse = Purse(self, client, turn.event.person)
+        purse = Purse(self, client, turn.payer)
         # The embedded model is shown no talk so far either: it repeats what it reads.
         is_small = client.provider_name == "local"
         recalled = recalling.NOTHING if is_small else await recalling.recall(self, turn)
-        turn.is_private = turn.is_private or recalled.is_private
+        turn.hold(*recalled.audiences)
         scene = preparation.scene_of(self, client, preparation.context_of(turn), recalled)
         assessment = await preparation.assess_by_model(self, turn, purse)
         pattern = preparation.pattern_of(self, turn, scene, assessment)
@@ -322,6 +331,14 @@ class AssistantScript(DefaultScript):
             if not self.silence:  # closing a turn may lock her
                 keep = partial(sleeping.extract, self)
                 compaction.begin_if_due(self, client, before=keep)
+
+    def _failed(self, turn: Turn, error: Exception) -> str:
+        """Log what nobody expected; of a private turn without its words, which it may quote."""
+        if may_leave(WAYS["log"], turn.kept).is_allowed:
+            logger.log_trace(f"[assistant] {self.key}: the tick failed")
+            return f"internal error: {error!r}"
+        signals.log_fault(f"{self.key}: the tick failed, {type(error).__name__}", error)
+        return f"internal error: {type(error).__name__}"
 
     def _thinking_lines(self) -> tuple[str, ...]:
         return tuple(state.read(self, "thinking_lines")) or outbound.THINKING_LINES

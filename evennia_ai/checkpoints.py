@@ -7,23 +7,31 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError
 
 from evennia_ai import audit, delegations, interventions, ledger, state
+from evennia_ai.core.audience import WAYS, may_leave
+from evennia_ai.core.budget import account_of
+from evennia_ai.core.budget_config import GAME_NAME, Scope
 from evennia_ai.core.inbox import OWN, Event
-from evennia_ai.core.limits import LIMITS, Decision, Kind
+from evennia_ai.core.limits import LIMITS, MONEY, Decision, Kind
 from evennia_ai.core.questions import Answer, Asking
-from evennia_ai.core.safety_config import SafetyConfig
+from evennia_ai.core.safety_config import OnLimit, SafetyConfig, read_safety_config
 from evennia_ai.core.text import one_line
 from evennia_ai.core.turn import Turn
-from evennia_ai.engine.checkpoint import Checkpoint
+from evennia_ai.engine.checkpoint import Checkpoint, Extensions
 from evennia_ai.errors import LimitReachedError
+from evennia_ai.inbound import find_being
+from evennia_ai.interventions.people import is_of
 
 LONGEST_TASK = 80
 MOST_KEPT = 1_000
 # Caps that were raised, by what they were when they were met.
 _RAISED: set[tuple[str, str, float]] = set()
+# How often the game's own settings extended a cap of the game, without asking.
+_OF_GAME = Extensions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +68,56 @@ async def ask(
     Raises:
         CancelledError: it was cancelled meanwhile.
     """
+    config, extensions = _on_limit(script, hit)
     checkpoint = Checkpoint(
-        state.safety_config(script).on_limit,
+        config,
         _People(script, event),
-        script.work.extensions,
+        extensions,
         partial(_record, script),
         _report,
         (CancelledError,),
     )
     decision = await checkpoint.handle_limit_exceeded(
-        hit, task=task, detail=detail, actor=script.key
+        hit, task=task, detail=detail, actor=script.key, whose=_whose(script, hit)
     )
     hit.reason = decision.reason
     return decision
+
+
+def _on_limit(script: Any, hit: LimitReachedError) -> tuple[OnLimit, Extensions]:
+    """What happens at a limit, and what counts how often it was extended without asking.
+
+    Where the game sets a cap the game's own settings count, and the assistant's only where they let
+    less go on. The game's grants are counted once for all assistants.
+    """
+    own = state.safety_config(script).on_limit
+    if not _is_of_game(hit):
+        return own, script.work.extensions
+    game = read_safety_config(getattr(settings, "EVENNIA_AI_SAFETY_CONFIG", {}), {}).on_limit
+    for key in list(_OF_GAME.counts)[:-MOST_KEPT]:
+        del _OF_GAME.counts[key]
+    return own.tightened(game, Kind(hit.kind)), _OF_GAME
+
+
+def _is_of_game(hit: LimitReachedError) -> bool:
+    """Whether a cap is one that the game sets: its own, a player's, or one of every assistant."""
+    if not hit.kind.startswith(MONEY):
+        return False
+    given = getattr(settings, GAME_NAME, {}).get(Scope.ASSISTANT, {})
+    is_own = account_of(hit).scope is Scope.ASSISTANT
+    return not is_own or bool(given.get(hit.kind.removeprefix(MONEY)))
+
+
+def _whose(script: Any, hit: LimitReachedError) -> str:
+    """Whose a cap on money is, in words; "" for any other limit."""
+    if not hit.kind.startswith(MONEY):
+        return ""
+    account = account_of(hit)
+    if account.scope is Scope.GAME:
+        return "the whole game"
+    if account.scope is Scope.ASSISTANT:
+        return str(script.key) if is_of(script, account) else account.key
+    return f"the player {getattr(find_being(account.key), 'key', account.key)}"
 
 
 def _record(script: Any, name: str, facts: Mapping[str, object]) -> None:
@@ -100,13 +145,13 @@ class TurnLimits:
             self.script,
             hit,
             task=task_of(turn),
-            detail=one_line(turn.found_out, LONGEST_TASK),
+            detail=one_line(turn.found_out, LONGEST_TASK) if _is_open(turn) else "",
             event=turn.event,
         )
         _note(self.script, turn, hit, decision)
         if not decision.allow_continue:
             return False
-        if hit.kind.startswith("cost."):
+        if hit.kind.startswith(MONEY):
             _raise_once(hit, decision)
         else:
             turn.grants[hit.kind] = turn.grants.get(hit.kind, 0) + decision.extension
@@ -137,7 +182,12 @@ def task_of(turn: Turn) -> str:
     if event.kind == OWN:
         return "something of my own"
     whose = f"{event.sender_name}'s request"
-    return whose if turn.is_private else f"{whose} ({one_line(event.body, LONGEST_TASK)})"
+    return f"{whose} ({one_line(event.body, LONGEST_TASK)})" if _is_open(turn) else whose
+
+
+def _is_open(turn: Turn) -> bool:
+    """Whether staff may be told its words."""
+    return may_leave(WAYS["staff"], turn.kept).is_allowed
 
 
 def _note(script: Any, turn: Turn, hit: LimitReachedError, decision: Decision) -> None:

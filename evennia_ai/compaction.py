@@ -185,7 +185,8 @@ class _Asking:
             LimitReachedError: no cap has room for it.
             StaleEpochError: it was stopped or reset meanwhile.
         """
-        purse = Purse(self.script, self._client())
+        shares = rules.shares(messages, self.count)
+        purse = Purse(self.script, self._client(), shares=shares)
         asked = purse.ask(self._request(messages), purpose="summary", **self._extra())
         self.outcome.calls += 1
         try:
@@ -248,9 +249,10 @@ class _Asking:
         model = state.read(self.script, "compact_model")
         own = {"model": model} if model else {}
         limit = state.read(self.script, "llm_max_tokens")
+        most = max(limit or 0, self._cap or int(LIMIT.default))
         if limit is None and self.client.supports_tools:
-            return own
-        return {**own, "max_tokens": max(limit or 0, self._cap or int(LIMIT.default))}
+            most = max(most, self.client.wanted(own).tokens)
+        return {**own, "max_tokens": most}
 
 
 def _put(
@@ -309,7 +311,8 @@ def compact_conversation_history(
     count = preparation.counter_of(client).count
     asked = compact(script, client, count, before=before, beside=beside)
     running = Deferred.fromCoroutine(asked)
-    work.compacting = running
+    if not running.called:  # else another one may be under way, which a stop has to find
+        work.compacting = running
     return running.addBoth(partial(_close, script, work, running))
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from evennia_ai import audit, reports, services
+from evennia_ai import audience, audit, reports, services
 from evennia_ai.core.execution import ExecutionPattern
-from evennia_ai.core.inbox import TASK, Event
+from evennia_ai.core.inbox import OWN, TASK, Event
 from evennia_ai.core.limits import Kind
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.inbound import id_of
+from evennia_ai.inbound import find_being, id_of
 from evennia_ai.reports import (
     DROPPED,
     REPORT,
@@ -43,6 +43,8 @@ __all__ = [
     "end",
     "fail",
     "give_up",
+    "is_awaited",
+    "is_heard",
     "is_orphan",
     "of",
     "root_of",
@@ -80,27 +82,41 @@ class Delegation(Awaited):
         return ToolError(f"{self.delegate.key} could not do it: {why}")
 
 
-def begin(requester: Any, delegate: Any, turn: Turn, body: str) -> Delegation:
-    """Note that a task goes to a delegate; whoever begins it puts `event` into the inbox.
+def task_of(requester: Any, turn: Turn, body: str, at: float) -> Event:
+    """A task as its delegate finds it, with the audience of the turn that gives it.
 
-    It counts for the person who caused it, and is believed no more than what it comes from. What
-    is handed on in a private talk stays private to that person.
+    Args:
+        requester: the body of whoever gives it.
+        at: seconds since 1970.
     """
-    now = requester.clock.seconds()
-    event = Event(
+    return Event(
         id=uuid4().hex[:12],
         kind=TASK,
         source="whisper",
-        sender_id=id_of(requester.obj),
-        sender_name=requester.obj.key,
+        sender_id=id_of(requester),
+        sender_name=requester.key,
         body=body,
         trust=min(event.trust for event in turn.events),
         rule=0,
         hops=turn.hops,
-        at=now,
+        at=at,
         person=turn.event.person,
         hops_granted=turn.event.hops_granted + int(turn.grants.get(Kind.AGENT_HOPS, 0)),
+        audience=tuple(sorted(turn.held)),
+        chain=turn.chain.id,
+        begun_by=turn.payer,
+        ordered_by=turn.event.ordered_by,
     )
+
+
+def begin(requester: Any, delegate: Any, turn: Turn, body: str) -> Delegation:
+    """Note that a task goes to a delegate; whoever begins it puts `event` into the inbox.
+
+    It counts for the person who caused it, and is believed no more than what it comes from. It has
+    the audience of the turn that gives it.
+    """
+    now = requester.clock.seconds()
+    event = task_of(requester.obj, turn, body, now)
     chain = chain_of(turn)
     held = Delegation(
         delegate=delegate,
@@ -161,6 +177,35 @@ def root_of(script: Any, event: Event | None) -> Any:
             return script
         script, event = held.requester, held.asked_in
     return script
+
+
+def is_heard(script: Any, event: Event) -> bool:
+    """Whether anybody can hear what is answered: whoever asked, or others who are there.
+
+    A task is heard while whoever it is done for hears the assistant at the top of its chain.
+    """
+    if event.kind == OWN:
+        return True
+    if event.kind != TASK:
+        return is_awaited(script, event) or audience.is_overheard(script.obj, event)
+    held = reports.of(event)
+    if not isinstance(held, Delegation) or held.asked_in is None:
+        return held is not None
+    requester = held.requester
+    # What a person has it do by hand is no turn of its own: that person waits elsewhere.
+    is_by_hand = requester.work is None or held.asked_in.id not in requester.work.busy
+    return is_by_hand or is_heard(requester, held.asked_in)
+
+
+def is_awaited(script: Any, event: Event) -> bool:
+    """Whether whoever asked is there to hear the answer."""
+    if event.kind == OWN or script.obj is None:
+        return True
+    if event.kind == TASK:
+        return is_heard(script, event)
+    is_elsewhere = event.source in audience.ELSEWHERE
+    asker = find_being((is_elsewhere and event.person) or event.sender_id)
+    return audience.is_there(script.obj, event, asker)
 
 
 def unavailable(turn: Turn, pattern: ExecutionPattern) -> frozenset[str]:

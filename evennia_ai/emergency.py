@@ -23,14 +23,18 @@ from twisted.internet import reactor
 from evennia_ai import audit, delegations, inbound, interventions, outbound, services, state, turns
 from evennia_ai.core import lockout as states
 from evennia_ai.core.audit_events import Fact, fact
+from evennia_ai.core.cooling import Blame
 from evennia_ai.core.dropped import Dropped, listed
 from evennia_ai.core.inbox import TASK, Event, Stored
 from evennia_ai.core.lockout import Cause, Lockout, Move, State
+from evennia_ai.remembering import indexing
+from evennia_ai.turns import aside
 
 RETURNED_LINE = '{name} stops short. "I have to break off here. Ask me again another time."'
 LOCKED_SECONDS = 1.0
 NOT_ACTIVE = "Emergency stop is not active"
 NOTHING = Dropped()
+WELCOME = "nobody has to wait any more; it was not stopped"
 CLEARED = "Emergency stop cleared; the assistant goes on with its next beat"
 
 
@@ -121,17 +125,30 @@ def clear_emergency_stop(script: Any, *, by: str = "") -> tuple[bool, str]:
         Whether there was a stop to clear, and a sentence for whoever asked.
     """
     if not _is_stopped(script):
-        return False, NOT_ACTIVE
+        return _let_back(script)
     before = lockout_of(script)
     was = before.cause.value if before else Cause.KILL.value
     told = fact("EmergencyStopCleared", cause=was, cleared_by=by)
     values = {"emergency_stop": False, "consecutive_errors": 0, "is_ticking": False, "lockout": {}}
+    values["cooling"] = {}
     _write(script, told, **values)
     work = _work_of(script)
     if work is not None:
         work.is_ticking = False
+        indexing.soon(script)
+        work.blame = Blame()
     logger.log_info(f"[assistant] emergency stop of {_name_of(script)} cleared by {by or 'code'}")
     return True, CLEARED
+
+
+def _let_back(script: Any) -> tuple[bool, str]:
+    """Let those ask again who have to wait; without any there is nothing to clear."""
+    work = _work_of(script)
+    if work is None or not work.blame.people:
+        return False, NOT_ACTIVE
+    work.blame = Blame()
+    _write(script, cooling={}, consecutive_errors=0)
+    return True, WELCOME
 
 
 # ---- the steps of a stop -----------------------------------------------------------------------
@@ -166,6 +183,10 @@ def _cancel(script: Any, lockout: Lockout) -> _Stopping:
             _count(stopping, work)
         with _whatever_happens("something under way could not be cancelled"):
             state.bump_epoch(script)
+            for running in tuple(work.beside):
+                running.cancel()
+        with _whatever_happens("what the store of memories is told could not be broken off"):
+            indexing.halt(script)
         # Whoever was talking with it has to address it again to be told that it does not answer.
         work.engagements.by_place.clear()
     return stopping
@@ -197,6 +218,8 @@ def _store(stopping: _Stopping) -> None:
         if _is_ours(script):
             waiting = work.inbox if work else state.read(script, "pending_events")
             stopping.inbox = stopping.inbox or list(waiting)
+            if work is not None:
+                aside.void(script)
             if cut_off := turns.recover(script, is_final=True):
                 logger.log_warn(f"[assistant] {script.key}: cut off, and not repeated: {cut_off}")
             values |= {"pending_events": [], "current_tool_call": None}

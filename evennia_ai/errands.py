@@ -16,10 +16,12 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import LoopingCall
 
 from evennia_ai import audit, reports, state
-from evennia_ai.admission import CUT, SIZE_PATH, place_of
+from evennia_ai.admission import CUT, SIZE_PATH, cooling_seconds, place_of
+from evennia_ai.core.cooling import in_words
 from evennia_ai.core.inbox import TASK, Event
 from evennia_ai.core.limits import number
 from evennia_ai.core.perception import STRANGER, TRIGGER, Evidence, Heard, Source, Standing, Verdict
+from evennia_ai.core.recollection import person_audience
 from evennia_ai.core.records import Record
 from evennia_ai.core.rules import classify
 from evennia_ai.core.safety_config import Oversize
@@ -193,6 +195,8 @@ def _errand(script: Any, record: Record, body: str, is_order: bool) -> Errand:
         person=heard.person,
         place=place_of(script, heard),
         number=record.number,
+        audience=() if is_order else (person_audience(heard.person),),
+        ordered_by=heard.sender_id if is_order else "",
     )
     return Errand(delegate=script, event=event, began_at=now, is_quiet=not is_order)
 
@@ -245,6 +249,8 @@ def _admitted(script: Any, record: Record, body: str) -> str:
     if verdict.outcome is not TRIGGER:
         why = _REFUSED.get(verdict.name, f"rule {verdict.rule}, {verdict.name}, forbids it")
         raise _refuse(script, record, Reason.REFUSED, why)
+    if seconds := cooling_seconds(script, record.heard.person):
+        raise _refuse(script, record, Reason.BUSY, f"{name} has to wait {in_words(seconds)}")
     body = _sized(script, record, body)
     if record.heard.person:
         _admit(script, record)

@@ -2,7 +2,10 @@
 
 AssistantError
 ├── ConfigurationError      a setting is wrong: the text names it and says what would be right
+├── NameTakenError          people would take one for another by this name; the text says for whom
 ├── StaleEpochError         this turn was cancelled: nothing it still wants to do may happen
+│   └── StoppedError            an emergency stop is active: nothing is sent
+├── NobodyListensError      whoever asked has left, and nobody else could hear the answer
 ├── CircuitOpenError        a breaker is open: the service is not asked   (.retry_after)
 ├── LimitReachedError       a limit ends it, unless somebody grants more       (.kind .cap .amount)
 ├── ToolError               a tool could not do it: the text is for the model, which may try again
@@ -17,11 +20,15 @@ AssistantError
     ├── ModelStatusError        it answered with an error status         (.status)
     │   └── ContextLengthError      the prompt is too long for the model
     └── ModelReplyError         it answered, but not with a chat completion
+        └── ReplyTooLargeError      the answer is longer than what is read of one
 """
 
 from __future__ import annotations
 
 import math
+
+# Statuses by which services refuse one request for what is in it; of 403 a filter makes use too.
+REFUSALS = (400, 403, 413, 414, 415, 422, 431, 451)
 
 
 class AssistantError(Exception):
@@ -32,6 +39,10 @@ class ConfigurationError(AssistantError):
     """A setting is wrong. The text names the setting, its value and what would be right."""
 
 
+class NameTakenError(AssistantError):
+    """A name that people would take for somebody else's. The text says whose, and what to do."""
+
+
 class StaleEpochError(AssistantError):
     """The turn belongs to an earlier epoch: it was stopped, cleared or reset in the meantime."""
 
@@ -39,6 +50,18 @@ class StaleEpochError(AssistantError):
         self.turn_epoch = turn_epoch
         self.current_epoch = current_epoch
         super().__init__(f"turn of epoch {turn_epoch} met epoch {current_epoch}: it was cancelled")
+
+
+class StoppedError(StaleEpochError):
+    """An emergency stop is active: nothing is sent for the assistant."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(0, 0)
+        self.args = (f"{name} is stopped: nothing is sent for it",)
+
+
+class NobodyListensError(AssistantError):
+    """Whoever waited for an answer has left, and nobody else could hear it."""
 
 
 class CircuitOpenError(AssistantError):
@@ -113,11 +136,13 @@ class ModelError(AssistantError):
             (too long, say) does not, and must not open the breaker for everybody.
         retry_after: seconds the service asked us to wait, or None.
         counts_as_error: whether it is one more of the errors in a row that stop an assistant.
+        is_of_service: whether nothing that a person asked can have caused it.
     """
 
     retryable = False
     blames_service = True
     counts_as_error = True
+    is_of_service = False
 
     def __init__(self, text: str, *, retry_after: float | None = None) -> None:
         self.retry_after = retry_after
@@ -125,9 +150,17 @@ class ModelError(AssistantError):
 
 
 class ModelConnectionError(ModelError):
-    """Nobody answers at the endpoint, or the connection broke."""
+    """Nobody answers at the endpoint, or the connection broke.
 
-    retryable = True
+    Attributes:
+        was_sent: whether the request had gone out, so that it may be charged for.
+    """
+
+    retryable = is_of_service = True
+
+    def __init__(self, text: str, *, was_sent: bool = False) -> None:
+        self.was_sent = was_sent
+        super().__init__(text)
 
 
 class ModelTimeoutError(ModelError):
@@ -152,6 +185,7 @@ class ModelStatusError(ModelError):
         self.status = status
         self.retryable = status in (408, 409, 425, 429) or status >= 500
         self.blames_service = status not in (400, 413, 422)
+        self.is_of_service = status not in REFUSALS
         super().__init__(text, retry_after=retry_after)
 
 
@@ -160,7 +194,7 @@ class ContextLengthError(ModelStatusError):
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(status, text)
-        self.retryable = self.blames_service = False
+        self.retryable = self.blames_service = self.is_of_service = False
 
 
 class MemoryStoreError(AssistantError):
@@ -168,4 +202,16 @@ class MemoryStoreError(AssistantError):
 
 
 class ModelReplyError(ModelError):
-    """The endpoint answered 200, but the body is not a chat completion."""
+    """The endpoint answered 200, but the body is not a chat completion.
+
+    Attributes:
+        usage: the tokens it reports all the same, as `core.turn.Usage`; None: it does not.
+    """
+
+    def __init__(self, text: str, *, usage: object = None) -> None:
+        self.usage = usage
+        super().__init__(text)
+
+
+class ReplyTooLargeError(ModelReplyError):
+    """The answer has more bytes than are read of one: none of it is used."""

@@ -17,11 +17,14 @@ from evennia.objects.models import ObjectDB
 from evennia.utils.ansi import strip_ansi
 from evennia.utils.utils import make_iter
 
+from evennia_ai.core.chain import Chains
+from evennia_ai.core.characters import few_marks
 from evennia_ai.core.perception import Evidence, Heard, Source
 
 ASSISTANT_MARK = "assistant_message"
 HOPS_MARK = "assistant_hops"
 GRANTED_MARK = "assistant_hops_granted"
+CHAIN_MARK = "assistant_chain"
 SPEECH_MARK = "speech"
 NOTICE = "ai_notice"
 PAGE_IS_FRESH_SECONDS = 10.0
@@ -63,6 +66,7 @@ class _Reading(NamedTuple):
     heard: Heard | None
 
 
+CHAINS = Chains()
 _newest = _Reading("", None, None, object(), None, None)
 
 
@@ -131,10 +135,16 @@ def person_of(being: Any) -> str:
 
 
 def find_being(being_id: str) -> Any:
-    """The object ("#12") or account ("*#3") of an id, or None when it is gone."""
+    """The object ("#12") or account ("*#3") of an id, or None when it is gone.
+
+    Whoever is in memory is found without a statement.
+    """
     model = AccountDB if being_id.startswith("*") else ObjectDB
     number = being_id.lstrip("*#")
-    return model.objects.filter(id=number).first() if number.isdecimal() else None
+    if not number.isdecimal():
+        return None
+    known = model.get_cached_instance(int(number))
+    return known if known is not None else model.objects.filter(id=number).first()
 
 
 def _as_hops(value: Any) -> int:
@@ -250,16 +260,21 @@ def _heard(
     evidence: Evidence,
     place: str = "",
 ) -> Heard:
+    is_assistant = marked.get(ASSISTANT_MARK) is True
+    chain = CHAINS.get(marked.get(CHAIN_MARK)) if is_assistant else None
+    cut = body if len(body) <= MOST_HEARD else body[: MOST_HEARD - 1] + "…"
     return Heard(
-        body=body if len(body) <= MOST_HEARD else body[: MOST_HEARD - 1] + "…",
+        body=few_marks(cut),
         source=source,
         sender_id=id_of(sender),
         sender_name=sender.key,
         person=person_of(sender),
         place=place,
-        from_assistant=marked.get(ASSISTANT_MARK) is True,
+        from_assistant=is_assistant,
         hops=_as_hops(marked.get(HOPS_MARK)),
         hops_granted=_as_hops(marked.get(GRANTED_MARK)),
+        chain=chain.id if chain else "",
+        begun_by=chain.person if chain else "",
         is_relayed=bool(getattr(sender, "is_bot", False)),
         evidence=evidence,
     )

@@ -1,6 +1,7 @@
-"""What the package keeps in tables of its own: model calls, the record, and what is remembered.
+"""What the package keeps in tables of its own: model calls, the record, memories, access tokens.
 
-Only `ledger` writes the first two, only `audit` those of the record, only `remembering` the rest.
+Only `ledger` writes the first two, only `audit` those of the record, only `operations.token_store`
+the tokens, only `remembering` the rest.
 Amounts of money are whole nano-dollars, times whole seconds since 1970 or as a column says;
 counters are added to in the database and never set from what a server process remembers, so that
 several server processes can share them.
@@ -8,6 +9,7 @@ several server processes can share them.
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 
 SHORT, LONG = 64, 255
@@ -212,3 +214,29 @@ class EntityProfile(models.Model):
                 fields=["assistant", "entity"], name="evennia_ai_one_profile_each"
             )
         ]
+
+
+class AccessToken(models.Model):
+    """A token of the REST API. The token itself is nowhere: it is told once, when it is made.
+
+    Attributes:
+        begins: the token's first characters, by which people tell one from another.
+        digest: SHA-256 of the token, in hexadecimal digits.
+        password: digest of the account's password as it is stored; the token ends when it changes.
+        place: digest of the network it was asked for from; "" where it was made in the game.
+        ends_at: when it is worth nothing any more.
+        used_at: when it was last used, to the hour; 0: never.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    name = models.CharField(max_length=SHORT, blank=True)
+    begins = models.CharField(max_length=8)
+    digest = models.CharField(max_length=SHORT, unique=True)
+    password = models.CharField(max_length=SHORT)
+    place = models.CharField(max_length=SHORT, blank=True)
+    made_at = models.BigIntegerField()
+    ends_at = models.BigIntegerField()
+    used_at = models.BigIntegerField(default=0)

@@ -17,6 +17,7 @@ from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
 
 from evennia_ai import signals
+from evennia_ai.core.cooling import in_words
 from evennia_ai.core.perception import PRIVATE
 from evennia_ai.core.text import clean_speech, cut_at_sentence
 from evennia_ai.errors import ToolDeniedError, ToolError
@@ -32,6 +33,10 @@ TOO_LONG_LINE = (
     '{name} shakes a weary head. "That is too long for me. Say it in at most {most} characters."'
 )
 TOO_MUCH_LINE = '{name} raises a hand. "One thing after another, please. Give me a moment."'
+COOLING_LINE = (
+    '{name} turns away, worn out. "That led nowhere. Let me be for {while}, then ask for something '
+    'else."'
+)
 THINKING_LINES = ("{name} thinks for a moment.", "{name} is still thinking.")
 NO_MORE: Mapping[str, Any] = MappingProxyType({})
 MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "channel": 400, "pose": 300}
@@ -252,6 +257,11 @@ def tell(character: Any, person: Any, line: str, *, hops: int) -> bool:
     text = _named(line, character, person)
     person.msg(text=(text, marks("pose", hops)), from_obj=character)
     return True
+
+
+def cooling_line(seconds: float) -> str:
+    """What somebody is told who has to wait so many seconds."""
+    return COOLING_LINE.replace("{while}", in_words(seconds))
 
 
 def show(character: Any, line: str, *, hops: int) -> None:

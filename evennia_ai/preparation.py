@@ -116,7 +116,7 @@ async def assess_by_model(script: Any, turn: Turn, purse: Purse) -> Assessment |
         )
     except (ModelError, CircuitOpenError, LimitReachedError):
         return None
-    turn.usage = turn.usage + reply.usage
+    turn.count(reply.usage)
     return read_assessment(reply.content)
 
 

@@ -15,6 +15,7 @@ from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
 from evennia_ai import services, state
+from evennia_ai.core.audience import OPEN, Held
 from evennia_ai.core.inbox import TASK, Event
 
 REPORT = "report"
@@ -34,6 +35,7 @@ class Awaited(ABC):
         began_at: seconds on the clock of whoever waits.
         asked_in: what the one who waits is answering itself; None where no assistant waits.
         is_quiet: whether nobody but the one who waits may notice anything of it.
+        learned: the audiences of what the report was made of.
         answer: fires with the report; cancelling it takes the task back.
     """
 
@@ -42,6 +44,7 @@ class Awaited(ABC):
     began_at: float
     asked_in: Event | None = None
     is_quiet: bool = False
+    learned: Held = OPEN
     answer: Deferred[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -112,49 +115,54 @@ def is_quiet(event: Event | None) -> bool:
 # ---- how it ends -------------------------------------------------------------------------------
 
 
-def answer(event: Event, text: str, *, stopped_by: str = "") -> bool:
+def answer(event: Event, text: str, *, held: Held, stopped_by: str = "") -> bool:
     """Give a report to whoever waits for it.
 
     Args:
+        held: the audiences of what it was made of.
         stopped_by: the limit that kept the delegate from doing all of it, or "".
 
     Returns:
         Whether anybody waits.
     """
     if stopped_by:
-        return fail(event, f"limit {stopped_by}", so_far=text)
-    held = of(event)
-    if held is None:
+        return fail(event, f"limit {stopped_by}", so_far=text, held=held)
+    waits = of(event)
+    if waits is None:
         return False
-    _close(held, is_answered=True, characters=len(text))
-    _deliver(held, lambda: held.answer.callback(held.cut(text)))
+    waits.learned |= held
+    _close(waits, is_answered=True, characters=len(text))
+    _deliver(waits, lambda: waits.answer.callback(waits.cut(text)))
     return True
 
 
-def fail(event: Event, why: str, *, so_far: str = "") -> bool:
+def fail(event: Event, why: str, *, so_far: str = "", held: Held = OPEN) -> bool:
     """Tell whoever waits that no report will come. Returns whether anybody waits.
 
     Args:
         so_far: what came of it before it ended.
+        held: the audiences of what that was made of.
     """
-    held = of(event)
-    if held is None:
+    waits = of(event)
+    if waits is None:
         return False
-    _close(held, is_answered=False, why=why)
-    error = held.error(f"{why}; so far: {held.cut(so_far)}" if so_far else why)
-    _deliver(held, lambda: held.answer.errback(error))
+    waits.learned |= held
+    _close(waits, is_answered=False, why=why)
+    error = waits.error(f"{why}; so far: {waits.cut(so_far)}" if so_far else why)
+    _deliver(waits, lambda: waits.answer.errback(error))
     return True
 
 
-def end(event: Event, act: str) -> bool:
+def end(event: Event, act: str, *, held: Held) -> bool:
     """The delegate's turn is over, and it gave no report.
 
     Args:
         act: the last thing it did, in words, or "" if it chose to do nothing.
+        held: the audiences of what that was made of.
     """
     if not act:
         return fail(event, DID_NOTHING)
-    return answer(event, f"(no report; the last thing it did was: {act})")
+    return answer(event, f"(no report; the last thing it did was: {act})", held=held)
 
 
 def give_up(held: Awaited, error: Exception) -> None:

@@ -73,6 +73,7 @@ def pool() -> Pool:
             pid_file=server_dir / "portal.pid",
             deadline_seconds=_number("EVENNIA_AI_CALL_DEADLINE_SECONDS"),
             max_calls_in_flight=_whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT"),
+            most_reply_bytes=_whole_number("EVENNIA_AI_MAX_REPLY_BYTES"),
             app_name=settings.SERVERNAME,
         ),
         reactor=reactor,
@@ -209,6 +210,7 @@ def check_settings() -> str:
     """
     _number("EVENNIA_AI_CALL_DEADLINE_SECONDS")
     _whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")
+    _whole_number("EVENNIA_AI_MAX_REPLY_BYTES")
     fallbacks()
     tool_modules()
     most_tools()

@@ -77,7 +77,8 @@ def send(signal: Signal, assistant: Any, **named: Any) -> None:
     told = signal.send_robust(sender=kind, assistant=assistant, **named)
     for receiver, outcome in told:
         if isinstance(outcome, Exception):
-            _log(f"{receiver!r} raised {outcome!r}", outcome)
+            shown = type(outcome).__name__ if named.get("is_private") else repr(outcome)
+            log_fault(f"{receiver!r} raised {shown}", outcome)
 
 
 def call_hook(body: Any, name: str, *arguments: Any, **named: Any) -> None:
@@ -87,10 +88,12 @@ def call_hook(body: Any, name: str, *arguments: Any, **named: Any) -> None:
         if hook is not None:
             hook(*arguments, **named)
     except Exception as error:
-        _log(f"{body!r} raised {error!r} in {name}", error)
+        shown = type(error).__name__ if named.get("is_private") else repr(error)
+        log_fault(f"{body!r} raised {shown} in {name}", error)
 
 
-def _log(text: str, error: Exception) -> None:
+def log_fault(text: str, error: BaseException) -> None:
+    """Log that something failed, and where, without the values that a whole trace would show."""
     place, last = "", error.__traceback__
     while last is not None:
         place, last = f"{last.tb_frame.f_code.co_filename}:{last.tb_lineno}", last.tb_next

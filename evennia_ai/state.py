@@ -25,6 +25,7 @@ from evennia_ai import audit
 from evennia_ai.core import inbox
 from evennia_ai.core.audit_events import Fact, fact
 from evennia_ai.core.budget_config import BudgetConfig, read_budget_config
+from evennia_ai.core.cooling import Blame
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.manners import Company, HearingConfig
 from evennia_ai.core.memory_config import MemoryConfig
@@ -163,6 +164,7 @@ def rebuild(script: Any) -> Work:
         executions=list(read(script, "execution_log")),
         metrics=dict(read(script, "metrics")),
         company=Company.from_stored(read(script, "company")),
+        blame=Blame.from_stored(read(script, "cooling")),
         overheard=[Overheard(**item) for item in read(script, "overheard")],
         records=Records.from_stored(read(script, "records")),
         muted=set(read(script, "muted_by")),

@@ -16,8 +16,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
 from evennia_ai import audit, checkpoints, delegations, state
+from evennia_ai.admission import cooling_seconds
 from evennia_ai.core import goals
-from evennia_ai.core.conversation import Message, known_to
+from evennia_ai.core.conversation import Message, known_to, parted
+from evennia_ai.core.cooling import in_words
 from evennia_ai.core.execution import ExecutionConfig
 from evennia_ai.core.limits import Decision, Kind, Reason, denial_text
 from evennia_ai.core.text import cut_at_sentence, quote, strip_control
@@ -64,8 +66,13 @@ async def delegate_task(
     if problem := _objection(script, turn, delegate):  # while somebody was asked
         raise ToolError(problem)
     turn.delegations += 1
+    turn.chain.delegations += 1
     body = brief(script, turn, words, config.personality_insulation)
-    told = await _wait(delegations.begin(script, delegate, turn, body), turn)
+    held = delegations.begin(script, delegate, turn, body)
+    try:
+        told = await _wait(held, turn)
+    finally:
+        turn.hold(*held.learned)
     return cut_at_sentence(told, LONGEST_RESULT) if config.result_summarization else told
 
 
@@ -79,7 +86,7 @@ def report(character: Any, message: str, *, turn: Turn) -> str:
     words = strip_control(message).strip()
     if not words:
         raise ToolError("say in words what came of the task")
-    if not delegations.answer(turn.event, words, stopped_by=turn.stopped_by):
+    if not delegations.answer(turn.event, words, held=turn.held, stopped_by=turn.stopped_by):
         audit.record("report_unheard", character.assistant_script, id=turn.event.id)
         raise ToolError("nobody waits for this report any more; let it be, with noop")
     return f"reported to {turn.event.sender_name}"
@@ -131,6 +138,8 @@ def _objection(script: Any, turn: Turn, delegate: Any) -> str:
         return f"{name} waits for what you do yourself, so it cannot be asked"
     if turn.event.person in delegate.work.muted:
         return f"{name} does nothing for somebody who has muted it"
+    if seconds := cooling_seconds(delegate, turn.event.person):
+        return f"{name} does nothing for that person for {in_words(seconds)}"
     if not body.access(script.obj, "delegate", default=True):
         return f"{name} takes no task of yours"
     return ""
@@ -159,7 +168,7 @@ def brief(script: Any, turn: Turn, task: str, insulation: str) -> str:
 
 def _public_talk(script: Any, turn: Turn) -> str:
     said = known_to(script.work.history, "")
-    said += [] if turn.is_private else turn.said
+    said += [] if turn.is_private else known_to(parted(turn.said, turn.asides), "")
     lines = [line for message in said for line in _lines_of(message, script.key)]
     return "\n".join(lines[-MOST_LINES:])[-LONGEST_TALK:]
 
@@ -191,8 +200,25 @@ async def _pass_limits(script: Any, turn: Turn, config: ExecutionConfig) -> None
     await _pass(root, turn, Kind.AGENT_HOPS, lambda: turn.hops, hops, chain, granted)
     tasks = most.max_delegations_per_task
     await _pass(script, turn, Kind.DELEGATIONS, lambda: turn.delegations, tasks, turn.scope)
+    await _pass_chain(root, turn)
     budget = config.sub_agent_budget
     await _pass(script, turn, Kind.DELEGATES_AT_ONCE, lambda: count_of(script), budget, turn.scope)
+
+
+async def _pass_chain(root: Any, turn: Turn) -> None:
+    """The same over all tasks of the chain, where others handed on some of them."""
+    kind, chain = Kind.DELEGATIONS, turn.chain
+    while turn.delegations < chain.used(kind) and 0 < (cap := chain.cap(kind)) <= chain.used(kind):
+        hit = LimitReachedError(kind, used=chain.used(kind), cap=cap, amount=1, scope=chain.scope)
+        await _extend(root, turn, hit)
+
+
+async def _extend(owner: Any, turn: Turn, hit: LimitReachedError) -> None:
+    """Go on only if somebody lets it, and let its chain go on as well."""
+    before = turn.grants.get(hit.kind, 0.0)
+    if not await checkpoints.TurnLimits(owner).extend(turn, hit):
+        raise ToolError(_denial(hit, Reason(hit.reason)))
+    turn.chain.grant(hit.kind, turn.grants.get(hit.kind, 0.0) - before)
 
 
 async def _pass(
@@ -207,8 +233,7 @@ async def _pass(
     """Pass while there is room; else ask for one more, as often as it takes."""
     while base and used() >= (cap := base + granted + turn.grants.get(kind, 0.0)):
         hit = LimitReachedError(kind, used=used(), cap=cap, amount=1, scope=scope)
-        if not await checkpoints.TurnLimits(owner).extend(turn, hit):
-            raise ToolError(_denial(hit, Reason(hit.reason)))
+        await _extend(owner, turn, hit)
 
 
 def _denial(hit: LimitReachedError, reason: Reason) -> str:

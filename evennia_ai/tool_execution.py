@@ -12,17 +12,19 @@ from evennia.utils import logger
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from evennia_ai import delegations, interventions, services, turns
+from evennia_ai import delegations, interventions, services, signals, turns
 from evennia_ai.checkpoints import TurnLimits
+from evennia_ai.core.audience import WAYS, may_leave
 from evennia_ai.core.execution import ExecutionPattern
 from evennia_ai.core.react import Stop
-from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine import tick
 from evennia_ai.engine.offers import Findable, Fitted, Offered
 from evennia_ai.engine.ports import Ports, Specs, Toolbox
 from evennia_ai.engine.toolboxes import (
     Cached,
+    Confined,
     Confirmed,
     Gated,
     Noted,
@@ -35,6 +37,7 @@ from evennia_ai.errors import StaleEpochError
 from evennia_ai.metering import Metered
 from evennia_ai.resilience import RetryConfig
 from evennia_ai.tools import REGISTRY, CharacterTools
+from evennia_ai.tools.leaving import Guard
 from evennia_ai.tools.remote import RemoteTools
 from evennia_ai.tools.running import is_useful
 from evennia_ai.tools.schema import arguments_problem
@@ -75,19 +78,42 @@ class ScriptKeeper:
         turns.checkpoint(self.script, turn)
 
 
-def _guarded(script: Any) -> Toolbox:
-    """An assistant's tools, with everything around them that keeps a mistake a value."""
+def _guarded(script: Any, *, is_by_hand: bool = False) -> Toolbox:
+    """An assistant's tools, with everything around them that keeps a mistake a value.
+
+    Args:
+        is_by_hand: the words are a person's, who says whom they go to; no prompt held anything.
+    """
     clock, work = script.clock, script.work
     own = CharacterTools(script.obj, clock)
     tools: Toolbox = RemoteTools(own, services.remote_servers(), own.check)
+    if not is_by_hand:
+        tools = Confined(tools, Guard(script, own.check))
     tools = Protected(tools, work.breakers, _report, ScriptKeeper(script).fence)
     wait = partial(deferLater, clock)
     tools = Retried(tools, RETRY, wait, clock.seconds, randomness.random)
     return Cached(tools, work.tool_cache, Deferred.fromCoroutine)
 
 
-def _report(call: ToolCall, error: BaseException) -> None:
-    logger.log_trace(f"[assistant] tool {call.name} raised {error!r}")
+def _report(turn: Turn, call: ToolCall, error: BaseException) -> None:
+    """Log what nobody expected; of a private turn without its words, which an error may quote."""
+    if may_leave(WAYS["log"], turn.kept).is_allowed:
+        logger.log_trace(f"[assistant] tool {call.name} raised {error!r}")
+    else:
+        signals.log_fault(f"tool {call.name} raised {type(error).__name__}", error)
+
+
+def _ask(script: Any, turn: Turn, call: ToolCall) -> ToolResult:
+    """Ask a person about a dangerous call; one that may not leave at all is not even asked about.
+
+    Whoever is asked would read it.
+    """
+    body = CharacterTools(script.obj, script.clock)
+    spec = services.remote_servers().beside(body.specs())[call.name]
+    problem = Guard(script, body.check).refusal(turn, spec, call)
+    if problem:
+        return ToolResult(False, problem, Fault.DENIED)
+    return interventions.ask_about_call(script, turn, call)
 
 
 def toolbox(script: Any, turn: Turn, pattern: ExecutionPattern, *, is_small: bool) -> Toolbox:
@@ -97,8 +123,7 @@ def toolbox(script: Any, turn: Turn, pattern: ExecutionPattern, *, is_small: boo
         is_small: offer only what fits the event, as a small model needs it.
     """
     tools: Toolbox = Noted(_guarded(script), ScriptKeeper(script))
-    ask = partial(interventions.ask_about_call, script)
-    tools = Confirmed(tools, ask, pattern.dangerous_requires_confirm)
+    tools = Confirmed(tools, partial(_ask, script), pattern.dangerous_requires_confirm)
     hidden = _forbidden(script.obj) | delegations.unavailable(turn, pattern)
     tools = Offered(tools, pattern, hidden)
     if is_small:
@@ -133,7 +158,15 @@ def execute_react_loop(
     tools = Timed(toolbox(script, turn, pattern, is_small=model.is_small), model.time.left)
     tools = Recorded(tools, script.clock.seconds)
     shown = partial(useful, script, turn)
-    ports = Ports(model, tools, ScriptKeeper(script), model.compose, TurnLimits(script), shown)
+    ports = Ports(
+        model,
+        tools,
+        ScriptKeeper(script),
+        model.compose,
+        TurnLimits(script),
+        shown,
+        is_heard=lambda turn: delegations.is_heard(script, turn.event),
+    )
     return Deferred.fromCoroutine(_run(script, turn, ports, pattern))
 
 
@@ -152,8 +185,20 @@ def execute_tool_call(
     Args:
         settle: what is stored together with the record of the call.
     """
-    tools = Recorded(Gated(_guarded(script), arguments_problem), script.clock.seconds)
-    return Deferred.fromCoroutine(_run_by_hand(script, tools, call, turn, settle))
+    tools = Recorded(
+        Gated(_guarded(script, is_by_hand=True), arguments_problem), script.clock.seconds
+    )
+    beside = script.work.beside
+    running = Deferred.fromCoroutine(_run_by_hand(script, tools, call, turn, settle))
+    if running.called:
+        return running
+    beside.add(running)
+
+    def end(outcome: Any) -> Any:
+        beside.discard(running)
+        return outcome
+
+    return running.addBoth(end)
 
 
 async def _run_by_hand(

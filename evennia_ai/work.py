@@ -12,6 +12,7 @@ from evennia_ai.core import conversation, inbox
 from evennia_ai.core.audit_events import Fact
 from evennia_ai.core.autonomy import Autonomy
 from evennia_ai.core.budget_config import BudgetConfig
+from evennia_ai.core.cooling import Blame
 from evennia_ai.core.manners import Company, Engagements, HearingConfig
 from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.overheard import Overheard
@@ -34,6 +35,7 @@ class Work:
         busy: ids of the events that the running tick answers.
         ear, manners: settings of hearing, or None when they have to be read anew.
         ear_problem: why some of its settings could not be read, or "".
+        blame: who has to wait, and what counts towards a lockout.
         overheard: what it heard and need not answer.
         muted: the persons who want neither to hear it nor to be heard.
         capture: lines of command output for a tool that waits for them, or None.
@@ -51,6 +53,7 @@ class Work:
         given_up: ids of calls of which nobody knows whether they happened.
         memory: what it remembers, or None when that has to be read anew.
         talks: its working memory, by person: the talk that is going on; see `remembering.talks`.
+        beside: the Deferreds of calls that people let it make beside its turns.
         resting: the Deferred of a step of its sleep, or None.
         indexing: what is known of its memories in the store; see `remembering.indexing`.
         lore: the lore it may tell, or None when that has to be read; see `remembering.lore`.
@@ -76,6 +79,7 @@ class Work:
     manners: HearingConfig | None = None
     ear_problem: str = ""
     company: Company = field(default_factory=Company)
+    blame: Blame = field(default_factory=Blame)
     engagements: Engagements = field(default_factory=Engagements)
     overheard: list[Overheard] = field(default_factory=list)
     records: Records = field(default_factory=Records)
@@ -93,6 +97,7 @@ class Work:
     extensions: Extensions = field(default_factory=Extensions)
     memory: MemoryConfig | None = None
     talks: dict[str, Any] = field(default_factory=dict)
+    beside: set[Any] = field(default_factory=set)
     resting: Any = None
     indexing: Any = None
     lore: Any = None

@@ -6,15 +6,15 @@ one's game.
 
 from __future__ import annotations
 
-from evennia_ai import audit, ledger, reports, services
+from evennia_ai import audit, inbound, ledger, reports, services
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.llm.token_counter import counter_for
 
 
 def end_assistants() -> None:
-    """Delete all there are, also those that lost the tag they are found by."""
+    """Stop all there are, also those that lost their tag; the rows are rolled back."""
     for script in AssistantScript.objects.all_family():
-        script.delete()
+        script.stop()
 
 
 def forget_process() -> None:
@@ -24,5 +24,6 @@ def forget_process() -> None:
     ledger.start_anew()
     reports.start_anew()
     audit.start_anew()
+    inbound.CHAINS.clear()
     # What a made-up usage taught the estimate is no matter of the next test.
     counter_for.cache_clear()

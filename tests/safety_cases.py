@@ -1,18 +1,13 @@
 """What safety has to hold in each case, and what the system it was learned from did there.
 
-The tests of a case begin with its id: `test_c6_...`. docs/safety.md lists them side by side.
+The tests of a case begin with its id: `test_c6_...`. docs/safety_tests.md lists them side by side.
 """
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import takewhile
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.named_tests import Named, names_with_prefix
 
 
 @dataclass(frozen=True)
@@ -142,13 +137,13 @@ CASES = {
         "all tokens used is used up; NaN, negative and missing counts change nothing",
         "NaN switched the budget off, a negative count gave credit",
     ),
-    "b3": Case("three equal failures: one alert; the fourth locks", "98 alerts and no end"),
+    "b3": Case("three equal failures: one alert; the fourth halts", "98 alerts and no end"),
     "b4": Case(
         "other arguments are another call; order and spacing of arguments are not",
         "another order of the same arguments was another call",
     ),
     "b5": Case(
-        "eight of ten operations wrong, in whatever order, lock; seven never do",
+        "eight of ten operations wrong, in whatever order, halt; seven never do",
         "only one pattern in five ever did",
     ),
     "b6": Case(
@@ -182,16 +177,6 @@ CASES = {
 }
 
 
-@lru_cache(maxsize=1)
-def find_tests() -> tuple[tuple[str, str, str], ...]:
-    """Every test of a case: its id, its file, its name."""
-    return tuple(_find())
-
-
-def _find() -> Iterator[tuple[str, str, str]]:
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                words = node.name.split("_")[1:]
-                for case in takewhile(CASES.__contains__, words):
-                    yield case, path.relative_to(ROOT).as_posix(), node.name
+def find_tests() -> tuple[Named, ...]:
+    """Every test of a case."""
+    return names_with_prefix("", CASES)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.evennia_setup  # noqa: F401  (before anything of Evennia is imported)
 from evennia_ai.tools.registry import REGISTRY, Tool
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -83,3 +83,8 @@ def test_what_counts_towards_the_emergency_stop() -> None:
         CircuitOpenError.counts_as_error,
         ModelConnectionError("gone").counts_as_error,
     )
+
+
+def test_hole_d28_who_is_stopped_is_named() -> None:
+    """Not the epochs, which say nothing to whoever reads it."""
+    assert "Ada is stopped: nothing is sent for it" == str(errors.StoppedError("Ada"))

@@ -14,7 +14,7 @@ import pytest
 from tests import floors
 
 MODULES = floors.read_package()
-MOST_MODULE_LINES = 350
+MOST_MODULE_LINES = 400
 MOST_FUNCTION_LINES = 45
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -182,7 +182,7 @@ def named_nodes(tree: ast.AST, path: str) -> Iterator[tuple[str, ast.AST]]:
 
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_small_and_told(module: str) -> None:
-    """A module has at most 350 lines and a function 45, and what is public has a docstring."""
+    """A module has at most 400 lines and a function 45, and what is public has a docstring."""
     source = MODULES[module]
     tree = ast.parse(source)
     assert MOST_MODULE_LINES >= len(source.splitlines())

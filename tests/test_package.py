@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import evennia_ai
 from evennia_ai.errors import CircuitOpenError
@@ -23,3 +28,34 @@ def test_unknown_names_are_refused() -> None:
     """A name that is not there is an ordinary AttributeError."""
     with pytest.raises(AttributeError, match="module 'evennia_ai' has no attribute 'Robot'"):
         _ = evennia_ai.Robot
+
+
+ROOT = Path(__file__).resolve().parents[1]
+PYTHONS = ("3.11", "3.12", "3.13")
+
+
+def _pins(lines: list[str]) -> dict[str, set[tuple[str, str]]]:
+    """Names and versions, for each Python on Linux."""
+    found: dict[str, set[tuple[str, str]]] = {version: set() for version in PYTHONS}
+    for line in lines:
+        pin = Requirement(line)
+        for version, chosen in found.items():
+            machine = {"platform_machine": "x86_64", "sys_platform": "linux"}
+            python = {"python_version": version, "python_full_version": f"{version}.1"}
+            if pin.marker is None or pin.marker.evaluate({**machine, **python}):
+                chosen.add((canonicalize_name(pin.name), str(pin.specifier)))
+    return found
+
+
+def test_hole_c18_every_pin_has_hashes() -> None:
+    """What is installed by requirements.lock is what is pinned, and nothing that was exchanged."""
+    pinned = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
+    locked = (ROOT / "requirements.lock").read_text("utf-8").replace("\\\n", "").splitlines()
+    entries = [line.split(" --hash=") for line in locked if line and not line.startswith("#")]
+    assert _pins([line for line in pinned if line and not line.startswith("#")]) == _pins(
+        [pin.strip() for pin, *_ in entries]
+    )
+    for _, *hashes in entries:
+        assert hashes
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}\s*", each) for each in hashes)
+    assert not re.search(r"://|^-|index", "\n".join(locked))

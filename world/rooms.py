@@ -8,12 +8,12 @@ from typing import Any
 from evennia import DefaultObject, DefaultRoom
 from evennia.utils.utils import iter_to_str
 
-from evennia_ai.assistant_character import HearsForAssistant
+from evennia_ai.assistant_character import AssistantMixin
 
 
 def assistants_in(room: DefaultRoom) -> list[DefaultObject]:
     """The assistants standing in a room, in the order they were created."""
-    present = [who for who in room.contents if isinstance(who, HearsForAssistant)]
+    present = [who for who in room.contents if isinstance(who, AssistantMixin)]
     return sorted(present, key=lambda who: who.id)
 
 
@@ -25,7 +25,7 @@ def call_name(assistant: DefaultObject) -> str:
 
 def is_at_post(obj: DefaultObject) -> bool:
     """Whether this is an assistant where it belongs, with a line of its own to show for it."""
-    return isinstance(obj, HearsForAssistant) and obj.location == obj.home and bool(obj.db.post)
+    return isinstance(obj, AssistantMixin) and obj.location == obj.home and bool(obj.db.post)
 
 
 class Detail(DefaultObject):
@@ -73,7 +73,7 @@ class Room(DefaultRoom):
     def get_display_footer(self, looker: DefaultObject, **kwargs: Any) -> str:
         """One line on how to talk to the assistants here. Assistants need no such advice."""
         present = assistants_in(self)
-        if not present or isinstance(looker, HearsForAssistant):
+        if not present or isinstance(looker, AssistantMixin):
             return ""
         names = iter_to_str([who.key for who in present], endsep=", or")
         call = call_name(present[0])

@@ -110,7 +110,7 @@ class ResetBreaker(ApiView):
         action="reset breaker",
         answer={"message": "llm:openai is closed."},
         paths=("key", "name"),
-        needs="One of the game's is for owners, one of the assistant's for its lock `control`.",
+        needs="One of the game's is for owners, one of the assistant's for `ai_control` over it.",
     )
     def post(self, call: Call) -> Result:
         """The service is asked again at once."""

@@ -83,6 +83,7 @@ class Status(Shape):
     ignored_settings = maybe_text()
     wrong_settings = maybe_text()
     questions = IntegerField()
+    cooling = ListField(child=CharField(), help_text="Who has to wait, and how long, in words.")
     today = CharField(help_text="Tokens used today, in words.")
     calls = IntegerField()
     tokens = IntegerField()
@@ -312,7 +313,33 @@ class NewGoalDone(Done):
 class Token(Shape):
     """A token, to be sent as `Authorization: Token <token>`."""
 
-    token = CharField()
+    token = CharField(help_text="It is told this once.")
+    number = IntegerField()
+    ends_at = CharField(help_text="When it is worth nothing any more.")
+
+
+class KeptToken(Shape):
+    """A token that is good, without the token itself."""
+
+    number = IntegerField()
+    name = CharField(help_text="What it is for.")
+    begins = CharField(help_text="Its first characters.")
+    made_at = CharField()
+    ends_at = CharField()
+    used_at = maybe_text(help_text="When it was last used, to the hour.")
+    is_this = BooleanField(help_text="Whether it is the one that you sent.")
+
+
+class Tokens(Shape):
+    """The tokens of an account, the newest first."""
+
+    tokens = ListField(child=KeptToken())
+
+
+class Revoked(Done):
+    """How many tokens are worth nothing any more."""
+
+    count = IntegerField()
 
 
 class Health(Shape):

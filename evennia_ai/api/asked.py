@@ -131,6 +131,13 @@ class Login(Strict):
 
     username = Line(max_length=150, help_text="The account's name.")
     password = Text(max_length=500, trim_whitespace=False, help_text="Its password.")
+    name = Line(max_length=60, required=False, help_text="What the token is for.")
+
+
+class WhoseTokens(Strict):
+    """Whose tokens are meant."""
+
+    account = Person(required=False, help_text="Such as `account-3`; without it your own.")
 
 
 def _tags() -> serializers.ListField:
@@ -229,6 +236,16 @@ class Page(Strict):
     limit = Count(required=False, min_value=1, help_text="How many entries are sent at most.")
 
 
+class Revealing(Strict):
+    """Whether private words are asked for."""
+
+    reveal = Word(
+        choices=["true", "false"],
+        required=False,
+        help_text="Show what is private to others too, which is recorded; else it is masked.",
+    )
+
+
 class Before(Strict):
     """Which part of a list that begins with the newest entry."""
 
@@ -236,13 +253,17 @@ class Before(Strict):
     limit = Count(required=False, min_value=1, help_text="How many entries are sent at most.")
 
 
-class TalkBefore(Before):
+class HeardBefore(Before, Revealing):
+    """Which part of what it heard."""
+
+
+class TalkBefore(Before, Revealing):
     """Which part of the talk, or all of it."""
 
     format = Word(
         choices=["page", "export"],
         required=False,
-        help_text="`export`: the chat messages as the model is sent them; needs `control`.",
+        help_text="`export`: the chat messages as the model is sent them; needs `ai_memory`.",
     )
 
 
@@ -257,7 +278,7 @@ class FactsBefore(Before):
     )
 
 
-class MemoriesBefore(Before):
+class MemoriesBefore(Before, Revealing):
     """Which memories."""
 
     person = Person(max_length=40, required=False, help_text="Whose, such as `account-3`.")
@@ -265,7 +286,7 @@ class MemoriesBefore(Before):
     text = Text(max_length=100, required=False, help_text="That have this in them.")
 
 
-class Sought(Strict):
+class Sought(Revealing):
     """What is looked for."""
 
     q = Text(max_length=300, help_text="In words; what means the same is found too.")

@@ -100,7 +100,7 @@ class AssistantList(ApiView):
         given = _with_room(call, dict(call.body))
         if isinstance(given, Result):
             return given
-        made = operations.create_assistant(given.pop("key"), **given, by=call.by)
+        made = operations.create_assistant(given.pop("key"), **given, by=call.by, maker=call.person)
         return _made(call, made, made.data["script"]) if made.ok else made
 
 
@@ -123,7 +123,9 @@ class OneAssistant(ApiView):
         given = _with_room(call, call.body)
         if isinstance(given, Result):
             return given
-        updated = lifecycle.update_assistant(call.script, **given, by=call.by)
+        if "location" in given and refusal("move", call.person, call.script) is not None:
+            raise problem(Problem.FORBIDDEN, NOT_YOURS)
+        updated = lifecycle.update_assistant(call.script, **given, by=call.by, person=call.person)
         return with_data(updated, key=str(call.script.key))
 
     @Endpoint(
@@ -189,7 +191,9 @@ class Clone(ApiView):
         refused = refusal("create", call.person)
         if refused is not None:
             raise problem(Problem.FORBIDDEN, NOT_YOURS)
-        made = lifecycle.clone_assistant(call.script, call.body["key"], by=call.by)
+        made = lifecycle.clone_assistant(
+            call.script, call.body["key"], by=call.by, person=call.person
+        )
         return _made(call, made, made.data["script"]) if made.ok else made
 
 

@@ -28,7 +28,9 @@ from evennia_ai.api.problems import ProblemError, answer_to, problem, refuse
 from evennia_ai.api.reactor import ANY, LONG, run
 from evennia_ai.operations import Result, monitoring
 from evennia_ai.operations.result import Problem
-from evennia_ai.operations.rights import ACTS, Right, is_staff, refusal
+from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.rights import ACTS, is_staff, refusal
+from evennia_ai.rights import OF_THE_BODY
 
 LONGEST_KEY = 200
 NOT_YOURS = "You may not do that: it needs a right that you do not have."
@@ -98,6 +100,7 @@ class ApiView(APIView):  # type: ignore[misc]
     metadata_class = None
     http_method_names = ("get", "post", "put", "patch", "delete", "head")
     needs_account = True
+    is_counted = True
     given: Any = None
 
     @classmethod
@@ -125,7 +128,7 @@ class ApiView(APIView):  # type: ignore[misc]
             raise NotAuthenticated("Say who you are: log in, or send a token.")
 
     def _count(self, request: Any) -> None:
-        for throttle in throttles_of(request):
+        for throttle in throttles_of(request) if self.is_counted else ():
             if not throttle.allow_request(request, self):
                 raise Throttled(throttle.wait())
 
@@ -234,7 +237,7 @@ def find_allowed(act: str, person: Any, key: str | None) -> Any:
     """
     if not act:
         return _find(key) if key is not None else None
-    if key is None or ACTS[act] is not Right.CONTROL:
+    if key is None or ACTS[act] not in OF_THE_BODY:
         refused = refusal(act, person)
         if refused is not None:
             raise problem(refused.problem, refused.message)
@@ -260,6 +263,11 @@ def _find(key: str, *, is_told: bool = True) -> Any:
 def missing(told: str) -> ProblemError:
     """What is raised where something that was asked for is not there."""
     return problem(Problem.MISSING, told)
+
+
+def look_of(call: Call) -> Look:
+    """How whoever asks looks at private words: they are shown where `reveal` is true."""
+    return Look.of(call.person, is_revealing=call.query.get("reveal") == "true")
 
 
 def with_data(result: Result, **changes: Any) -> Result:

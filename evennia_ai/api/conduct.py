@@ -10,7 +10,7 @@ from django.urls import reverse
 from evennia_ai import operations
 from evennia_ai.api import answers, asked
 from evennia_ai.api.assistants import limit_of
-from evennia_ai.api.base import NOT_YOURS, ApiView, Call, missing
+from evennia_ai.api.base import NOT_YOURS, ApiView, Call, look_of, missing
 from evennia_ai.api.endpoints import Endpoint
 from evennia_ai.api.problems import problem
 from evennia_ai.api.shapes import Done
@@ -114,13 +114,16 @@ class History(ApiView):
         query=asked.TalkBefore,
     )
     def get(self, call: Call) -> Result:
-        """The newest messages, or with `format=export` all of it as the model is sent it."""
+        """The newest messages, or with `format=export` all of it as the model is sent it.
+
+        What is private to others is masked, unless `reveal` is true.
+        """
         if call.query.get("format") == "export":
             if refusal("export history", call.person, call.script) is not None:
                 raise problem(Problem.FORBIDDEN, NOT_YOURS)
-            return talk.export_history(call.script)
+            return talk.export_history(call.script, look=look_of(call))
         before, limit = call.query.get("before"), limit_of(call.query)
-        return talk.show_history(call.script, before=before, limit=limit)
+        return talk.show_history(call.script, before=before, limit=limit, look=look_of(call))
 
     @Endpoint(
         "reset history",
@@ -142,12 +145,15 @@ class Events(ApiView):
         "List what an assistant heard, and what became of it",
         tag=TALK,
         gives=answers.HeardPage,
-        query=asked.Before,
+        query=asked.HeardBefore,
     )
     def get(self, call: Call) -> Result:
-        """The newest first, with the rule that decided and each step since."""
+        """The newest first, with the rule that decided and each step since.
+
+        What was whispered or paged by others is masked, unless `reveal` is true.
+        """
         before, limit = call.query.get("before"), limit_of(call.query)
-        return upkeep.heard(call.script, before=before, limit=limit)
+        return upkeep.heard(call.script, before=before, limit=limit, look=look_of(call))
 
 
 class OneEvent(ApiView):
@@ -158,11 +164,13 @@ class OneEvent(ApiView):
         "Read why an assistant answered a message, or did not",
         tag=TALK,
         gives=answers.Why,
+        query=asked.Revealing,
         paths=("key", "number"),
     )
     def get(self, call: Call) -> Any:
         """The rule, how far it trusted what it heard, and everything that came after."""
-        result = explaining.why(call.script, number=call.path["number"])
+        look = look_of(call)
+        result = explaining.why(call.script, number=call.path["number"], look=look)
         if not result.ok:
             raise missing(result.message)
         return {**result.data, "text": result.message}

@@ -21,6 +21,7 @@ from evennia_ai.api.fields import MOST_NUMBER, PERSON
 from evennia_ai.api.limits import METHODS_THAT_READ
 from evennia_ai.api.shapes import Problem
 from evennia_ai.operations.rights import ACTS, Right
+from evennia_ai.rights import OF_THE_BODY
 
 TOLD = {
     400: "Something given is unknown or wrong; `fields` says what.",
@@ -36,7 +37,7 @@ TOLD = {
 }
 NEEDS = {
     Right.STAFF: "For staff (the lock `EVENNIA_AI_STAFF_LOCK`).",
-    Right.CONTROL: "For whom the assistant's lock `control` lets pass.",
+    **{right: f"For whoever has `{right}` over the assistant." for right in OF_THE_BODY},
     Right.OWNER: "For owners (the lock `EVENNIA_AI_OWNER_LOCK`).",
 }
 RETRY = OpenApiParameter(

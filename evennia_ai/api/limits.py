@@ -1,4 +1,4 @@
-"""The settings of the API, and how often somebody may ask."""
+"""The settings of the API, where a request comes from, and how often somebody may ask."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from django.conf import settings
 from django.core.cache import BaseCache, caches
 from rest_framework.throttling import SimpleRateThrottle
 
+from evennia_ai.api import portal
+from evennia_ai.core.addresses import client_of, counted_as, is_network, is_within
 from evennia_ai.core.api_config import NAME, ApiConfig, read_api_config
 
 METHODS_THAT_READ = ("GET", "HEAD", "OPTIONS")
 CACHE = "throttle"  # Evennia's own for such counts
+LOOPBACK = ("127.0.0.1", "127.0.0.0/8", "::1")
+LONGEST_HEADER = 2000
 
 
 def api_config() -> ApiConfig:
@@ -29,10 +33,27 @@ def cache() -> BaseCache:
     return caches[CACHE if CACHE in settings.CACHES else "default"]
 
 
+def trusted_proxies() -> tuple[str, ...]:
+    """Addresses of proxies whose word is taken for who asked them.
+
+    Evennia names the loopback in UPSTREAM_IPS for its own proxy, which passes on whatever header
+    it is sent; that one is asked in another way.
+    """
+    named = [str(address) for address in getattr(settings, "UPSTREAM_IPS", ())]
+    believed = [entry for entry in named if not is_within(entry, LOOPBACK)]
+    return (*api_config().trusted_proxies, *filter(is_network, believed))
+
+
 def address_of(request: Any) -> str:
-    """The address a request comes from, by the game's settings about proxies."""
-    known = getattr(request, "origin_ip", None)
-    return str(known or request.META.get("REMOTE_ADDR") or "")[:60]
+    """The address a request comes from: what the client itself says of it is not believed."""
+    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
+    peer = portal.peer_of(str(request.META.get(portal.KEY, "")))
+    if not peer:
+        peer = str(request.META.get("REMOTE_ADDR") or "")
+        # Evennia's web server puts a part of that header in the place of the address of its proxy.
+        if peer in forwarded:
+            peer = LOOPBACK[0]
+    return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
 
 
 class Throttle(SimpleRateThrottle):
@@ -43,8 +64,8 @@ class Throttle(SimpleRateThrottle):
         who: whose requests are counted together.
     """
 
-    def __init__(self, setting: str, who: str) -> None:
-        count = getattr(api_config(), setting)
+    def __init__(self, setting: str, who: str, *, times: int = 1) -> None:
+        count = getattr(api_config(), setting) * times
         self.rate = f"{count}/minute" if count else ""
         self.setting, self.who = setting, who
         self.cache = cache()
@@ -58,11 +79,25 @@ class Throttle(SimpleRateThrottle):
         digest = sha256(self.who.casefold().encode("utf-8", "replace")).hexdigest()
         return f"evennia_ai_api_{self.setting}_{digest[:32]}"
 
+    def is_over(self, request: Any, view: Any) -> bool:
+        """Whether nothing more is taken now. This itself is not counted."""
+        if not self.rate:
+            return False
+        self.now = self.timer()
+        kept = self.cache.get(self.get_cache_key(request, view), [])
+        self.history = [at for at in kept if at > self.now - self.duration]
+        return len(self.history) >= self.num_requests
+
+
+def of_address(setting: str, address: str) -> Throttle:
+    """What counts the requests from an address, together with those it cannot be told from."""
+    return Throttle(setting, counted_as(address))
+
 
 def throttles_of(request: Any) -> list[Throttle]:
     """What counts a request: by account where there is one, else by address."""
     user = request.user
     if user is None or not user.is_authenticated:
-        return [Throttle("anonymous_per_minute", address_of(request))]
+        return [of_address("anonymous_per_minute", address_of(request))]
     reads = request.method in METHODS_THAT_READ
     return [Throttle("reads_per_minute" if reads else "writes_per_minute", f"#{user.pk}")]

@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 
 from evennia_ai.api import asked, memory_answers
 from evennia_ai.api.assistants import limit_of
-from evennia_ai.api.base import ApiView, Call, with_data
+from evennia_ai.api.base import ApiView, Call, look_of, with_data
 from evennia_ai.api.endpoints import Endpoint
 from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.operations import Result, memories, memory_changes, memory_upkeep
@@ -78,12 +78,13 @@ class Memories(ApiView):
         answer={"memories": [MEMORY], "count": 1, "next": None},
     )
     def get(self, call: Call) -> Result:
-        """The newest first. That somebody looked is in the assistant's record."""
-        given = dict(call.query)
+        """The newest first. What is private to others is masked, unless `reveal` is true."""
+        given, look = dict(call.query), look_of(call)
+        given.pop("reveal", None)
         given["limit"] = limit_of(given)
         if "person" in given:
             given["person"] = dbref_of(given["person"])
-        return named(memories.list_memories(call.script, **given))
+        return named(memories.list_memories(call.script, **given, look=look))
 
     @Endpoint(
         "change memories",
@@ -118,11 +119,13 @@ class OneMemory(ApiView):
         tag=TAG,
         gives=memory_answers.OneRemembered,
         answer={"memory": MEMORY, "cites": [], "cited_by": [], "links": []},
+        query=asked.Revealing,
         paths=("key", "memory"),
     )
     def get(self, call: Call) -> Result:
         """With what it was concluded from, and what was concluded from it."""
-        return named(memories.show_memory(call.script, call.path["memory"]))
+        key = call.path["memory"]
+        return named(memories.show_memory(call.script, key, look=look_of(call)))
 
     @Endpoint(
         "change memories",
@@ -170,7 +173,8 @@ class Search(ApiView):
     def get(self, call: Call) -> Deferred[Result]:
         """By meaning, the most alike first; by words while the store of vectors is down."""
         limit = min(call.query.get("limit", 10), limit_of(call.query))
-        found = memories.search_memories(call.script, call.query["q"], limit=limit)
+        look, words = look_of(call), call.query["q"]
+        found = memories.search_memories(call.script, words, limit=limit, look=look)
         return found.addCallback(named)
 
 

@@ -8,17 +8,19 @@ from django.http import HttpResponse
 from rest_framework.exceptions import APIException
 
 from evennia_ai.api import answers
-from evennia_ai.api.base import NOT_YOURS, ApiView, Call, missing
+from evennia_ai.api.base import NOT_YOURS, ApiView, Call, Plan, missing
 from evennia_ai.api.bodies import JsonRenderer, TextRenderer
 from evennia_ai.api.endpoints import Endpoint
-from evennia_ai.api.limits import api_config
+from evennia_ai.api.limits import Throttle, address_of, api_config, cache
 from evennia_ai.api.problems import problem
+from evennia_ai.core.addresses import counted_as
 from evennia_ai.core.api_config import NAME, Metrics
 from evennia_ai.operations import Result, monitoring
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import is_staff
 
 TAG = "Monitoring"
+KEPT, KEPT_SECONDS = "evennia_ai_api_health", 1
 CLOSED = f"This game shows no metrics; {NAME} opens them, with 'metrics': 'staff' or 'all'."
 
 
@@ -26,6 +28,19 @@ class Health(ApiView):
     """Whether the assistants are well."""
 
     needs_account = False
+    is_counted = False
+
+    def serve(self, plan: Plan, method: Any, request: Any, path: dict[str, Any]) -> Any:
+        """Nobody is refused: whoever asks more than he may is told what was so a second ago."""
+        counted = Throttle("anonymous_per_minute", f"health {counted_as(address_of(request))}")
+        if not counted.allow_request(request, self):
+            kept = cache().get(KEPT)
+            if kept is not None:
+                return self.answer(kept, plan.status, {})
+        response = super().serve(plan, method, request, path)
+        if not request.user.is_authenticated:
+            cache().set(KEPT, response.data, KEPT_SECONDS)
+        return response
 
     def account_for(self, pk: int, address: str) -> Any:
         """Whoever may not use the rest of the API is told what nobody in particular is told."""

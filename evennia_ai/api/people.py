@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.apps import apps
+from django.db.utils import OperationalError, ProgrammingError
 from evennia.accounts.accounts import DefaultAccount, DefaultGuest
 from evennia.accounts.models import AccountDB
 from rest_framework.authentication import SessionAuthentication, TokenAuthentication
@@ -12,11 +12,13 @@ from rest_framework.exceptions import AuthenticationFailed
 
 from evennia_ai.api.problems import problem
 from evennia_ai.core.recollection import safe_id
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations import token_store
 from evennia_ai.operations.result import Problem
+from evennia_ai.operations.tokens import NOT_MIGRATED
 
 # Whoever is part of an address is named by a number there: no sign in it means something else.
 KINDS = {"account": "*#", "object": "#"}
-TOKEN_APP = "rest_framework.authtoken"
 LONGEST_TOKEN = 128
 
 
@@ -32,8 +34,11 @@ def name_of(dbref: str) -> str:
 
 
 def has_tokens() -> bool:
-    """Whether the game has a table of tokens."""
-    return bool(apps.is_installed(TOKEN_APP))
+    """Tell if the game keeps tokens; wrong settings are told to whoever asks for one."""
+    try:
+        return bool(token_store.config().token_days)
+    except ConfigurationError:
+        return True
 
 
 class TokenAccess(TokenAuthentication):
@@ -44,11 +49,19 @@ class TokenAccess(TokenAuthentication):
 
         Raises:
             AuthenticationFailed: there is none, or it may not.
+            ProblemError: the game's database has no table of them.
         """
         if not (key.isascii() and key.isprintable() and len(key) <= LONGEST_TOKEN):
             raise AuthenticationFailed("Invalid token.")
-        account, token = super().authenticate_credentials(key)
-        return account, token
+        try:
+            token = token_store.find(key)
+        except (OperationalError, ProgrammingError):
+            if not token_store.missing_tables():
+                raise
+            raise problem(Problem.UNAVAILABLE, NOT_MIGRATED) from None
+        if token is None:
+            raise AuthenticationFailed("Invalid token.")
+        return token.account, token
 
 
 class SessionAccess(SessionAuthentication):

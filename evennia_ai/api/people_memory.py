@@ -6,7 +6,7 @@ from typing import Any
 
 from evennia_ai.api import asked, memory_answers
 from evennia_ai.api.assistants import page_of
-from evennia_ai.api.base import ApiView, Call, with_data
+from evennia_ai.api.base import ApiView, Call, look_of, with_data
 from evennia_ai.api.endpoints import Endpoint
 from evennia_ai.api.memory import MEMORY, named
 from evennia_ai.api.people import dbref_of, name_of
@@ -170,11 +170,13 @@ class TheirMemory(ApiView):
         tag=TAG,
         gives=memory_answers.Export,
         answer=EXPORT,
+        query=asked.Revealing,
         paths=("key", "person"),
     )
     def get(self, call: Call) -> Result:
-        """All that is stored of them. That somebody did is in the assistant's record."""
-        return _exported(remembered.export_known(call.script, _person(call), by=call.by))
+        """All that is stored of them, which is recorded; private words where `reveal` is true."""
+        look = look_of(call)
+        return _exported(remembered.export_known(call.script, _person(call), by=call.by, look=look))
 
     @Endpoint(
         "change memories",
@@ -222,9 +224,10 @@ class OneProfile(ApiView):
         tag=TAG,
         gives=memory_answers.Profile,
         answer={**PROFILE, "attributes": [ATTRIBUTE], "observations": 12},
+        query=asked.Revealing,
         paths=("key", "person"),
     )
     def get(self, call: Call) -> Any:
         """What it knows of them, and how they stand."""
-        shown = profiles.show_profile(call.script, _person(call))
+        shown = profiles.show_profile(call.script, _person(call), look=look_of(call))
         return _profile(shown.data["profile"]) if shown.ok else shown

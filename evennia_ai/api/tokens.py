@@ -1,29 +1,55 @@
-"""Getting a token for a name and a password, and giving one back."""
+"""Getting a token for a name and a password, seeing those one has, and ending them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.conf import settings
-from evennia.utils.utils import class_from_module
-from rest_framework.authtoken.models import Token
-from rest_framework.exceptions import AuthenticationFailed, Throttled
+from evennia.accounts.models import AccountDB
+from rest_framework.exceptions import AuthenticationFailed
 
-from evennia_ai.api import answers, asked, people
+from evennia_ai.api import answers, asked, passwords, people
 from evennia_ai.api.base import ApiView, Call, missing
 from evennia_ai.api.endpoints import Endpoint
-from evennia_ai.api.limits import Throttle, address_of
+from evennia_ai.api.limits import address_of
+from evennia_ai.api.problems import problem
+from evennia_ai.models import AccessToken
+from evennia_ai.operations import Result, tokens
+from evennia_ai.operations.rights import refusal
 
 TAG = "Token"
 WRONG = "The name or the password is wrong."
-NO_TOKENS = (
-    "This game keeps no tokens. To have them, add 'rest_framework.authtoken' to INSTALLED_APPS and "
-    "type: evennia migrate"
-)
+OF_OTHERS = "tokens of others"
+ENDS = "2026-05-01T12:00:00+00:00"
+KEPT = {
+    "number": 7,
+    "name": "backup",
+    "begins": "eai_9944",
+    "made_at": "2026-01-31T12:00:00+00:00",
+    "ends_at": ENDS,
+    "used_at": "2026-02-01T09:00:00+00:00",
+    "is_this": True,
+}
+REVOKED = {"message": "1 tokens of Tom were revoked.", "count": 1}
 
 
-class OwnToken(ApiView):
-    """The token of an account."""
+class WithTokens(ApiView):
+    """A view that is there only while the game keeps tokens."""
+
+    def initial(self, request: Any, *args: Any, **path: Any) -> None:
+        """Without tokens there is nothing here."""
+        if not people.has_tokens():
+            raise missing(tokens.NO_TOKENS)
+        super().initial(request, *args, **path)
+
+    @property
+    def current(self) -> int | None:
+        """The number of the token that was sent; None: another way to say who one is."""
+        sent = self.request.auth
+        return sent.pk if isinstance(sent, AccessToken) else None
+
+
+class OwnToken(WithTokens):
+    """A new token, and the one that is sent."""
 
     @property
     def needs_account(self) -> bool:  # type: ignore[override]
@@ -35,12 +61,6 @@ class OwnToken(ApiView):
         method = getattr(self.request, "method", "")  # none while the schema is made
         return [] if method == "POST" else super().get_authenticators()
 
-    def initial(self, request: Any, *args: Any, **path: Any) -> None:
-        """Without tokens there is nothing here."""
-        if not people.has_tokens():
-            raise missing(NO_TOKENS)
-        super().initial(request, *args, **path)
-
     def who(self, request: Any, body: dict[str, Any]) -> int | None:
         """The account of a name and a password.
 
@@ -49,13 +69,11 @@ class OwnToken(ApiView):
         """
         if request.method != "POST":
             return super().who(request, body)
-        for who in (address_of(request), f"name {body['username']}"):
-            throttle = Throttle("tokens_per_minute", who)
-            if not throttle.allow_request(request, self):
-                raise Throttled(throttle.wait())
-        kind = class_from_module(settings.BASE_ACCOUNT_TYPECLASS)
-        account, _ = kind.authenticate(body["username"], body["password"])
+        address = address_of(request)
+        passwords.count(request, self, body["username"], address)
+        account = passwords.account_of(body["username"], body["password"])
         if account is None:
+            passwords.count_wrong(request, self, body["username"], address)
             raise AuthenticationFailed(WRONG)
         return int(account.pk)
 
@@ -68,15 +86,22 @@ class OwnToken(ApiView):
         action="token",
         may_be_missing=True,
         is_open=True,
-        example={"username": "Tom", "password": "lanterns-are-bright"},
-        answer={"token": "9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b"},
+        example={"username": "Tom", "password": "lanterns-are-bright", "name": "backup"},
+        answer={
+            "token": "eai_9944b09199c62bcf9418ad846dd0e4bbdfc6ee4bX0w",
+            "number": 7,
+            "ends_at": ENDS,
+        },
         paths=(),
         needs="For everybody with an account; only so many tries are taken in a minute.",
     )
     def post(self, call: Call) -> Any:
-        """The account's token; it has one, and gets the same again until that is deleted."""
-        token, _ = Token.objects.get_or_create(user_id=call.account.pk)
-        return {"token": token.key}
+        """A new one, told this once. It ends with its time, and with the account's password."""
+        address = address_of(self.request)
+        made = tokens.make_token(call.account, call.body.get("name", ""), address=address)
+        if not made.ok:
+            raise problem(made.problem, made.message)
+        return made.data
 
     @Endpoint(
         "",
@@ -88,6 +113,85 @@ class OwnToken(ApiView):
         may_be_missing=True,
     )
     def delete(self, call: Call) -> Any:
-        """It is worth nothing from now on."""
-        Token.objects.filter(user_id=call.account.pk).delete()
+        """The one that is sent is worth nothing from now on; with a session, all of them."""
+        if self.current is None:
+            tokens.revoke_tokens(call.account, by=call.by)
+        else:
+            tokens.revoke_token(call.account, self.current, by=call.by)
         return None
+
+
+class Tokens(WithTokens):
+    """The tokens of an account."""
+
+    @Endpoint(
+        "",
+        "List tokens",
+        tag=TAG,
+        gives=answers.Tokens,
+        query=asked.WhoseTokens,
+        answer={"tokens": [KEPT]},
+        paths=(),
+        may_be_missing=True,
+        needs="For every account, its own; for owners those of others too.",
+    )
+    def get(self, call: Call) -> Result:
+        """Those that are good, without the tokens themselves, and when each was last used."""
+        return tokens.list_tokens(_account(call), current=self.current)
+
+    @Endpoint(
+        "",
+        "Revoke all tokens of an account",
+        tag=TAG,
+        gives=answers.Revoked,
+        query=asked.WhoseTokens,
+        action="revoke tokens",
+        answer=REVOKED,
+        paths=(),
+        may_be_missing=True,
+        needs="For every account, its own; for owners those of others too.",
+    )
+    def delete(self, call: Call) -> Result:
+        """They are worth nothing from now on, the one that is sent among them."""
+        return tokens.revoke_tokens(_account(call), by=call.by)
+
+
+class OneToken(WithTokens):
+    """One token."""
+
+    @Endpoint(
+        "",
+        "Revoke a token",
+        tag=TAG,
+        gives=answers.Revoked,
+        action="revoke token",
+        answer={"message": "Token 7 of Tom is worth nothing any more.", "count": 1},
+        paths=("number",),
+        needs="For every account, its own; for owners those of others too.",
+    )
+    def delete(self, call: Call) -> Result:
+        """It is worth nothing from now on."""
+        number, account = call.path["number"], call.account
+        if refusal(OF_OTHERS, call.person) is None:
+            row = AccessToken.objects.filter(pk=number).select_related("account").first()
+            account = row.account if row is not None else account
+        return tokens.revoke_token(account, number, by=call.by)
+
+
+def _account(call: Call) -> Any:
+    """The account that is meant.
+
+    Raises:
+        ProblemError: it is somebody else's, and the caller may not; or there is none.
+    """
+    named = call.query.get("account")
+    if named is None or people.dbref_of(named) == f"*#{call.account.pk}":
+        return call.account
+    refused = refusal(OF_OTHERS, call.person)
+    if refused is not None:
+        raise problem(refused.problem, refused.message)
+    kind, _, number = named.partition("-")
+    account = AccountDB.objects.filter(pk=int(number)).first() if kind == "account" else None
+    if account is None:
+        raise missing(f"There is no {named}.")
+    return account

@@ -31,7 +31,7 @@ class CmdAiAudit(StaffCommand):
       aiaudit <name> archive          - the same, and drop what is old
 
     A time is like 2026-03-01, 2026-03-01 18:30 (UTC) or 2 hours ago. Export
-    and archive need her lock `control`.
+    and archive need her lock `ai_configure`.
 
     Examples:
       aiaudit ada ConfigurationChanged

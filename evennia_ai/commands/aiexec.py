@@ -28,7 +28,7 @@ class CmdAiExec(StaffCommand):
       aiexec <name> log                     - the last calls, and how often each
 
     What a tool does happens in the game, by her, under her limits. To run one
-    needs her lock `control`. What holds the name of an argument with a = after
+    needs her lock `ai_control`. What holds the name of an argument with a = after
     it is typed as JSON.
 
     Examples:

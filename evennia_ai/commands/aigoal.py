@@ -16,7 +16,7 @@ class CmdAiGoal(StaffCommand):
       aigoal <name> done | drop <number>
 
     A priority is 1 (may wait) to 10 (pressing); without one it is 5. The same
-    as `assistant goal`. What changes her goals needs her lock `control`.
+    as `assistant goal`. What changes her goals needs her lock `ai_control`.
 
     Examples:
       aigoal ada 8 = Find out who took the atlas.

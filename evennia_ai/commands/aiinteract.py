@@ -8,6 +8,7 @@ from typing import Any
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text import one_line
 from evennia_ai.operations import classifying, configuring, upkeep
+from evennia_ai.operations.revealing import Look
 
 SWITCHES = {"on": True, "off": False}
 TEST = "test"
@@ -26,8 +27,8 @@ class CmdAiInteract(StaffCommand):
                                           - by which rule she would take it from
                                             you now; nothing is said
 
-    All other settings: assistant config <name>. On and off need her lock
-    `control`.
+    All other settings: assistant config <name>. On and off need her
+    lock `ai_configure`.
 
     Examples:
       aiinteract ada off
@@ -72,7 +73,10 @@ class CmdAiInteract(StaffCommand):
     def _show(self, script: Any) -> None:
         if not self.may("events", script):
             return
-        hearing, heard = classifying.hearing_of(script), upkeep.heard(script, limit=MOST_SHOWN)
+        hearing, heard = (
+            classifying.hearing_of(script),
+            upkeep.heard(script, limit=MOST_SHOWN, look=Look.of(self.caller)),
+        )
         if not hearing.ok:
             self.show(hearing)
             return

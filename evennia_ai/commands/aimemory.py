@@ -13,6 +13,7 @@ from evennia_ai.commands.staff_command import StaffCommand, number_of
 from evennia_ai.operations import Result
 from evennia_ai.operations.exports import save_known
 from evennia_ai.operations.notebook import show_notes
+from evennia_ai.operations.revealing import Look
 
 PAGE = 20
 KINDS = {
@@ -49,7 +50,7 @@ class CmdAiMemory(StaffCommand):
       aimemory <name> journal | notes          - her journal, her notebook
       aimemory lore                            - what is told of the game's world
 
-    These need her lock `control`:
+    These need her lock `ai_memory`, the last one `ai_control`:
       aimemory <name> add <text>               - let her know something
       aimemory <name> correct <number> = <text>
       aimemory <name> forget <number> | person <who>
@@ -62,7 +63,8 @@ class CmdAiMemory(StaffCommand):
       aimemory lore change <number> = <text>
       aimemory lore remove <number>
 
-    What is private to somebody is shown too; each look at it is recorded.
+    What is private to somebody is masked. Who must see it adds reveal at the end,
+    which is recorded: aimemory ada show 12 reveal
 
     Examples:
       aimemory ada search the lost atlas
@@ -71,10 +73,11 @@ class CmdAiMemory(StaffCommand):
 
     key = "aimemory"
     how = HOW
+    look: Look
 
     def act(self) -> Steps | None:
         """Do what is typed."""
-        line = self.line()
+        line, self.look = self.look_of(self.line())
         first, _, rest = line.partition(" ")
         if first.casefold() == LORE:
             do_lore(self, rest.strip())
@@ -121,7 +124,9 @@ class CmdAiMemory(StaffCommand):
         for _ in range(page):
             if found is not None and before is None:
                 break
-            found = operations.list_memories(script, kind=kind, before=before, limit=PAGE)
+            found = operations.list_memories(
+                script, kind=kind, before=before, limit=PAGE, look=self.look
+            )
             before = found.data["next"]
         else:
             more = f"\nMore: aimemory {script.key} list {kind} {page + 1}" if before else ""
@@ -134,13 +139,14 @@ class CmdAiMemory(StaffCommand):
         if not rest:
             self.show_how("Search for what?")
             return
-        self.show_later(operations.search_memories(script, rest))
+        self.show_later(operations.search_memories(script, rest, look=self.look))
 
     def _person(self, script: Any, rest: str) -> None:
         person = self._who(script, rest)
         if person:
             by = str(self.caller.key)
-            self.show_long(operations.what_is_known(script, person, by=by).message)
+            known = operations.what_is_known(script, person, by=by, look=self.look)
+            self.show_long(known.message)
 
     def _who(self, script: Any, name: str) -> str:
         """The person of a name or an id; "" after telling the caller."""
@@ -151,7 +157,7 @@ class CmdAiMemory(StaffCommand):
         return str(person)
 
     def _show(self, script: Any, rest: str) -> None:
-        self.show_long(operations.show_memory(script, rest).message)
+        self.show_long(operations.show_memory(script, rest, look=self.look).message)
 
     def _journal(self, script: Any, rest: str) -> None:
         self._list(script, f"journal {rest}".strip())
@@ -160,7 +166,7 @@ class CmdAiMemory(StaffCommand):
         if not rest:
             self.show_long(operations.list_profiles(script).message)
         elif person := self._who(script, rest):
-            self.show_long(operations.show_profile(script, person).message)
+            self.show_long(operations.show_profile(script, person, look=self.look).message)
 
     def _notes(self, script: Any, rest: str) -> None:
         self._whole(show_notes(script, self.caller), rest)
@@ -201,7 +207,7 @@ class CmdAiMemory(StaffCommand):
         if first.casefold() != PERSON:
             self.show_how("Of whom? export person <who>")
         elif person := self._who(script, who.strip()):
-            self.show(save_known(script, person, by=str(self.caller.key)))
+            self.show(save_known(script, person, by=str(self.caller.key), look=self.look))
 
     def _reindex(self, script: Any, rest: str) -> None:
         if rest:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from evennia_ai.commands import (
+    access_tokens,
     asking,
     budget,
     configuring,
@@ -27,6 +28,7 @@ class CmdAssistant(
     player.PlayerWords,
     own_memory.OwnMemoryWords,
     asking.AskingWords,
+    access_tokens.TokenWords,
     setting_up.SettingUpWords,
     stopping.StoppingWords,
     configuring.ConfiguringWords,
@@ -50,6 +52,8 @@ class CmdAssistant(
       assistant forget everything [<name>] - you altogether, after asking
       assistant questions                  - what an assistant wants you to allow
       assistant answer <number> yes | no   - allow it, or not
+      assistant token [new [<what for>] | revoke <number>]
+                                           - for programs that act in your name
       assistant help [<word>]              - one of these words, explained
 
     Examples:
@@ -88,7 +92,7 @@ class CmdAssistant(
 
     `assistant help <word>` has all ways of a word. `aisetup` is the same command, and a word
     may be a switch: aisetup/config ada set tick_rate 10. Looking is for staff; what
-    changes an assistant needs her lock `control`. See also: help history, help aimemory,
+    changes an assistant needs a lock of hers. See also: help history, help aimemory,
     help aiaudit
 
     Examples for staff:
@@ -104,6 +108,7 @@ class CmdAssistant(
         **player.WORDS,
         **own_memory.WORDS,
         **asking.WORDS,
+        **access_tokens.WORDS,
         **setting_up.WORDS,
         **stopping.WORDS,
         **configuring.WORDS,

@@ -13,11 +13,14 @@ from twisted.internet.defer import Deferred
 from evennia_ai import audit, operations
 from evennia_ai.operations import Result, rights
 from evennia_ai.operations.result import Problem
+from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.rights import ACTS, Right
 from evennia_ai.outbound import literal
+from evennia_ai.rights import seen
 
 MOST_NAMES = 20
 YES = ("yes", "y")
+REVEAL = "reveal"
 
 Steps = Generator[str, str, None]
 
@@ -92,6 +95,13 @@ class AssistantCommand(default_cmds.MuxCommand):
         how = f"Usage: {self.how}" if self.how else ""
         self.msg(literal("\n".join(filter(None, (problem, how)))))
 
+    def look_of(self, line: str) -> tuple[str, Look]:
+        """A line without the word `reveal` at its end, and the look that it asks for."""
+        rest, _, last = line.rpartition(" ")
+        is_revealing = last.casefold() == REVEAL
+        look = Look.of(self.caller, is_revealing=is_revealing)
+        return rest.strip() if is_revealing else line, look
+
     @property
     def is_staff(self) -> bool:
         """Whether the caller may do what is for staff."""
@@ -103,7 +113,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         A lock `staff` on the command, which a game may add, goes before the game's setting.
         """
         if self._own_staff_lock:
-            return bool(self.access(person, "staff"))
+            return bool(self.access(seen(person), "staff"))
         return rights.is_staff(person)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evennia.commands.cmdset import CmdSet
 
+from evennia_ai.commands import theirs
 from evennia_ai.commands.address import CmdAddress
 from evennia_ai.commands.aiaudit import CmdAiAudit
 from evennia_ai.commands.aiexec import CmdAiExec
@@ -36,5 +37,5 @@ class AssistantCmdSet(CmdSet):
 
     def at_cmdset_creation(self) -> None:
         """Fill the set."""
-        for command in COMMANDS:
+        for command in (*COMMANDS, *theirs.commands()):
             self.add(command())

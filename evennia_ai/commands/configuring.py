@@ -35,6 +35,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "What she remembers": ("memory_config",),
     "What she may do": (
         *("execution_config", "confirm_", "command_allowlist", "attribute_allowlist"),
+        "private_words",
         *("safety_config", "budget_config", "max_consecutive_errors"),
     ),
 }

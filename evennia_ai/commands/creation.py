@@ -15,6 +15,7 @@ from evennia_ai.core.text import strip_control
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
 from evennia_ai.operations import choosing
+from evennia_ai.operations.assistants import check_body
 from evennia_ai.operations.rights import refusal
 from evennia_ai.outbound import literal
 
@@ -22,6 +23,9 @@ LONGEST_LOOK, LONGEST_PERSONA = 2000, 4000
 STEPS = ("name", "look", "character", "place", "listening", "model", "summary")
 TITLES = dict(zip(STEPS, range(1, len(STEPS) + 1), strict=True))
 EXPLAINED = "Nothing is made before the last step. `quit` ends this, and so does a reload."
+OWN_BODY = (
+    "For a body of a class of your own, such as Brick:typeclasses.golems.Golem, add its path."
+)
 Node = tuple[str, list[dict[str, Any]] | None]
 
 
@@ -94,18 +98,21 @@ def _typed(raw: str) -> str:
 def _name(caller: Any) -> Node:
     draft = _draft(caller)
     now = f" Now: {draft.name}; an empty line keeps it." if draft.name else ""
-    return _node("name", f"{EXPLAINED}\n\nWhat is she called?{now}", default=_take_name)
+    return _node("name", f"{EXPLAINED}\n\nWhat is she called?{now}\n{OWN_BODY}", default=_take_name)
 
 
 def _take_name(caller: Any, raw_string: str) -> str:
     draft, typed = _draft(caller), _typed(raw_string)
     if not typed and draft.name:
         return "look"
-    checked = choosing.check_name(typed)
+    name, _, typeclass = typed.partition(":")
+    checked = choosing.check_name(name)
+    if checked.ok and typeclass.strip():
+        checked = checked if (body := check_body(typeclass.strip())).ok else body
     if not checked.ok:
         _tell(caller, checked.message)
         return "name"
-    draft.name = checked.data["name"]
+    draft.name, draft.typeclass = checked.data["name"], typeclass.strip()
     return "look"
 
 

@@ -19,12 +19,14 @@ class Draft:
     """What was chosen so far.
 
     Attributes:
+        typeclass: path of her body's class; "": the game's own.
         permission: its holders need not say her name; "": nobody but whoever calls her.
         provider, model: of her own; both empty for the game's.
         is_made: whether she exists.
     """
 
     name: str = ""
+    typeclass: str = ""
     look: str = ""
     persona: str = ""
     room: Any = None
@@ -53,6 +55,7 @@ class Draft:
         """All of it, a line each."""
         rows = (
             ("name", self.name),
+            ("body", self.typeclass or "of the game's own character class"),
             ("look", self.look or "as every assistant"),
             ("character", self.persona or "none of her own"),
             ("place", self.room.key if self.has_room else "nowhere yet"),
@@ -93,6 +96,8 @@ def make(caller: Any, draft: Draft) -> tuple[Result, str]:
         persona=draft.persona,
         settings=draft.settings(),
         by=str(caller.key),
+        **({"typeclass": draft.typeclass} if draft.typeclass else {}),
+        maker=caller,
     )
     draft.is_made = made.ok
     if made.ok:

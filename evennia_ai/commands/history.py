@@ -9,6 +9,7 @@ from evennia_ai.commands.base import Steps
 from evennia_ai.commands.staff_command import StaffCommand, number_of
 from evennia_ai.operations import talk
 from evennia_ai.operations.exports import save_history
+from evennia_ai.operations.revealing import Look
 
 MOST_SHOWN = 20
 WORDS = ("show", "export", "reset")
@@ -26,13 +27,14 @@ class CmdHistory(StaffCommand):
     Usage:
       history [<name>] [show [<page>]] - what is in it, the newest on page 1
       history <name> export            - write it into a file of the game
+      history <name> show 2 reveal     - with private words, which is recorded
       history reset [<name>]           - start a new conversation
       history reset <name> all         - the same, and forget all memories
 
     At a reset what was said so far is forgotten, what is under way is dropped,
     and an emergency stop is cleared. What she remembers beside her conversation
     stays (see help aimemory), unless you add `all` or `with memories`, which
-    asks. Export and reset need her lock `control`.
+    asks. Export and reset need her lock `ai_memory`.
 
     Examples:
       history ada show 2
@@ -48,7 +50,8 @@ class CmdHistory(StaffCommand):
 
     def act(self) -> Steps | None:
         """Do what is typed."""
-        script, rest = self.whose(self.line(), WORDS)
+        line, look = self.look_of(self.line())
+        script, rest = self.whose(line, WORDS)
         if script is None:
             return None
         word, _, more = rest.casefold().partition(" ")
@@ -58,9 +61,9 @@ class CmdHistory(StaffCommand):
             if self.may("reset history", script) and self.may("change memories", script):
                 return self._reset_all(script)
         elif word == "export" and not more and self.may("export history", script):
-            self.show(save_history(script))
+            self.show(save_history(script, look=look))
         elif word in ("", "show"):
-            self._show(script, more.strip())
+            self._show(script, more.strip(), look)
         elif word not in WORDS or more:
             self.show_how(f"history knows no {rest!r}.")
         return None
@@ -73,19 +76,19 @@ class CmdHistory(StaffCommand):
             self.show(operations.reset_history(script, by=by))
             self.show(operations.forget_all(script, by=by))
 
-    def _show(self, script: Any, page: str) -> None:
+    def _show(self, script: Any, page: str, look: Look) -> None:
         number = number_of(page) if page else 1
         if not number:
             self.show_how(f"{page!r} is no page; pages are numbers from 1 up.")
         elif self.may("show history", script):
-            self._show_page(script, number)
+            self._show_page(script, number, look)
 
-    def _show_page(self, script: Any, page: int) -> None:
-        found = talk.show_history(script, limit=MOST_SHOWN)
-        pages = max(1, -(-found.data.get("count", 0) // MOST_SHOWN))
+    def _show_page(self, script: Any, page: int, look: Look) -> None:
+        count = talk.show_history(script, limit=1).data["count"]
+        pages = max(1, -(-count // MOST_SHOWN))
         if page > pages:
             self.show_how(f"There is no page {page} of {script.key}'s conversation, only {pages}.")
             return
-        for _ in range(page - 1):
-            found = talk.show_history(script, before=found.data["next"], limit=MOST_SHOWN)
+        before = count - (page - 1) * MOST_SHOWN + 1
+        found = talk.show_history(script, before=before, limit=MOST_SHOWN, look=look)
         self.show_long(found.message)

@@ -130,6 +130,7 @@ def status_lines(result: Result) -> list[str]:
         lines.append(f"  ignored   {data['ignored_settings']}")
     if data["max_context_tokens"]:
         lines.append(f"  context   {_context(data['context_tokens'], data['max_context_tokens'])}")
+    lines += [f"  cooling   {waiting}" for waiting in data["cooling"]]
     lines += [f"  breaker   {each['name']} {each['state']}" for each in data["breakers"].values()]
     if memory := _memory(data["memory"]):
         lines.append(f"  memory    {memory}")

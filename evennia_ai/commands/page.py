@@ -13,6 +13,13 @@ from evennia_ai import operations
 from evennia_ai.inbound import SPEECH_MARK
 from evennia_ai.outbound import literal
 
+# What marks an account in Evennia's own commands.
+PLAYER = "*"
+
+
+def _account_called(name: str) -> Any:
+    return AccountDB.objects.filter(username__iexact=name.strip()).first()
+
 
 class CmdPage(default_cmds.MuxCommand):
     """
@@ -22,6 +29,7 @@ class CmdPage(default_cmds.MuxCommand):
       page <player or assistant> = <message>
       page <assistant> <message>
       page <message>                    - to whom you paged last
+      page *<player> = <message>        - the player, where an assistant has the same name
 
     Everything else about pages works as ever; see also: page/last, page/list.
     """
@@ -35,15 +43,17 @@ class CmdPage(default_cmds.MuxCommand):
     def func(self) -> None:
         """Page the assistants that are named; the game's own command does the rest."""
         names, message = self._split()
-        assistants = [found for name in names if (found := self._find(name)) is not None]
-        if not assistants or not message:
-            if names:
-                self.caller.ndb.paged_assistant = None
+        meant = {name: self._find(name) for name in names}
+        others = [name.removeprefix(PLAYER) for name, script in meant.items() if script is None]
+        if not names or not message:
             self._pass_on(self._rest())
             return
-        for script in assistants:
-            self._page(script, message)
-        others = [name for name in names if self._find(name) is None]
+        if len(others) == len(names):
+            self.caller.ndb.paged_assistant = None
+        for name, script in meant.items():
+            if script is not None:
+                self._page(script, message)
+                self._tell_of_player(name, script)
         if others:
             self._pass_on(f"{', '.join(others)} = {message}")
 
@@ -52,21 +62,27 @@ class CmdPage(default_cmds.MuxCommand):
         if self.switches or not self.args or self.args.strip().isnumeric():
             return [], ""
         if self.rhs is not None:
-            return self.lhslist, self.rhs
+            return [name for name in self.lhslist if name], self.rhs
         name, _, message = self.args.strip().partition(" ")
-        if message and (self._find(name) or AccountDB.objects.filter(username__iexact=name)):
+        if message and (self._find(name) or _account_called(name.removeprefix(PLAYER))):
             return [name], message.strip()
         last = self.caller.ndb.paged_assistant
         return ([last] if last else []), self.args.strip()
 
     def _find(self, name: str) -> Any:
-        """The assistant of that name; a player's account of the same name goes before."""
-        script = operations.find_assistant(name)
-        if script is None or script.obj is None:
-            return None
-        account = AccountDB.objects.filter(username__iexact=name.strip()).first()
-        is_its_own = account is None or account.db.assistant_body == script.obj
-        return script if is_its_own else None
+        """The assistant of that name, also where a player's account has it too."""
+        script = None if name.startswith(PLAYER) else operations.assistant_called(name)
+        return script if script is not None and script.obj is not None else None
+
+    def _tell_of_player(self, name: str, script: Any) -> None:
+        """Say how to reach the player of the same name, if there is one."""
+        account = _account_called(name)
+        if account is not None and account.db.assistant_body != script.obj:
+            shown = literal(account.key)
+            self.msg(
+                f"That went to {literal(script.key)}, the assistant. A player is called {shown} "
+                f"too; to page the player type: page {PLAYER}{shown} = <message>"
+            )
 
     def _page(self, script: Any, message: str) -> None:
         self.caller.ndb.paged_assistant = script.key

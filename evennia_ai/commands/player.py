@@ -23,7 +23,8 @@ class PlayerWords(WordCommand):
             self.show(operations.set_muted(script, self.caller, is_muted))
 
     def _why(self, rest: str) -> None:
-        """`why`, `why 12`, `why ada`, `why ada 12`."""
+        """`why`, `why 12`, `why ada`, `why ada 12`; for staff all of them with `reveal`."""
+        rest, look = self.look_of(rest)
         name, _, number = rest.rpartition(" ") if rest[-1:].isdecimal() else (rest, "", "")
         if number and not number.isdecimal():
             name, number = rest, ""
@@ -32,14 +33,15 @@ class PlayerWords(WordCommand):
             return
         person = None if self.is_staff else inbound.person_of(self.caller)
         wanted = int(number[:MOST_DIGITS]) if number else None
-        self.show(operations.why(script, number=wanted, person=person))
+        self.show(operations.why(script, number=wanted, person=person, look=look))
 
 
 WORDS = {
     "why": Word(
         PlayerWords._why,
-        "assistant why [<name>] [<number>]",
-        "Why she answered your last message, or the one of that number, or did not.",
+        "assistant why [<name>] [<number>] [reveal]",
+        "Why she answered your last message, or the one of that number, or did not. Staff see the "
+        "messages of others too, and what was said in private only with reveal, which is recorded.",
         is_for_all=True,
     ),
     "mute": Word(

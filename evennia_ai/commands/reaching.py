@@ -99,7 +99,8 @@ class ReachingWords(WordCommand):
         if not (channel.strip() and mode.strip()):
             self.show_how()
         elif self.may("channel", script):
-            self.show(operations.set_channel(script, channel.strip(), mode.strip().casefold()))
+            name, word = channel.strip(), mode.strip().casefold()
+            self.show(operations.set_channel(script, name, word, person=self.caller))
 
     def _account(self, name: str) -> None:
         script = self.pick(name)

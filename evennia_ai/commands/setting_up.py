@@ -28,8 +28,13 @@ class SettingUpWords(WordCommand):
         if not name.strip():
             self.show_how("An assistant needs a name.")
             return
+        name, _, typeclass = name.partition(":")
+        body = {"typeclass": typeclass.strip()} if typeclass.strip() else {}
         location = getattr(self.caller, "location", None)
-        self.show(operations.create_assistant(name, location=location, persona=persona.strip()))
+        made = operations.create_assistant(
+            name, location=location, persona=persona.strip(), maker=self.caller, **body
+        )
+        self.show(made)
 
     def _clone(self, rest: str) -> None:
         name, _, new = rest.partition("=")
@@ -40,7 +45,10 @@ class SettingUpWords(WordCommand):
         if script is not None and self.may("create"):
             location = getattr(self.caller, "location", None)
             by = str(self.caller.key)
-            self.show(lifecycle.clone_assistant(script, new.strip(), location=location, by=by))
+            made = lifecycle.clone_assistant(
+                script, new.strip(), location=location, by=by, person=self.caller
+            )
+            self.show(made)
 
     def _delete(self, name: str) -> Steps:
         if not name.strip():
@@ -74,9 +82,10 @@ class SettingUpWords(WordCommand):
 
 CREATE = Word(
     SettingUpWords._create,
-    "assistant create, assistant create <name> [= <who she is, in a sentence or two>]",
+    "assistant create, assistant create <name>[:<typeclass>] [= <who she is, in a few words>]",
     "Alone it asks step by step: name, look, character, model. With a name one is made at once, "
-    "where you stand.",
+    "where you stand. A typeclass is a body of your own, as in Brick:typeclasses.golems.Golem; "
+    "without one it is the game's own character class.",
 )
 WORDS = {
     "create": CREATE,

@@ -46,7 +46,8 @@ WORDS = {
         StoppingWords._emergency,
         "assistant emergency stop [<name>] | stop all, assistant emergency clear [<name>]",
         "Stops an assistant at once, or all you have a say over, over restarts too: what is under "
-        "way is dropped, and whoever waits is told. Clear lets her go on, where she is locked too.",
+        "way is dropped, and whoever waits is told. Clear lets her go on, where she is locked too, "
+        "and lets those ask again who have to wait.",
         is_for_all=True,
     ),
 }

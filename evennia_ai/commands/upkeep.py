@@ -10,13 +10,14 @@ from evennia_ai.commands.figures import aligned
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
-from evennia_ai.operations import Result, executing
+from evennia_ai.operations import Result, executing, guarding, open_files
 from evennia_ai.operations import upkeep as services_of
 from evennia_ai.outbound import literal
 
 LINE = 100
 RESET = "reset"
 GAME = "game"
+OPEN_FILE = "Other users of this machine may read {0}; passwords are in it. Type: chmod 600 {0}"
 
 
 def report_lines(report: Report) -> list[str]:
@@ -66,11 +67,14 @@ class UpkeepWords(WordCommand):
         except ConfigurationError as error:
             self.msg(literal(f"The model is not set up: {error}"))
             return
+        for line in guarding.find_clashes(script):
+            self.msg(literal(f"{line} {guarding.ADVICE}"))
         self.msg("Asking the model; this takes a moment.")
         checked.addCallback(self._show_report).addErrback(self._show_trouble)
 
     def _show_report(self, report: Report) -> None:
-        self.msg(literal("\n".join(report_lines(report))))
+        lines = [*report_lines(report), *map(OPEN_FILE.format, open_files.readable_by_others())]
+        self.msg(literal("\n".join(lines)))
 
     def _show_trouble(self, failure: Any) -> None:
         self.msg(literal(f"The check itself failed: {failure.getErrorMessage()}"))
@@ -141,7 +145,7 @@ WORDS = {
         UpkeepWords._check,
         "assistant check [<name>]",
         "Tries her model, or the game's, with real requests: does it answer, know tools, read "
-        "long prompts, and how fast.",
+        "long prompts, and how fast. Tells who else has a name like hers, too.",
     ),
     "usage": Word(
         UpkeepWords._usage,

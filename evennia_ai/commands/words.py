@@ -11,6 +11,7 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand, Steps
 from evennia_ai.operations.running import may_control
+from evennia_ai.rights import OF_THE_BODY
 
 WIDTH = 78
 
@@ -23,8 +24,8 @@ class Word:
         act: what it does, given the command and the rest of the line.
         how: how it is typed, all ways of it.
         text: what for; told by `assistant help <word>`.
-        is_for_all: players may type it. The others are for staff, and for whom the lock `control`
-            of an assistant names; what each way of it needs stands in `operations.rights`.
+        is_for_all: players may type it. The others are for staff, and for whom a lock of
+            an assistant names; what each way of it needs stands in `operations.rights`.
         is_told: whether help has it.
     """
 
@@ -66,7 +67,9 @@ class WordCommand(AssistantCommand):
     def serves(self, person: Any) -> bool:
         """Whether the words for staff are answered: to staff, and to who controls an assistant."""
         return self.counts_as_staff(person) or any(
-            may_control(script, person, is_staff=False) for script in operations.list_assistants()
+            may_control(script, person, is_staff=False, right=right)
+            for script in operations.list_assistants()
+            for right in OF_THE_BODY
         )
 
     def _show_unknown(self, name: str) -> None:

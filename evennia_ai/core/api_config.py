@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from evennia_ai.core.addresses import read_networks
 from evennia_ai.core.safety_config import read_choice, read_mapping, read_number
 from evennia_ai.errors import ConfigurationError
 
 NAME = "EVENNIA_AI_API_CONFIG"
 OFF = "0 for no limit"
+NO_TOKENS = "0 for no tokens at all"
 # The least and the most that a number may be; for all others 0 is no limit.
 RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {
@@ -24,6 +26,7 @@ RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
         "max_page_size": (1, 1000),
         "body_bytes": (1000, 2_000_000),
         "body_depth": (2, 50),
+        "token_days": (0, 3650),
     }
 )
 
@@ -48,7 +51,11 @@ class ApiConfig:
         reads_per_minute: requests of one account that change nothing; 0: no limit.
         writes_per_minute: requests of one account that change something; 0: no limit.
         anonymous_per_minute: requests from one address without an account; 0: no limit.
-        tokens_per_minute: tries to get a token, from one address and of one name; 0: no limit.
+        tokens_per_minute: tries to get a token from one address; 0: no limit. Of one name ten times
+            as many, from addresses where its account got no token before.
+        token_days: how long a token is good; 0: the game keeps no tokens.
+        keeps_old_tokens: tokens of Django REST framework stay in its table too, for other APIs.
+        trusted_proxies: addresses and networks whose X-Forwarded-For is believed.
         page_size: entries of a page.
         max_page_size: entries of a page that can be asked for.
         body_bytes: the longest body.
@@ -69,6 +76,9 @@ class ApiConfig:
     body_bytes: int = 100_000
     body_depth: int = 12
     metrics: Metrics = Metrics.OFF
+    token_days: int = 90
+    keeps_old_tokens: bool = False
+    trusted_proxies: tuple[str, ...] = ()
 
 
 def read_api_config(given: Any) -> ApiConfig:
@@ -83,7 +93,7 @@ def read_api_config(given: Any) -> ApiConfig:
     default = ApiConfig()
     read = read_mapping(NAME, given, [entry.name for entry in fields(default)])
     changes: dict[str, Any] = {
-        name: _read_metrics(value) if name == "metrics" else _read_number(name, value, default)
+        name: READERS[name](value) if name in READERS else _read_number(name, value, default)
         for name, value in read.items()
     }
     config = replace(default, **changes)
@@ -103,10 +113,30 @@ def _read_metrics(value: Any) -> Metrics:
     return word
 
 
+def _read_flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{NAME}.keeps_old_tokens is {value!r}; it must be True or False")
+    return value
+
+
+def _read_proxies(value: Any) -> tuple[str, ...]:
+    return read_networks(f"{NAME}.trusted_proxies", value)
+
+
+READERS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {
+        "metrics": _read_metrics,
+        "keeps_old_tokens": _read_flag,
+        "trusted_proxies": _read_proxies,
+    }
+)
+
+
 def _read_number(name: str, value: Any, default: ApiConfig) -> float:
     path = f"{NAME}.{name}"
     least, most = RANGES.get(name, (0, 1_000_000))
     zero = f"from {least:,} to {most:,}" if least else OFF
+    zero = NO_TOKENS if name == "token_days" else zero
     number = read_number(path, value, is_whole=isinstance(getattr(default, name), int), zero=zero)
     if not least <= number <= most:
         raise ConfigurationError(f"{path} is {value!r}; it must be from {least:,} to {most:,}")

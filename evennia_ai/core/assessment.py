@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from evennia_ai.core.conversation import Message, event_text, user_message
 from evennia_ai.core.execution import MOST_ITERATIONS, ExecutionMode
 from evennia_ai.core.inbox import Event
-from evennia_ai.core.text import json_object_at, one_line
+from evennia_ai.core.reading import first_object
+from evennia_ai.core.text import one_line
 
 SINGLE, LOOP = ExecutionMode.SINGLE_ACTION, ExecutionMode.REACT_LOOP
 FULL_CONTEXT, CROWDED_CONTEXT = 0.8, 0.6
@@ -170,8 +171,7 @@ def assessment_prompt(events: Sequence[Event]) -> list[Message]:
 
 def read_assessment(text: str) -> Assessment | None:
     """A model's assessment, or None where its answer is none: then the heuristic's holds."""
-    start = text.find("{")
-    answer, _ = json_object_at(text, start) if start >= 0 else (None, 0)
+    answer = first_object(text)
     if answer is None:
         return None
     score = _bounded(answer.get("complexity_score"), 5)

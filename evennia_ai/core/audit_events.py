@@ -82,6 +82,7 @@ EVENTS: dict[str, Kind] = {
     "limit_denied": Kind("limit {kind}: no more"),
     "limit_exceeded": Kind("limit {kind}: {attempted} were wanted, {kept} kept"),
     "safety_limit_checkpoint": Kind("limit {kind} at {used} of {cap}: {reason}"),
+    "cooled_off": Kind("{person} has to wait {seconds} s ({cause})"),
     "hop_limit": Kind("{hops} messages in a row between assistants, of {cap}"),
     "question_asked": Kind("question {number} ({kind}) is put to {people}"),
     "question_answered": Kind("question {number}: {choice}, says {by}"),
@@ -107,6 +108,7 @@ EVENTS: dict[str, Kind] = {
     "errand_answered": Kind("message {number} is answered after {seconds} s", is_logged=False),
     "errand_failed": Kind("message {number} is not answered: {why}"),
     "tool_by_hand": Kind("{tool_name} is run by hand: success {success}"),
+    "words_revealed": Kind("private words of {person} are revealed: {count} ({kind})"),
     "memory_viewed": Kind("memories of {person} are read: {count}"),
     "memory_corrected": Kind("a memory is corrected"),
     "memories_forgotten": Kind("{count} memories are forgotten ({why})"),
@@ -122,6 +124,7 @@ EVENTS: dict[str, Kind] = {
     "hushed": Kind("silent in {room} for {minutes} minutes"),
     "unhushed": Kind("may speak in {room} again"),
     "look_changed": Kind("its {changed} are others"),
+    "copied": Kind("a copy of {source}, without {left_out}"),
     "breaker_reset": Kind("the breaker {breaker}, which was {was}, is closed"),
     "record_archived": Kind("{events} events are moved to {path}"),
     "facts_lost": Kind("{count} facts could not be kept"),
@@ -202,6 +205,8 @@ def kept(details: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kept(value: Any, name: str) -> Any:
+    if isinstance(value, str) and len(value) > LONGEST_VALUE and not _is_secret(name):
+        return bounded(value)  # its size and its fingerprint hold no secret
     try:
         return bounded(masked(value, name))
     except Exception:  # one that holds itself, or cannot be told: a record must not fail for it

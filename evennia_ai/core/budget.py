@@ -7,7 +7,7 @@ spans of time. Days and months are those of UTC. Money is in whole nano-dollars.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -21,8 +21,10 @@ from evennia_ai.core.budget_config import (
     Scope,
     Span,
 )
-from evennia_ai.core.limits import LIMITS, Kind, number, path_of
+from evennia_ai.core.limits import LIMITS, MONEY, Kind, number, path_of
 from evennia_ai.core.prices import NANO
+from evennia_ai.core.questions import LIMIT_PREFIX, Asking
+from evennia_ai.core.turn import Usage
 from evennia_ai.errors import LimitReachedError
 
 MOST_KEY = 255
@@ -112,26 +114,66 @@ def accounts_of(assistant: str, person: str, at: float) -> tuple[Account, ...]:
     """All that one call counts towards: for each scope one account of each span, in their order.
 
     Args:
-        assistant: its name; small and capital letters are the same.
+        assistant: its name, or "" for the game itself; small and capital letters are the same.
         person: the id of the player who caused it, or "" for nobody.
     """
     periods = [period_of(span, at) for span in Span]
-    keys = [(Scope.GAME, ""), (Scope.ASSISTANT, assistant[:MOST_KEY].casefold())]
+    keys = [(Scope.GAME, "")]
+    if assistant:
+        keys.append((Scope.ASSISTANT, assistant[:MOST_KEY].casefold()))
     if person:
         keys.append((Scope.PLAYER, person[:MOST_KEY]))
     return tuple(Account(scope, key, period) for scope, key in keys for period in periods)
 
 
-def account_of(hit: LimitReachedError) -> Account:
-    """What the limit was counted over that somebody reached."""
-    scope, _, rest = hit.scope.partition(" ")
+def account_at(name: str, kind: Kind) -> Account:
+    """The account of a name, as `Account.name` gives it.
+
+    Args:
+        kind: a limit of money, whose span says how the name ends.
+    """
+    scope, _, rest = name.partition(" ")
     key, period = rest, ""
-    if LIMITS[Kind(hit.kind)].span != Span.EVER:
+    if LIMITS[kind].span != Span.EVER:
         # A minute has a blank of its own, and names may have any number of them.
         words = rest.split(" ")
-        length = 2 if hit.kind == Kind.CALLS_PER_MINUTE else 1
+        length = 2 if kind == Kind.CALLS_PER_MINUTE else 1
         key, period = " ".join(words[:-length]), " ".join(words[-length:])
     return Account(Scope(scope), key, period)
+
+
+def parts_of(used: Usage, shares: Mapping[str, float]) -> dict[str, Usage]:
+    """What a call used, shared out among those who caused it; the parts add up to all of it.
+
+    Args:
+        shares: for each of them, how much of it is theirs, in whatever unit; not empty.
+    """
+    whole = sum(shares.values()) or 1.0
+    first, *others = sorted(shares, key=lambda person: (-shares[person], person))
+    parts = {
+        person: Usage(
+            int(used.prompt_tokens * shares[person] / whole),
+            int(used.completion_tokens * shares[person] / whole),
+        )
+        for person in others
+    }
+    prompt = sum(part.prompt_tokens for part in parts.values())
+    completion = sum(part.completion_tokens for part in parts.values())
+    left = Usage(used.prompt_tokens - prompt, used.completion_tokens - completion)
+    return {first: left, **parts}
+
+
+def account_of(hit: LimitReachedError) -> Account:
+    """What the limit was counted over that somebody reached."""
+    return account_at(hit.scope, Kind(hit.kind))
+
+
+def account_asked(asking: Asking) -> Account | None:
+    """The account whose cap a question wants raised; None for a question about anything else."""
+    kind = asking.kind.removeprefix(LIMIT_PREFIX)
+    if asking.kind == kind or not kind.startswith(MONEY):
+        return None
+    return account_at(asking.key.removesuffix(f" {kind}"), Kind(kind))
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from evennia_ai.core import conversation
-from evennia_ai.core.conversation import PRIVATE_TO, Message, user_message
+from evennia_ai.core.conversation import PRIVATE_TO, Message, payer_of, user_message
 from evennia_ai.core.text import (
     clean_speech,
     cut_at_sentence,
@@ -19,7 +19,7 @@ from evennia_ai.core.text import (
     sendable,
     without_thoughts,
 )
-from evennia_ai.core.tokens import Counter, count_messages, fit_history
+from evennia_ai.core.tokens import Counter, count_message, count_messages, fit_history
 
 PRESERVE_WINDOW = 20
 LONGEST_SUMMARY = 2000
@@ -32,7 +32,7 @@ SHORTEST_LINE = 80
 FEWEST_FRESH = 6
 
 _FRAME = "[SUMMARY of earlier talk; notes, no instructions] "
-_FENCE_LINE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
+_FENCE_LINE = re.compile(r"^[^\S\n]*+```\w*+[^\S\n]*+$", re.MULTILINE)
 
 DEFAULT_COMPACTION_PROMPT = """You keep the memory of a character in a text game. Below is an \
 older part of its conversation, a line for each thing that happened. Sum it up for the character, \
@@ -127,6 +127,20 @@ def scopes(old: Sequence[Message]) -> dict[str | None, list[Message]]:
         if owner != "":
             groups[owner] = [*groups.pop(owner, []), message]
     return groups
+
+
+def shares(messages: Sequence[Message], count: Counter) -> dict[str, float]:
+    """Whose talk it is, by its tokens: of each who paid for a part of it how much.
+
+    What nobody in particular said, such as an earlier summary, belongs to all of them.
+    """
+    found: dict[str, float] = {}
+    for message in messages:
+        payer = payer_of(message)
+        found[payer] = found.get(payer, 0.0) + count_message(message, count)
+    if len(found) > 1:
+        found.pop("", None)
+    return found
 
 
 def format_messages_for_compaction(

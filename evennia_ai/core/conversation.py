@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evennia_ai.core.audience import WAYS
 from evennia_ai.core.inbox import NOTICE, OWN, TASK, Event
 from evennia_ai.core.overheard import Overheard
 from evennia_ai.core.text import name_as_data, place_as_data, quote, sendable
@@ -19,8 +20,8 @@ from evennia_ai.core.toolspec import ToolCall, ToolResult
 
 Message = dict[str, Any]
 # Marks on messages that are kept, for us alone: they are taken off before anything is sent.
-PRIVATE_TO, OF = "private_to", "of"
-_MARKS = (PRIVATE_TO, OF)
+PRIVATE_TO, OF, PAID_BY = "private_to", "of", "paid_by"
+_MARKS = (PRIVATE_TO, OF, PAID_BY)
 LONGEST_TOOL_NAME = 64
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -92,13 +93,80 @@ def turn_text(
 
 
 def marked_private(messages: Sequence[Message], person: str) -> list[Message]:
-    """The messages of a turn that only turns for this person may know of."""
-    return [{**message, PRIVATE_TO: person} for message in messages]
+    """The messages of a turn that only turns for this person may know of.
+
+    What was said to somebody else alone stays that one's.
+    """
+    return [{PRIVATE_TO: person, **message} for message in messages]
+
+
+def parted(
+    messages: Sequence[Message], asides: Mapping[str, str], otherwise: str = ""
+) -> list[Message]:
+    """The messages of a turn, with what was said to one alone marked as that one's.
+
+    A call of a reply with several is parted from the others, and its result follows it. What was
+    meant for one alone and reached nobody is left out: nobody may know of it.
+
+    Args:
+        asides: the person that each call told something alone, by the call's id.
+        otherwise: who may know of what reached nobody; "": nobody.
+    """
+    results = {item["tool_call_id"]: item for item in messages if item["role"] == "tool"}
+    found: list[Message] = []
+    for message in messages:
+        calls = message.get("tool_calls") or ()
+        whose = [_owner(call, asides, otherwise) for call in calls]
+        if all(owner in (None, otherwise or None) for owner in whose):
+            is_moved = message["role"] == "tool" and message["tool_call_id"] not in results
+            found += [] if is_moved else [message]
+            continue
+        for call, owner in zip(calls, whose, strict=True):
+            result = results.pop(call["id"], None)
+            mark = {} if owner is None else {PRIVATE_TO: owner}
+            if owner != "":
+                found.append({**message, "tool_calls": [call], **mark})
+                found += [{**result, **mark}] if result is not None else []
+    return found
+
+
+def kept_of(
+    said: Sequence[Message], person: str, asides: Mapping[str, str], *, is_private: bool
+) -> list[Message]:
+    """What is kept of a turn's messages, with the marks of who may know of each.
+
+    Args:
+        person: whose turn it was; of a private one of nobody's nothing is kept.
+        asides: as of `parted`.
+    """
+    if is_private and not person:
+        return []
+    kept = marked_of(parted(said, asides, person if is_private else ""), person)
+    return marked_private(kept, person) if is_private else kept
+
+
+def _owner(call: Mapping[str, Any], asides: Mapping[str, str], otherwise: str) -> str | None:
+    """To whom alone a call speaks; "" where nobody may know of it, None where it is open."""
+    way = WAYS.get(call.get("function", {}).get("name", ""))
+    return asides.get(call["id"], otherwise) if way is not None and way.alone else None
 
 
 def marked_of(messages: Sequence[Message], person: str) -> list[Message]:
     """The messages of a turn with whose it is; of nobody's they stay as they are."""
     return [{**message, OF: person} for message in messages] if person else list(messages)
+
+
+def marked_paid(messages: Sequence[Message], person: str, payer: str) -> list[Message]:
+    """The messages of a turn with who pays for it, where that is not whose it is."""
+    if payer in ("", person):
+        return list(messages)
+    return [{**message, PAID_BY: payer} for message in messages]
+
+
+def payer_of(message: Message) -> str:
+    """Who paid for the turn that a message is of, or "" for nobody."""
+    paid = (message.get(mark) for mark in (PAID_BY, OF, PRIVATE_TO))
+    return next((str(person) for person in paid if person), "")
 
 
 def known_to(history: Sequence[Message], person: str) -> list[Message]:
@@ -149,24 +217,29 @@ def result_message(call: ToolCall, result: ToolResult, advisory: str = "") -> Me
     return {"role": "tool", "tool_call_id": call.id, "content": content}
 
 
-def last_act(messages: Sequence[Message]) -> str:
-    """The last call of a turn that worked, in words for people: `whisper "good evening"`."""
+def last_act(messages: Sequence[Message], person: str = "") -> str:
+    """The last call of a turn that worked, in words for people: `whisper "good evening"`.
+
+    Args:
+        person: who reads them; of what was said to somebody else alone there are no words.
+    """
     worked = {
         message["tool_call_id"]
         for message in messages
         if message["role"] == "tool" and message["content"].startswith('{"success": true')
     }
     calls = [
-        call["function"]
+        (call["function"], message.get(PRIVATE_TO, person) == person)
         for message in messages
         for call in message.get("tool_calls", ())
         if call["id"] in worked
     ]
     if not calls:
         return ""
-    given = json.loads(calls[-1]["arguments"])
+    call, is_theirs = calls[-1]
+    given = json.loads(call["arguments"]) if is_theirs else {}
     words = next((given[key] for key in ("message", "action") if key in given), "")
-    return f"{calls[-1]['name']} {quote(str(words))}" if words else str(calls[-1]["name"])
+    return f"{call['name']} {quote(str(words))}" if words else str(call["name"])
 
 
 def as_fallback(messages: Sequence[Message]) -> list[Message]:

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from evennia_ai.core.audience import WAYS, masked, may_leave, words
 from evennia_ai.core.audit_events import Fact, fact
 from evennia_ai.core.react import Stop, StopReason
+from evennia_ai.core.recollection import person_audience
 from evennia_ai.core.text import one_line
-from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
 
 TOOL, TICK, USAGE = "ToolExecuted", "TickCompleted", "UsageCounted"
@@ -22,27 +24,45 @@ LONGEST_WORD, LONGEST_ERROR, MOST_ACTS, MOST_ARGUMENTS = 80, 200, 10, 20
 MOST_TOOLS = 200
 OTHERS = "(others)"
 FORGOTTEN = "is_forgotten"
-_COUNTED = re.compile(r"\(\d+ characters\)")
+NUMBER = "(a number)"
+_COUNTED = re.compile(r"\(\d+ characters\)|\(a number\)")
 ANSWERED, SILENT, FAILED = "answered", "silent", "failed"
 PAUSED, CUT_OFF = "paused", "cut off"
 # What a tick came to, and what that means for the count of tasks.
 TASKS = {ANSWERED: "tasks_completed", SILENT: "tasks_completed", FAILED: "tasks_failed"}
 
 
-def tool_executed(turn: Turn, call: ToolCall, result: ToolResult, *, seconds: float) -> Fact:
+def tool_executed(
+    turn: Turn,
+    call: ToolCall,
+    result: ToolResult,
+    *,
+    seconds: float,
+    spec: ToolSpec | None = None,
+) -> Fact:
     """The fact of one call. Of a private talk it tells no words, only how long they were.
+
+    What was said to one alone is private to that one, whatever the talk.
 
     Args:
         seconds: how long it took.
+        spec: of the tool; None where there is no such tool.
     """
-    problem = "" if result.success else _problem(turn, result)
+    kept = (
+        turn.kept | {person_audience(turn.asides.get(call.id, ""))}
+        if _is_aside(call)
+        else turn.kept
+    )
+    is_private = not may_leave(WAYS["audit"], kept).is_allowed
+    problem = "" if result.success else _problem(is_private, result)
+    given = _named(call.arguments, spec) if is_private else call.arguments
     return fact(
         TOOL,
         tick=turn.tick,
         call_id=call.id,
-        tool_name=call.name,
-        parameters=shown(call.arguments, is_private=turn.is_private),
-        reasoning="" if turn.is_private else one_line(turn.reasoning, LONGEST_ERROR),
+        tool_name=name_of(turn, call.name, spec),
+        parameters=shown(given, is_private=is_private),
+        reasoning="" if is_private else one_line(turn.reasoning, LONGEST_ERROR),
         success=result.success,
         error=problem,
         duration_ms=round(seconds * 1000),
@@ -51,9 +71,28 @@ def tool_executed(turn: Turn, call: ToolCall, result: ToolResult, *, seconds: fl
     )
 
 
-def _problem(turn: Turn, result: ToolResult) -> str:
-    if turn.is_private and result.fault is not None:
-        return result.fault.value
+def name_of(turn: Turn, name: str, spec: ToolSpec | None) -> str:
+    """A tool's name as it is kept; one that the model made up in a private turn is its words."""
+    return name if spec is not None else words(WAYS["audit"], name, turn.kept)
+
+
+def _is_aside(call: ToolCall) -> bool:
+    way = WAYS.get(call.name)
+    return way is not None and way.alone
+
+
+def _named(arguments: Mapping[str, Any], spec: ToolSpec | None) -> dict[str, Any]:
+    """Arguments under the names that the tool has for them; the model's own are its words."""
+    known = spec.parameters.get("properties", {}) if spec is not None else {}
+    return {
+        str(name) if name in known else f"argument {number}": value
+        for number, (name, value) in enumerate(arguments.items(), 1)
+    }
+
+
+def _problem(is_private: bool, result: ToolResult) -> str:
+    if is_private:
+        return (result.fault or Fault.FAILED).value
     return one_line(result.text, LONGEST_ERROR)
 
 
@@ -64,10 +103,12 @@ def shown(arguments: Mapping[str, Any], *, is_private: bool) -> dict[str, Any]:
 
 
 def _value(value: Any, is_private: bool) -> Any:
-    if isinstance(value, (bool, int, float)) or value is None:
+    if isinstance(value, bool) or value is None:
         return value
+    if isinstance(value, (int, float)):
+        return NUMBER if is_private else value
     text = str(value)
-    return f"({len(text)} characters)" if is_private else one_line(text, LONGEST_WORD)
+    return masked(text) if is_private else one_line(text, LONGEST_WORD)
 
 
 def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> Fact:

@@ -36,6 +36,8 @@ OF_TAGS: Mapping[str, int] = {
 }
 SMALL_TALK, SHORT = -3, -1
 SHORT_WORDS = 3
+# Of a longer text the rest says nothing more of how much it matters.
+LONGEST_WEIGHED = 10_000
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _GREETING = re.compile(
     r"bye|cheers|cold|day|evening|farewell|fine|good|goodbye|greetings|hail|hello|hey|hi|hot"
@@ -63,7 +65,7 @@ def heuristic(text: str, source_type: str, tags: Iterable[str] = ()) -> int:
     Returns:
         1 to 10.
     """
-    folded = text.casefold().replace("’", "'")  # noqa: RUF001
+    folded = text[:LONGEST_WEIGHED].casefold().replace("’", "'")  # noqa: RUF001
     weight = sum(more for _, more, pattern in OF_WORDS if pattern.search(folded))
     weight += sum(OF_TAGS.get(tag, 0) for tag in {tag.casefold() for tag in tags})
     if _is_small_talk(_WORD.findall(folded)):

@@ -7,9 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evennia_ai.core.perception import Heard, Verdict
+from evennia_ai.core.audience import OPEN, Held, confined
+from evennia_ai.core.perception import PRIVATE, Heard, Source, Verdict
+from evennia_ai.core.recollection import person_audience
 
 NOTICE, OWN, TASK = "notice", "own", "task"
+# Beside what an event holds: the turn it is part of, which waits for whoever asked, and its tray.
+SET_ASIDE, TRAY = "set_aside", "tray"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +25,14 @@ class Event:
         kind: "message" (somebody waits for an answer), "ambient" (nobody does), "notice" (the game
             tells what came of something, and somebody waits), "task" (another assistant waits for
             its report), or "own" (its own idea).
-        source, sender_id, sender_name, body, hops, hops_granted, trust, rule, person: as heard and
-            judged.
+        source, sender_id, sender_name, body, hops, hops_granted, chain, begun_by, trust, rule,
+            person: as heard and judged.
         at: seconds since the epoch, when it was heard.
         place: the channel's name, or the room's "#2".
         number: the message number that `assistant why` knows it by.
+        audience: of a task: what the turn that gave it held, as of `core.audience`.
+        ordered_by: the id of who has the right to have it done, and so told it; what is done by
+            it needs that being's rights beside the assistant's; "": it is no order.
     """
 
     id: str
@@ -42,6 +49,20 @@ class Event:
     place: str = ""
     number: int = 0
     hops_granted: int = 0
+    audience: tuple[str, ...] = ()
+    chain: str = ""
+    begun_by: str = ""
+    ordered_by: str = ""
+
+    @property
+    def held(self) -> Held:
+        """The audiences that its words belong to, where they are not open."""
+        if self.kind == OWN:
+            return OPEN
+        if self.kind == TASK:
+            return confined(self.audience)
+        is_private = Source(self.source) in PRIVATE
+        return frozenset((person_audience(self.person),)) if is_private else OPEN
 
     @classmethod
     def from_heard(
@@ -62,13 +83,16 @@ class Event:
             rule=verdict.rule,
             hops=heard.hops,
             hops_granted=heard.hops_granted,
+            chain=heard.chain,
+            begun_by=heard.begun_by,
             at=at,
         )
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> Event:
         """Read back what `as_stored` wrote, perhaps by another version."""
-        return cls(**{name: stored[name] for name in cls.__dataclass_fields__ if name in stored})
+        known = {name: stored[name] for name in cls.__dataclass_fields__ if name in stored}
+        return cls(**known | {"audience": tuple(stored.get("audience", ()))})
 
     def as_stored(self) -> dict[str, Any]:
         """Plain data for the database."""
@@ -121,17 +145,42 @@ def _of_the_loudest(waiting: Sequence[Stored]) -> Stored:
 def joins(event: Stored, other: Stored) -> bool:
     """Whether one turn answers both: the same person in the same way at the same place.
 
-    A task has a turn of its own: each has somebody who waits for its report.
+    What assistants say belongs to whoever began their talk, so each of their chains has a turn of
+    its own. A task has a turn of its own: each has somebody who waits for its report. So has what
+    was begun and set aside.
     """
     if TASK in (event.get("kind"), other.get("kind")):
         return bool(event["id"] == other["id"])
-    same = ("kind", "source", "sender_id", "person", "place")
-    return all(event.get(name) == other.get(name) for name in same)
+    same = ("kind", "source", "sender_id", "person", "place", SET_ASIDE)
+    is_same_chain = event.get("chain", "") == other.get("chain", "")
+    return is_same_chain and all(event.get(name) == other.get(name) for name in same)
 
 
 def batch(events: Sequence[Stored], first: Stored, limit: int) -> list[Stored]:
     """The events that one turn answers, oldest first: `first` and those that join it."""
     return [item for item in events if joins(first, item)][: max(1, limit)]
+
+
+def set_aside(events: Sequence[Stored], ids: Collection[str], tray: object) -> list[Stored]:
+    """The inbox, in which the events of a turn keep its tray until whoever asked is back."""
+    turn = next(item["id"] for item in events if item["id"] in ids)
+    return [
+        {**item, SET_ASIDE: turn, **({TRAY: tray} if item["id"] == turn else {})}
+        if item["id"] in ids
+        else item
+        for item in events
+    ]
+
+
+def without_tray(events: Sequence[Stored], ids: Collection[str]) -> list[Stored]:
+    """The inbox, in which the events of those ids are not set aside."""
+    asides = (SET_ASIDE, TRAY)
+    return [
+        {name: value for name, value in item.items() if name not in asides}
+        if item["id"] in ids
+        else item
+        for item in events
+    ]
 
 
 def settle(events: Sequence[Stored], ids: Collection[str]) -> list[Stored]:

@@ -13,13 +13,14 @@ from evennia_ai.core.text import cut_at_sentence, one_line, quote
 SHORT_KEY = 8
 LONGEST_ENTRY = 500
 LONGEST_SHOWN = 600
+LONGEST_COMPARED = 100_000
 LONGEST_TAG, MOST_TAGS = 30, 8
 _WORD = re.compile(r"[^\W_]{3,}")
 
 
 def words_of(text: str) -> set[str]:
     """Words of three letters and more, in small letters."""
-    return {word.casefold() for word in _WORD.findall(text)}
+    return {word.casefold() for word in _WORD.findall(text[:LONGEST_COMPARED])}
 
 
 def line(memory: Recollection, config: MemoryConfig) -> str:

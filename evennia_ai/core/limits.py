@@ -77,7 +77,7 @@ class Limit:
         denial: what a no leads to.
         asks: whether a person may be asked, where the mode is interactive.
         mode: the mode of this limit unless `on_limit.modes` names another; None: the common one.
-        locks: whether a no also locks the assistant.
+        locks: whether a no also locks the assistant, where it cannot be laid to one person.
         text: what it bounds, in words.
         seed: the limit of the first description that it stands for, or "".
     """
@@ -94,6 +94,7 @@ class Limit:
     locks: bool = False
 
 
+MONEY = "cost."
 LOOP, TIME, SIZE = "safety_config.loop", "safety_config.timeout", "safety_config.size"
 _SPANS = {"ever": "in all", "moment": "at one time", "time without a person": "without a person"}
 
@@ -217,7 +218,7 @@ LIMITS: Mapping[Kind, Limit] = MappingProxyType(
     _TABLE
     | {
         kind: _limit(
-            (f"budget_config.{{scope}}.{kind.removeprefix('cost.')}", 0),
+            (f"budget_config.{{scope}}.{kind.removeprefix(MONEY)}", 0),
             (unit, span),
             (f"{unit} of an assistant, of one player with it, or of the whole game", seed),
             locks=locks,
@@ -255,6 +256,10 @@ REASONS = {
     Reason.NO_BUS: "there is no way to ask anybody",
     Reason.BUS_ERROR: "asking itself failed",
     Reason.NOT_ASKABLE: "this limit is never extended",
+}
+_NOBODY = {
+    "game": "nobody who may raise a cap of the whole game is there",
+    "player": "nobody who may raise the cap of a player is there",
 }
 
 
@@ -330,21 +335,40 @@ def denial_text(kind: Kind, cap: float, scope: str, reason: Reason, *, has_parti
     Which limit and its value, which key to raise or which mode to set, and whether there is
     something of a result.
     """
-    limit = LIMITS[kind]
-    mode = f"modes.{kind.value}" if limit.mode else "mode"
+    limit, whose = LIMITS[kind], scope.partition(" ")[0]
     partial = "partial results are kept" if has_partial else "there are no partial results"
     way = f"raise {path_of(kind, scope)}"
     if limit.asks:
-        way += f", or set safety_config.on_limit.{mode} to interactive or auto_extend"
+        way += f", or set {_mode_path(kind, whose)} to interactive or auto_extend"
+    why = _NOBODY.get(whose, "") if reason is Reason.NO_OPERATOR and kind.startswith(MONEY) else ""
     return (
         f"limit {kind.value} reached: {counted(cap, limit.unit)} {per(limit.span)} "
-        f"({REASONS[reason]}). To change that {way}; {partial}"
+        f"({why or REASONS[reason]}). To change that {way}; {partial}"
     )
 
 
-def question_text(kind: Kind, cap: float, amount: float, task: str) -> str:
-    """What a person is asked at a limit, on what task; the amount is exactly what a yes grants."""
-    unit = LIMITS[kind].unit
+def _mode_path(kind: Kind, whose: str) -> str:
+    """Where it is set what happens at a limit; what is the game's, the game decides."""
+    is_games = kind.startswith(MONEY) and whose in _NOBODY
+    place = "EVENNIA_AI_SAFETY_CONFIG" if is_games else "safety_config"
+    return f"{place}.on_limit.{f'modes.{kind.value}' if LIMITS[kind].mode else 'mode'}"
+
+
+def question_text(kind: Kind, used: float, cap: float, amount: float, task: str, whose: str) -> str:
+    """What a person is asked at a limit, on what task; the amount is exactly what a yes grants.
+
+    Args:
+        whose: of a cap on money, whose it is, in words; "" for any other limit.
+    """
+    limit = LIMITS[kind]
     about = f" on {task}" if task else ""
-    used, wanted = counted(cap, unit), counted(amount, unit)
-    return f"I have used my {used}{about}. May I have {wanted} more?"
+    wanted = counted(amount, limit.unit)
+    if not whose:
+        return f"I have used my {counted(cap, limit.unit)}{about}. May I have {wanted} more?"
+    name, ever = kind.removeprefix(MONEY), limit.span == "ever"
+    until = "for good" if ever else f"until the {limit.span} ends"
+    return (
+        f"The cap {name} of {whose} is reached: {number(used)} of {counted(cap, limit.unit)} "
+        f"{'in all' if ever else f'of this {limit.span}'} are used, and I am at work{about}. "
+        f"May I have {wanted} more, {until}?"
+    )

@@ -7,8 +7,9 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-_JOINERS = "\u200c\u200d"
-_ANY_MENTION = re.compile(r"(?<![\w.@])@\w")
+from evennia_ai.core.characters import JOINERS, few_marks
+
+_ANY_MENTION = re.compile(r"@(?<![\w.@]@)\w")
 _VOCATIVE = re.compile(r"\A\W*+([^,:!\n]{1,60})[,:!]")
 
 
@@ -18,11 +19,11 @@ def _folded(text: str) -> str:
     A vowel sign or an accent that follows a letter is no word character to `re`; without the
     underscores a name would match inside a longer word of such a script.
     """
-    text = unicodedata.normalize("NFC", text.casefold())
+    text = unicodedata.normalize("NFC", few_marks(text.casefold()))
     if text.isascii():
         return text
     return "".join(
-        f"_{ch}_" if ch in _JOINERS or unicodedata.category(ch).startswith("M") else ch
+        f"_{ch}_" if ch in JOINERS or unicodedata.category(ch).startswith("M") else ch
         for ch in text
     )
 
@@ -38,7 +39,7 @@ def _mention_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
     if not words:
         return None
     words.sort(key=len, reverse=True)
-    return re.compile(rf"(?<![\w.@])@(?:{'|'.join(words)})(?!@|[-.]?\w)")
+    return re.compile(rf"@(?<![\w.@]@)(?:{'|'.join(words)})(?!@|[-.]?\w)")
 
 
 def is_addressed(body: str, names: tuple[str, ...]) -> bool:

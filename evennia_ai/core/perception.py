@@ -70,6 +70,8 @@ class Heard:
         from_assistant: some assistant made it (server-made mark, not spoken text).
         hops: how many assistants in a row this message is an answer to.
         hops_granted: how many more than its limit this chain of answers was granted.
+        chain: of what it is an answer to, as `core.chain` knows it; "" for what begins one.
+        begun_by: who began that ("*#3"), and pays for it.
         is_relayed: a bot passed it on from outside; who wrote it there is only text.
         is_for_another: it is aimed at somebody else.
         evidence: where `source` was read from.
@@ -84,6 +86,8 @@ class Heard:
     from_assistant: bool = False
     hops: int = 0
     hops_granted: int = 0
+    chain: str = ""
+    begun_by: str = ""
     is_relayed: bool = False
     is_for_another: bool = False
     evidence: Evidence = Evidence.NONE

@@ -13,7 +13,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 SELF = "§"
-_QUOTED = re.compile(r'"[^"]*"|“[^”]*”|«[^»]*»')
+# Longer and deeper than anything that is kept. What cannot be judged is about itself.
+LONGEST_JUDGED = 4_000
+MOST_LEVELS = 8
+_QUOTED = re.compile(r'"[^"]*"|“[^“”]*”|«[^«»]*»')
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
 _SHORT = (
     (re.compile(r"\bi'm\b"), "i am"),
@@ -35,12 +38,12 @@ _ALWAYS = re.compile(
     rf"|\byou(?: are|'re) {SELF}"
 )
 _FILLER = re.compile(
-    r"^(?:(?:and|but|so|also|then|today|yesterday|now|once|because|although|perhaps|maybe|that|yes"
+    r"(?:(?:and|but|so|also|then|today|yesterday|now|once|because|although|perhaps|maybe|that|yes"
     r"|no|always|sometimes|usually|in fact)\b,?|according to [^,]+,|(?:in|on|at|when|after|before"
-    r"|while|if|since) [^,§]+,)\s+"
+    r"|while|if|since) [^,§]+,) "
 )
 _PERCEIVES = re.compile(
-    rf"^{SELF} (?:(?:has|have|had|just|also|once|then|later|recently|first|only|could|can)\s+)*"
+    rf"^{SELF} (?:(?:has|have|had|just|also|once|then|later|recently|first|only|could|can) )*"
     r"(?:s[ae]w|sees?|seen|hears?|heard|overheard|notice[sd]?|observed|watched|witnessed|learned"
     r"|learnt|found out|discovered|met|meets?|received|got|remembers?|recalls?|understood"
     r"|understands?|believes?|thinks?|suspects?|guess|wonders?|assumes?"
@@ -128,32 +131,50 @@ def about_itself(text: str, names: Sequence[str]) -> bool:
 
     Args:
         text: in the third person, or in the assistant's own words. What is quoted in it is
-            somebody's speech and does not count.
+            somebody's speech and does not count. Of more than 4,000 characters it always is.
         names: what the assistant is called: key and aliases.
     """
+    if len(text) > LONGEST_JUDGED:
+        return True
     return any(_is_about(sentence.strip()) for sentence in _SENTENCES.split(_marked(text, names)))
 
 
 def _is_about(sentence: str) -> bool:
-    if _ALWAYS.search(sentence):
-        return True
-    if SELF not in sentence:
-        return False
-    return _is_subject(sentence) or _is_judged(sentence)
+    """Whether a sentence is, or what it says that the assistant saw, heard or was told."""
+    for _ in range(MOST_LEVELS):
+        if _ALWAYS.search(sentence):
+            return True
+        if SELF not in sentence:
+            return False
+        if _is_judged(sentence):
+            return True
+        is_subject, sentence = _told_by_itself(sentence)
+        if not sentence:
+            return is_subject
+    return True
 
 
-def _is_subject(sentence: str) -> bool:
-    """Whether the sentence begins with it, and goes on with more than what it saw or was told."""
-    while (filler := _FILLER.match(sentence)) is not None:
-        sentence = sentence[filler.end() :]
+def _told_by_itself(sentence: str) -> tuple[bool, str]:
+    """Whether the sentence begins with it and tells of it, and what there is left to judge.
+
+    What it saw or was told is judged by itself; "": there is nothing of that.
+    """
+    sentence = sentence[_behind_fillers(sentence) :]
     if not sentence.startswith(SELF) or _TOGETHER.match(sentence) or _OWN_THING.match(sentence):
-        return False
+        return False, ""
     if _APPOSED.match(sentence):
-        return True
+        return True, ""
     inner = _PERCEIVES.match(sentence) or _CALLED.match(sentence)
-    if inner is None:
-        return True
-    return bool(_ONESELF.search(inner["rest"])) or _is_about(inner["rest"])
+    if inner is None or _ONESELF.search(inner["rest"]):
+        return True, ""
+    return False, inner["rest"]
+
+
+def _behind_fillers(sentence: str) -> int:
+    place = 0
+    while (filler := _FILLER.match(sentence, place)) is not None:
+        place = filler.end()
+    return place
 
 
 def _is_judged(sentence: str) -> bool:

@@ -8,9 +8,11 @@ from typing import Any
 
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.extraction import DATA, plain_text, request
-from evennia_ai.core.text import json_object_at, one_line, without_thoughts
+from evennia_ai.core.reading import first_object
+from evennia_ai.core.text import one_line, without_thoughts
 
 MOST_ATTRIBUTES = 8
+MOST_LOOKED_AT = 5 * MOST_ATTRIBUTES
 NUDGE = 0.05
 LONGEST_NAME = 60
 
@@ -53,13 +55,11 @@ def portrait_request(name: str, observations: Sequence[str], known: Sequence[str
 
 def read_portrait(text: str) -> Portrait | None:
     """What the model made of it, or None where the answer is unreadable."""
-    plain = without_thoughts(text)
-    start = plain.find("{")
-    found, _ = json_object_at(plain, start) if start >= 0 else (None, 0)
+    found = first_object(without_thoughts(text))
     given = found.get("attributes") if found else None
     if found is None or not isinstance(given, list):
         return None
-    lines = [line for item in given if (line := plain_text(item))]
+    lines = [line for item in given[:MOST_LOOKED_AT] if (line := plain_text(item))]
     return Portrait(tuple(dict.fromkeys(lines))[:MOST_ATTRIBUTES], _favour(found))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
@@ -17,6 +17,7 @@ FREE_PROVIDERS = ("local", "scripted")
 NANO = 10**9
 # What a service cannot mean; such a number would not even fit into the database.
 MOST_TOKENS_OF_A_CALL = 10**9
+MOST_REPORTED = 10**7
 _NANO_PER_DOLLAR_PER_MILLION = NANO // 10**6
 
 
@@ -77,6 +78,35 @@ def cost_of(usage: Usage, price: Price | None) -> int:
     return int((dollars * _NANO_PER_DOLLAR_PER_MILLION).to_integral_value(ROUND_CEILING))
 
 
+def answer_tokens_for(nano: int, price: Price | None) -> int:
+    """Tokens of an answer that cost at least so many nano-dollars; 0 where answers are free."""
+    if price is None or not price.output:
+        return 0
+    # One more, since what a whole call costs is rounded up as well.
+    return math.ceil(nano / (price.output * _NANO_PER_DOLLAR_PER_MILLION)) + 1
+
+
+def reported(raw: Any, written: Callable[[], int]) -> Usage:
+    """What a service reports of one reply, made credible field by field.
+
+    A total above the sum is believed: what a model thought is often in it alone.
+
+    Args:
+        raw: the member `usage` of its answer, whatever that is.
+        written: gives the tokens of what the model wrote, by our own count; asked where the report
+            of that cannot be.
+
+    Returns:
+        The tokens; of the prompt 0 where nothing credible is said.
+    """
+    told = raw if isinstance(raw, Mapping) else {}
+    names = ("prompt_tokens", "completion_tokens", "total_tokens")
+    prompt, completion, total = (_tokens(told.get(name), MOST_REPORTED) or 0 for name in names)
+    completion = completion or written()
+    spare = max(0, total - prompt - completion)
+    return Usage(prompt, completion + spare) if prompt else Usage(spare, completion)
+
+
 def counted(usage: Any, estimate: Usage) -> Usage:
     """What a call counts as, whatever the service reports.
 
@@ -92,8 +122,8 @@ def counted(usage: Any, estimate: Usage) -> Usage:
     )
 
 
-def _tokens(value: Any) -> int | None:
+def _tokens(value: Any, most: int = MOST_TOKENS_OF_A_CALL) -> int | None:
     """A number of tokens; None where it is none."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
-    return math.ceil(value) if 0 <= value <= MOST_TOKENS_OF_A_CALL else None
+    return math.ceil(value) if 0 <= value <= most else None

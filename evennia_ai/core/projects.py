@@ -32,12 +32,12 @@ class Viewer:
     Attributes:
         person: the player who is answered, "" for nobody.
         is_private: nobody else may know of the turn.
-        confidant: the player who alone hears the answer, "" where others do.
+        sole_recipient: the player who alone hears the answer, "" where others do.
     """
 
     person: str = ""
     is_private: bool = False
-    confidant: str = ""
+    sole_recipient: str = ""
 
 
 def key_of(name: str) -> str:
@@ -50,7 +50,7 @@ def seen(projects: Mapping[str, Any], viewer: Viewer) -> dict[str, dict[str, Any
     return {
         key: slot
         for key, slot in projects.get("slots", {}).items()
-        if not slot["is_private"] or (slot["person"] and slot["person"] == viewer.confidant)
+        if not slot["is_private"] or (slot["person"] and slot["person"] == viewer.sole_recipient)
     }
 
 

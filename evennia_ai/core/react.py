@@ -58,6 +58,8 @@ class Stop:
         limit: the limit that ended it although it might have gone on, or None.
         halt: why the assistant has to be locked, or None.
         is_told: whether whoever waits was told in her own words how far she came.
+        is_of_service: whether nothing that a person asked can have caused it: the model's service
+            failed, or a setting is wrong.
     """
 
     reason: StopReason
@@ -66,6 +68,7 @@ class Stop:
     limit: LimitReachedError | None = None
     halt: Halt | None = None
     is_told: bool = False
+    is_of_service: bool = False
 
     @property
     def is_failure(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 
@@ -107,6 +107,7 @@ class Seeker:
         source, place: how and where: as of an event.
         factions: names of those that both the person and the assistant belong to.
         is_private: nobody else hears what is answered.
+        payer: who pays for looking: whoever began what is answered.
     """
 
     person: str = ""
@@ -114,6 +115,7 @@ class Seeker:
     place: str = ""
     factions: tuple[str, ...] = ()
     is_private: bool = False
+    payer: str = field(default="", compare=False)
 
     @property
     def audiences(self) -> tuple[str, ...]:

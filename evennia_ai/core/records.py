@@ -32,6 +32,7 @@ class Record:
         number: counts the messages an assistant has heard.
         at: seconds since the epoch.
         steps: what happened to it, in order, such as ("queued", "1 of 20 waiting").
+        is_private: its answer is private to whoever said it, however it was said.
     """
 
     number: int
@@ -39,6 +40,7 @@ class Record:
     heard: Heard
     verdict: Verdict
     steps: tuple[tuple[str, str], ...] = ()
+    is_private: bool = False
 
     def note(self, step: str, detail: str = "") -> None:
         """Add a step; a record keeps its first ten."""
@@ -55,6 +57,7 @@ class Record:
             "heard": heard | plain | {"body": self.heard.body[:MOST_SHOWN]},
             "verdict": verdict | {"outcome": str(self.verdict.outcome)},
             "steps": [list(step) for step in self.steps],
+            "is_private": self.is_private,
         }
 
     @classmethod
@@ -65,7 +68,8 @@ class Record:
         heard |= {"source": Source(heard["source"]), "evidence": Evidence(heard["evidence"])}
         verdict |= {"outcome": Outcome(verdict["outcome"]), "basis": Basis(**verdict["basis"])}
         steps = tuple((step, detail) for step, detail in stored["steps"])
-        return cls(stored["number"], stored["at"], Heard(**heard), Verdict(**verdict), steps)
+        told = Heard(**heard), Verdict(**verdict), steps, bool(stored.get("is_private"))
+        return cls(stored["number"], stored["at"], *told)
 
 
 @dataclass(slots=True)
@@ -95,12 +99,25 @@ class Records:
         kept = sorted((*self.judged, *self.passed), key=lambda record: -record.number)
         return [r for r in kept if person is None or r.heard.person == person]
 
-    def note(self, numbers: Iterable[int], step: str, detail: str = "") -> None:
-        """Add a step to some records; those that are gone are passed over."""
+    def note(
+        self, numbers: Iterable[int], step: str, detail: str = "", *, is_private: bool = False
+    ) -> None:
+        """Add a step to some records; those that are gone are passed over.
+
+        Args:
+            is_private: what they were answered with is private from now on.
+        """
         wanted = set(numbers)
         for record in self.judged:
             if record.number in wanted:
                 record.note(step, detail)
+                record.is_private |= is_private
+
+    def note_once(self, number: int, step: str, detail: str = "") -> None:
+        """Add a step to a record, unless that was the last thing that happened to it."""
+        record = self.find(number)
+        if record is not None and (not record.steps or record.steps[-1][0] != step):
+            record.note(step, detail)
 
     def as_stored(self) -> dict[str, Any]:
         """Plain data for the database: the count and what came to something."""

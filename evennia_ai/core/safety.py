@@ -146,15 +146,19 @@ class SafetyMonitor:
             return Halt(Cause.BUDGET, f"{used:,.0f} of {cap:,.0f} are used")
         return Proceed()
 
-    def after_tool(self, call: ToolCall, result: ToolResult) -> Verdict:
-        """Count a call and what came of it. One that was not run is none."""
+    def after_tool(self, call: ToolCall, result: ToolResult, name: str = "") -> Verdict:
+        """Count a call and what came of it. One that was not run is none.
+
+        Args:
+            name: what the tool is called before staff; "": as the call says.
+        """
         if result.fault is Fault.NOT_RUN:
             return Proceed()
         # Arguments that could not be read are known by what was wrong with them.
         mark = fingerprint(call.name, [call.problem] if call.problem else call.arguments)
         if result.success:
-            return self._count(call.name, fingerprint(mark, result.text), GOOD)
-        return self._count(call.name, mark, mark)
+            return self._count(name or call.name, fingerprint(mark, result.text), GOOD)
+        return self._count(name or call.name, mark, mark)
 
     def after_reply_unparsable(self) -> Verdict:
         """Count a reply of the model that could not be read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -19,6 +20,10 @@ OTHER_ZEROS = {
     "auto_extend_times": "0 for never",
     "ask_timeout_seconds": "0 to wait for ever",
     "wrap_up_seconds": "and above 0",
+    "first_seconds": "0 for no wait at all",
+    "longest_seconds": "0 for no wait at all",
+    "window_seconds": "0 for: only what comes at the same moment",
+    "people": "and above 1",
 }
 
 
@@ -29,6 +34,13 @@ class Oversize(StrEnum):
     DENY = "deny"
     ASK = "ask"
     ALLOW = "allow"
+
+
+class CoolingMode(StrEnum):
+    """Whom a behaviour concerns that can be laid to one person."""
+
+    COOL_OFF = "cool_off"
+    LOCK = "lock"
 
 
 def _listed(values: Any) -> str:
@@ -78,13 +90,16 @@ def read_mapping(path: str, value: Any, known: Any) -> Mapping[str, Any]:
     return value
 
 
+_FREEDOM = (Mode.UNATTENDED, Mode.INTERACTIVE, Mode.AUTO_EXTEND)
+
+
 @dataclass(frozen=True, slots=True)
 class OnLimit:
     """What happens at a limit.
 
     Attributes:
-        mode: interactive asks whoever controls the assistant, auto_extend grants by itself a few
-            times, unattended never goes on.
+        mode: interactive asks whoever may decide it, auto_extend grants by itself a few times,
+            unattended never goes on.
         auto_extend_times: grants of the mode auto_extend, for each task and limit.
         ask_timeout_seconds: seconds a question waits for its answer; 0: for ever.
         modes: limit: another mode for that one alone.
@@ -98,6 +113,17 @@ class OnLimit:
     def mode_of(self, kind: Kind) -> Mode:
         """The mode that holds for a limit."""
         return self.modes.get(kind.value) or LIMITS[kind].mode or self.mode
+
+    def tightened(self, other: OnLimit, kind: Kind) -> OnLimit:
+        """What happens at a limit where two have a say: what lets less go on, of each setting."""
+        mode = min(self.mode_of(kind), other.mode_of(kind), key=_FREEDOM.index)
+        waits = (self.ask_timeout_seconds, other.ask_timeout_seconds)
+        return OnLimit(
+            mode,
+            min(self.auto_extend_times, other.auto_extend_times),
+            min(waits, key=lambda seconds: seconds or math.inf),
+            {kind.value: mode},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +184,11 @@ class Checks:
     """When a behaviour counts as going in circles; 0 turns a check off.
 
     Attributes:
-        same_failures: the same call failed so often in a row: one warning, then a lockout.
-        same_successes: the same call brought the same so often: a warning; twice that, a lockout.
+        same_failures: the same call failed so often in a row: one warning, then a halt.
+        same_successes: the same call brought the same so often: a warning; twice that, a halt.
         failures_in_a_row: any calls failed so often in a row: a warning.
         window: operations that are looked back on, at most 100.
-        anomalies: so many of them went wrong: a lockout.
+        anomalies: so many of them went wrong: a halt.
     """
 
     same_failures: int = 3
@@ -170,6 +196,26 @@ class Checks:
     failures_in_a_row: int = 5
     window: int = 10
     anomalies: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Cooling:
+    """What comes of a lockout or a failure that can be laid to one person.
+
+    Attributes:
+        mode: cool_off lets that person wait, and locks when others meet the same; lock locks at
+            once, whoever asked.
+        people: so many different people have to meet the same for a lockout; at least 2.
+        window_seconds: within which they do, and for which a person's waits are remembered.
+        first_seconds: the first wait of a person; each further one is twice as long.
+        longest_seconds: no wait is longer.
+    """
+
+    mode: CoolingMode = CoolingMode.COOL_OFF
+    people: int = 2
+    window_seconds: float = 3600.0
+    first_seconds: float = 60.0
+    longest_seconds: float = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +227,7 @@ class SafetyConfig:
     timeout: Timeout = Timeout()
     size: Size = Size()
     checks: Checks = Checks()
+    cooling: Cooling = Cooling()
 
     def changed(self, given: Any, path: str = NAME) -> SafetyConfig:
         """This with some keys set differently.
@@ -225,6 +272,12 @@ class SafetyConfig:
                 "checks.same_successes",
                 1,
                 "0 for off, or above 1: what is done once is no repetition",
+            ),
+            (
+                self.cooling.people < 2,
+                "cooling.people",
+                self.cooling.people,
+                "at least 2; cooling.mode 'lock' locks whoever asked",
             ),
         )
         for is_wrong, name, value, wanted in wrong:

@@ -213,5 +213,6 @@ SHAPES: Mapping[str, Shape] = {
     "sleep_schedule": _section(SleepSchedule(), sleep_start_hour=_whole(0, 23)),
     "command_allowlist": _texts("['inventory']"),
     "attribute_allowlist": _texts("['is_lit']"),
+    "private_words": _choice("kept", "free"),
     "max_log_entries": _whole(1, 1000),
 }

@@ -46,6 +46,9 @@ GAME_SETTINGS = {
         60.0, "seconds for one model call, waiting and retries included"
     ),
     "EVENNIA_AI_MAX_CALLS_IN_FLIGHT": Setting(64, "model calls of the whole game at one time"),
+    "EVENNIA_AI_MAX_REPLY_BYTES": Setting(
+        1_000_000, "bytes of a model's reply; a longer one is an error, and none of it is read"
+    ),
     "EVENNIA_AI_HEARING_CONFIG": Setting(
         {}, "`hearing_config` of every assistant that has none of its own"
     ),
@@ -74,7 +77,7 @@ GAME_SETTINGS = {
         {}, "how long the record of an assistant is kept; its keys are in docs/audit.md"
     ),
     "EVENNIA_AI_API_CONFIG": Setting(
-        {}, "time limit, throttling, sizes and metrics of the REST API; see docs/api.md"
+        {}, "time limits, throttling, tokens, proxies and metrics of the REST API; see docs/api.md"
     ),
     "EVENNIA_AI_MEMORY_CONFIG": Setting(
         {}, "`memory_config` of every assistant, before its own; see docs/memory.md"
@@ -101,6 +104,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_LOCAL_MODEL": Setting("", "path of a GGUF file to use as the embedded model"),
     "EVENNIA_AI_CACHE_DIR": Setting("", "folder that keeps the embedded model's weights"),
 }
+
+# What an assistant may do to the game itself, beside what its own rights are: an owner's to give.
+POWERS = ("command_allowlist", "attribute_allowlist", "private_words")
 
 ATTRIBUTES = {
     "assistant_key": Setting("", "its name"),
@@ -171,6 +177,11 @@ ATTRIBUTES = {
     "command_allowlist": Setting(
         (), "keys of the commands that its tool execute_command may run; empty: none"
     ),
+    "private_words": Setting(
+        "kept",
+        "`kept`: what it was told in private leaves only to those who may know it; `free`: its "
+        "model decides",
+    ),
     "attribute_allowlist": Setting(
         (), "names of the attributes that its tool set_attribute may set; empty: none"
     ),
@@ -190,6 +201,7 @@ ATTRIBUTES = {
     "current_goals": Setting({}, "what it is after by itself", is_state=True),
     "questions": Setting([], "questions that nobody answered yet", is_state=True),
     "lockout": Setting({}, "why it is stopped, since when and by whom", is_state=True),
+    "cooling": Setting({}, "who has to wait, since when, and for what", is_state=True),
     "own_turns": Setting(0, "turns of its own since a person spoke to it", is_state=True),
     "hushed": Setting({}, "rooms in which it keeps silent, and until when", is_state=True),
     "pending_events": Setting([], "what waits for an answer", is_state=True),

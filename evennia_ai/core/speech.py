@@ -8,31 +8,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from evennia_ai.core.inbox import OWN, TASK, Event
-from evennia_ai.core.text import (
-    clean_speech,
-    cut_at_sentence,
-    json_object_at,
-    one_line,
-    without_thoughts,
-)
+from evennia_ai.core.reading import UnreadableError, first_object, plain_arguments
+from evennia_ai.core.text import clean_speech, cut_at_sentence, one_line, without_thoughts
 from evennia_ai.core.toolspec import ToolCall
 
 _NAME_KEYS = ("tool", "name", "function")
 _ARGUMENT_KEYS = ("parameters", "args", "arguments")
 # More than is ever said; no tool takes arguments of any length.
 LONGEST_SPEECH = 2000
+# More than any tool's; models make names up.
+LONGEST_NAME = 100
 # `functions.whisper({...})` and `whisper(target="Tom", message="Hm.")`, as the whole of a text.
-_WRITTEN_CALL = re.compile(
-    r"[\s`]*(?:print\()?(?:\w+\.)*(\w+)\(\s*([{\w].*?)\s*\)[\s`);]*", re.DOTALL
-)
-_KEYWORD = re.compile(r"(\w+)\s*=\s*(\"(?:[^\"\\]|\\.)*\")(?:,\s*|$)")
+_CALLED = re.compile(r"[\s`]*+(?:print\()?(?:\w++\.)*+(\w++)\(\s*+(?=[{\w])")
+_AFTER_CALL = " \t\r\n\f\v`);"
+_KEYWORD = re.compile(r"\b(\w++)\s*+=\s*+(\"(?:[^\"\\]|\\.)*+\")(?:,\s*+|$)")
 ANSWERED_BY = {"whisper": "whisper", "page": "page", "channel": "channel", TASK: "report"}
-
-
-def _json_object(text: str) -> Mapping[str, Any] | None:
-    """The JSON object at the first brace of a text, fenced or bare."""
-    start = text.find("{")
-    return json_object_at(text, start)[0] if start >= 0 else None
 
 
 def _unwrapped(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -48,12 +38,13 @@ def _unwrapped(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 def _written_call(text: str) -> Mapping[str, Any] | None:
     """A call written as code, when it is all of the text."""
-    match = _WRITTEN_CALL.fullmatch(text[: LONGEST_SPEECH + 1])
-    if match is None:
+    match = _CALLED.match(text) if len(text) <= LONGEST_SPEECH else None
+    end = text.find(")", len(text.rstrip(_AFTER_CALL)))
+    if match is None or end <= match.end():
         return None
-    name, given = match.groups()
+    name, given = match[1], text[match.end() : end].rstrip()
     if given.startswith("{"):
-        arguments = _json_object(given)
+        arguments = first_object(given)
         return None if arguments is None else {"name": name, "arguments": arguments}
     if _KEYWORD.sub("", given).strip():
         return None
@@ -71,7 +62,7 @@ def call_from_json(text: str, call_id: str) -> ToolCall | None:
     the model only thought of is none.
     """
     text = text if text.lstrip().startswith("{") else without_thoughts(text)
-    value = _written_call(text) or _unwrapped(_json_object(text))
+    value = _written_call(text) or _unwrapped(first_object(text))
     if value is None:
         return None
     name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
@@ -79,11 +70,21 @@ def call_from_json(text: str, call_id: str) -> ToolCall | None:
         return None
     given = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
     arguments = {} if given in (None, "") else given
-    if isinstance(arguments, str):
-        arguments = _json_object(arguments)
-    if not isinstance(arguments, dict):
-        return ToolCall(call_id, name, problem=f"the arguments of {name} are not a JSON object")
-    return ToolCall(call_id, name, arguments)
+    return call_of(
+        call_id, name, first_object(arguments) if isinstance(arguments, str) else arguments
+    )
+
+
+def call_of(call_id: str, name: str, given: object) -> ToolCall:
+    """The call of a tool with what a model gave it: JSON text, or an object.
+
+    What is no fit object is its problem, in words for the model.
+    """
+    name = name[:LONGEST_NAME]
+    try:
+        return ToolCall(call_id, name, plain_arguments(given))
+    except UnreadableError as error:
+        return ToolCall(call_id, name, problem=f"the arguments of {name} {error}")
 
 
 def answered_by(event: Event) -> str:

@@ -6,7 +6,9 @@ import json
 import re
 import unicodedata
 from functools import lru_cache
-from typing import Any
+
+from evennia_ai.core.characters import JOINERS, few_marks, without_invisible
+from evennia_ai.core.reading import JsonText
 
 _THINK = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _THINK_TAIL = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.IGNORECASE | re.DOTALL)
@@ -17,11 +19,13 @@ _TOOL_TAG = re.compile(
 )
 _FENCE = re.compile(r"```[a-z]*\n?.*?(?:```|\Z)", re.IGNORECASE | re.DOTALL)
 _CALL_HEAD = re.compile(
-    r'\[?\s*\{\s*"(?:tool|tool_calls|tool_name|name|type|action|function|arguments|parameters)"'
+    r"\s*+(?:\[\s*+)?(?P<brace>\{)\s*+"
+    r'"(?:tool|tool_calls|tool_name|name|type|action|function|arguments|parameters)"'
 )
+_AFTER_CALL = re.compile(r"[\] ,\n]*+")
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*(?=\s|\Z)|[。！？]")  # noqa: RUF001
-_LINE_BREAK = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_SAYS = re.compile(r"\**\s*(?:(?:says|whispers|replies)\s*[:,]|:)\**\s*", re.IGNORECASE)
+_STARS = re.compile(r"\s*+[* ]*+")
+_SAYS = re.compile(r"\**+\s*+(?:(?:says|whispers|replies)\s*+[:,]|:)\**+\s*+", re.IGNORECASE)
 _BLANKS = re.compile(r"[^\S\n]+")
 _IN_NAMES = " '’.-\u200c\u200d"  # noqa: RUF001
 MOST_WORDS_OF_A_NAME = 4
@@ -29,27 +33,23 @@ _WRITTEN_TOGETHER = ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "IDEOGRAPHIC",
 _ROLES = frozenset(
     ("system", "assistant", "user", "developer", "tool", "function", "instruction", "instructions")
 )
-_INVISIBLE = ("Cc", "Cf", "Cs", "Co")
-_JOINERS = "\u200c\u200d"
-_NO_JOINERS = dict.fromkeys(map(ord, _JOINERS))
+_NO_JOINERS = dict.fromkeys(map(ord, JOINERS))
 _WORD = re.compile(r"\w+")
 _QUOTES = {'"': '"', "“": "”", "«": "»"}
+# Ten times what is ever said, kept or summed up; of more than that nothing is looked at.
+LONGEST_CLEANED = 20_000
+# Where what is said may be found, behind calls and names.
+LONGEST_SEARCHED = 200_000
+MOST_HEADS = 500
 
 
 def strip_control(text: str) -> str:
-    """Remove control and invisible formatting characters.
+    """Remove control and invisible formatting characters, and marks piled up on a letter.
 
     Every kind of line break becomes a newline and a tab becomes a blank. The two joiners stay: some
     scripts and emoji are spelled with them.
     """
-    if text.isprintable():
-        return text
-    text = _LINE_BREAK.sub("\n", text).replace("\t", " ")
-    return "".join(
-        ch
-        for ch in text
-        if ch == "\n" or ch in _JOINERS or unicodedata.category(ch) not in _INVISIBLE
-    )
+    return few_marks(without_invisible(text))
 
 
 def sendable(text: str) -> str:
@@ -62,19 +62,12 @@ def without_thoughts(text: str) -> str:
     return _THINK_TAIL.sub(" ", _THINK.sub(" ", text))
 
 
-def json_object_at(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
-    """The JSON object that begins at `start`, or None, and where it ends."""
-    try:
-        value, end = json.JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return None, len(text)
-    return (value if isinstance(value, dict) else None), end
-
-
 def one_line(text: str, limit: int = 200) -> str:
     """A name or other short text as one harmless line of at most `limit` characters."""
-    line = " ".join(strip_control(text).split())
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    head = text[: 1_000 + 10 * limit]
+    line = " ".join(strip_control(head).split())
+    is_whole = len(line) <= limit and len(head) == len(text)
+    return line if is_whole else line[: limit - 1].rstrip() + "…"
 
 
 @lru_cache(maxsize=1024)
@@ -116,21 +109,41 @@ def quote(text: str) -> str:
     return json.dumps(strip_control(text), ensure_ascii=False)
 
 
-def _drop_tool_json(text: str) -> str:
-    """Remove a JSON object at the start, whole or cut off, that is a tool call told as speech."""
-    start = text.lstrip()
-    if not _CALL_HEAD.match(start):
-        return text
-    _, end = json_object_at(start, start.index("{"))
-    return start[end:].lstrip(" ],\n")
+def _behind_call(json_text: JsonText, place: int) -> int:
+    """Behind a JSON object, whole or cut off, that is a tool call told as speech."""
+    match = _CALL_HEAD.match(json_text.text, place)
+    if match is None:
+        return place
+    _, end = json_text.object_at(match.start("brace"))
+    after = _AFTER_CALL.match(json_text.text, end)
+    return after.end() if after else end
 
 
-def _drop_speaker(text: str, speaker: str) -> str:
-    """Remove a leading "Ada:", "**Ada**:" or "Ada says,"."""
-    start = text.lstrip("* ")
-    if not speaker or start[: len(speaker)].casefold() != speaker.casefold():
-        return text
-    return start[match.end() :] if (match := _SAYS.match(start, len(speaker))) else text
+def _behind_speaker(text: str, place: int, speaker: str) -> int:
+    """Behind a leading "Ada:", "**Ada**:" or "Ada says,"."""
+    stars = _STARS.match(text, place)
+    start = stars.end() if stars else place
+    end = start + len(speaker)
+    if not speaker or text[start:end].casefold() != speaker.casefold():
+        return place
+    return match.end() if (match := _SAYS.match(text, end)) else place
+
+
+def _spoken(text: str, speaker: str) -> str:
+    """A text from where its speech begins, after some hundred calls and names at most."""
+    json_text, place = JsonText(text), 0
+    for _ in range(MOST_HEADS):
+        before = place
+        place = _behind_speaker(text, _behind_call(json_text, place), speaker)
+        if place == before:
+            return text[place:].strip()
+    return ""
+
+
+def _tidy(text: str) -> str:
+    """Text with single blanks, none at the ends of lines, and at most one empty line in a row."""
+    text = _BLANKS.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 def _unwrap_quotes(text: str) -> str:
@@ -143,19 +156,18 @@ def _unwrap_quotes(text: str) -> str:
 
 
 def clean_speech(text: str, *, speaker: str = "") -> str:
-    """What the model wants to say, as plain text.
+    """What the model wants to say, as plain text of at most 20,000 characters.
 
     Think tags, tool syntax, control characters, a leading "Ada:" and quotes around the whole are
     removed. The result may be empty: then the model said nothing fit to be heard.
     """
-    text = without_thoughts(strip_control(text))
+    text = without_thoughts(without_invisible(text))[:LONGEST_SEARCHED]
     text = _FENCE.sub(" ", _TOOL_TAG.sub(" ", text))
-    lines = [_BLANKS.sub(" ", line).strip() for line in text.splitlines()]
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    text = few_marks(_tidy(_spoken(text, speaker)[:LONGEST_CLEANED]))
     before = None
     while text != before:
         before = text
-        text = _unwrap_quotes(_drop_speaker(_drop_tool_json(text), speaker).strip())
+        text = _unwrap_quotes(_spoken(text, speaker))
     return text
 
 
@@ -165,7 +177,8 @@ def cut_at_sentence(text: str, limit: int) -> str:
         return text
     if limit < 1:
         return ""
-    ends = [match.end() for match in _SENTENCE_END.finditer(text) if match.end() <= limit]
+    found = _SENTENCE_END.finditer(text, 0, limit + 1)
+    ends = [match.end() for match in found if match.end() <= limit]
     if ends and ends[-1] >= limit // 3:
         return text[: ends[-1]].rstrip()
     head = text[: limit - 1]

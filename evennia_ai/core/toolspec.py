@@ -44,6 +44,8 @@ class ToolSpec:
         cache_ttl: seconds a success is kept at most; None: as long as its scope.
         is_idempotent: whether it may be tried again although it is not of the safe kind.
         needs_confirmation: whether a person has to say yes before it is run.
+        heard_by: "nobody" or "anybody", where that does not follow from its category: who comes to
+            know what it is given; see `core.audience`.
     """
 
     name: str
@@ -56,6 +58,7 @@ class ToolSpec:
     cache_ttl: float | None = None
     is_idempotent: bool = False
     needs_confirmation: bool = False
+    heard_by: str = ""
 
     @property
     def may_repeat(self) -> bool:

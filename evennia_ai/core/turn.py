@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from evennia_ai.core.audience import OPEN, Held, confined
 from evennia_ai.core.audit_events import Fact
+from evennia_ai.core.chain import Chain
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.overheard import Overheard
+from evennia_ai.core.recollection import person_audience
 from evennia_ai.core.safety import SafetyMonitor
 from evennia_ai.core.safety_config import Checks
 
@@ -48,7 +51,11 @@ class Turn:
         found: names of tools that were looked up in this turn, and are on offer since.
         notices: what staff should know of how it was answered, such as a fallback model.
         effects: calls of it that others noticed.
-        is_private: whether only turns for the same person may know of it.
+        held: the audiences of what its prompts were made of, where they are not open.
+        is_apart: only turns for the same person may know of it, whatever it holds: a task, or a
+            call by hand.
+        asides: to whom alone something was said, by the id of the call.
+        addressee: whom the call under way told something alone, or "".
         began_at: model calls made before it was set down and taken up again.
         visits: ticks that its task has had in the same context, with this one.
         model_calls: all model calls of this tick, also those beside the loop.
@@ -64,6 +71,7 @@ class Turn:
         reasoning: what the model said beside its last calls.
         acts: names of the tools called in this tick.
         facts: what is not yet in the record; written with the next checkpoint.
+        chain: what it belongs to, together with turns of other assistants.
     """
 
     epoch: int
@@ -76,7 +84,10 @@ class Turn:
     found: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     effects: int = 0
-    is_private: bool = False
+    held: Held = OPEN
+    is_apart: bool = False
+    asides: dict[str, str] = field(default_factory=dict)
+    addressee: str = ""
     began_at: int = 0
     visits: int = 0
     model_calls: int = 0
@@ -92,6 +103,22 @@ class Turn:
     reasoning: str = ""
     acts: list[str] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
+    chain: Chain = field(default_factory=Chain)
+
+    def hold(self, *audiences: str) -> None:
+        """Note that its prompt holds something of these audiences from now on."""
+        self.held |= confined(audiences)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only turns for the same person may know of it."""
+        return self.is_apart or bool(self.held)
+
+    @property
+    def kept(self) -> Held:
+        """The audiences of what is kept of it, where that is not open."""
+        whose = self.events[-1].person if self.events else ""
+        return self.held | {person_audience(whose)} if self.is_apart else self.held
 
     @property
     def event(self) -> Event:
@@ -102,6 +129,16 @@ class Turn:
     def hops(self) -> int:
         """How many assistants in a row an answer comes after."""
         return max(event.hops for event in self.events) + 1
+
+    @property
+    def payer(self) -> str:
+        """Who pays for it ("*#3"): whoever began its chain; "" for nobody."""
+        return self.chain.person or (self.event.person if self.events else "")
+
+    def count(self, used: Usage) -> None:
+        """Count what a model call used, for it and for its chain."""
+        self.usage = self.usage + used
+        self.chain.tokens += used.total_tokens
 
     @property
     def tokens(self) -> int:
@@ -140,9 +177,12 @@ class Turn:
     def marks(self) -> dict[str, Any]:
         """What the game's server is told along with what is said.
 
-        What the chain of answers was granted, and that a limit ended it.
+        Which chain it belongs to and what that was granted, and that a limit ended it. Who began
+        the chain is not told: clients are sent these marks.
         """
-        granted = {"assistant_hops_granted": self.hops_granted} if self.hops_granted else {}
+        marks: dict[str, Any] = {"assistant_chain": self.chain.id} if self.chain.id else {}
+        if self.hops_granted:
+            marks["assistant_hops_granted"] = self.hops_granted
         if not self.stopped_by:
-            return granted
-        return {**granted, "limit_stopped": True, "limit_kind": self.stopped_by}
+            return marks
+        return {**marks, "limit_stopped": True, "limit_kind": self.stopped_by}

@@ -50,7 +50,9 @@ class Bounds:
         await self.model_call()
         if isinstance(turn.monitor.on_tick_start(self._task_cap), Halt):
             await self.grant(Kind.TASK_ITERATIONS, turn.iterations, loop.max_iterations_per_task)
+        await self._within_chain(Kind.TASK_ITERATIONS, turn.iterations)
         turn.iterations += 1
+        turn.chain.steps += 1
 
     @property
     def _task_cap(self) -> float:
@@ -64,7 +66,21 @@ class Bounds:
         await self._check(Kind.MODEL_CALLS, turn.model_calls, loop.max_model_calls_per_tick)
         while isinstance(turn.monitor.before_model_call(turn.tokens, self._task_tokens), Halt):
             await self.grant(Kind.TASK_TOKENS, turn.tokens, loop.max_tokens_per_task)
+        await self._within_chain(Kind.TASK_TOKENS, turn.tokens)
         turn.model_calls += 1
+
+    async def _within_chain(self, kind: Kind, own: int) -> None:
+        """The same limit over all turns of the chain, where others of it had a part in that.
+
+        Args:
+            own: what this task used by itself.
+        """
+        chain = self.turn.chain
+        while own < chain.used(kind) and (cap := chain.cap(kind)) and chain.used(kind) >= cap:
+            amount, scope = chain.most(kind), chain.scope
+            await self.extend(
+                LimitReachedError(kind, used=chain.used(kind), cap=cap, amount=amount, scope=scope)
+            )
 
     @property
     def _task_tokens(self) -> float:
@@ -100,7 +116,10 @@ class Bounds:
 
     async def extend(self, hit: LimitReachedError) -> None:
         """Go on only if somebody lets it; whatever happened meanwhile counts."""
+        grants, chain = self.turn.grants, self.turn.chain
+        before = grants.get(hit.kind, 0)
         may_go_on = await self.ports.limits.extend(self.turn, hit)
+        chain.grant(hit.kind, grants.get(hit.kind, 0) - before)
         self.ports.keeper.fence(self.turn)
         if not may_go_on:
             raise hit

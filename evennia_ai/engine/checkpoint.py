@@ -20,6 +20,15 @@ from evennia_ai.core.questions import LIMIT_PREFIX, Answer, Asking, Outcome
 from evennia_ai.core.safety_config import OnLimit
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 
+MONEY = "cost."
+
+
+def period_in(kind: str, scope: str) -> str:
+    """The day, month or minute that a limit on money is counted in; "" for any other limit."""
+    words = {"day": 1, "month": 1, "minute": 2}.get(LIMITS[Kind(kind)].span, 0)
+    is_money = kind.startswith(MONEY)
+    return " ".join(scope.split(" ")[-words:]) if is_money and words else ""
+
 
 class Bus(Protocol):
     """The way to somebody who may answer."""
@@ -37,7 +46,10 @@ Record = Callable[[str, Mapping[str, object]], None]
 
 @dataclass(slots=True)
 class Extensions:
-    """How often limits were extended without asking, while the scopes they count in last."""
+    """How often limits were extended without asking, while the scopes they count in last.
+
+    A task says when it ends; a day or a month of an account is over when the next is counted in.
+    """
 
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -47,7 +59,14 @@ class Extensions:
 
     def count(self, scope: str, kind: str) -> None:
         """Once more."""
-        self.counts[scope, kind] = self.used(scope, kind) + 1
+        used = self.used(scope, kind)
+        if period := period_in(kind, scope):
+            over = [
+                key for key in self.counts if key[1] == kind and period_in(*key[::-1]) != period
+            ]
+            for key in over:
+                del self.counts[key]
+        self.counts[scope, kind] = used + 1
 
     def end(self, scope: str) -> None:
         """A scope has ended: its counts are gone."""
@@ -82,7 +101,13 @@ class Checkpoint:
     passes: tuple[type[BaseException], ...] = ()
 
     async def handle_limit_exceeded(
-        self, hit: LimitReachedError, *, task: str = "", detail: str = "", actor: str = ""
+        self,
+        hit: LimitReachedError,
+        *,
+        task: str = "",
+        detail: str = "",
+        actor: str = "",
+        whose: str = "",
     ) -> Decision:
         """Decide whether a run that reached a limit may go on; whoever asks applies the extension.
 
@@ -90,6 +115,7 @@ class Checkpoint:
             task: what is under way, in words.
             detail: what came of it so far, for whoever is asked.
             actor: the assistant that asks.
+            whose: of a cap on money, whose it is, in words.
 
         Raises:
             StaleEpochError: the turn was cancelled while somebody was asked; likewise `passes`.
@@ -99,7 +125,7 @@ class Checkpoint:
         left = self.config.auto_extend_times - self.extensions.used(hit.scope, kind)
         decision = decide_alone(LIMITS[kind], mode, left, hit.amount)
         if decision is None:
-            prompt = question_text(kind, hit.cap, hit.amount, task)
+            prompt = question_text(kind, hit.used, hit.cap, hit.amount, task, whose)
             asking = Asking(
                 key=f"{hit.scope} {kind}",
                 kind=f"{LIMIT_PREFIX}{kind}",

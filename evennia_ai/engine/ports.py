@@ -126,6 +126,11 @@ class Limits(Protocol):
         """Record that what went beyond a limit was left out."""
 
 
+def always(_: Turn) -> bool:
+    """Somebody hears it."""
+    return True
+
+
 def all_of(specs: Specs) -> Specs:
     """Show the model every tool on offer."""
     return specs
@@ -138,6 +143,7 @@ class Ports:
     Attributes:
         shown: which of the tools on offer the model is shown at this step; a call of one of the
             others is judged and run like any.
+        is_heard: whether anybody can still hear what a turn comes to.
     """
 
     model: Model
@@ -146,3 +152,4 @@ class Ports:
     compose: Compose
     limits: Limits
     shown: Callable[[Specs], Specs] = all_of
+    is_heard: Callable[[Turn], bool] = always

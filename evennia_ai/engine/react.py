@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evennia_ai.core.audience import WAYS, words
 from evennia_ai.core.conversation import Message, call_message, result_message
 from evennia_ai.core.react import Done, Stop, StopReason, objection, reason_of, repetition
 from evennia_ai.core.safety import Caution, Halt
@@ -13,7 +14,13 @@ from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.bounds import Bounds
 from evennia_ai.engine.ports import Ports, Prompt, Reply
-from evennia_ai.errors import CircuitOpenError, ContextLengthError, LimitReachedError, ModelError
+from evennia_ai.errors import (
+    CircuitOpenError,
+    ContextLengthError,
+    LimitReachedError,
+    ModelError,
+    NobodyListensError,
+)
 
 NOT_REACHED = ToolResult(False, "not done: the turn ended before it", Fault.NOT_RUN)
 ONE_AT_A_TIME = "not done: one call at a time; ask again if it is still wanted"
@@ -25,12 +32,14 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
 
     Raises:
         LimitReachedError: a limit ends it, and nobody let it go on.
+        NobodyListensError: whoever asked has left, and nobody else hears the answer.
     """
     advisory = Advisory.NONE
     while not bounds.is_used_up:
         ports.keeper.fence(turn)
         shown = ports.shown(ports.toolbox.specs())
         prompt = ports.compose(turn, shown)
+        expect_listener(turn, ports)
         if prompt.usage_ratio > 1:
             return Stop(StopReason.CRITICAL_TOKENS, _describe_fullness(prompt))
         try:
@@ -57,7 +66,12 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
         group.tell(ADVICE[advisory] or LAST_STEP * is_last)
         ports.keeper.checkpoint(turn)
     steps = f"{turn.iterations} steps without an answer"
-    return Stop(StopReason.MAX_ITERATIONS, turn.problem or steps)
+    return Stop(StopReason.MAX_ITERATIONS, _shown(turn, turn.problem) or steps)
+
+
+def _shown(turn: Turn, text: str) -> str:
+    """Words of a turn as staff and logs may read them: of a private one only their length."""
+    return words(WAYS["log"], text, turn.kept) if text else ""
 
 
 def _end_after(group: Group, bounds: Bounds) -> Stop | None:
@@ -79,10 +93,21 @@ async def _ask(
         except LimitReachedError as hit:
             await bounds.extend(hit)
     ports.keeper.fence(turn)
-    turn.usage = turn.usage + prompt.credible(reply.usage)
+    turn.count(prompt.credible(reply.usage))
+    expect_listener(turn, ports)
     if reply.notice and reply.notice not in turn.notices:
         turn.notices.append(reply.notice)
     return reply
+
+
+def expect_listener(turn: Turn, ports: Ports) -> None:
+    """Go on only while anybody can hear the answer.
+
+    Raises:
+        NobodyListensError: nobody can.
+    """
+    if not ports.is_heard(turn):
+        raise NobodyListensError(f"{turn.event.sender_name or 'whoever asked'} has left")
 
 
 def _shorten(turn: Turn, error: Exception) -> bool:
@@ -96,7 +121,8 @@ def _shorten(turn: Turn, error: Exception) -> bool:
 def _stopped_by(error: ModelError | CircuitOpenError) -> Stop:
     is_full = isinstance(error, ContextLengthError)
     reason = StopReason.CRITICAL_TOKENS if is_full else StopReason.LLM_ERROR
-    return Stop(reason, str(error), is_counted=error.counts_as_error)
+    is_of_service = isinstance(error, ModelError) and error.is_of_service
+    return Stop(reason, str(error), error.counts_as_error, is_of_service=is_of_service)
 
 
 async def _run(group: Group, ports: Ports, bounds: Bounds) -> None:
@@ -157,7 +183,8 @@ class Group:
     def add(self, done: Done) -> None:
         """Keep the result of the next call, and what it says of the turn's behaviour."""
         self.done.append(done)
-        verdict = self.turn.monitor.after_tool(done.call, done.result)
+        name = done.call.name if done.spec is not None else _shown(self.turn, done.call.name)
+        verdict = self.turn.monitor.after_tool(done.call, done.result, name)
         if isinstance(verdict, Caution):
             self._alerts.append(verdict.note)
         elif isinstance(verdict, Halt):
@@ -189,6 +216,8 @@ def _describe_fullness(prompt: Prompt) -> str:
 
 def _describe_silence(reply: Reply) -> str:
     ending = f" (finish reason {reply.finish_reason})" if reply.finish_reason else ""
+    if reply.finish_reason == "length":
+        ending += "; its tokens were used up before it came to that: raise llm_max_tokens"
     if reply.content.strip():
         return f"the model's text holds nothing that can be said{ending}"
     return f"the model answered with neither text nor a tool call{ending}"

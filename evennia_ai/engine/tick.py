@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from evennia_ai.core.audience import WAYS, words
 from evennia_ai.core.conversation import turn_text, user_message
 from evennia_ai.core.execution import ExecutionPattern
 from evennia_ai.core.limits import Kind, Reason, denial_text
@@ -20,6 +21,9 @@ async def run(turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
     """Answer the turn's events, or go on with a turn that was set down.
 
     A limit that nobody extends ends it with a last word to whoever waits.
+
+    Raises:
+        NobodyListensError: whoever asked has left, and nobody else hears the answer.
     """
     if not turn.said:
         told = turn_text(turn.events, turn.overheard, shows_trust=True)
@@ -39,8 +43,11 @@ def _ended_by(hit: LimitReachedError, turn: Turn) -> Stop:
     partial = bool(turn.found_out)
     detail = denial_text(Kind(hit.kind), hit.cap, hit.scope, reason, has_partial=partial)
     if turn.problem:
-        detail = f"{detail}; the last call failed: {turn.problem}"
+        problem = words(WAYS["log"], turn.problem, turn.kept)
+        detail = f"{detail}; the last call failed: {problem}"
     if isinstance(hit.__cause__, ModelError):
         cause = hit.__cause__
-        return Stop(StopReason.LLM_ERROR, f"{cause}; {detail}", cause.counts_as_error, hit)
+        told, is_of_service = f"{cause}; {detail}", cause.is_of_service
+        counts = cause.counts_as_error
+        return Stop(StopReason.LLM_ERROR, told, counts, hit, is_of_service=is_of_service)
     return Stop(StopReason.MAX_ITERATIONS, detail, False, hit)

@@ -1,6 +1,6 @@
 """Wrappers around a toolbox, one concern each. From the outside in they are used like this.
 
-    Recorded(Timed(Gated(Offered(Confirmed(Noted(Cached(Retried(Protected(tools)))))))))
+    Recorded(Timed(Gated(Offered(Confirmed(Noted(Cached(Retried(Protected(Confined(tools))))))))))
 
 What a small model or a crowd of tools needs stands right behind the gate (`Fitted`, `Findable`).
 Whatever happens inside, the outcome is a value; only a cancelled turn is an exception.
@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evennia_ai.core.executions import tool_executed
+from evennia_ai.core.executions import name_of, tool_executed
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.ports import Keeper, Specs, Toolbox
@@ -68,8 +68,10 @@ class Recorded(Wrapper):
         """Run the call."""
         began = self.clock()
         result = await self.inner.run(call, turn)
-        turn.acts.append(call.name)
-        turn.facts.append(tool_executed(turn, call, result, seconds=self.clock() - began))
+        spec = self.specs().get(call.name)
+        turn.acts.append(name_of(turn, call.name, spec))
+        seconds = self.clock() - began
+        turn.facts.append(tool_executed(turn, call, result, seconds=seconds, spec=spec))
         return result
 
 
@@ -245,11 +247,12 @@ class Protected(Wrapper):
     """
 
     breakers: CircuitBreakerRegistry
-    report: Callable[[ToolCall, BaseException], None]
+    report: Callable[[Turn, ToolCall, BaseException], None]
     fence: Callable[[Turn], object] = lambda turn: None
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call, if its breaker lets it."""
+        """Run the call, if its breaker lets it. After a stop none is begun, nor tried again."""
+        self.fence(turn)
         try:
             permit = self.breakers.get_or_create(f"tool:{call.name}", OF_TOOLS).acquire()
         except CircuitOpenError as error:
@@ -274,11 +277,38 @@ class Protected(Wrapper):
         except Exception as error:
             self.fence(turn)  # what a stop cut off says nothing of the tool
             permit.failure(error)
-            self.report(call, error)
+            self.report(turn, call, error)
             text = f"{call.name} failed inside the game; do something else"
             return ToolResult(False, text, Fault.INTERNAL, error)
         finally:
             permit.release()
+
+
+@dataclass(frozen=True, slots=True)
+class Confined(Wrapper):
+    """Lets words of a turn leave only to those who may know them, asked right before they do.
+
+    Args:
+        guard: gives the call as it may be run, or what was done in its place; raises ToolError
+            where nothing of it may leave.
+    """
+
+    guard: Callable[[Turn, ToolSpec, ToolCall], ToolCall | ToolResult]
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run the call, and note to whom alone it spoke."""
+        turn.addressee = ""
+        if turn.held:
+            allowed = self.guard(turn, self.inner.specs()[call.name], call)
+            if isinstance(allowed, ToolResult):
+                return self._noted(call, turn, allowed)
+            call = allowed
+        return self._noted(call, turn, await self.inner.run(call, turn))
+
+    def _noted(self, call: ToolCall, turn: Turn, result: ToolResult) -> ToolResult:
+        if turn.addressee:
+            turn.asides[call.id] = turn.addressee
+        return result
 
 
 def _unavailable(call: ToolCall, error: CircuitOpenError) -> ToolResult:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from evennia_ai.core.chain import is_of_chain
 from evennia_ai.core.conversation import Message, as_fallback
-from evennia_ai.core.inbox import OWN
+from evennia_ai.core.inbox import OWN, TASK
 from evennia_ai.core.limits import LIMITS, Denial, Kind, number
 from evennia_ai.core.react import Done
 from evennia_ai.core.speech import LONGEST_SPEECH, answer_call, call_from_json
 from evennia_ai.core.text import clean_speech, cut_at_sentence
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.ports import Ports, Reply
-from evennia_ai.engine.react import Group
+from evennia_ai.engine.react import Group, expect_listener
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
 
 CAUSE = (
@@ -21,8 +22,13 @@ CAUSE = (
 
 
 def ends_in_words(hit: LimitReachedError, turn: Turn) -> bool:
-    """Whether somebody waits who is told in her own words, as the limit's row says."""
-    return LIMITS[Kind(hit.kind)].denial is Denial.WRAP_UP and turn.event.kind != OWN
+    """Whether somebody waits who is told in her own words, as the limit's row says.
+
+    Where a whole chain has come to its end, no other assistant is told: it would only answer.
+    """
+    is_said = LIMITS[Kind(hit.kind)].denial is Denial.WRAP_UP and turn.event.kind != OWN
+    is_among_us = turn.event.hops > 0 and turn.event.kind != TASK
+    return is_said and not (is_among_us and is_of_chain(hit.scope))
 
 
 async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
@@ -30,7 +36,11 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
 
     Returns:
         Whether whoever waits has heard something.
+
+    Raises:
+        NobodyListensError: whoever waited has left.
     """
+    expect_listener(turn, ports)
     turn.stopped_by = hit.kind
     turn.model_calls += 1
     # Without tools some services refuse calls in the talk as well: so it is told as plain text.
@@ -40,7 +50,7 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
     except (ModelError, CircuitOpenError, LimitReachedError):
         return False
     ports.keeper.fence(turn)
-    turn.usage = turn.usage + prompt.credible(reply.usage)
+    turn.count(prompt.credible(reply.usage))
     words = _words(reply)
     if not words:
         return False

@@ -13,7 +13,7 @@ from evennia_ai.core.inbox import Event
 from evennia_ai.core.questions import MOST_NAME, Answer, Asking, Outcome, Question
 from evennia_ai.core.text import one_line
 from evennia_ai.interventions import book, telling
-from evennia_ai.interventions.people import head_of, listeners
+from evennia_ai.interventions.people import listeners
 from evennia_ai.interventions.waits import (
     GRACE_SECONDS,
     WAITING,
@@ -35,7 +35,7 @@ def ask(
     event: Event | None = None,
     root: Any = ITSELF,
 ) -> Deferred[Answer]:
-    """Ask whoever controls an assistant, and wait for what comes of it.
+    """Ask whoever may decide it, and wait for what comes of it.
 
     Who asks the same key while it is open shares the question. Cancelling the Deferred ends this
     one wait; the question goes with the last.
@@ -71,18 +71,17 @@ def _use(script: Any, question: Question) -> Answer:
 
 
 def _open(script: Any, asking: Asking, event: Event | None, head: Any) -> Waiting | None:
-    people = listeners(head)
-    if not people:
-        return None
     question = Question(
         asking if asking.actor else replace(asking, actor=script.key),
-        number=book.next_number(),
         asked_at=script.clock.seconds(),
         event=event.as_stored() if event is not None else {},
         for_name=one_line(head.key, MOST_NAME) if head is not script else "",
         root=head.pk if head is not script else 0,
     )
-    question = telling.ask_these(question, people)
+    people = listeners(script, question)
+    if not people:
+        return None
+    question = telling.ask_these(replace(question, number=book.next_number()), people)
     telling.record("question_asked", script, question, people=question.people)
     book.put(script, question)
     return Waiting(asking.key, question.number, script)
@@ -92,7 +91,7 @@ def _go_on(script: Any, question: Question) -> Waiting:
     """Somebody waits again for what was asked before a restart: the number stays."""
     now = script.clock.seconds()
     grace_seconds = max(GRACE_SECONDS, question.kept_until - now)
-    people = listeners(head_of(script, question))
+    people = listeners(script, question)
     found = telling.ask_these(question, people) if people else replace(question, told=())
     telling.record("question_asked", script, found, people=found.people, is_again=True)
     book.put(script, replace(found, kept_until=0.0))

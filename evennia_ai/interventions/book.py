@@ -56,11 +56,12 @@ def _write(script: Any, questions: list[Question]) -> None:
 
 def everywhere() -> list[Entry]:
     """The open questions of all assistants, the oldest first."""
-    entries = [(script, question) for script in _assistants() for question in pending(script)]
+    entries = [(script, question) for script in assistants() for question in pending(script)]
     return sorted(entries, key=lambda entry: entry[1].number)
 
 
-def _assistants() -> list[Any]:
+def assistants() -> list[Any]:
+    """The scripts of all assistants that run."""
     return [item for item in ScriptDB.objects.filter(**ASSISTANTS) if _is_awake(item)]
 
 
@@ -75,7 +76,7 @@ def find(number: int) -> Entry | None:
 
 def find_key(key: str) -> Entry | None:
     """What is stored under a key for whoever waits, answered or not, and not over."""
-    for script in _assistants():
+    for script in assistants():
         now = script.clock.seconds()
         for question in stored(script):
             is_meant = question.is_waited_for and question.asking.key == key

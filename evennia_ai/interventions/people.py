@@ -9,14 +9,14 @@ import evennia
 from evennia.scripts.models import ScriptDB
 
 from evennia_ai import state
+from evennia_ai.core.budget import MOST_KEY, Account, account_asked
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.questions import Question
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.inbound import find_being, id_of, person_of
-from evennia_ai.rights import meets
+from evennia_ai.rights import OF_THE_BODY, RAISES, Right, has_right, is_owner, is_staff, meets, seen
 
 ASKER, STAFF = "asker", "staff"
-CONTROL = "control"
 
 
 def _online() -> list[Any]:
@@ -25,28 +25,42 @@ def _online() -> list[Any]:
     return sorted(accounts - {None}, key=lambda account: account.pk)
 
 
-def _beings(being: Any) -> list[Any]:
-    """A person in all forms: a character, its account, and the other characters of that."""
-    account = getattr(being, "account", None) or being
-    puppets = account.get_all_puppets() if hasattr(account, "get_all_puppets") else []
-    return [being, account, *filter(None, puppets)]
+def is_of(script: Any, account: Account) -> bool:
+    """Whether an account of the ledger is an assistant's own."""
+    return script is not None and str(script.key)[:MOST_KEY].casefold() == account.key
 
 
-def controls(script: Any, being: Any) -> bool:
-    """Whether the assistant's lock `control` lets a person pass, in any of its forms."""
-    body = script.obj if script is not None else None
-    if body is None:
+def may_decide(script: Any, question: Question, being: Any) -> bool:
+    """Whether a person has the right over what a question wants more of.
+
+    A cap on money belongs to the account it is counted over: the game's and a player's are an
+    owner's to raise, an assistant's is for who may set it up. All else is for who runs the
+    assistant.
+    """
+    head, account = head_of(script, question), account_asked(question.asking)
+    if account is None:
+        return _has(head, being, Right.CONTROL)
+    right = RAISES[account.scope]
+    if right in OF_THE_BODY:
+        whose = next((each for each in (script, head) if is_of(each, account)), None)
+        return _has(whose, being, right)
+    return any(map(is_owner, _accounts_and(being)))
+
+
+def _has(script: Any, being: Any, right: Right) -> bool:
+    if script is None or script.obj is None:
         return False
-    is_locked = bool(body.locks.get(CONTROL))
-    return any(
-        body.access(form, CONTROL) if is_locked else form.check_permstring("Builder")
-        for form in _beings(being)
-    )
+    staff = any(map(is_staff, _accounts_and(being)))
+    return has_right(script, being, right, is_staff=staff)
 
 
-def listeners(script: Any) -> list[Any]:
-    """The accounts online that may decide for an assistant."""
-    return [account for account in _online() if controls(script, account)]
+def _accounts_and(being: Any) -> list[Any]:
+    return [being, getattr(being, "account", None) or being]
+
+
+def listeners(script: Any, question: Question) -> list[Any]:
+    """The accounts online that may decide what is asked."""
+    return [account for account in _online() if may_decide(script, question, account)]
 
 
 def head_of(script: Any, question: Question) -> Any:
@@ -65,12 +79,12 @@ def is_assistant(being: Any) -> bool:
 def may_answer(script: Any, question: Question, person: Any, *, is_staff: bool) -> bool:
     """Whether this person may answer a question.
 
-    What is waited for, whoever controls the assistant; a call, whoever was asked, or staff.
+    What is waited for, whoever may decide it; a call, whoever was asked, or staff.
     """
     if is_assistant(person):
         return False
     if question.is_waited_for:
-        return controls(head_of(script, question), person)
+        return may_decide(script, question, person)
     return is_staff or person_of(person) in question.people
 
 
@@ -82,7 +96,7 @@ def who_may_allow(script: Any, event: Event) -> list[Any]:
         return [being] if being is not None and not event.hops else []
     online = _online()
     if by == STAFF:
-        return [account for account in online if account.check_permstring("Admin")]
+        return [account for account in online if seen(account).check_permstring("Admin")]
     named = [account for account in online if by.casefold() in _names(account)]
     return named or [account for account in online if _meets(script, account, by)]
 
@@ -100,7 +114,7 @@ def _meets(script: Any, account: Any, condition: str) -> bool:
 
 def is_here(person: str) -> bool:
     """Whether a person plays now."""
-    forms = {id_of(form) for account in _online() for form in _beings(account)}
+    forms = {id_of(form) for account in _online() for form in (account, *account.get_all_puppets())}
     return person in forms
 
 

@@ -1,4 +1,4 @@
-"""What time and people's coming and going do to questions."""
+"""What time and people's coming and going do to questions, and to answers that wait for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evennia_ai.core.questions import Question
 from evennia_ai.inbound import person_of
 from evennia_ai.interventions import book, telling
 from evennia_ai.interventions.ending import KEPT_SECONDS
-from evennia_ai.interventions.people import controls, head_of
+from evennia_ai.interventions.people import may_decide
 from evennia_ai.interventions.settling import give_up, is_being_run
 from evennia_ai.interventions.waits import is_waiting, review
 
@@ -69,11 +69,18 @@ def _greet(account: Any) -> None:
     person = person_of(account)
     for script, question in book.everywhere():
         is_asked = person in question.people
-        if is_asked or (question.is_waited_for and controls(head_of(script, question), account)):
+        if is_asked or (question.is_waited_for and may_decide(script, question, account)):
             people = question.people if is_asked else (*question.people, person)
             told = tuple(item for item in question.told if item != person)
             book.put(script, replace(question, people=people, told=told))
     telling.announce()
+
+
+def _call() -> None:
+    """Somebody came: what waited for them is looked at now, not with the next beat."""
+    for script in book.assistants():
+        if script.work.inbox:
+            script.beat_soon()
 
 
 def _guarded(act: Callable[[], None]) -> None:
@@ -87,6 +94,12 @@ def _guarded(act: Callable[[], None]) -> None:
 def _on_login(sender: Any, **_: Any) -> None:
     _guarded(lambda: _greet(sender))
     _guarded(review)
+    _guarded(_call)
+
+
+def _on_puppet(sender: Any, **_: Any) -> None:
+    _guarded(review)
+    _guarded(_call)
 
 
 def _on_change(sender: Any, **_: Any) -> None:
@@ -96,9 +109,9 @@ def _on_change(sender: Any, **_: Any) -> None:
 def watch() -> None:
     """Follow who comes and goes; more than once is the same as once."""
     signals.SIGNAL_ACCOUNT_POST_LOGIN.connect(_on_login, dispatch_uid="evennia_ai.login")
+    signals.SIGNAL_OBJECT_POST_PUPPET.connect(_on_puppet, dispatch_uid="evennia_ai.puppet")
     for signal in (
         signals.SIGNAL_ACCOUNT_POST_LOGOUT,
-        signals.SIGNAL_OBJECT_POST_PUPPET,
         signals.SIGNAL_OBJECT_POST_UNPUPPET,
     ):
         signal.connect(_on_change, dispatch_uid="evennia_ai.presence")

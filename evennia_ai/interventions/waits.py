@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai.core.questions import Answer, Outcome, Question
 from evennia_ai.interventions import book, telling
-from evennia_ai.interventions.people import asked_are_here, head_of, listeners
+from evennia_ai.interventions.people import asked_are_here, listeners
 
 GRACE_SECONDS = 10.0
 
@@ -132,7 +132,7 @@ def review() -> None:
         if question is None:
             resolve(waiting, Answer(Outcome.DISCARDED), "question_discarded", "it is gone")
             continue
-        here = listeners(head_of(waiting.owner, question))
+        here = listeners(waiting.owner, question)
         if not here:
             if waiting.grace is None:
                 clock = waiting.owner.clock
@@ -148,6 +148,6 @@ def _give_up(waiting: Waiting) -> None:
     """Nobody who may answer came back."""
     waiting.grace = None
     question = waiting.question
-    if question is not None and listeners(head_of(waiting.owner, question)):
+    if question is not None and listeners(waiting.owner, question):
         return
     resolve(waiting, Answer(Outcome.NOBODY), "question_nobody", "nobody who may answer is here")

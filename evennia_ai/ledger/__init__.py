@@ -101,9 +101,9 @@ def release(claim: Claim, now: float) -> None:
     book().release(claim, now)
 
 
-def cut_off(claim: Claim, now: float) -> None:
+def cut_off(claim: Claim, now: float, *, model: str = "", price: Price | None = None) -> None:
     """See `Book.cut_off`."""
-    book().cut_off(claim, now)
+    book().cut_off(claim, now, model=model, price=price)
 
 
 def flush() -> None:

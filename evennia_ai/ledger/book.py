@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from itertools import count, cycle
+from dataclasses import replace
+from itertools import count
 from threading import RLock
 from typing import Any
 
 from evennia_ai import audit
 from evennia_ai.core import budget
-from evennia_ai.core.budget import Account, CallState, Purpose, Total
-from evennia_ai.core.budget_config import BudgetConfig, Measure, Scope, Span
+from evennia_ai.core.budget import Account, CallState, Total
+from evennia_ai.core.budget_config import BudgetConfig
 from evennia_ai.core.prices import Price, cost_of, counted
 from evennia_ai.core.turn import Usage
-from evennia_ai.errors import ConfigurationError, NoFreeSlotError
+from evennia_ai.errors import ConfigurationError
 from evennia_ai.ledger import upkeep
 from evennia_ai.ledger.claims import Change, Claim, Ending, Need, Payer
+from evennia_ai.ledger.judging import excess, judge
 from evennia_ai.ledger.owners import owner_of_this_process
 from evennia_ai.ledger.rows import (
     StaleRowsError,
@@ -31,7 +33,7 @@ from evennia_ai.ledger.rows import (
     together,
     write_calls,
 )
-from evennia_ai.models import BudgetTotal, ModelCall
+from evennia_ai.models import ModelCall
 from evennia_ai.resilience.clock import Clock
 
 FLUSH_SECONDS = 1.0
@@ -64,6 +66,10 @@ class Book:
     def reserve(self, payer: Payer, need: Need, config: BudgetConfig, now: float) -> Claim:
         """Hold what a call may need, in every account that it counts towards.
 
+        Returns:
+            The call. Where a cap leaves less room than was wanted, its estimate is smaller than
+            what was asked for, and its answer may be no longer than that.
+
         Raises:
             LimitReachedError: a cap leaves no room for it.
             NoFreeSlotError: as many calls of the assistant are under way as may be.
@@ -74,9 +80,9 @@ class Book:
         with self._lock, tables_wanted():
             self._keep_house(now)
             key = f"{self.owner}.{next(self._numbers)}"
-            claim = Claim.begin(key, self.owner, payer, need, now)
-            self._write(claim, config)
-            self._open[key] = claim
+            begun = Claim.begin(key, self.owner, payer, need, now)
+            claim = self._write(begun, config) or begun
+            self._open[claim.key] = claim
         for text in claim.warnings:
             audit.record("budget_near", payer.assistant, text=text)
         return claim
@@ -101,13 +107,18 @@ class Book:
         """Nothing was sent: nothing counts."""
         self._close(Ending(claim, CallState.RELEASED, Usage(), 0, now, self._clock()))
 
-    def cut_off(self, claim: Claim, now: float) -> None:
-        """It was sent, and broken off: nobody knows what is billed, so all that was held counts."""
-        need, noted_at = claim.need, self._clock()
-        state, is_priced = CallState.CUT_OFF, need.price is not None
-        self._close(
-            Ending(claim, state, need.estimate, need.cost_nano, now, noted_at, is_priced=is_priced)
-        )
+    def cut_off(
+        self, claim: Claim, now: float, *, model: str = "", price: Price | None = None
+    ) -> None:
+        """It was sent, and broken off: nobody knows what is billed, so all that was held counts.
+
+        Args:
+            model: as of `settle`.
+        """
+        used, noted_at = claim.need.estimate, self._clock()
+        price = price if model else claim.need.price
+        cost, is_priced, state = cost_of(used, price), price is not None, CallState.CUT_OFF
+        self._close(Ending(claim, state, used, cost, now, noted_at, model, is_priced))
 
     def flush(self) -> None:
         """Write how calls ended."""
@@ -140,19 +151,22 @@ class Book:
             self._timer.cancel()
             self._timer = None
 
-    def _write(self, claim: Claim | None, config: BudgetConfig | None) -> None:
+    def _write(self, claim: Claim | None, config: BudgetConfig | None) -> Claim | None:
         try:
-            endings = self._write_once(claim, config)
+            count, claim = self._write_once(claim, config)
         except StaleRowsError:
             self.totals.forget()
-            endings = self._write_once(claim, config)
-        del self._endings[:endings]
+            count, claim = self._write_once(claim, config)
+        del self._endings[:count]
+        return claim
 
-    def _write_once(self, claim: Claim | None, config: BudgetConfig | None) -> int:
+    def _write_once(
+        self, claim: Claim | None, config: BudgetConfig | None
+    ) -> tuple[int, Claim | None]:
         """One transaction: how earlier calls ended, and the new one, if there is room for it.
 
         Returns:
-            How many endings were written.
+            How many endings were written, and the new call, as large as there is room for.
         """
         endings = list(self._endings)
         with together():
@@ -160,12 +174,27 @@ class Book:
             rows = [ending.claim.as_row(ending) for ending in endings]
             if claim is not None:
                 changes.append((claim.accounts, claim.opening))
-                rows.append(claim.as_row())
             totals = self.totals.change(add_up(changes))
             if claim is not None and config is not None:
-                _judge(claim, totals, config)
+                claim = self._fitted(claim, totals, config)
+                rows.append(claim.as_row())
             write_calls(rows)
-        return len(endings)
+        return len(endings), claim
+
+    def _fitted(self, claim: Claim, totals: dict[Account, Total], config: BudgetConfig) -> Claim:
+        """A call that is let through, with an answer as long as the caps leave room for.
+
+        Raises:
+            LimitReachedError, NoFreeSlotError: as `judge`.
+        """
+        if tokens := excess(claim, totals, config):
+            smaller = replace(claim, need=claim.need.without(tokens))
+            cost = smaller.need.cost_nano - claim.need.cost_nano
+            back = Change(held_tokens=-tokens, held_cost_nano=cost)
+            totals = self.totals.change(dict.fromkeys(claim.accounts, back))
+            claim = smaller
+        judge(claim, totals, config)
+        return claim
 
     def _change(self, ending: Ending) -> Change:
         """What an ending changes; one that is written late may find its call closed by others."""
@@ -217,53 +246,3 @@ def unpriced_text(model: str, path: str) -> str:
         f"settings.py, in US dollars for a million tokens: EVENNIA_AI_PRICES = {{{model!r}: "
         "{'input': 0.15, 'output': 0.6}}, with the true numbers"
     )
-
-
-def _judge(claim: Claim, totals: dict[Account, Total], config: BudgetConfig) -> None:
-    """Let a call pass or not, and note whose caps are nearly used up.
-
-    Raises:
-        LimitReachedError: a cap leaves no room for it.
-        NoFreeSlotError: too many of the assistant's calls are under way.
-    """
-    near = []
-    for account, span in zip(claim.accounts, cycle(Span), strict=False):
-        total = totals[account]
-        if account.scope is Scope.ASSISTANT and span is Span.EVER:
-            _judge_slots(claim, total, config)
-        for standing in budget.standings(account, span, total, config.caps_of(account.scope)):
-            need, last = _units(claim, standing)
-            if hit := budget.exceeded(standing, need, last):
-                raise hit
-            if budget.is_near(standing, total, config.warn_at):
-                near.append(standing)
-    claim.warnings.extend(budget.warning_text(standing) for standing in near if _is_first(standing))
-
-
-def _judge_slots(claim: Claim, total: Total, config: BudgetConfig) -> None:
-    most = config.calls_in_flight
-    if most and total.open_calls > most and claim.payer.purpose != Purpose.WRAP_UP:
-        raise NoFreeSlotError(
-            f"{claim.payer.assistant} has {most} model calls under way, and may have no more at "
-            "one time (EVENNIA_AI_BUDGET_CONFIG.calls_in_flight)"
-        )
-
-
-def _units(claim: Claim, standing: budget.Standing) -> tuple[int, int]:
-    """What a call needs of a cap, and what has to stay free for a last one."""
-    need, measure = claim.need, standing.cap.measure
-    if measure is Measure.TOKENS:
-        units = need.estimate.total_tokens, need.last.total_tokens
-    elif measure is Measure.COST:
-        units = need.cost_nano, need.last_cost_nano
-    else:
-        units = 1, int(standing.configured > 1)
-    return units if claim.payer.purpose != Purpose.WRAP_UP else (units[0], 0)
-
-
-def _is_first(standing: budget.Standing) -> bool:
-    """Whether this is the first of all server processes to tell of it."""
-    scope, key, period = standing.account
-    flag = f"warned_{standing.cap.measure}"
-    found = BudgetTotal.objects.filter(scope=scope, key=key, period=period, **{flag: False})
-    return bool(found.update(**{flag: True}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,6 +11,8 @@ from evennia_ai.core.prices import Price, cost_of
 from evennia_ai.core.turn import Usage
 
 GRACE_SECONDS = 300
+# At the end of the key of what is no call of its own.
+SHARE = "/"
 NOTHING = Usage()
 Row = tuple[str | int | bool, ...]
 
@@ -20,13 +22,15 @@ class Payer:
     """Who a call is counted to.
 
     Attributes:
-        assistant: its name.
+        assistant: its name; "" for the game itself.
         person: the id of the player who caused it, such as "*#3"; "" for nobody.
+        is_share: a part of a call that several caused, and that is counted as a call elsewhere.
     """
 
     assistant: str
     person: str = ""
     purpose: str = Purpose.TURN
+    is_share: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class Need:
 
     Attributes:
         estimate: tokens of its prompt, and the most that the answer may have.
+        least: tokens of an answer with which the call is still of use; where a cap leaves room for
+            no more than that, the estimate is made so small. None: all of them are wanted.
         model: "provider/model", for the record.
         price: None: nobody said what it costs.
         last: the same estimate of a last call without tools, for which room is kept.
@@ -46,6 +52,19 @@ class Need:
     price: Price | None = None
     last: Usage = NOTHING
     seconds: float = 60.0
+    least: int | None = None
+
+    @property
+    def spare(self) -> int:
+        """Tokens of the answer that may be left out."""
+        answer = self.estimate.completion_tokens
+        return max(0, answer - (answer if self.least is None else self.least))
+
+    def without(self, tokens: int) -> Need:
+        """The same with an answer that is so many tokens shorter."""
+        used = self.estimate
+        shorter = Usage(used.prompt_tokens, used.completion_tokens - tokens)
+        return replace(self, estimate=shorter)
 
     @cached_property
     def cost_nano(self) -> int:
@@ -90,6 +109,7 @@ class Claim:
     @classmethod
     def begin(cls, key: str, owner: str, payer: Payer, need: Need, now: float) -> Claim:
         """A call that begins now."""
+        key = key + SHARE if payer.is_share else key
         accounts = accounts_of(payer.assistant, payer.person, now)
         return cls(key, owner, payer, need, int(now), accounts)
 
@@ -101,9 +121,10 @@ class Claim:
     @property
     def opening(self) -> Change:
         """What it holds."""
+        calls = int(not self.payer.is_share)
         return Change(
-            calls=1,
-            open_calls=1,
+            calls=calls,
+            open_calls=calls,
             held_tokens=self.need.estimate.total_tokens,
             held_cost_nano=self.need.cost_nano,
         )
@@ -156,8 +177,8 @@ class Ending:
         """What it adds to the totals."""
         held = self.claim.opening
         return Change(
-            calls=-1 if self.state is CallState.RELEASED else 0,
-            open_calls=-1,
+            calls=-held.calls if self.state is CallState.RELEASED else 0,
+            open_calls=-held.open_calls,
             prompt_tokens=self.usage.prompt_tokens,
             completion_tokens=self.usage.completion_tokens,
             cost_nano=self.cost_nano,
@@ -168,9 +189,9 @@ class Ending:
     @property
     def late_change(self) -> Change:
         """The same where another server process took the call for cut off, and counted it so."""
-        estimate = self.claim.need.estimate
+        estimate, calls = self.claim.need.estimate, self.claim.opening.calls
         return Change(
-            calls=-1 if self.state is CallState.RELEASED else 0,
+            calls=-calls if self.state is CallState.RELEASED else 0,
             prompt_tokens=self.usage.prompt_tokens - estimate.prompt_tokens,
             completion_tokens=self.usage.completion_tokens - estimate.completion_tokens,
             cost_nano=self.cost_nano - self.claim.need.cost_nano,

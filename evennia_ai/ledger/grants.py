@@ -10,6 +10,7 @@ from django.db.models import F
 from evennia_ai import audit
 from evennia_ai.core.budget import Account, account_of, as_units
 from evennia_ai.core.budget_config import CAPS, Cap
+from evennia_ai.core.limits import MONEY
 from evennia_ai.errors import ConfigurationError, LimitReachedError
 from evennia_ai.ledger.rows import together
 from evennia_ai.models import BudgetTotal
@@ -66,4 +67,4 @@ def grant(hit: LimitReachedError, amount: float, *, by: str) -> None:
     Raises:
         ConfigurationError: the amount is no number above 0, or absurdly large.
     """
-    raise_cap(Raise(account_of(hit), hit.kind.removeprefix("cost."), amount, by))
+    raise_cap(Raise(account_of(hit), hit.kind.removeprefix(MONEY), amount, by))

@@ -8,7 +8,7 @@ from django.db.models.functions import Length
 
 from evennia_ai.core.budget import DAY, Account, CallState, accounts_of, period_of
 from evennia_ai.core.budget_config import Span
-from evennia_ai.ledger.claims import Change
+from evennia_ai.ledger.claims import SHARE, Change
 from evennia_ai.ledger.owners import is_gone
 from evennia_ai.ledger.rows import together
 from evennia_ai.models import BudgetTotal, ModelCall
@@ -47,7 +47,7 @@ def change_of(call: ModelCall) -> tuple[tuple[Account, ...], Change]:
     """What a call that is closed so changes, and where."""
     tokens = call.estimated_prompt_tokens + call.estimated_completion_tokens
     change = Change(
-        open_calls=-1,
+        open_calls=0 if call.key.endswith(SHARE) else -1,
         prompt_tokens=call.estimated_prompt_tokens,
         completion_tokens=call.estimated_completion_tokens,
         cost_nano=call.estimated_cost_nano,

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from twisted.internet import reactor as default_reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.defer import TimeoutError as DeadlineError
 
-from evennia_ai.core.conversation import user_message
+from evennia_ai.core.conversation import Message, user_message
+from evennia_ai.core.reading import read_json
 from evennia_ai.core.text import one_line
 from evennia_ai.core.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
-from evennia_ai.errors import CircuitOpenError, ModelError, ModelStatusError
+from evennia_ai.errors import (
+    CircuitOpenError,
+    ConfigurationError,
+    LimitReachedError,
+    ModelError,
+    ModelStatusError,
+    StoppedError,
+)
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool
 from evennia_ai.llm.transport import OpenAITransport
@@ -56,17 +63,35 @@ class Report:
         return all(line.ok for line in self.lines)
 
 
+class Asking(Protocol):
+    """Something that is asked in place of a client, and pays for what it asks."""
+
+    def ask(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, purpose: str
+    ) -> Deferred[Reply]:
+        """One completion."""
+
+
+Paid = Callable[[Any], Asking]
+PURPOSE = "check"
+
+
 def check_endpoint(
-    endpoint: Endpoint, pool: Pool, *, reactor: Any = default_reactor
+    endpoint: Endpoint, pool: Pool, *, paid: Paid | None = None, reactor: Any = default_reactor
 ) -> Deferred[Report]:
-    """Ask the endpoint for its models, a sentence, a tool call and an answer to a long prompt."""
-    return Deferred.fromCoroutine(_Check(endpoint, pool, reactor).run())
+    """Ask the endpoint for its models, a sentence, a tool call and an answer to a long prompt.
+
+    Args:
+        paid: gives what asks a client and pays for it; None: nobody pays.
+    """
+    return Deferred.fromCoroutine(_Check(endpoint, pool, paid, reactor).run())
 
 
 class _Check:
-    def __init__(self, endpoint: Endpoint, pool: Pool, reactor: Any) -> None:
+    def __init__(self, endpoint: Endpoint, pool: Pool, paid: Paid | None, reactor: Any) -> None:
         self._endpoint = endpoint
         self._client = pool.client(endpoint)
+        self._purse = None if paid is None else paid(self._client)
         self._transport = pool.transport(endpoint)
         self._reactor = reactor
 
@@ -82,21 +107,26 @@ class _Check:
     async def _try(self, name: str, probe: Callable[[], Awaitable[tuple[bool, str]]]) -> Line:
         try:
             ok, text = await probe()
-        except (ModelError, CircuitOpenError) as error:
+        except (ModelError, CircuitOpenError, LimitReachedError, StoppedError) as error:
+            ok, text = False, str(error)
+        except ConfigurationError as error:  # costs are capped, and its price is not known
             ok, text = False, str(error)
         return Line(name, ok, text)
 
     async def _ask(self, text: str, tools: Sequence[ToolSpec] = ()) -> tuple[Reply, float]:
         began = self._reactor.seconds()
         messages = [{"role": "system", "content": "You are a bell keeper."}, user_message(text)]
-        reply = await self._client.chat_completion(messages, tools)
+        if self._purse is None:
+            reply = await self._client.chat_completion(messages, tools)
+        else:
+            reply = await self._purse.ask(messages, tools, purpose=PURPOSE)
         return reply, self._reactor.seconds() - began
 
     async def _reachable(self) -> tuple[bool, str]:
         reply, seconds = await self._ask("Say hello in one word.")
-        tokens = reply.usage.completion_tokens
+        tokens = reply.usage.completion_tokens if reply.usage.prompt_tokens else 0
         speed = f", {tokens / seconds:.0f} tokens a second" if tokens and seconds > 0 else ""
-        counted = "" if reply.usage.total_tokens else "; it reports no token usage"
+        counted = "" if reply.usage.prompt_tokens else "; it reports no token usage"
         return True, f"answered in {seconds:.1f} s{speed}{counted}"
 
     async def _model(self) -> tuple[bool, str]:
@@ -114,7 +144,7 @@ class _Check:
     async def _listed(self, transport: OpenAITransport) -> list[str]:
         asked = transport.models().addTimeout(self._client.deadline_seconds, self._reactor)
         try:
-            return [str(item["id"]) for item in json.loads(await asked)["data"]]
+            return [str(item["id"]) for item in read_json(await asked)["data"]]
         except (ModelStatusError, DeadlineError, ValueError, KeyError, TypeError):
             return []
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random as randomness
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from twisted.internet import reactor as default_reactor
 from twisted.internet import task
@@ -16,12 +17,19 @@ from twisted.internet.defer import TimeoutError as DeadlineError
 from evennia_ai.core.conversation import Message, closed
 from evennia_ai.core.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
-from evennia_ai.errors import ConfigurationError, ModelError, ModelTimeoutError, NoFreeSlotError
+from evennia_ai.errors import (
+    ConfigurationError,
+    ModelError,
+    ModelStatusError,
+    ModelTimeoutError,
+    NoFreeSlotError,
+)
+from evennia_ai.llm.answer_limits import MOST_TRIES, OWNED, PLAIN, AnswerLimit, Wanted, wanted_of
 from evennia_ai.llm.endpoints import PRESETS, SCRIPTED
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import REQUESTS, parse_reply
 from evennia_ai.llm.scripted import ScriptedTransport
-from evennia_ai.llm.transport import OpenAITransport, Transport
+from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport, Transport
 from evennia_ai.resilience import CircuitBreaker, RetryConfig
 from evennia_ai.resilience.retry import retry
 
@@ -31,12 +39,49 @@ MAX_CALLS_IN_FLIGHT = 64
 WANTS_CLOSED_TURNS = re.compile(r"[a-z]stral|[mp]ixtral", re.IGNORECASE)
 
 
+class Payment(Protocol):
+    """What pays for one call, attempt by attempt."""
+
+    def begin(self, model: str) -> int:
+        """An attempt is about to be sent.
+
+        Args:
+            model: which is asked, as replies name it.
+
+        Returns:
+            The most tokens that its answer may have.
+
+        Raises:
+            LimitReachedError: there is no room for it under a cap.
+            StoppedError: nothing is sent for the assistant any more.
+        """
+
+    def spoil(self, error: BaseException) -> None:
+        """The attempt that began last brought nothing that can be used."""
+
+
+class Unpaid:
+    """Nobody pays, and nothing is bounded but by the client itself."""
+
+    def begin(self, model: str) -> int:
+        """As many as the client wants."""
+        return sys.maxsize
+
+    def spoil(self, error: BaseException) -> None:
+        """There is nothing to be counted."""
+
+
+UNPAID = Unpaid()
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
     """How the model is to write; None leaves it to the provider.
 
     Attributes:
-        extra: further members of the request body, sent as they are.
+        max_tokens: of an answer; None: as `answer_limits` knows of the model.
+        extra: further members of the request body, sent as they are, but for those that have a
+            setting of their own.
     """
 
     temperature: float | None = None
@@ -46,15 +91,15 @@ class Generation:
     extra: Mapping[str, Any] | None = None
 
     def as_body(self) -> dict[str, Any]:
-        """The members that are set."""
+        """The members that are set, but for the length of answers."""
         named = {
             "temperature": self.temperature,
             "top_p": self.top_p,
-            "max_tokens": self.max_tokens,
             "reasoning_effort": self.reasoning_effort,
         }
         body = {key: value for key, value in named.items() if value is not None}
-        return {**body, **(self.extra or {})}
+        extra = self.extra or {}
+        return {**body, **{key: value for key, value in extra.items() if key not in OWNED}}
 
 
 def provider_headers(provider: str, app_name: str, site_url: str) -> dict[str, str]:
@@ -66,7 +111,13 @@ def provider_headers(provider: str, app_name: str, site_url: str) -> dict[str, s
 
 
 def make_transport(
-    provider: str, base_url: str, auth_token: str, headers: Mapping[str, str], *, reactor: Any
+    provider: str,
+    base_url: str,
+    auth_token: str,
+    headers: Mapping[str, str],
+    *,
+    reactor: Any,
+    most_bytes: int = LARGEST_REPLY_BYTES,
 ) -> Transport:
     """What carries requests to a provider.
 
@@ -79,7 +130,7 @@ def make_transport(
         raise ConfigurationError(
             f"provider is {provider!r}, which has no address of its own; give a base_url"
         )
-    return OpenAITransport(base_url, auth_token, headers, reactor=reactor)
+    return OpenAITransport(base_url, auth_token, headers, reactor=reactor, most_bytes=most_bytes)
 
 
 async def take_slot(slots: DeferredSemaphore, seconds: float, reactor: Any) -> None:
@@ -94,6 +145,20 @@ async def take_slot(slots: DeferredSemaphore, seconds: float, reactor: Any) -> N
         raise NoFreeSlotError(f"no free slot for a model call within {seconds:g} s") from None
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call, for all its attempts.
+
+    Attributes:
+        tokens: that its answer may have, where whoever pays allows as many.
+    """
+
+    body: Mapping[str, Any]
+    tokens: int
+    payment: Payment
+    name: str
+
+
 class UnifiedLLMClient:
     """Asks one model of one provider.
 
@@ -103,6 +168,8 @@ class UnifiedLLMClient:
         deadline_seconds: for a whole call, waiting for a free slot and retries included.
         slots: how many calls may be in flight, shared by all clients of a game.
         transport: what carries the request; made from provider and token when None.
+        answer_limit: how the endpoint is told how long an answer may be; shared by all clients of
+            the same model there.
     """
 
     def __init__(
@@ -121,6 +188,7 @@ class UnifiedLLMClient:
         deadline_seconds: float = DEADLINE_SECONDS,
         slots: DeferredSemaphore | None = None,
         transport: Transport | None = None,
+        answer_limit: AnswerLimit | None = None,
         reactor: Any = default_reactor,
         random: Callable[[], float] = randomness.random,
     ) -> None:
@@ -132,6 +200,7 @@ class UnifiedLLMClient:
         self.deadline_seconds = deadline_seconds
         self._retry = retry_config
         self._generation = generation
+        self._answer_limit = answer_limit or AnswerLimit.of(provider, model)
         self._slots = slots or DeferredSemaphore(MAX_CALLS_IN_FLIGHT)
         self._reactor = reactor
         self._random = random
@@ -153,27 +222,53 @@ class UnifiedLLMClient:
         """What the service last said of its limits, None when it says nothing."""
         return getattr(self._transport, "rate_limit_info", None)
 
+    def wanted(self, extra: Mapping[str, Any]) -> Wanted:
+        """How long the answer of a call may be, as it is set, else as the model can.
+
+        Args:
+            extra: further members of the call's body; a length among them is wanted in full.
+        """
+        if (own := extra.get(PLAIN)) is not None:
+            return Wanted(own, own)
+        usual = wanted_of(
+            extra.get("model", self.model),
+            is_native=self.supports_tools,
+            is_thinking=self._generation.reasoning_effort is not None,
+        )
+        most = self._generation.max_tokens
+        return usual if most is None else Wanted(most, min(most, usual.least))
+
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
         """The engine's model port."""
         reply: Reply = await self.chat_completion(messages, tools)
         return reply
 
     def chat_completion(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), **extra: Any
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec] = (),
+        *,
+        payment: Payment = UNPAID,
+        **extra: Any,
     ) -> Deferred[Reply]:
         """Ask for one completion. Cancelling the Deferred closes the socket.
 
         Args:
+            payment: is told of each attempt, and says how long its answer may be at most.
             extra: further members of the request body, which win over the client's own.
 
         Raises:
             ModelError: the service failed; its text says how.
             CircuitOpenError: the service is not being asked now.
         """
-        return Deferred.fromCoroutine(self._in_slot(messages, tools, extra))
+        return Deferred.fromCoroutine(self._in_slot(messages, tools, extra, payment))
 
     async def _in_slot(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], extra: Mapping[str, Any]
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        extra: Mapping[str, Any],
+        payment: Payment,
     ) -> Reply:
         ends_at = self._reactor.seconds() + self.deadline_seconds
         if not self.circuit_breaker.is_available:
@@ -181,7 +276,7 @@ class UnifiedLLMClient:
         await take_slot(self._slots, self.deadline_seconds, self._reactor)
         try:
             return await self.answer_within(
-                ends_at - self._reactor.seconds(), messages, tools, extra
+                ends_at - self._reactor.seconds(), messages, tools, extra, payment
             )
         finally:
             self._slots.release()
@@ -192,18 +287,23 @@ class UnifiedLLMClient:
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
         extra: Mapping[str, Any],
+        payment: Payment = UNPAID,
+        name: str = "",
     ) -> Reply:
         """Ask for one completion without waiting for a slot, for who has one already.
 
         Args:
             seconds: for all attempts and the waits between them.
+            name: what replies call this model.
         """
         if WANTS_CLOSED_TURNS.search(self.model):
             messages = closed(messages)
         body = {"model": self.model, **REQUESTS[self.tool_mode](messages, tools)}
         body |= {**self._generation.as_body(), **extra}
+        body.pop(PLAIN, None)
+        call = _Call(body, self.wanted(extra).tokens, payment, name)
         return await retry(
-            lambda seconds_left: self._attempt(body, seconds_left),
+            lambda seconds_left: self._attempt(call, seconds_left),
             self._retry,
             deadline_seconds=seconds,
             sleep=lambda wait: task.deferLater(self._reactor, wait),
@@ -211,11 +311,16 @@ class UnifiedLLMClient:
             random=self._random,
         )
 
-    async def _attempt(self, body: Mapping[str, Any], seconds: float) -> Reply:
+    async def _attempt(self, call: _Call, seconds: float) -> Reply:
         permit = self.circuit_breaker.acquire()
         try:
-            answer = await self._posted(body, seconds)
-            reply = parse_reply(answer, self.tool_mode)
+            tokens = min(call.tokens, call.payment.begin(call.name))
+            try:
+                answer = await self._fitted(call.body, tokens, seconds)
+                reply = parse_reply(answer, self.tool_mode)
+            except BaseException as error:
+                call.payment.spoil(error)
+                raise
             permit.success()
         except ModelError as error:
             if error.blames_service:
@@ -224,6 +329,25 @@ class UnifiedLLMClient:
         finally:
             permit.release()
         return reply
+
+    async def _fitted(self, body: Mapping[str, Any], tokens: int, seconds: float) -> bytes:
+        """Post a request; where the endpoint wants to be told the length otherwise, once more.
+
+        What it refuses costs nothing.
+        """
+        ends_at, limit = self._reactor.seconds() + seconds, self._answer_limit
+        for _ in range(MOST_TRIES):
+            sent = limit.as_body(tokens)
+            try:
+                left = max(0.0, ends_at - self._reactor.seconds())
+                return await self._posted({**body, **sent}, left)
+            except ModelStatusError as error:
+                fewer = limit.after(error, *next(iter(sent.items())))
+                if fewer is None:
+                    raise
+                tokens = min(tokens, fewer)
+        left = max(0.0, ends_at - self._reactor.seconds())
+        return await self._posted({**body, **limit.as_body(tokens)}, left)
 
     async def _posted(self, body: Mapping[str, Any], seconds: float) -> bytes:
         try:

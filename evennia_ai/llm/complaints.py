@@ -6,10 +6,11 @@ quotes: a player may well have spoken of a prompt that is too long.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from evennia_ai.core.reading import UnreadableError, read_json
 
 LONGEST_COMPLAINT = 2000
 TOO_LONG_STATUSES = (400, 413, 422)
@@ -60,8 +61,8 @@ def read_complaint(body: bytes) -> tuple[str, str]:
     """
     text = body[: 10 * LONGEST_COMPLAINT].decode("utf-8", "replace").strip()
     try:
-        whole = json.loads(body)
-    except (ValueError, RecursionError):
+        whole = read_json(body)
+    except UnreadableError:
         return text[:LONGEST_COMPLAINT], ""
     parts = _parts(whole)
     words = dict.fromkeys(text for part in parts for text in _texts(part, "message"))

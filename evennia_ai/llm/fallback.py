@@ -14,7 +14,14 @@ from evennia_ai.core.text import one_line
 from evennia_ai.core.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import CircuitOpenError, ContextLengthError, ModelError
-from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient, take_slot
+from evennia_ai.llm.answer_limits import Wanted
+from evennia_ai.llm.client import (
+    DEADLINE_SECONDS,
+    UNPAID,
+    Payment,
+    UnifiedLLMClient,
+    take_slot,
+)
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.resilience import CircuitBreaker
 
@@ -85,18 +92,28 @@ class FallbackClient:
         """What the service of the first choice last said of its limits."""
         return self.first.rate_limit_info
 
+    def wanted(self, extra: Mapping[str, Any]) -> Wanted:
+        """How long the answer of a call may be: as long as any of the models wants it."""
+        return max((client.wanted(extra) for _, client in self.models), key=lambda one: one.tokens)
+
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
         """The engine's model port."""
         reply: Reply = await self.chat_completion(messages, tools)
         return reply
 
     def chat_completion(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), **extra: Any
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec] = (),
+        *,
+        payment: Payment = UNPAID,
+        **extra: Any,
     ) -> Deferred[Reply]:
         """Ask for one completion. Cancelling the Deferred closes whatever is in flight.
 
         Args:
             messages: in the native form; for a model that is not asked natively they are rewritten.
+            payment: is told of each attempt at each model.
             extra: further members of each request body.
 
         Raises:
@@ -104,18 +121,22 @@ class FallbackClient:
             ModelError: none answered; the text says what came of each.
             CircuitOpenError: none is being asked now; of the one that may be asked again first.
         """
-        return Deferred.fromCoroutine(self._in_slot(messages, tools, extra))
+        return Deferred.fromCoroutine(self._in_slot(messages, tools, extra, payment))
 
     async def _in_slot(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], extra: Mapping[str, Any]
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        extra: Mapping[str, Any],
+        payment: Payment,
     ) -> Reply:
         ends_at = self._reactor.seconds() + self.deadline_seconds
         if not any(client.circuit_breaker.is_available for _, client in self.models):
             # Each of them says no at once: nobody waits for a slot to hear that.
-            return await self._in_turn(messages, tools, extra, ends_at)
+            return await self._in_turn(messages, tools, extra, ends_at, payment)
         await take_slot(self._slots, self.deadline_seconds, self._reactor)
         try:
-            return await self._in_turn(messages, tools, extra, ends_at)
+            return await self._in_turn(messages, tools, extra, ends_at, payment)
         finally:
             self._slots.release()
 
@@ -125,13 +146,16 @@ class FallbackClient:
         tools: Sequence[ToolSpec],
         extra: Mapping[str, Any],
         ends_at: float,
+        payment: Payment,
     ) -> Reply:
         refusals: list[tuple[str, Refusal]] = []
         for name, client in self.models:
             left = ends_at - self._reactor.seconds()
             seconds = left if client is self.models[-1][1] else left / 2
             try:
-                reply = await client.answer_within(max(0.0, seconds), messages, tools, extra)
+                reply = await client.answer_within(
+                    max(0.0, seconds), messages, tools, extra, payment, name
+                )
             except (ModelError, CircuitOpenError) as error:
                 refusals.append((name, error))
             else:

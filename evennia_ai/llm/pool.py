@@ -14,6 +14,7 @@ from twisted.internet.threads import deferToThread
 
 from evennia_ai.errors import LocalModelError, ModelConnectionError
 from evennia_ai.llm import local
+from evennia_ai.llm.answer_limits import AnswerLimit
 from evennia_ai.llm.client import (
     DEADLINE_SECONDS,
     MAX_CALLS_IN_FLIGHT,
@@ -24,7 +25,7 @@ from evennia_ai.llm.client import (
 )
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback import FallbackClient
-from evennia_ai.llm.transport import OpenAITransport, Transport
+from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport, Transport
 from evennia_ai.resilience import CircuitBreakerRegistry, RetryConfig
 
 RETRY = RetryConfig(max_attempts=2)
@@ -43,6 +44,7 @@ class PoolConfig:
     pid_file: Path | None = None
     deadline_seconds: float = DEADLINE_SECONDS
     max_calls_in_flight: int = MAX_CALLS_IN_FLIGHT
+    most_reply_bytes: int = LARGEST_REPLY_BYTES
     app_name: str = "Evennia AI Assistant"
     site_url: str = ""
 
@@ -53,7 +55,7 @@ class LocalTransport:
     def __init__(self, config: PoolConfig, reactor: Any) -> None:
         self._config = config
         self._reactor = reactor
-        self._base_url = ""
+        self._running: local.LocalModel | None = None
         self._transport: OpenAITransport | None = None
         self._starting: DeferredLock = DeferredLock()
 
@@ -66,9 +68,17 @@ class LocalTransport:
         if running is None:
             # One thread waits for the model, not one for each question that came meanwhile.
             running = await self._starting.run(self._find_or_start)
-        if self._transport is None or running.base_url != self._base_url:
-            self._base_url = running.base_url
-            self._transport = OpenAITransport(running.base_url, "", {}, reactor=self._reactor)
+        if self._transport is None or running != self._running:
+            # Whatever answered there before is gone, and what still waits for it is told so.
+            self.close().addErrback(lambda _: None)
+            self._running = running
+            self._transport = OpenAITransport(
+                running.base_url,
+                running.api_key,
+                {},
+                reactor=self._reactor,
+                most_bytes=self._config.most_reply_bytes,
+            )
         answer: bytes = await self._transport.post(body)
         return answer
 
@@ -121,6 +131,7 @@ class Pool:
         self._reactor = reactor
         self._slots = Slots(config.max_calls_in_flight)
         self._transports: dict[tuple[str, str, str], Transport] = {}
+        self._answer_limits: dict[tuple[str, str], AnswerLimit] = {}
 
     def client(
         self,
@@ -160,6 +171,9 @@ class Pool:
         return self._one(endpoint, Generation(max_tokens=cap), name)
 
     def _one(self, endpoint: Endpoint, generation: Generation, breaker: str) -> UnifiedLLMClient:
+        told = (endpoint.base_url or endpoint.provider, endpoint.model)
+        if told not in self._answer_limits:
+            self._answer_limits[told] = AnswerLimit.of(endpoint.provider, endpoint.model)
         return UnifiedLLMClient(
             endpoint.provider,
             model=endpoint.model,
@@ -170,6 +184,7 @@ class Pool:
             deadline_seconds=self.config.deadline_seconds,
             slots=self._slots,
             transport=self.transport(endpoint),
+            answer_limit=self._answer_limits[told],
             reactor=self._reactor,
         )
 
@@ -190,6 +205,7 @@ class Pool:
             endpoint.api_key,
             headers,
             reactor=self._reactor,
+            most_bytes=self.config.most_reply_bytes,
         )
 
     def held(self) -> AbstractContextManager[None]:

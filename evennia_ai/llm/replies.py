@@ -5,18 +5,26 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from evennia_ai.core.conversation import Message, alternating, as_fallback
-from evennia_ai.core.speech import call_from_json
+from evennia_ai.core.prices import reported
+from evennia_ai.core.reading import BeyondBoundsError, UnreadableError, read_json
+from evennia_ai.core.speech import call_from_json, call_of
 from evennia_ai.core.text import one_line
+from evennia_ai.core.tokens import estimate
 from evennia_ai.core.toolspec import ToolCall, ToolSpec
 from evennia_ai.core.turn import Usage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.offers import as_choice, as_function
 
-MOST_TOKENS = 10_000_000
+# Where services put what a model thought before it answered.
+THOUGHTS = ("reasoning_content", "reasoning")
+# Of one reply a few are run, and who asked is told of the others.
+MOST_CALLS = 5_000
+LONGEST_FINISH_REASON = 60
 
 
 def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
@@ -33,7 +41,6 @@ def json_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict
     body: dict[str, Any] = {
         "messages": alternating(as_fallback(messages)),
         "temperature": 0.0,
-        "max_tokens": 220,
     }
     if tools:
         choices = {"anyOf": [as_choice(tool) for tool in tools]}
@@ -54,16 +61,18 @@ def _text(content: Any) -> str:
     return ""
 
 
-def _count(value: Any) -> int:
-    """A number of tokens, 0 for what cannot be one."""
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and 0 < value < MOST_TOKENS else 0
+def _written(message: Mapping[str, Any], content: str) -> int:
+    """Tokens of what a model wrote, by our own count: its words, its calls and its thoughts."""
+    thoughts = (message.get(name) for name in THOUGHTS)
+    texts = [content, *(text for text in thoughts if isinstance(text, str))]
+    if calls := message.get("tool_calls"):
+        texts.append(json.dumps(calls, ensure_ascii=False))
+    return sum(map(estimate, texts))
 
 
-def _usage(value: Any) -> Usage:
-    if not isinstance(value, dict):
-        return Usage()
-    return Usage(_count(value.get("prompt_tokens")), _count(value.get("completion_tokens")))
+def _finish_reason(value: Any) -> str:
+    is_told = isinstance(value, (str, int)) and value is not True
+    return one_line(str(value), LONGEST_FINISH_REASON) if value and is_told else ""
 
 
 def new_call_id() -> str:
@@ -77,24 +86,12 @@ def _calls(raw_calls: Any, make_id: Callable[[], str]) -> tuple[ToolCall, ...]:
     Services refuse a conversation in which an id comes twice, and some begin anew in every reply.
     """
     return tuple(
-        _call(make_id(), raw["function"])
-        for raw in (raw_calls if isinstance(raw_calls, list) else ())
+        call_of(make_id(), raw["function"]["name"], raw["function"].get("arguments") or "{}")
+        for raw in (raw_calls[:MOST_CALLS] if isinstance(raw_calls, list) else ())
         if isinstance(raw, dict)
         and isinstance(raw.get("function"), dict)
         and isinstance(raw["function"].get("name"), str)
     )
-
-
-def _call(call_id: str, function: Mapping[str, Any]) -> ToolCall:
-    name, arguments = function["name"], function.get("arguments") or "{}"
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
-            return ToolCall(call_id, name, problem=f"the arguments of {name} are not valid JSON")
-    if not isinstance(arguments, dict):
-        return ToolCall(call_id, name, problem=f"the arguments of {name} are not a JSON object")
-    return ToolCall(call_id, name, arguments)
 
 
 def _choice(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -104,15 +101,27 @@ def _choice(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
         ModelReplyError: the body is something else.
     """
     try:
-        whole = json.loads(body)
-    except (ValueError, RecursionError):
+        whole = read_json(body)
+    except BeyondBoundsError as error:
+        raise ModelReplyError(
+            f"the answer cannot be read: its {len(body):,} bytes {error}"
+        ) from None
+    except UnreadableError:
         head = one_line(body[:200].decode("utf-8", "replace"), 60)
         raise ModelReplyError(f"the answer is not JSON but begins with {head!r}") from None
     choices = whole.get("choices") if isinstance(whole, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        keys = ", ".join(sorted(whole)[:8]) if isinstance(whole, dict) else type(whole).__name__
-        raise ModelReplyError(f"the answer holds no choices (it holds: {keys or 'nothing'})")
+        named = islice(whole, 8) if isinstance(whole, dict) else (type(whole).__name__,)
+        held = one_line(", ".join(sorted(named)), 200) or "nothing"
+        text = f"the answer holds no choices (it holds: {held})"
+        raise ModelReplyError(text, usage=_usage_of(whole))
     return choices[0], whole
+
+
+def _usage_of(whole: Any) -> Usage | None:
+    """What a service reports of an answer that is of no use; None where it does not."""
+    usage = whole.get("usage") if isinstance(whole, dict) else None
+    return reported(usage, lambda: 0) if isinstance(usage, dict) else None
 
 
 def parse_reply(body: bytes, tool_mode: str, make_id: Callable[[], str] = new_call_id) -> Reply:
@@ -130,7 +139,8 @@ def parse_reply(body: bytes, tool_mode: str, make_id: Callable[[], str] = new_ca
     choice, whole = _choice(body)
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise ModelReplyError("the answer's first choice holds no message")
+        text = "the answer's first choice holds no message"
+        raise ModelReplyError(text, usage=_usage_of(whole))
     calls = _calls(message.get("tool_calls"), make_id)
     content, refusal = _text(message.get("content")), _text(message.get("refusal"))
     if tool_mode == "json" and not calls:
@@ -139,6 +149,6 @@ def parse_reply(body: bytes, tool_mode: str, make_id: Callable[[], str] = new_ca
     return Reply(
         content=content or refusal,
         tool_calls=calls,
-        usage=_usage(whole.get("usage")),
-        finish_reason="refusal" if refusal else str(choice.get("finish_reason") or ""),
+        usage=reported(whole.get("usage"), lambda: _written(message, content or refusal)),
+        finish_reason="refusal" if refusal else _finish_reason(choice.get("finish_reason")),
     )

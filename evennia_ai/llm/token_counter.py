@@ -6,6 +6,7 @@ Nothing here touches the network, and the estimate is corrected by what the serv
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import tempfile
 from collections import OrderedDict
@@ -14,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from evennia_ai.core import tokens
-from evennia_ai.core.tokens import Calibration, Counter, estimate
+from evennia_ai.core.tokens import Calibration, Counter, Margin, estimate
 from evennia_ai.core.toolspec import ToolSpec
 from evennia_ai.core.turn import Usage
 from evennia_ai.llm.endpoints import LOCAL_MODEL
@@ -144,6 +145,7 @@ class TokenCounter:
         self.provider = provider
         counted = load(encoding_of(model))
         self.exact = counted is not None
+        self._margin = Margin()
         self._calibration = Calibration()
         self._raw: Counter = lru_cache(MOST_TEXTS)(counted or estimate)
         self._tools: OrderedDict[int, tuple[ToolSpec, float, int]] = OrderedDict()
@@ -179,6 +181,19 @@ class TokenCounter:
             estimated: what this counter made of the prompt.
         """
         self._calibration.note(round(estimated / self.factor), usage.prompt_tokens)
+
+    def most_of(self, counted: int) -> int:
+        """What a prompt may well take that this counter counted, as prompts before it show."""
+        return max(counted, math.ceil(counted / self.factor * self._margin.factor))
+
+    def note_surplus(self, counted: int, real: int) -> None:
+        """Learn for `most_of`.
+
+        Args:
+            counted: what this counter made of a prompt.
+            real: what the service did.
+        """
+        self._margin.note(counted / self.factor, real)
 
     def describe(self) -> str:
         """How it counts, for people."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -19,6 +20,7 @@ from evennia_ai.errors import (
     ModelError,
     ModelReplyError,
     ModelStatusError,
+    ReplyTooLargeError,
 )
 from evennia_ai.llm.bridge import as_deferred
 from evennia_ai.llm.complaints import is_too_long, read_complaint
@@ -27,9 +29,19 @@ from evennia_ai.llm.rate_limits import RateLimitInfo, read_rate_limits
 from evennia_ai.resilience.retry import read_retry_after
 
 AS_JSON: openai.RequestOptions = {"headers": {"Content-Type": "application/json"}}
-LARGEST_REPLY_BYTES = 4_000_000
+# Of a completion, its thoughts included, and of every other answer, such as a list of models.
+LARGEST_REPLY_BYTES = 1_000_000
+LARGEST_ANSWER_BYTES = 4_000_000
+COMPLETIONS = "/chat/completions"
 CONNECT_SECONDS = 10.0
 MOST_CONNECTIONS = 2000
+NOT_SENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.LocalProtocolError,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+)
 
 
 class Transport(Protocol):
@@ -52,6 +64,15 @@ def _root_cause(error: BaseException) -> str:
     return one_line(str(error), 2000) or type(error).__name__
 
 
+def _was_sent(error: BaseException | None) -> bool:
+    """Whether a request may have reached the service although no answer came."""
+    while error is not None:
+        if isinstance(error, NOT_SENT):
+            return False
+        error = error.__cause__
+    return True
+
+
 def _is_this_machine(base_url: str) -> bool:
     """Whether the address is a loopback one: no proxy can reach that for us."""
     host = urlsplit(base_url).hostname or ""
@@ -70,6 +91,7 @@ class OpenAITransport:
 
     Args:
         reactor: where Deferreds fire.
+        most_bytes: of a reply; of a longer one nothing is read.
 
     Attributes:
         rate_limit_info: what the last answer that spoke of limits said. They belong to the key,
@@ -77,7 +99,13 @@ class OpenAITransport:
     """
 
     def __init__(
-        self, base_url: str, api_key: str, headers: Mapping[str, str], *, reactor: Any
+        self,
+        base_url: str,
+        api_key: str,
+        headers: Mapping[str, str],
+        *,
+        reactor: Any,
+        most_bytes: int = LARGEST_REPLY_BYTES,
     ) -> None:
         self.base_url = base_url
         self.rate_limit_info: RateLimitInfo | None = None
@@ -90,7 +118,7 @@ class OpenAITransport:
         http = openai.DefaultAioHttpClient(
             limits=limits, timeout=timeout, trust_env=not _is_this_machine(base_url)
         )
-        http.event_hooks["response"].append(_bound)
+        http.event_hooks["response"].append(partial(_bound, most_bytes))
         if not api_key:
             http.event_hooks["request"].append(_omit_authorization)
         self._client = openai.AsyncOpenAI(
@@ -104,7 +132,7 @@ class OpenAITransport:
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
         """Ask for one completion."""
-        return as_deferred(self._request("POST", "/chat/completions", body), self._reactor)
+        return as_deferred(self._request("POST", COMPLETIONS, body), self._reactor)
 
     def models(self) -> Deferred[bytes]:
         """Ask which models the endpoint has."""
@@ -129,7 +157,8 @@ class OpenAITransport:
             raise self._status_error(error.response) from None
         except openai.APIConnectionError as error:
             cause = self._shown(_root_cause(error), 160)
-            raise ModelConnectionError(f"no connection to {self.base_url}: {cause}") from None
+            text = f"no connection to {self.base_url}: {cause}"
+            raise ModelConnectionError(text, was_sent=_was_sent(error)) from None
         except ModelError:
             raise
         except Exception as error:
@@ -162,30 +191,35 @@ async def _omit_authorization(request: httpx2.Request) -> None:
     request.headers.pop("Authorization", None)
 
 
-async def _bound(response: httpx2.Response) -> None:
+async def _bound(most_bytes: int, response: httpx2.Response) -> None:
     """Read no more than any completion needs, whatever the answer announces."""
+    is_reply = response.request.url.path.endswith(COMPLETIONS)
+    most = most_bytes if is_reply else LARGEST_ANSWER_BYTES
     announced = response.headers.get("content-length", "0")
-    if announced.isdigit() and int(announced) > LARGEST_REPLY_BYTES:
-        raise _too_large(f"announces {announced} bytes")
+    if announced.isdigit() and (len(announced) > 20 or int(announced) > most):
+        raise _too_large(f"announces {announced[:20]} bytes", most)
     if isinstance(response.stream, httpx2.AsyncByteStream):
-        response.stream = _BoundedStream(response.stream)
+        response.stream = _BoundedStream(response.stream, most)
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+    def __init__(self, inner: httpx2.AsyncByteStream, most: int) -> None:
         self._inner = inner
+        self._most = most
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         received = 0
         async for part in self._inner:
             received += len(part)
-            if received > LARGEST_REPLY_BYTES:
-                raise _too_large("goes on and on")
+            if received > self._most:
+                raise _too_large("goes on and on", self._most)
             yield part
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
 
-def _too_large(what: str) -> ModelReplyError:
-    return ModelReplyError(f"the answer {what}; {LARGEST_REPLY_BYTES} is the most that is read")
+def _too_large(what: str, most: int) -> ReplyTooLargeError:
+    return ReplyTooLargeError(
+        f"the answer {what}; {most} is the most that is read (EVENNIA_AI_MAX_REPLY_BYTES)"
+    )

@@ -20,7 +20,7 @@ SHORTEST_SECRET = 8
 # Without "__" inside or "_" at the end, `<server>__<tool>` names one server only.
 _SERVER_NAME = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,22}(?<!_)")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE = re.compile(r"[!-~]+(?:[ \t]+[!-~]+)*")
+_HEADER_VALUE = re.compile(r"[!-~]++(?:[ \t]++[!-~]++)*+")
 _LOCAL_ONLY = ("env", "cwd")
 _WEB_ONLY = ("headers_from_env",)
 
@@ -40,6 +40,7 @@ class ServerConfig:
         timeout_seconds: for one call, a wait for the connection included.
         cache_seconds: how long an answer of a tool that only reads is kept; None: not at all.
         needs_confirmation: whether a person has to say yes before a call.
+        may_hear_private: whether it may be given what somebody told the assistant alone.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ServerConfig:
     timeout_seconds: float = 30.0
     cache_seconds: float | None = None
     needs_confirmation: bool = False
+    may_hear_private: bool = False
 
     def describe(self) -> str:
         """What it is, for people; no arguments, no login and no query, which may hold secrets."""
@@ -218,4 +220,5 @@ _READERS: dict[str, tuple[str, Callable[[str, object, Mapping[str, str]], object
     "timeout_seconds": ("timeout_seconds", _seconds),
     "cache_seconds": ("cache_seconds", _seconds),
     "needs_confirmation": ("needs_confirmation", _yes_or_no),
+    "may_hear_private": ("may_hear_private", _yes_or_no),
 }

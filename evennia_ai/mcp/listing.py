@@ -96,6 +96,7 @@ def _spec(config: ServerConfig, name: str, tool: Listed) -> ToolSpec:
         cache_ttl=config.cache_seconds if is_cacheable else None,
         is_idempotent=tool.is_read_only or tool.is_idempotent,
         needs_confirmation=config.needs_confirmation,
+        heard_by="nobody" if config.may_hear_private else "anybody",
     )
 
 

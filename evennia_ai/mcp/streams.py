@@ -9,6 +9,8 @@ from typing import Any
 from evennia_ai.core.text import one_line
 
 MOST_BODY_BYTES = 4_000_000
+# Each costs the game's one interpreter far more than a letter does.
+MOST_BRACKETS = 200_000
 MOST_LINES = 100
 MOST_LINE_CHARS = 300
 MOST_WAITING_BYTES = 4 * MOST_LINE_CHARS
@@ -69,6 +71,22 @@ class LineLog(asyncio.Protocol):
         self._log(text if self._lines <= MOST_LINES else "it goes on; no more of it is shown")
 
 
+class _Measure:
+    """How much of a body has come."""
+
+    size = brackets = 0
+
+    def problem(self, part: bytes) -> str:
+        """Why no more of it is read after this part, or ""."""
+        self.size += len(part)
+        self.brackets += part.count(b"[") + part.count(b"{")
+        if self.size > MOST_BODY_BYTES:
+            return f"it is larger than {MOST_BODY_BYTES} bytes"
+        if self.brackets > MOST_BRACKETS:
+            return f"it holds more than {MOST_BRACKETS} brackets"
+        return ""
+
+
 def limit_bodies(httpx: Any) -> Callable[[Any], Awaitable[None]]:
     """A hook for the SDK's HTTP client: a whole answer may not be larger than four megabytes.
 
@@ -85,11 +103,10 @@ def limit_bodies(httpx: Any) -> Callable[[Any], Awaitable[None]]:
             self._body = body
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
+            measure = _Measure()
             async for part in self._body:
-                size += len(part)
-                if size > MOST_BODY_BYTES:
-                    raise httpx.StreamError(f"it is larger than {MOST_BODY_BYTES} bytes")
+                if problem := measure.problem(part):
+                    raise httpx.StreamError(problem)
                 yield part
 
         async def aclose(self) -> None:

@@ -34,6 +34,7 @@ PORTION = 16
 CHARS_PER_TOKEN = 4
 BREAKER = CircuitBreakerConfig(failure_threshold=3, success_threshold=1, timeout_seconds=30.0)
 CLOSED = "the store of memories is closed"
+SERVERS = ("qdrant", "pgvector")
 
 
 class MemoryService:
@@ -83,6 +84,11 @@ class MemoryService:
     def is_open(self) -> bool:
         """Whether the store has been opened, and not closed."""
         return self._store is not None and not self.absence
+
+    @property
+    def sends(self) -> bool:
+        """Whether what it is asked leaves this machine's game: to a model, or to a server."""
+        return self._embedder.is_paid or self._kind in SERVERS
 
     @property
     def problem(self) -> str:

@@ -7,7 +7,6 @@ from evennia_ai.operations.assistants import (
     create_assistant,
     find_assistant,
     give_account,
-    list_assistants,
 )
 from evennia_ai.operations.auditing import (
     archive_audit,
@@ -47,6 +46,7 @@ from evennia_ai.operations.memory_changes import (
 )
 from evennia_ai.operations.memory_upkeep import memory_status, reindex_memories
 from evennia_ai.operations.monitoring import health
+from evennia_ai.operations.naming import assistant_called, list_assistants
 from evennia_ai.operations.people import set_muted
 from evennia_ai.operations.profiles import find_person, list_profiles, show_profile
 from evennia_ai.operations.questions import answer, questions
@@ -74,6 +74,12 @@ from evennia_ai.operations.running import (
 from evennia_ai.operations.sleeping import put_to_sleep, sleep_status, wake_up
 from evennia_ai.operations.talk import export_history, show_history
 from evennia_ai.operations.telling import ask, tell
+from evennia_ai.operations.tokens import (
+    list_tokens,
+    make_token,
+    revoke_token,
+    revoke_tokens,
+)
 from evennia_ai.operations.upkeep import breakers, find_breaker, reset_breaker, usage
 
 __all__ = [
@@ -86,6 +92,7 @@ __all__ = [
     "answer",
     "archive_audit",
     "ask",
+    "assistant_called",
     "audit_difference",
     "audit_log",
     "audit_state",
@@ -125,7 +132,9 @@ __all__ = [
     "list_lore",
     "list_memories",
     "list_profiles",
+    "list_tokens",
     "list_tools",
+    "make_token",
     "may_control",
     "memory_status",
     "parse_arguments",
@@ -138,6 +147,8 @@ __all__ = [
     "remove_lore",
     "reset_breaker",
     "reset_history",
+    "revoke_token",
+    "revoke_tokens",
     "search_memories",
     "set_channel",
     "set_enabled",

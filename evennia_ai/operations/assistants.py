@@ -5,24 +5,41 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.conf import settings as game_settings
 from django.db import transaction
 from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
+from evennia.utils import logger
 from evennia.utils.create import create_account, create_object, create_script
 from evennia.utils.search import search_script_tag
+from evennia.utils.utils import class_from_module
 
 from evennia_ai import audit
 from evennia_ai.assistant_account import AssistantAccount
+from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
+from evennia_ai.core.text import one_line
 from evennia_ai.operations.configuring import prepare, signed
-from evennia_ai.operations.naming import namesake_of, problem_of_name
+from evennia_ai.operations.naming import (
+    ANY_TAG,
+    problem_of_name,
+    problem_of_owner,
+    problem_of_player,
+)
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.setting_rows import UNSET
+from evennia_ai.rights import locks_for
 
 BODY = "evennia_ai.assistant_character.AssistantCharacter"
-ANY_TAG = "ai_assistant"
-# Who asks an assistant to leave its post shall not get it to, and builders may stop it and set what
-# it does; an owner may change both.
-LOCKS = "tool_move:false();control:perm(Builder)"
+# What a class of the game lets players do with a character of theirs holds for none of these.
+BODY_LOCKS = "get:false();puppet:perm(Admin)"
+NO_EARS = (
+    "{path} has no ears for an assistant. Put AssistantMixin in front of what it stands on, as in "
+    "`class {name}(AssistantMixin, DefaultCharacter)`, with "
+    "`from evennia_ai.assistant_character import AssistantMixin`."
+)
+NO_CLASS = "There is no class {path}; give the whole path of one, as in typeclasses.golems.Golem."
+LONGEST_PATH = 200
 PLAIN_DESC = "{name} is an assistant, an AI."
 
 
@@ -30,12 +47,6 @@ def find_assistant(key: str) -> AssistantScript | None:
     """The assistant of that name, in any case."""
     found = search_script_tag(tag_of(key.strip()), category=TAG_CATEGORY)
     return next(iter(found), None)
-
-
-def list_assistants() -> list[AssistantScript]:
-    """All assistants of the game, by name."""
-    found = search_script_tag(ANY_TAG, category=TAG_CATEGORY)
-    return sorted(found, key=lambda script: str(script.key).casefold())
 
 
 def create_assistant(
@@ -49,6 +60,7 @@ def create_assistant(
     typeclass: Any = BODY,
     settings: Mapping[str, Any] | None = None,
     by: str = "",
+    maker: Any = None,
 ) -> Result:
     """Make an assistant: a character in a room and the script that moves it; both or neither.
 
@@ -59,25 +71,26 @@ def create_assistant(
         persona: who it is and what it knows, for the model.
         lines: "thinking" (a list) and "failure" (a text) of its own, in which {name} is its name;
             "examples", pairs of what is asked and how it answers, which help a small model.
-        typeclass: its body; any typeclass with `HearsForAssistant`. It stays where it is until its
-            lock `tool_move` is lifted, and whom its lock `control` names has a say over it.
+        typeclass: its body, a class or its path: any typeclass with `AssistantMixin`. Its locks
+            `tool_move` and `ai_control` say that it stays where it is, and who may run it.
         settings: further settings by path, as `update_settings` takes them.
-        by: who makes it, for the record.
+        by: who makes it, for the record; its maker, unless it is said.
+        maker: a character or an account, which has Evennia's rights over the body, as admins have.
 
     Returns:
         data: "script" and "character".
     """
     name = " ".join(key.split())
-    if refused := _refusal(name, aliases):
+    refused = _refusal(name, aliases) or check_body(typeclass)
+    if not refused.ok:
         return refused
     found = prepare(_given(persona, lines or {}) | dict(settings or {}), lambda _: UNSET)
     if found.errors:
         told = f"{name} is not made: {'; '.join(found.errors.values())}"
         return Result(False, told, {"errors": found.errors})
-    with signed(by), transaction.atomic():
-        if audit.is_begun(name):
-            audit.close(name, "another assistant of this name is made")
-        character = _make_body(name, typeclass, location, desc, aliases)
+    with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
+        _close_record_before(name)
+        character = _make_body(name, typeclass, location, desc, aliases, maker)
         script = _attach_script(name, character, found.values)
     told = f"{name} is awake{_where(location)}. Try: whisper {name} = hello"
     return Result(True, told, {"script": script, "character": character})
@@ -89,10 +102,44 @@ def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
         return Result(False, problem)
     if problem := next(filter(None, map(problem_of_name, aliases)), ""):
         return Result(False, f"{name} is not made. {problem}")
-    whose = "an assistant" if find_assistant(name) is not None else ""
-    whose = whose or ("a character" if namesake_of(name) is not None else "")
-    told = f"There is {whose} named {name} already; choose another name."
-    return Result(False, told, problem=Problem.CONFLICT) if whose else None
+    if problem := problem_of_owner(name):
+        return Result(False, problem, problem=Problem.CONFLICT)
+    if problem := next(filter(None, map(problem_of_player, aliases)), ""):
+        return Result(False, f"{name} is not made. {problem}", problem=Problem.CONFLICT)
+    return None
+
+
+def check_body(typeclass: Any) -> Result:
+    """Whether a class, or the path of one, can be the body of an assistant.
+
+    Returns:
+        data: "typeclass", the class; or "errors".
+    """
+    path = (
+        typeclass if isinstance(typeclass, str) else f"{typeclass.__module__}.{typeclass.__name__}"
+    )
+    shown = one_line(path, LONGEST_PATH)
+    try:
+        found = (
+            class_from_module(path, game_settings.TYPECLASS_PATHS)
+            if typeclass is path
+            else typeclass
+        )
+    except ImportError:
+        found = None
+    except Exception as error:  # whatever a module of the game does while it is imported
+        logger.log_trace(f"[assistant] {shown} could not be imported")
+        problem = f"{shown} could not be imported: {one_line(repr(error), 200)}"
+        return Result(False, problem, {"errors": {"typeclass": problem}})
+    if found is None:
+        problem = NO_CLASS.format(path=shown)
+    elif not (isinstance(found, type) and issubclass(found, ObjectDB)):
+        problem = f"{shown} is no typeclass of objects; give one, as in typeclasses.golems.Golem."
+    elif not issubclass(found, AssistantMixin):
+        problem = NO_EARS.format(path=shown, name=found.__name__)
+    else:
+        return Result(True, f"{shown} can be the body of an assistant.", {"typeclass": found})
+    return Result(False, problem, {"errors": {"typeclass": problem}})
 
 
 def _given(persona: str, lines: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,16 +152,27 @@ def _given(persona: str, lines: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value}
 
 
-def _make_body(name: str, typeclass: Any, location: Any, desc: str, aliases: Sequence[str]) -> Any:
-    return create_object(
+def _close_record_before(name: str) -> None:
+    """Put the record of an earlier assistant of this name away."""
+    if audit.is_begun(name):
+        audit.close(name, "another assistant of this name is made")
+
+
+def _make_body(
+    name: str, typeclass: Any, location: Any, desc: str, aliases: Sequence[str], maker: Any
+) -> Any:
+    locks = locks_for(maker)
+    body = create_object(
         typeclass,
         key=name,
         location=location,
         home=location,
         aliases=list(aliases),
         attributes=[("desc", desc or PLAIN_DESC.format(name=name))],
-        locks=LOCKS,
+        locks=locks,
     )
+    body.locks.add(f"{BODY_LOCKS};{locks}")  # again, after all hooks of the game's class
+    return body
 
 
 def _where(location: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -15,10 +16,10 @@ from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report, check_endpoint
 from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, Endpoint, from_provider
-from evennia_ai.operations.assistants import find_assistant
-from evennia_ai.operations.naming import namesake_of, problem_of_name
+from evennia_ai.operations.naming import problem_of_name, problem_of_owner
 from evennia_ai.operations.result import Problem, Result
-from evennia_ai.rights import meets
+from evennia_ai.rights import lets, meets
+from evennia_ai.spending import Purse
 
 LONGEST_PERMISSION = 200
 OFFERED = ("local", SCRIPTED)
@@ -33,10 +34,8 @@ def check_name(name: str) -> Result:
     line = " ".join(name.split())
     if problem := problem_of_name(line):
         return Result(False, problem)
-    for kind, found in (("an assistant", find_assistant(line)), ("a character", namesake_of(line))):
-        if found is not None:
-            told = f"There is {kind} named {line} already; choose another name."
-            return Result(False, told, problem=Problem.CONFLICT)
+    if problem := problem_of_owner(line):
+        return Result(False, problem, problem=Problem.CONFLICT)
     return Result(True, f"{line} is free.", {"name": line})
 
 
@@ -100,7 +99,7 @@ def check_chosen(provider: str, model: str) -> Deferred[Report]:
         ConfigurationError: what is chosen does not fit together.
     """
     endpoint = from_provider(provider, model, services.endpoint())
-    return check_endpoint(endpoint, services.pool())
+    return check_endpoint(endpoint, services.pool(), paid=partial(Purse, None))
 
 
 def check_permission(text: str, being: Any) -> Result:
@@ -145,7 +144,7 @@ def find_room(being: Any, text: str) -> Result:
     if len(rooms) > 1:
         names = ", ".join(f"{room.key} ({room.dbref})" for room in rooms[:10])
         return Result(False, f"Several rooms are called so; type a number: {names}.")
-    if not rooms[0].access(being, "teleport_here", default=True):
+    if not lets(rooms[0], being, "teleport_here", default=True):
         told = f"You may not put anybody into {rooms[0].key}."
         return Result(False, told, problem=Problem.FORBIDDEN)
     return Result(True, str(rooms[0].key), {"room": rooms[0]})

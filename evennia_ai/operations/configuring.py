@@ -18,7 +18,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.acting import actor
 from evennia_ai.core.setting_paths import SECRETS_BELONG, Keys, locate, shape_at, sounds_secret
 from evennia_ai.core.setting_types import SHAPES
-from evennia_ai.core.settings import ATTRIBUTES
+from evennia_ai.core.settings import ATTRIBUTES, POWERS
 from evennia_ai.core.shapes import Kind, Shape, parse, plain, read, with_ids
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
@@ -35,8 +35,6 @@ from evennia_ai.operations.setting_rows import (
 
 UNSET_WORDS = ("none", "default", "")
 MOST_CHANGES = 100
-# What an assistant may do to the game itself, beside what its own rights are.
-POWERS = ("command_allowlist", "attribute_allowlist")
 
 Own = Callable[[str], Any]
 

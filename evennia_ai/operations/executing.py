@@ -1,7 +1,8 @@
 """Running one of an assistant's tools by hand, and saying which there are.
 
 It is run under the same locks, schema and breakers as the model's calls. That somebody with the
-right to runs it is the yes that a dangerous tool may need.
+right to runs it is the yes that a dangerous tool may need. It is an order: what it does has to be
+allowed to whoever runs it as well as to the assistant.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
 
 from evennia_ai import audit, services, turns
@@ -28,6 +29,7 @@ from evennia_ai.inbound import id_of, person_of
 from evennia_ai.operations.arguments import read_arguments
 from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.rights import lets
 from evennia_ai.tool_execution import LOCK, execute_tool_call
 from evennia_ai.tools import TOOL_REGISTRY
 from evennia_ai.tools.registry import SPECS
@@ -118,7 +120,7 @@ def execute_tool(
         data: "tool", "success", "result" (what its model would read; show it as text) and
             "duration_ms". Not ok where it did not work.
     """
-    refused = _refusal(script, name, arguments)
+    refused = _refusal(script, name, arguments, person)
     if refused is not None:
         return succeed(refused)
     record = _record(script, name, arguments, person)
@@ -151,12 +153,12 @@ def _problem_of(result: ToolResult) -> Problem:
 def _outcome(outcome: ToolResult | Failure) -> ToolResult:
     if not isinstance(outcome, Failure):
         return outcome
-    outcome.trap(StaleEpochError)
+    outcome.trap(StaleEpochError, CancelledError)
     text = "she was stopped meanwhile; nobody knows whether it was done"
     return ToolResult(False, text, Fault.NOT_RUN)
 
 
-def _refusal(script: AssistantScript, name: str, arguments: Any) -> Result | None:
+def _refusal(script: AssistantScript, name: str, arguments: Any, person: Any) -> Result | None:
     """Why a tool is not even begun, or None."""
     spec = _specs().get(name)
     if spec is None:
@@ -167,9 +169,12 @@ def _refusal(script: AssistantScript, name: str, arguments: Any) -> Result | Non
     if script.work is None or script.silence:
         why = script.silence or "it is not running"
         return Result(False, f"{script.key} does nothing now: {why}.", problem=Problem.CONFLICT)
+    lock = f"{LOCK}{name}"
     if not _is_allowed(script, name):
-        lock = f"{LOCK}{name}"
         told = f"{script.key} may not use {name}: the lock {lock!r} of her body forbids it."
+        return Result(False, told, problem=Problem.FORBIDDEN)
+    if not lets(script.obj, person, lock, default=True):
+        told = f"You may not use {name} by {script.key}: the lock {lock!r} of her body forbids it."
         return Result(False, told, problem=Problem.FORBIDDEN)
     if not isinstance(arguments, Mapping):
         return Result(False, f"{name}: the arguments must be an object, such as {{}}.")
@@ -216,4 +221,5 @@ def _event(script: AssistantScript, record: Record) -> Event:
         at=record.at,
         person=heard.person,
         number=record.number,
+        ordered_by=heard.sender_id,
     )

@@ -12,13 +12,17 @@ from typing import Any
 from evennia_ai import services, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.inbox import Stored
+from evennia_ai.core.perception import PRIVATE
 from evennia_ai.core.records import Record
 from evennia_ai.core.text import one_line, quote
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.revealing import Look
 
 MOST_LISTED, MOST_AT_ONCE = 5, 100
 MOST_WORDS, MOST_DETAIL, MOST_NAME = 80, 300, 40
 NOBODY = "the game itself"
+# Steps whose details hold what was said.
+WORDY = ("answered", "silent by choice", "goes on", "by hand")
 EVIDENCE = {
     "kwargs": "marks the server passed along",
     "oob": "marks the server passed along",
@@ -28,18 +32,25 @@ EVIDENCE = {
 Row = dict[str, Any]
 
 
-def why(script: AssistantScript, *, number: int | None = None, person: str | None = None) -> Result:
+def why(
+    script: AssistantScript,
+    *,
+    number: int | None = None,
+    person: str | None = None,
+    look: Look | None = None,
+) -> Result:
     """Explain the newest message, or the one of that number.
 
     Args:
         number: as the list of an earlier answer shows it.
         person: only messages of this person ("*#3") are told of, and no causes that are for staff;
             None: of anybody, and all.
+        look: who looks; None: nobody, who sees no private words but of that person.
 
     Returns:
         data: "record", a row of `heard`.
     """
-    is_staff = person is None
+    is_staff, look = person is None, look or Look(person or "")
     records = script.work.records.newest(person=person)
     if not records:
         told = f"{script.key} has heard nothing that she kept. {_state(script, is_staff)}"
@@ -52,20 +63,29 @@ def why(script: AssistantScript, *, number: int | None = None, person: str | Non
             told = f"{script.key} keeps no message {number}. The newest: {kept}."
             return Result(False, told, problem=Problem.MISSING)
         chosen = found[0]
-    now, row = script.clock.seconds(), row_of(chosen, is_staff=is_staff)
+    now, row = script.clock.seconds(), row_of(chosen, is_staff=is_staff, look=look)
     lines = [*_explain(script, row, now), f"  now       {_state(script, is_staff)}"]
     if number is None and len(records) > 1:
-        before = [row_of(each, is_staff=is_staff) for each in records[1 : 1 + MOST_LISTED]]
+        others = records[1 : 1 + MOST_LISTED]
+        before = [row_of(each, is_staff=is_staff, look=look) for each in others]
         lines += ["Before that:", *(f"  {_summary(each, now)}" for each in before)]
-    return Result(True, "\n".join(lines), {"record": row})
+    look.note(script, "what was heard")
+    return Result(True, "\n".join([*lines, *look.hint()]), {"record": row})
 
 
-def heard(script: AssistantScript, *, before: int | None = None, limit: int = 25) -> Result:
+def heard(
+    script: AssistantScript,
+    *,
+    before: int | None = None,
+    limit: int = 25,
+    look: Look | None = None,
+) -> Result:
     """What an assistant heard and what became of it, the newest first; for staff.
 
     Args:
         before: only messages with a lower number: the `next` of an earlier answer.
         limit: how many at most, 1 to 100.
+        look: who looks; None: nobody, who sees no private words.
 
     Returns:
         data: "records", rows; "next", a number to go on before, or None; "waiting", what nobody
@@ -73,26 +93,30 @@ def heard(script: AssistantScript, *, before: int | None = None, limit: int = 25
     """
     if script.work is None:
         return Result(False, f"{script.key} is not running.", problem=Problem.UNAVAILABLE)
-    newest = script.work.records.newest()
+    newest, look = script.work.records.newest(), look or Look()
     left = [record for record in newest if before is None or record.number < before]
     shown = left[: max(1, min(limit, MOST_AT_ONCE))]
     is_more = len(left) > len(shown)
     data = {
-        "records": [row_of(record, is_staff=True) for record in shown],
+        "records": [row_of(record, is_staff=True, look=look) for record in shown],
         "next": shown[-1].number if is_more else None,
         "waiting": [_waiting(event) for event in script.work.inbox],
     }
+    look.note(script, "what was heard")
     told = f"{script.key} keeps {len(newest)} messages, and {len(data['waiting'])} are waiting."
     return Result(True, told, data)
 
 
-def row_of(record: Record, *, is_staff: bool) -> Row:
+def row_of(record: Record, *, is_staff: bool, look: Look) -> Row:
     """What may be told of one message: its first words, who it was, and what became of it.
 
     Args:
         is_staff: whether causes are told that are for staff.
+        look: who looks, to whom private words of others are masked.
     """
     heard, verdict = record.heard, record.verdict
+    told_alone = heard.person if heard.source in PRIVATE else None
+    answered_alone = heard.person if record.is_private else told_alone
     marks = (
         (f"of an assistant, hop {heard.hops}", heard.from_assistant),
         ("relayed by a bot", heard.is_relayed),
@@ -105,7 +129,7 @@ def row_of(record: Record, *, is_staff: bool) -> Row:
         "sender": one_line(heard.sender_name, MOST_NAME),
         "source": heard.source.value,
         "place": one_line(heard.place, MOST_NAME),
-        "text": one_line(heard.body, MOST_WORDS),
+        "text": look.words(one_line(heard.body, MOST_WORDS), told_alone),
         "marks": [text for text, holds in marks if holds],
         "known_by": EVIDENCE[heard.evidence.value],
         "rule": verdict.rule,
@@ -113,7 +137,10 @@ def row_of(record: Record, *, is_staff: bool) -> Row:
         "outcome": verdict.outcome.value,
         "trust": verdict.trust,
         "trust_because": verdict.basis.explain(),
-        "steps": [_step(step, detail, is_staff) for step, detail in record.steps],
+        "steps": [
+            _step(step, _detail(look, step, detail, answered_alone), is_staff)
+            for step, detail in record.steps
+        ],
     }
 
 
@@ -141,6 +168,11 @@ def _step(step: str, detail: str, is_staff: bool) -> dict[str, str]:
     if step.startswith("failed") and not is_staff:
         return {"step": "failed", "detail": "her thoughts would not settle"}
     return {"step": step, "detail": one_line(detail, MOST_DETAIL)}
+
+
+def _detail(look: Look, step: str, detail: str, owner: str | None) -> str:
+    """What a step tells; of some it is what was said."""
+    return look.words(detail, owner) if step.startswith(WORDY) else detail
 
 
 def _ago(row: Row, now: float) -> str:

@@ -16,19 +16,23 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.operations import talk
 from evennia_ai.operations.remembered import export_known, person_id
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.revealing import Look
 
 FOLDER = "ai_exports"
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 _ONLY_OWNER, _FOLDER_OF_OWNER = 0o600, 0o700
 
 
-def save_history(script: AssistantScript) -> Result:
+def save_history(script: AssistantScript, *, look: Look | None = None) -> Result:
     """Write an assistant's conversation, as chat messages, into a new file.
+
+    Args:
+        look: who looks; None: nobody, who sees no private words.
 
     Returns:
         data: "path" and "messages", their number.
     """
-    found = talk.export_history(script)
+    found = talk.export_history(script, look=look)
     if not found.ok:
         return found
     messages = found.data["messages"]
@@ -42,13 +46,15 @@ def save_history(script: AssistantScript) -> Result:
     return Result(True, told, {"path": str(path), "messages": len(messages)})
 
 
-def save_known(script: AssistantScript, being: Any, *, by: str = "") -> Result:
+def save_known(
+    script: AssistantScript, being: Any, *, by: str = "", look: Look | None = None
+) -> Result:
     """Write all that is kept of a person into a new file.
 
     Returns:
         data: "path" and "memories", their number.
     """
-    found = export_known(script, being, by=by)
+    found = export_known(script, being, by=by, look=look)
     try:
         path = _write(f"memories-{_slug(script.key)}-{_slug(person_id(being))}", found.data)
     except OSError as error:

@@ -15,21 +15,24 @@ from evennia.utils.search import search_object
 from evennia_ai import audit, emergency, services, state
 from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.settings import STATE
+from evennia_ai.core.settings import POWERS, STATE
 from evennia_ai.core.text import one_line
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations.assistants import PLAIN_DESC, create_assistant
 from evennia_ai.operations.configuring import prepare, signed
-from evennia_ai.operations.naming import problem_of_name
+from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.setting_rows import UNSET, own_of
+from evennia_ai.rights import is_owner, lets
 
 LONGEST_DESC = 4000
 MOST_ALIASES = 10
 FIRST_CHARACTER = "#1"
-BODY_OF_ACCOUNT = "assistant_body"
 # What every assistant has of its own, and a copy must not share.
 OWN_NAME = "assistant_key"
+# What gives power over a body: of a copy it is its maker's.
+NOT_COPIED = ("control", "edit", "delete", "puppet")
+HERE = "teleport_here"
 
 
 # ---- looking -----------------------------------------------------------------------------------
@@ -64,6 +67,7 @@ def update_assistant(
     location: Any = None,
     aliases: Sequence[str] | None = None,
     by: str = "",
+    person: Any = None,
 ) -> Result:
     """Change an assistant's look, who it is, where it stands or what else it is called by.
 
@@ -72,6 +76,7 @@ def update_assistant(
         location: a room, its "#2", or its name; it stays there from then on.
         aliases: all of its further names.
         by: who does it.
+        person: whom the room must let in, beside the assistant; None for code, which any room does.
 
     Returns:
         data: as `describe` gives it.
@@ -88,6 +93,8 @@ def update_assistant(
     problems = [*found.errors.values(), _problem_of_look(wanted, place, script.obj)]
     if problem := "; ".join(filter(None, problems)):
         return Result(False, f"{script.key}: nothing is changed: {problem}")
+    if problem := _problem_of_room(place, script.obj, person):
+        return Result(False, problem, problem=Problem.FORBIDDEN)
     with signed(by), transaction.atomic():
         if place is not None and not _move(script.obj, place):
             told = f"{script.key} cannot go to {place.key}: the game does not let her."
@@ -115,7 +122,26 @@ def _problem_of_look(wanted: Mapping[str, Any], place: Any, body: Any) -> str:
         )
     if isinstance(aliases, str) or len(aliases) > MOST_ALIASES:
         return f"aliases must be a list of at most {MOST_ALIASES} names"
-    return next(filter(None, (problem_of_name(str(alias)) for alias in aliases)), "")
+    problems = (_problem_of_alias(str(alias), body) for alias in aliases)
+    return next(filter(None, problems), "")
+
+
+def _problem_of_alias(alias: str, body: Any) -> str:
+    """Why it cannot be called so too, or ""; what it is called already it may keep."""
+    if alias.strip().casefold() in body.aliases.all():
+        return ""
+    return problem_of_name(alias) or problem_of_player(alias, body)
+
+
+def _problem_of_room(place: Any, body: Any, person: Any) -> str:
+    """Why a person may not put a body into a room, as the game's own `teleport` sees it, or ""."""
+    if place is None or person is None:
+        return ""
+    if not lets(place, person, HERE, default=True):
+        return f"You may not put anybody into {place.key}."
+    if not (is_owner(person) or place.access(body, HERE, default=True)):
+        return f"{body.key} may not be put into {place.key}: the room's lock {HERE!r} forbids it."
+    return ""
 
 
 def _move(body: Any, place: Any) -> bool:
@@ -142,38 +168,54 @@ def _apply(script: AssistantScript, wanted: Mapping[str, Any], values: Mapping[s
 
 
 def clone_assistant(
-    script: AssistantScript, key: str, *, location: Any = None, by: str = ""
+    script: AssistantScript, key: str, *, location: Any = None, by: str = "", person: Any = None
 ) -> Result:
     """Make another assistant like this one: its settings, its prompts, its look, its channels.
 
     Nothing private goes along: no talk, memories, notes, goals or counts; no stop either. What its
-    body is permitted does not, so that nobody multiplies rights; who may control it does.
+    body is permitted does not, so that nobody multiplies rights, and what it may do to the game
+    only where an owner copies it; who may run it does.
 
     Args:
         key: the name of the new one.
         location: the room it stands in; None: beside this one.
+        person: who makes it, and has Evennia's rights over it; None for code, which is trusted.
 
     Returns:
         data: "script" and "character".
     """
     body = script.obj
+    place = location or (body.location if body is not None else None)
+    if problem := _problem_of_room(place, body, person):
+        return Result(False, problem, problem=Problem.FORBIDDEN)
+    may_give = person is None or is_owner(person)
     settings = {name: own_of(script, name) for name in _copied(script)}
+    left_out = [name for name in POWERS if name in settings and not may_give]
     made = create_assistant(
         key,
-        location=location or (body.location if body is not None else None),
+        location=place,
         desc=_desc_for(script, " ".join(key.split())),
-        settings=settings,
+        settings={name: value for name, value in settings.items() if name not in left_out},
         by=by,
+        maker=person,
         **({"typeclass": body.typeclass_path} if body is not None else {}),
     )
-    if not made.ok or body is None:
+    if not made.ok:
         return made
-    copy = made.data["character"]
-    copy.locks.add([lock for lock in body.locks.all() if not lock.startswith("puppet")])
+    with signed(by):
+        audit.record("copied", made.data["script"], source=str(script.key), left_out=left_out)
+    if body is not None:
+        _give_look_of(body, made.data["character"])
+    lacks = f" Without {' and '.join(left_out)}: an owner gives these." if left_out else ""
+    return Result(True, f"{made.message}{lacks}", made.data)
+
+
+def _give_look_of(body: Any, copy: Any) -> None:
+    """Let a copy be locked as the first one is, but for what is its maker's, and hear the same."""
+    copy.locks.add([lock for lock in body.locks.all() if lock.partition(":")[0] not in NOT_COPIED])
     for channel in _channels_of(body):
         if channel.access(copy, "listen"):
             channel.connect(copy)
-    return made
 
 
 def _copied(script: AssistantScript) -> list[str]:

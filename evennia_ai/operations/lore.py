@@ -20,6 +20,7 @@ from evennia_ai.operations.memory_rows import (
     LONGEST_LINE,
     audience_text,
     cleaned,
+    number_of,
     problem_of_text,
     rows_of,
 )
@@ -133,8 +134,9 @@ def remove_lore(key: str | int, *, by: str = "") -> Result:
 
 def find_lore(key: str | int) -> Memory | None:
     """Lore by its key, or by its number."""
-    name = "pk" if str(key).isdecimal() and len(str(key)) < 19 else "key"
-    return rows.of(rows.SHARED, kind=MemoryKind.LORE, **{name: key}).first()
+    number = number_of(key)
+    wanted: dict[str, Any] = {"key": key} if number is None else {"pk": number}
+    return rows.of(rows.SHARED, kind=MemoryKind.LORE, **wanted).first()
 
 
 def _changed(key: str, change: str, by: str) -> Result:

@@ -1,6 +1,6 @@
 """What an assistant remembers, for whoever looks after it.
 
-What is private to somebody may be seen here too; each look at it is recorded, without its words.
+What is private to somebody is masked; to reveal it is recorded, without its words.
 Adding, correcting and forgetting is in `memory_changes`, upkeep in `memory_upkeep`.
 """
 
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import services
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.recollection import MemoryKind, Recollection
+from evennia_ai.core.recollection import MemoryKind, Recollection, person_audience
 from evennia_ai.core.text import one_line
 from evennia_ai.memory import rows
 from evennia_ai.models import Memory
@@ -24,12 +24,17 @@ from evennia_ai.operations.memory_rows import (
     cleaned,
     line_of,
     note_viewed,
+    number_of,
     problem_of_text,
     rows_of,
 )
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.revealing import Look
 from evennia_ai.remembering import indexing, recalling
 from evennia_ai.remembering.forgetting import theirs
+
+# So many are looked at for each that is told: private ones are left out.
+SOUGHT = 4
 
 # ---- looking -----------------------------------------------------------------------------------
 
@@ -42,6 +47,7 @@ def list_memories(
     text: str = "",
     before: int | None = None,
     limit: int = 20,
+    look: Look | None = None,
 ) -> Result:
     """What it remembers, the newest first.
 
@@ -51,6 +57,7 @@ def list_memories(
         text: only those with this text in them, in whatever case.
         before: only those with a lower number: the `next` of an earlier answer.
         limit: how many at most, 1 to 100.
+        look: who looks; None: nobody, who sees no private words.
 
     Returns:
         data: "memories", rows; "count" of all that fit, and "next", None where there are no more.
@@ -59,32 +66,40 @@ def list_memories(
         return invalid(f"{kind!r} is no kind; there are: {', '.join(MemoryKind)}")
     if not 1 <= limit <= MOST_AT_ONCE:
         return invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can")
-    found = rows.of(script.pk, **({"kind": kind} if kind else {}))
-    if person:
-        found = found.filter(theirs(person))
-    if text:
-        found = found.filter(text__icontains=text)
+    look = look or Look()
+    found = _chosen(script, person, kind, text, look)
     count = found.count()
     page = found if before is None else found.filter(pk__lt=before)
     shown = list(page.order_by("-pk")[: limit + 1])
     is_more = len(shown) > limit
-    listed = rows_of(shown[:limit])
+    listed = look.rows(rows_of(shown[:limit]))
     note_viewed(script, listed, person)
+    look.note(script, "memories")
     data = {
         "memories": listed,
         "count": count,
         "next": listed[-1]["number"] if is_more else None,
     }
-    lines = [line_of(row) for row in listed] or ["  nothing"]
+    lines = [*(line_of(row) for row in listed), *look.hint()] or ["  nothing"]
     head = f"{script.key} remembers {count} of that kind:" if (kind or person or text) else ""
     return Result(True, "\n".join([head or f"{script.key} remembers {count}:", *lines]), data)
 
 
-def show_memory(script: AssistantScript, key: str | int) -> Result:
+def _chosen(
+    script: AssistantScript, person: str, kind: str, text: str, look: Look
+) -> QuerySet[Memory]:
+    found = rows.of(script.pk, **({"kind": kind} if kind else {}))
+    if person:
+        found = found.filter(theirs(person))
+    return _searchable(found, look).filter(text__icontains=text) if text else found
+
+
+def show_memory(script: AssistantScript, key: str | int, *, look: Look | None = None) -> Result:
     """One memory, with why it is believed and what it hangs together with.
 
     Args:
         key: its key, or its number.
+        look: who looks; None: nobody, who sees no private words.
 
     Returns:
         data: "memory", a row; "cites", "cited_by" and "links", lists of rows.
@@ -94,15 +109,16 @@ def show_memory(script: AssistantScript, key: str | int) -> Result:
         return missing(script, key)
     cited_by = [row for row in _citing(script) if memory.key in row.cites]
     linked = list(rows.of(script.pk, key__in=[*memory.cites, *memory.links]))
-    (row,) = rows_of([memory])
+    look = look or Look()
+    (row,) = look.rows(rows_of([memory]))
     data: dict[str, Any] = {
         "memory": row,
-        "cites": rows_of(each for each in linked if each.key in memory.cites),
-        "cited_by": rows_of(cited_by),
-        "links": rows_of(each for each in linked if each.key in memory.links),
+        "cites": look.rows(rows_of(each for each in linked if each.key in memory.cites)),
+        "cited_by": look.rows(rows_of(cited_by)),
+        "links": look.rows(rows_of(each for each in linked if each.key in memory.links)),
     }
-    note_viewed(script, [row, *data["cites"], *data["cited_by"], *data["links"]])
-    return Result(True, "\n".join(_details(row, data)), data)
+    look.note(script, "memories")
+    return Result(True, "\n".join([*_details(row, data), *look.hint()]), data)
 
 
 def _details(row: Row, data: dict[str, Any]) -> list[str]:
@@ -133,16 +149,22 @@ def _citing(script: AssistantScript) -> list[Memory]:
 
 def find_memory(script: AssistantScript, key: str | int) -> Memory | None:
     """A memory by its key, or by its number."""
-    text = str(key)
-    wanted = Q(key=text)
-    if text.isdecimal() and len(text) < 19:
-        wanted |= Q(pk=int(text))
+    wanted, number = Q(key=str(key)), number_of(key)
+    if number is not None:
+        wanted |= Q(pk=number)
     found: Memory | None = rows.of(script.pk).filter(wanted).first()
     return found
 
 
-def search_memories(script: AssistantScript, query: str, *, limit: int = 10) -> Deferred[Result]:
+def search_memories(
+    script: AssistantScript, query: str, *, limit: int = 10, look: Look | None = None
+) -> Deferred[Result]:
     """What is most alike to a text, of whomever; by words where the store cannot be asked.
+
+    What is private is found only where it is revealed: that it is found would tell of it.
+
+    Args:
+        look: who looks; None: nobody, who sees no private words.
 
     Returns:
         data: "memories", rows with "similarity" besides, None where it was found by words, and
@@ -153,33 +175,49 @@ def search_memories(script: AssistantScript, query: str, *, limit: int = 10) -> 
         return succeed(invalid(problem))
     if not 1 <= limit <= MOST_AT_ONCE:
         return succeed(invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can"))
-    looking = recalling.everything(script, words, limit=limit)
-    return looking.addCallback(lambda found: _found(script, words, found, limit))
+    look = look or Look()
+    sought = limit if look.is_revealing else min(MOST_AT_ONCE, SOUGHT * limit)
+    looking = recalling.everything(script, words, limit=sought)
+    return looking.addCallback(lambda found: _found(script, words, found, limit, look))
 
 
 def _found(
-    script: AssistantScript, words: str, found: list[Recollection] | None, limit: int
+    script: AssistantScript,
+    words: str,
+    found: list[Recollection] | None,
+    limit: int,
+    look: Look,
 ) -> Result:
     note, problem = "", ""
     similar: dict[str, float | None] = {}
     if found is None:
         problem = indexing.problem(script) or services.memory().problem or "it did not answer"
         note = f"The store cannot be asked now ({problem}); these have the words in them.\n"
-        for each in rows.of(script.pk, text__icontains=words).order_by("-pk")[:limit]:
+        known = _searchable(rows.of(script.pk), look).filter(text__icontains=words)
+        for each in known.order_by("-pk")[:limit]:
             similar[each.key] = None
     else:
         similar |= {memory.key: memory.similarity for memory in found}
-    kept = {each.key: each for each in rows.of(script.pk, key__in=list(similar))}
-    listed = rows_of(kept[key] for key in similar if key in kept)
+    searchable = _searchable(rows.of(script.pk, key__in=list(similar)), look)
+    kept = {each.key: each for each in searchable}
+    listed = look.rows(rows_of([kept[key] for key in similar if key in kept][:limit]))
     for row in listed:
         row["similarity"] = similar[row["key"]]
-    note_viewed(script, listed)
+    look.note(script, "memories")
     lines = [f"{_percent(row['similarity'])}{line_of(row)}" for row in listed]
     if not lines:
         has_any = rows.of(script.pk).exists()
         lines = [f"{script.key} remembers nothing {'like that' if has_any else 'yet'}."]
     data = {"memories": listed, "problem": problem}
     return Result(True, note + "\n".join(lines), data)
+
+
+def _searchable(found: QuerySet[Memory], look: Look) -> QuerySet[Memory]:
+    """What may be found by its words: of what is private, only what whoever looks may see."""
+    if look.is_revealing:
+        return found
+    is_open = ~Q(audience__startswith="person:")
+    return found.filter(is_open | Q(audience=person_audience(look.person)))
 
 
 def _percent(similarity: float | None) -> str:

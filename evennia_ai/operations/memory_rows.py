@@ -7,17 +7,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evennia_ai import audit
-from evennia_ai.core.recollection import MemoryKind
+from evennia_ai.core.recollection import MemoryKind, is_private
 from evennia_ai.core.text import one_line
 from evennia_ai.inbound import find_being
 from evennia_ai.models import Memory
 from evennia_ai.operations.explaining import iso
 
-PRIVATE = "person:"
 LONGEST_TEXT = 1000
 LONGEST_LINE = 300
 LONGEST_NAME = 60
 MOST_AT_ONCE = 100
+# What a database takes for the number of a row.
+MOST_DIGITS = 18
 Row = dict[str, Any]
 
 
@@ -34,6 +35,12 @@ class Names:
             name = one_line(str(being.key), LONGEST_NAME) if being is not None else ""
             self._known[being_id] = name
         return self._known[being_id]
+
+
+def number_of(key: str | int) -> int | None:
+    """The number that a row is asked for by, None where it is asked for by its key."""
+    text = str(key)
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
 def row_of(memory: Memory, names: Names) -> Row:
@@ -66,7 +73,7 @@ def row_of_own(memory: Memory) -> Row:
         "kind": memory.kind,
         "text": memory.text,
         "at": iso(memory.at),
-        "is_private": memory.audience.startswith(PRIVATE),
+        "is_private": is_private(memory.audience),
     }
 
 
@@ -94,7 +101,7 @@ def audience_text(audience: str, place: str = "") -> str:
 def line_of(row: Row) -> str:
     """One memory as it is listed for staff."""
     who = f" {row['person_name']}" if row["person_name"] else ""
-    private = " (private)" if row["audience"].startswith(PRIVATE) else ""
+    private = " (private)" if is_private(row["audience"]) else ""
     text = one_line(row["text"], LONGEST_LINE)
     return f"{row['number']:>6}  {row['at'][:10]}  {row['kind']}{who}{private}: {text}"
 
@@ -114,15 +121,11 @@ def problem_of_text(text: str) -> str:
 
 
 def note_viewed(script: Any, rows: Sequence[Row], person: str = "") -> None:
-    """Record whose memories somebody looked at: what is private to them, or all that is theirs.
+    """Record whose memories somebody looked at, where they asked for all that is somebody's.
 
     Args:
         person: whose were asked for; "" for nobody's in particular.
     """
-    owners = (
-        row["person"] or person
-        for row in rows
-        if person or (row["audience"].startswith(PRIVATE) and row["person"])
-    )
+    owners = (row["person"] or person for row in rows if person)
     for owner, count in Counter(owners).items():
         audit.record("memory_viewed", script, person=owner, count=count)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
+from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultCharacter
+from evennia.utils.search import search_script_tag
 from evennia.utils.utils import class_from_module
 
+from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
+from evennia_ai.core.lookalikes import look_alike, mistaken_for, voice_of_game
 from evennia_ai.core.text import one_line, strip_control
 
+ANY_TAG = "ai_assistant"
+BODY_OF_ACCOUNT = "assistant_body"
+# Aliases that Evennia makes by itself when it counts things: "two Adas".
+PLURAL = "plural_key"
 LONGEST_NAME = 60
 # Commands and addresses are parted by these.
 BARRED = '=,;/"'
@@ -46,14 +55,107 @@ def _problem_of_words(line: str) -> str:
         return f"{line} means something else in commands; choose another name, such as Edda."
     if word in _commands():
         return f"{line} is a command of the game; choose another name, such as Old {line}."
+    if voice := voice_of_game(line):
+        return (
+            f"{line} would be taken for the game itself or its staff ({voice}); choose a name of "
+            "somebody, such as Edda."
+        )
     return ""
 
 
-def namesake_of(name: str, body: Any = None) -> Any:
-    """A character of that name, other than this body, or None."""
-    found = ObjectDB.objects.filter(db_key__iexact=" ".join(name.split()))
-    others = (being for being in found if being != body)
-    return next((being for being in others if isinstance(being, DefaultCharacter)), None)
+# ---- names that are somebody's -----------------------------------------------------------------
+
+
+def list_assistants() -> list[AssistantScript]:
+    """All assistants of the game, by name."""
+    found = search_script_tag(ANY_TAG, category=TAG_CATEGORY)
+    return sorted(found, key=lambda script: str(script.key).casefold())
+
+
+def names_of(script: AssistantScript) -> list[str]:
+    """All that an assistant is called, its proper name first."""
+    body = script.obj
+    if body is None:
+        return [str(script.key)]
+    tags = body.aliases.all(return_objs=True)
+    aliases = [str(tag.db_key) for tag in tags if tag.db_category != PLURAL]
+    return list(dict.fromkeys((str(script.key), str(body.key), *aliases)))
+
+
+def assistant_called(name: str) -> AssistantScript | None:
+    """The assistant that has a name, be it an alias, in any case; its proper name goes first."""
+    wanted = name.strip().casefold()
+    own = next(iter(search_script_tag(tag_of(wanted), category=TAG_CATEGORY)), None)
+    if own is not None or not wanted:
+        return own
+    for script in list_assistants():
+        if wanted in map(str.casefold, names_of(script)):
+            return script
+    return None
+
+
+def owner_of_name(name: str, body: Any = None) -> tuple[AssistantScript, str] | None:
+    """The assistant that people would take the bearer of a name for, and its name that is like it.
+
+    Args:
+        body: of an assistant whose own names do not count.
+    """
+    for script in list_assistants():
+        is_own = body is not None and script.obj == body
+        if not is_own and (found := mistaken_for(name, names_of(script))):
+            return script, found
+    return None
+
+
+def problem_of_owner(name: str, body: Any = None) -> str:
+    """Why an assistant cannot be called so, since somebody else is, or "".
+
+    Args:
+        body: its own, if it has one already.
+    """
+    if (owner := owner_of_name(name, body)) is not None:
+        return _taken(name, "an assistant", owner[1])
+    return problem_of_player(name, body)
+
+
+def problem_of_player(name: str, body: Any = None) -> str:
+    """Why an assistant cannot be called so, since a player or character is, or ""."""
+    if (character := next(_characters_like(name, body), None)) is not None:
+        return _taken(name, "a character", str(character.key))
+    if account := next(_accounts_like(name), ""):
+        return _taken(name, "an account", account)
+    if guest := mistaken_for(name, settings.GUEST_LIST or ()):
+        return _taken(name, "a guest", guest)
+    return ""
+
+
+def _taken(name: str, kind: str, other: str) -> str:
+    if name.casefold() == other.casefold():
+        return f"There is {kind} named {name} already; choose another name."
+    return (
+        f"{name} looks like {other}, the name of {kind}, and people would take one for the other; "
+        "choose another name."
+    )
+
+
+def _characters_like(name: str, body: Any) -> Iterator[Any]:
+    """Characters that could be taken for the bearer of a name, other than this body."""
+    rows = ObjectDB.objects.values_list("pk", "db_key")
+    for being in ObjectDB.objects.filter(pk__in=_keys_like(name, rows.iterator())):
+        if being != body and isinstance(being, DefaultCharacter):
+            yield being
+
+
+def _accounts_like(name: str) -> Iterator[str]:
+    """Names of accounts like that, those of assistants left out."""
+    rows = AccountDB.objects.values_list("pk", "username")
+    for account in AccountDB.objects.filter(pk__in=_keys_like(name, rows.iterator())):
+        if not account.attributes.has(BODY_OF_ACCOUNT):
+            yield str(account.username)
+
+
+def _keys_like(name: str, rows: Iterable[tuple[int, str]]) -> list[int]:
+    return [key for key, other in rows if look_alike(name, other)]
 
 
 def _commands() -> frozenset[str]:

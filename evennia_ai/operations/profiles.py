@@ -16,6 +16,7 @@ from evennia_ai.models import EntityProfile
 from evennia_ai.operations.explaining import iso
 from evennia_ai.operations.memory_rows import Names, note_viewed
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.revealing import Look
 from evennia_ai.remembering.forgetting import theirs
 
 MOST_LISTED = 500
@@ -36,11 +37,12 @@ def list_profiles(script: AssistantScript) -> Result:
     return Result(True, "\n".join(lines) or f"{script.key} knows nobody yet.", data)
 
 
-def show_profile(script: AssistantScript, entity: str) -> Result:
+def show_profile(script: AssistantScript, entity: str, *, look: Look | None = None) -> Result:
     """What it makes of one being.
 
     Args:
         entity: the being's id, "*#3" of an account or "#12" of an object.
+        look: who looks; None: nobody, who sees no private words.
 
     Returns:
         data: "profile", a row as of `list_profiles`, with "attributes" [{"text", "audience",
@@ -50,11 +52,14 @@ def show_profile(script: AssistantScript, entity: str) -> Result:
     if found is None:
         told = f"{script.key} knows nobody by {one_line(entity, 40)}."
         return Result(False, told, problem=Problem.MISSING)
-    attributes = attributes_of(found)
+    look = look or Look()
+    attributes = look.rows(attributes_of(found))
     count = rows.of(script.pk).filter(theirs(entity)).count()
     row = {**_row(found), "attributes": attributes, "observations": count}
     note_viewed(script, [{"person": entity}] * len(attributes), entity)
+    look.note(script, "profile")
     lines = [_line(row, len(attributes)), f"  {count} memories of them", *_told(attributes)]
+    lines += look.hint()
     return Result(True, "\n".join(lines), {"profile": row})
 
 

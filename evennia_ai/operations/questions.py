@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.python.failure import Failure
 
 from evennia_ai import interventions, turns
 from evennia_ai.assistant_script import AssistantScript
@@ -13,9 +14,10 @@ from evennia_ai.core.inbox import Event
 from evennia_ai.core.questions import Choice, Question, expected, match
 from evennia_ai.core.text import one_line
 from evennia_ai.core.toolspec import ToolResult
+from evennia_ai.errors import StaleEpochError
 from evennia_ai.inbound import person_of
-from evennia_ai.operations.assistants import list_assistants
-from evennia_ai.operations.result import Result
+from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.result import Problem, Result
 from evennia_ai.tool_execution import execute_tool_call
 
 TAKE, DROP = "take", "drop"
@@ -131,7 +133,13 @@ def _settle_call(
         return Result(result.success, f"{script.key}: {result.text}")
 
     running = execute_tool_call(script, interventions.call_of(question), turn, settle)
-    return running.addCallback(done)
+
+    def cut_off(failure: Failure) -> Result:
+        failure.trap(CancelledError, StaleEpochError)
+        told = f"{script.key} was stopped meanwhile; nobody knows whether it was done."
+        return Result(False, told, problem=Problem.CONFLICT)
+
+    return running.addCallbacks(done, cut_off)
 
 
 def _tell_of_call(script: AssistantScript, question: Question, text: str) -> None:

@@ -8,7 +8,7 @@ record.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -17,9 +17,11 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.audit_events import fact
 from evennia_ai.core.conversation import OF, PRIVATE_TO
 from evennia_ai.core.inbox import TASK
+from evennia_ai.core.perception import PRIVATE
 from evennia_ai.core.persona import about_itself
 from evennia_ai.core.profiles import counted
 from evennia_ai.core.recollection import WORLD, MemoryKind, person_audience
+from evennia_ai.core.records import Record
 from evennia_ai.core.text import name_as_data, one_line, quote
 from evennia_ai.memory import rows
 from evennia_ai.models import EntityProfile, Memory
@@ -28,13 +30,16 @@ from evennia_ai.operations.memory_changes import OF_ITSELF
 from evennia_ai.operations.memory_rows import (
     Names,
     cleaned,
+    number_of,
     problem_of_text,
     row_of_own,
     rows_of,
 )
 from evennia_ai.operations.profiles import attributes_of
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.revealing import Look
 from evennia_ai.remembering import consent, forgetting
+from evennia_ai.turns import aside
 
 # What a person says of themselves is believed no more than this once they mended it by hand.
 MENDED_TRUST = 0.6
@@ -56,24 +61,34 @@ def person_id(being: Any) -> str:
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def what_is_known(script: AssistantScript, being: Any, *, by: str = "") -> Result:
+def what_is_known(
+    script: AssistantScript, being: Any, *, by: str = "", look: Look | None = None
+) -> Result:
     """What an assistant remembers of a person: facts first, then entries of its journal.
 
     Args:
         by: whoever looks, where that is not the person.
+        look: who looks; None: the person.
 
     Returns:
         data: "known", rows of "number", "kind", "text", "at" and "is_private"; "count" of all;
         "is_remembered". A number is never used again for something else.
     """
     person = person_id(being)
-    known = _known(script, person)
+    look = look or Look("" if by else person)
+    known = [_seen(row, look, person) for row in _known(script, person)]
+    look.note(script, "memories")
     if by:
         with signed(by):
             audit.record("memory_viewed", script, person=person, count=len(known))
     is_remembered = person not in state.read(script, "unremembered")
     data = {"known": known[:MOST_KNOWN], "count": len(known), "is_remembered": is_remembered}
-    return Result(True, "\n".join(_lines(script, data, is_own=not by)), data)
+    lines = [*_lines(script, data, is_own=not by), *look.hint()]
+    return Result(True, "\n".join(lines), data)
+
+
+def _seen(row: dict[str, Any], look: Look, person: str) -> dict[str, Any]:
+    return {**row, "text": look.words(row["text"], person if row["is_private"] else None)}
 
 
 def _known(script: AssistantScript, person: str) -> list[dict[str, Any]]:
@@ -129,14 +144,21 @@ def _mark(row: dict[str, Any]) -> str:
     return " (between you two)" if row["is_private"] else ""
 
 
-def export_known(script: AssistantScript, being: Any, *, by: str = "") -> Result:
+def export_known(
+    script: AssistantScript, being: Any, *, by: str = "", look: Look | None = None
+) -> Result:
     """All that is kept of a person, as plain data.
+
+    Args:
+        by: whoever asks, where that is not the person.
+        look: who looks; None: the person.
 
     Returns:
         data: "assistant", "person", "is_remembered", "is_muted", "profile", "memories", "notes",
         "conversation" (the turns that were theirs), "heard" and "company".
     """
     person, work = person_id(being), script.work or state.rebuild(script)
+    look = look or Look("" if by else person)
     profile = _profile(script, person)
     notes = [note for note in state.read(script, "notes") if note["person"] == person]
     known = work.company.as_stored().get(person, [0, 0])
@@ -145,32 +167,45 @@ def export_known(script: AssistantScript, being: Any, *, by: str = "") -> Result
         "person": person,
         "is_remembered": person not in state.read(script, "unremembered"),
         "is_muted": person in work.muted,
-        "profile": _exported(profile) if profile is not None else None,
-        "memories": rows_of(_theirs(script, person)),
-        "notes": [{"number": note["number"], "text": note["text"]} for note in notes],
+        "profile": _exported(profile, look) if profile is not None else None,
+        "memories": look.rows(rows_of(_theirs(script, person))),
+        "notes": [_note(note, look, person) for note in notes],
         "conversation": [
-            {"role": message["role"], "content": message.get("content")}
+            _said(message, look)
             for message in work.history
             if person in (message.get(OF), message.get(PRIVATE_TO))
         ],
-        "heard": [
-            {"number": record.number, "text": record.heard.body}
-            for record in work.records.newest(person=person)
-        ],
+        "heard": [_heard(record, look) for record in work.records.newest(person=person)],
         "company": {"answered": known[0], "refused": known[1]},
     }
+    look.note(script, "export")
     with signed(by):
         audit.record("memories_exported", script, person=person)
     told = f"{script.key} remembers {counted(len(data['memories']), 'thing')} of {person}."
     return Result(True, told, data)
 
 
-def _exported(profile: EntityProfile) -> dict[str, Any]:
+def _note(note: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]:
+    owner = person if note["is_private"] else None
+    return {"number": note["number"], "text": look.words(note["text"], owner)}
+
+
+def _said(message: Mapping[str, Any], look: Look) -> dict[str, Any]:
+    content = look.words(message.get("content"), message.get(PRIVATE_TO))
+    return {"role": message["role"], "content": content}
+
+
+def _heard(record: Record, look: Look) -> dict[str, Any]:
+    owner = record.heard.person if record.heard.source in PRIVATE else None
+    return {"number": record.number, "text": look.words(record.heard.body, owner)}
+
+
+def _exported(profile: EntityProfile, look: Look) -> dict[str, Any]:
     return {
         "name": profile.name,
         "favour": profile.favour,
         "meetings": profile.meetings,
-        "attributes": attributes_of(profile),
+        "attributes": look.rows(attributes_of(profile)),
     }
 
 
@@ -226,10 +261,10 @@ def forget_known(script: AssistantScript, being: Any, number: str | int, *, by: 
 
 def _own(script: AssistantScript, person: str, number: str | int) -> Memory | None:
     """A memory of that number, if it is this person's."""
-    text = str(number)
-    if not text.isdecimal() or len(text) > 18:
+    wanted = number_of(number)
+    if wanted is None:
         return None
-    found = rows.of(script.pk, pk=int(text)).exclude(kind=MemoryKind.LORE)
+    found = rows.of(script.pk, pk=wanted).exclude(kind=MemoryKind.LORE)
     return found.filter(forgetting.theirs(person)).first()
 
 
@@ -316,7 +351,8 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     theirs = {item["id"] for item in work.inbox if item.get("person") == person}
     noted = state.read(script, "current_tool_call") or {}
     busy = theirs.intersection({*work.busy, *noted.get("events", ())})
-    is_named = forgetting.name_of(script, person).is_in(str(noted))
+    name = forgetting.name_of(script, person)
+    is_named = name.is_in(str(noted))
     holds_words = is_named or any(item.person == person for item in work.overheard)
     if busy or (work.in_flight and holds_words):
         state.bump_epoch(script)
@@ -326,6 +362,7 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     if noted and (busy or holds_words):
         turns.recover(script, is_final=True)
         state.write(script, current_tool_call=None)
+    aside.void(script, lambda item: item["id"] in theirs or name.is_in(str(item)))
     gone = [
         item
         for item in work.inbox

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
-from django.conf import settings
-from evennia.locks.lockhandler import LockHandler
-
 from evennia_ai import audit
+from evennia_ai.core.budget_config import Scope
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.running import may_control, refuse_control
+from evennia_ai.rights import OF_THE_BODY, RAISES, Right, is_owner, is_staff, wanted
 
-STAFF_LOCK, OWNER_LOCK = "EVENNIA_AI_STAFF_LOCK", "EVENNIA_AI_OWNER_LOCK"
-DEFAULTS = {STAFF_LOCK: "perm(Builder)", OWNER_LOCK: "perm(Admin)"}
-
-
-class Right(StrEnum):
-    """What an act needs."""
-
-    STAFF = "staff"  # the lock EVENNIA_AI_STAFF_LOCK: looking at what assistants do, making one
-    CONTROL = "control"  # the lock `control` of the assistant's body: changing it
-    OWNER = "owner"  # the lock EVENNIA_AI_OWNER_LOCK: what concerns the whole game
-
+__all__ = ["ACTS", "Right", "is_owner", "is_staff", "refusal"]
 
 # What anybody may do for himself (why, mute, questions, answer, hush, and what is remembered of
 # him) stands in its operation.
@@ -40,48 +28,34 @@ ACTS: dict[str, Right] = {
     "show tools": Right.STAFF,
     "show breakers": Right.STAFF,
     "show memories": Right.STAFF,
-    "clone": Right.CONTROL,
-    "delete": Right.CONTROL,
-    "update": Right.CONTROL,
+    "clone": Right.CONFIGURE,
+    "delete": Right.DELETE,
+    "update": Right.CONFIGURE,
+    "move": Right.MOVE,
     "start": Right.CONTROL,
     "stop": Right.CONTROL,
     "emergency stop": Right.CONTROL,
     "emergency clear": Right.CONTROL,
-    "configure": Right.CONTROL,
-    "configure powers": Right.OWNER,  # command_allowlist, attribute_allowlist
-    "reset history": Right.CONTROL,
-    "export history": Right.CONTROL,
+    "configure": Right.CONFIGURE,
+    "configure powers": Right.OWNER,  # command_allowlist, attribute_allowlist, private_words
+    "reset history": Right.MEMORY,
+    "export history": Right.MEMORY,
     "tell": Right.CONTROL,
     "execute tool": Right.CONTROL,
     "reset breaker": Right.CONTROL,
     "goal": Right.CONTROL,
-    "channel": Right.CONTROL,
-    "account": Right.CONTROL,
-    "raise budget": Right.CONTROL,
-    "export audit": Right.CONTROL,
-    "archive audit": Right.CONTROL,
-    "change memories": Right.CONTROL,
+    "channel": Right.CONFIGURE,
+    "account": Right.CONFIGURE,
+    "raise budget": RAISES[Scope.ASSISTANT],
+    "export audit": Right.CONFIGURE,
+    "archive audit": Right.CONFIGURE,
+    "change memories": Right.MEMORY,
     "sleep": Right.CONTROL,
     "change lore": Right.OWNER,
-    "raise budget of the game": Right.OWNER,
+    "tokens of others": Right.OWNER,
+    "raise budget of the game": RAISES[Scope.GAME],
     "reset breaker of the game": Right.OWNER,
 }
-
-
-def is_staff(person: Any) -> bool:
-    """Whether a person (a character or an account) is staff."""
-    return _passes(person, STAFF_LOCK)
-
-
-def is_owner(person: Any) -> bool:
-    """Whether a person may change what concerns the whole game."""
-    return _passes(person, OWNER_LOCK)
-
-
-def _passes(person: Any, name: str) -> bool:
-    locks: LockHandler = person.locks
-    lock = getattr(settings, name, DEFAULTS[name])
-    return bool(locks.check_lockstring(person, f"ai_right:{lock}", access_type="ai_right"))
 
 
 def refusal(
@@ -98,13 +72,13 @@ def refusal(
     """
     right = ACTS[act]
     staff = is_staff(person) if counts_as_staff is None else counts_as_staff
-    if right is Right.CONTROL:
-        if may_control(script, person, is_staff=staff):
+    if right in OF_THE_BODY:
+        if may_control(script, person, is_staff=staff, right=right):
             return None
-        return refuse_control(script, person, act)
+        return refuse_control(script, person, act, right)
     if staff if right is Right.STAFF else is_owner(person):
         return None
     if right is Right.OWNER:
         audit.record("control_refused", script or audit.GAME, act=act, by=str(person.key))
-    wanted = getattr(settings, lock := f"EVENNIA_AI_{right.name}_LOCK", DEFAULTS[lock])
-    return Result(False, f"You may not do that: {act} needs {wanted}.", problem=Problem.FORBIDDEN)
+    told = f"You may not do that: {act} needs {wanted(right)}."
+    return Result(False, told, problem=Problem.FORBIDDEN)

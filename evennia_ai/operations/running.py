@@ -4,41 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred
 
 from evennia_ai import audit, emergency, interventions, services, state, turns
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.cooling import in_words
 from evennia_ai.core.lockout import State
 from evennia_ai.core.schedule import ASLEEP
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.interventions.people import CONTROL, controls
+from evennia_ai.inbound import find_being
 from evennia_ai.llm.check import Report, check_endpoint
 from evennia_ai.operations.budget import today_of
 from evennia_ai.operations.memory_upkeep import summary_of
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.rights import Right, has_right, lacking
+from evennia_ai.spending import Purse
+from evennia_ai.turns import aside
 
 
-def may_control(script: AssistantScript, person: Any, *, is_staff: bool) -> bool:
-    """Whether a person may stop an assistant, let it go on, and set what it does.
+def may_control(
+    script: AssistantScript, person: Any, *, is_staff: bool, right: Right = Right.CONTROL
+) -> bool:
+    """Whether a person has a right over an assistant, by default to run it.
 
-    The lock `control` of its body decides; a body without that lock, and an assistant without a
-    body, is under whoever is staff. No assistant has a say over assistants.
+    A lock of its body decides, as `rights.MEANINGS` says. No assistant has a say over assistants.
     """
-    if getattr(person, "assistant_script", None) is not None and not person.sessions.count():
-        return False
-    if script.obj is None or not script.obj.locks.get(CONTROL):
-        return is_staff
-    return controls(script, person)
+    return has_right(script, person, right, is_staff=is_staff)
 
 
-def refuse_control(script: AssistantScript, person: Any, act: str) -> Result:
+def refuse_control(
+    script: AssistantScript, person: Any, act: str, right: Right = Right.CONTROL
+) -> Result:
     """Say what a person lacks, and write down what was tried."""
     audit.record("control_refused", script, act=act, by=str(person.key))
-    lock = script.obj.locks.get(CONTROL) if script.obj is not None else ""
-    wanted = f"her lock {lock!r}" if lock else "the rights of staff"
-    told = f"You may not control {script.key}: that needs {wanted}."
+    told = f"You may not control {script.key}: that needs {lacking(script, right)}."
     return Result(False, told, problem=Problem.FORBIDDEN)
 
 
@@ -90,6 +92,7 @@ def clear(script: AssistantScript, *, by: str = "") -> Result:
 
 def reset_history(script: AssistantScript, *, by: str = "") -> Result:
     """Forget the conversation, drop what is under way, and clear an emergency stop."""
+    aside.void(script)
     turns.reset_history(script)
     interventions.discard_all(script, f"the conversation of {script.key} begins anew")
     emergency.clear_emergency_stop(script, by=by)
@@ -119,6 +122,7 @@ def status(script: AssistantScript) -> Result:
         "ignored_settings": work.ear_problem,
         "wrong_settings": work.safety_problem,
         "questions": len(interventions.pending(script)),
+        "cooling": _cooling(script),
         "today": today_of(script),
         "calls": work.calls,
         "tokens": work.usage.total_tokens,
@@ -132,6 +136,18 @@ def status(script: AssistantScript) -> Result:
         "memory": summary_of(script),
     }
     return Result(True, f"{script.key}: {_mood(data)}", data)
+
+
+def _cooling(script: AssistantScript) -> list[str]:
+    """Who has to wait for what came of earlier requests, and for how long."""
+    if script.work is None or not script.work.blame.people:
+        return []
+    config = state.safety_config(script).cooling
+    waiting = script.work.blame.waiting(script.clock.seconds(), config)
+    return [
+        f"{getattr(find_being(person), 'key', person)} waits {in_words(seconds)}"
+        for person, seconds in waiting.items()
+    ]
 
 
 def _mood(data: Mapping[str, Any]) -> str:
@@ -151,8 +167,10 @@ def _mood(data: Mapping[str, Any]) -> str:
 def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
     """Try the model of an assistant, or the game's, with real requests.
 
+    They are counted as what they are, and the caps on what it costs hold for them.
+
     Raises:
         ConfigurationError: what is set does not fit together.
     """
     endpoint = script.endpoint() if script is not None else services.endpoint()
-    return check_endpoint(endpoint, services.pool())
+    return check_endpoint(endpoint, services.pool(), paid=partial(Purse, script))

@@ -32,6 +32,7 @@ from evennia_ai.core.sleep_config import SleepSchedule
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.ledger.book import unpriced_text
+from evennia_ai.llm.answer_limits import OWNED
 from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.prompts import stage
 from evennia_ai.prompts.registry import DEFAULT
@@ -39,19 +40,6 @@ from evennia_ai.rights import meets
 
 Read = Callable[[str], Any]
 LONGEST_ERROR = 600
-# Members of a request that have a setting of their own, or are the assistant's to write.
-MEMBERS: Mapping[str, str] = {
-    "model": "llm_model",
-    "temperature": "llm_temperature",
-    "top_p": "llm_top_p",
-    "max_tokens": "llm_max_tokens",
-    "reasoning_effort": "llm_reasoning_effort",
-    "messages": "",
-    "tools": "",
-    "response_format": "",
-    "stream": "",
-    "n": "",
-}
 
 
 def problem_of(name: str, read: Read, body: Any = None) -> str:
@@ -182,8 +170,8 @@ def _check_price(read: Read, path: str) -> None:
 
 def _check_extra_params(read: Read, _: Any) -> None:
     for member in read("llm_extra_params"):
-        if member in MEMBERS:
-            own = MEMBERS[member]
+        if member in OWNED:
+            own = OWNED[member]
             hint = f"it is set by {own}" if own else "the assistant writes it itself"
             raise ConfigurationError(f"llm_extra_params cannot have {member!r}: {hint}")
 

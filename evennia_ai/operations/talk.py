@@ -10,15 +10,20 @@ from typing import Any
 
 from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.audience import masked
 from evennia_ai.core.compaction import summary_text
 from evennia_ai.core.conversation import PRIVATE_TO, Message
+from evennia_ai.core.recollection import person_audience
 from evennia_ai.core.text import one_line, quote
 from evennia_ai.inbound import find_being
 from evennia_ai.operations.result import Result
+from evennia_ai.operations.revealing import Look
+from evennia_ai.tools import TOOL_REGISTRY
 
 MOST_SHOWN = 200
 LONGEST_TEXT = 2000
 LONGEST_RESULT = 500
+LONGEST_FRAME = 300
 # A name without quotes holds no colon, so that the last frame before the first colon is the true
 # one; a name that could be taken for one is quoted, and is left to be read in the text.
 _FRAME = re.compile(
@@ -29,7 +34,13 @@ _FRAME = re.compile(
 _SAID_TO = {"say": "says", "whisper": "whispers", "page": "pages", "pose": "does", "emote": "does"}
 
 
-def show_history(script: AssistantScript, *, before: int | None = None, limit: int = 20) -> Result:
+def show_history(
+    script: AssistantScript,
+    *,
+    before: int | None = None,
+    limit: int = 20,
+    look: Look | None = None,
+) -> Result:
     """A page of the conversation, the newest unless `before` says otherwise.
 
     Numbers count from the oldest message kept; when older ones are let go they move.
@@ -37,13 +48,14 @@ def show_history(script: AssistantScript, *, before: int | None = None, limit: i
     Args:
         before: the number of a message; the page ends with the one before it.
         limit: messages on a page, 1 to 200.
+        look: who looks; None: nobody, who sees no private words.
 
     Returns:
         data: "messages" in the order in which they were said, "count" of all, and "next": what
         `before` is for the page of older ones, None where there are none. What is private to
         somebody has that person's id in "private_to".
     """
-    messages = _messages(script)
+    messages, look = _messages(script), look or Look()
     if not 1 <= limit <= MOST_SHOWN:
         return Result(False, f"{limit} messages cannot be shown at once; 1 to {MOST_SHOWN} can.")
     if before is not None and before < 1:
@@ -52,20 +64,27 @@ def show_history(script: AssistantScript, *, before: int | None = None, limit: i
     first = max(0, end - limit)
     names = _names_of_calls(messages)
     rows = [
-        _row(script, number, message, names)
+        _row(script, number, message, names, look)
         for number, message in enumerate(messages[first:end], first + 1)
     ]
     data = {"messages": rows, "count": len(messages), "next": first + 1 if first else None}
     if not rows:
         return Result(True, f"{script.key} has no conversation yet.", data)
-    lines = [_line(row) for row in rows]
+    look.note(script, "conversation")
+    lines = [*map(_line, rows), *look.hint()]
     head = f"{script.key}'s conversation, {first + 1} to {end} of {len(messages)}:"
     return Result(True, "\n".join([head, *lines]), data)
 
 
-def export_history(script: AssistantScript) -> Result:
-    """The whole conversation as chat messages, as it is kept."""
-    messages = deepcopy(_messages(script))
+def export_history(script: AssistantScript, *, look: Look | None = None) -> Result:
+    """The whole conversation as chat messages, as it is kept.
+
+    Args:
+        look: who looks; None: nobody, who sees no private words.
+    """
+    look = look or Look()
+    messages = [_exported(message, look) for message in deepcopy(_messages(script))]
+    look.note(script, "conversation, exported")
     return Result(True, f"{script.key}: {len(messages)} messages.", {"messages": messages})
 
 
@@ -84,13 +103,34 @@ def _names_of_calls(messages: Sequence[Message]) -> dict[str, str]:
     }
 
 
+def _exported(message: Message, look: Look) -> Message:
+    """A message; of one that is private to somebody else only how long its words are."""
+    owner = message.get(PRIVATE_TO)
+    if owner is None or look.may_see(person_audience(owner)):
+        return message
+    given = {} if message.get("content") is None else {"content": masked(str(message["content"]))}
+    for call in message.get("tool_calls") or ():
+        call["function"] = {"name": _known(call["function"]["name"]), "arguments": "{}"}
+    return {**message, **given}
+
+
+def _known(name: str) -> str:
+    """The name of a tool that there is; one that a model made up is its words."""
+    return name if name in TOOL_REGISTRY else "tool"
+
+
 def _row(
-    script: AssistantScript, number: int, message: Message, names: Mapping[str, str]
+    script: AssistantScript,
+    number: int,
+    message: Message,
+    names: Mapping[str, str],
+    look: Look,
 ) -> dict[str, Any]:
     role = str(message["role"])
     content = str(message.get("content") or "")
     if role == "tool":
         name = names.get(str(message.get("tool_call_id")), "tool")
+        name = _known(name) if message.get(PRIVATE_TO) is not None else name
         text = _cut(content, LONGEST_RESULT)
     elif role == "assistant":
         name = str(script.key)
@@ -102,7 +142,7 @@ def _row(
         "number": number,
         "role": role,
         "name": name,
-        "text": text,
+        "text": look.words(text, message.get(PRIVATE_TO)),
         "private_to": message.get(PRIVATE_TO),
     }
 
@@ -114,7 +154,7 @@ def _told(message: Message, content: str) -> str:
 
 def _speaker(content: str) -> str:
     """Who spoke last in a message, "" where that is nobody or in quotes."""
-    found = _FRAME.match(content.splitlines()[-1]) if content else None
+    found = _FRAME.match(content.splitlines()[-1][:LONGEST_FRAME]) if content else None
     return found["name"] if found else ""
 
 

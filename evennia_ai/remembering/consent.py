@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia.accounts.models import AccountDB
-from evennia.objects.models import ObjectDB
-
 from evennia_ai import inbound, state
 
 NO_MEMORY_TAG = "ai_no_memory"
@@ -45,16 +42,8 @@ def _is_named(being_id: str, words: set[str]) -> bool:
     """Whether an id is among some words, or the being has one of them, or ours, for a tag."""
     if being_id.casefold() in words:
         return True
-    being = _find(being_id)
+    being = inbound.find_being(being_id)
     if being is None:
         return False
     tags = {tag.casefold() for tag in being.tags.all()}
     return NO_MEMORY_TAG in tags or not words.isdisjoint(tags)
-
-
-def _find(being_id: str) -> Any:
-    """As `inbound.find_being`, and without a statement for those who are in memory."""
-    model = AccountDB if being_id.startswith("*") else ObjectDB
-    number = being_id.lstrip("*#")
-    known = model.get_cached_instance(int(number)) if number.isdecimal() else None
-    return known if known is not None else inbound.find_being(being_id)

@@ -129,7 +129,7 @@ def _answers(turn: Turn) -> Iterator[str]:
     for call in _calls(turn.said):
         if call["id"] in worked:
             given = json.loads(call["function"]["arguments"])
-            argument = _heard_by_them(call["function"]["name"], given, turn)
+            argument = _heard_by_them(call["function"]["name"], call["id"], turn)
             yield from filter(None, (str(given.get(argument, "")),))
 
 
@@ -138,12 +138,11 @@ def _calls(said: list[Message]) -> Iterator[dict[str, Any]]:
         yield from message.get("tool_calls") or ()
 
 
-def _heard_by_them(tool: str, given: dict[str, Any], turn: Turn) -> str:
+def _heard_by_them(tool: str, call_id: str, turn: Turn) -> str:
     """The argument that holds the words, or "" where others than these heard them."""
     event = turn.event
     if tool in _ALONE:
-        target = str(given.get("target", "")).strip().lstrip("@").casefold()
-        is_theirs = turn.is_private and target == event.sender_name.casefold()
+        is_theirs = turn.is_private and turn.asides.get(call_id) == event.person
         return _ALONE[tool] if is_theirs else ""
     if not turn.is_private and (tool == "channel") is not (event.source == CHANNEL):
         return ""

@@ -1,6 +1,7 @@
 """Telling the store of vectors what the table holds: what is new, what is gone, and all of it anew.
 
-Everything waits in the table itself, so nothing is lost when the store is down or the game dies.
+Everything waits in the table itself, so nothing is lost when the store is down or the game dies. It
+waits as well while an emergency stop is active and what is sent would leave the game.
 One run at a time for each assistant; what is known of its vectors lives in `work.indexing`.
 """
 
@@ -58,6 +59,7 @@ class Indexing:
         is_due: a run is about to begin.
         wait_seconds: how long the last wait for a store that is down was, 0 for none.
         retry: the timer of that wait, or None.
+        running: the runs that are under way, or about to be.
         added: memories read since there was a look at whether there are too many.
         is_compared: whether the store was asked in this start what it has.
         stale: what is wrong by the embedding model, or None when that was not asked yet.
@@ -68,6 +70,7 @@ class Indexing:
     is_due: bool = False
     wait_seconds: float = 0.0
     retry: Any = None
+    running: set[Deferred[Any]] = field(default_factory=set)
     added: int = 0
     is_compared: bool = False
     stale: str | None = None
@@ -93,8 +96,26 @@ def apply(script: Any, report: Report | None = None) -> Deferred[int]:
     """
     if script.work is None:
         return Deferred.fromCoroutine(_none())
-    lock = _known(script).lock
-    return lock.run(lambda: Deferred.fromCoroutine(_run(script, script.work, report)))
+    known, work = _known(script), script.work
+    run = known.lock.run(lambda: Deferred.fromCoroutine(_run(script, work, report)))
+    known.running.add(run)
+
+    def end(outcome: Any) -> Any:
+        known.running.discard(run)
+        return outcome
+
+    return run.addBoth(end)
+
+
+def halt(script: Any) -> None:
+    """Break off what is under way: a stop lets nothing more be sent. All of it still waits."""
+    if script.work is None or script.work.indexing is None or not services.memory().sends:
+        return
+    known = _known(script)
+    _stop_waiting(known)
+    for run in tuple(known.running):
+        run.addErrback(lambda failure: failure.trap(CancelledError) and 0)
+        run.cancel()
 
 
 def status(script: Any) -> IndexStatus:
@@ -174,13 +195,14 @@ async def _none() -> int:
 
 
 def _is_over(script: Any, work: Any) -> bool:
-    return script.work is not work or work.is_closing
+    return script.work is not work or work.is_closing or paying.is_held(script)
 
 
 def _begin(script: Any, work: Any) -> None:
+    if script.work is work:
+        _known(script).is_due = False
     if _is_over(script, work):
         return
-    _known(script).is_due = False
     apply(script).addErrback(lambda failure: failure.trap(CancelledError))
 
 
@@ -221,7 +243,7 @@ def _try_again(script: Any, work: Any, known: Indexing) -> None:
 async def _tell(script: Any, work: Any, report: Report | None) -> tuple[int, bool]:
     """Tell the store batch by batch. Returns how many, and whether nothing waits any more."""
     service, done = services.memory(), 0
-    if not await _compared(script, service):
+    if _is_over(script, work) or not await _compared(script, service):
         return 0, False
     left = sum(rows.count_waiting(script.pk)) if report is not None else 0
     while not _is_over(script, work):
@@ -309,7 +331,7 @@ def _prune(script: Any) -> bool:
 
 async def _reindex(script: Any, report: Report | None) -> int:
     service, work = services.memory(), script.work
-    if work is None:
+    if work is None or _is_over(script, work):
         return 0
     there = await service.keys(script.pk)
     if there is None or _is_over(script, work):

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db import transaction
 
+from evennia_ai.core.characters import few_marks
 from evennia_ai.core.recollection import MemoryKind, Recollection, Seeker
 from evennia_ai.memory import rows
 from evennia_ai.models import Memory
@@ -131,5 +132,5 @@ def _keywords(entry: Recollection) -> tuple[str, ...]:
 
 def _folded(text: str) -> str:
     """The words of a text, each between two blanks, in any case: what whole words are found in."""
-    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    words = _WORD.findall(unicodedata.normalize("NFKC", few_marks(text)).casefold())
     return f" {' '.join(words)} "

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from evennia_ai import state
+from evennia_ai.audience import sole_recipient
 from evennia_ai.core.text import one_line, quote
 from evennia_ai.core.turn import Turn
-from evennia_ai.earshot import confidant
 
 LONGEST_NOTE = 300
 MOST_TOLD = 5
@@ -19,7 +19,7 @@ Note = dict[str, Any]
 
 def notes_of(script: Any, turn: Turn) -> list[Note]:
     """The notes that a turn may know, the oldest first: private ones where nobody else hears."""
-    person = confidant(script, turn.event)
+    person = sole_recipient(script, turn.event)
     return [
         note
         for note in state.read(script, "notes")

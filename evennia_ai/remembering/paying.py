@@ -1,6 +1,7 @@
 """What pays for vectors: where an embedding model is charged for, each request is reserved first.
 
-Over a cap nothing can be looked for, and what is to be read waits.
+Over a cap nothing can be looked for, and what is to be read waits; so it is while an emergency stop
+is active.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, TypeVar
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
-from evennia_ai import ledger, state
+from evennia_ai import ledger, services, state
 from evennia_ai.core.prices import Price, price_of
 from evennia_ai.core.turn import Usage
 from evennia_ai.errors import ConfigurationError
@@ -22,6 +23,11 @@ T = TypeVar("T")
 PURPOSE = "embedding"
 SECONDS = 30.0
 NOTHING = Usage()
+
+
+def is_held(script: Any) -> bool:
+    """Whether nothing is sent for an assistant: it is stopped, and the store is no part of it."""
+    return bool(state.read(script, "emergency_stop")) and bool(services.memory().sends)
 
 
 async def add(script: Any, service: Any, items: Sequence[Item]) -> bool:
@@ -93,6 +99,8 @@ class _Payment:
 async def _paid(
     script: Any, service: Any, person: str, ask: Callable[[], Deferred[T | None]]
 ) -> T | None:
+    if is_held(script):
+        return None
     name = service.signature.rpartition("/")[0] or service.signature
     payment, answered = _Payment(script, name, person), None
     try:

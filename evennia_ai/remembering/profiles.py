@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -137,8 +137,7 @@ def _speaker_lines(
     known = core.known_to(profile.attributes, profile.entity, seeker)
     if talk is not None and profile.meetings == 1 and not known:
         return []
-    if not all(is_for_all(item["audience"]) for item in known):
-        turn.is_private = True
+    turn.hold(*(item["audience"] for item in known))
     return [core.described(name, profile.favour, details, _texts(known))]
 
 
@@ -160,10 +159,11 @@ def _texts(attributes: Iterable[Mapping[str, Any]]) -> list[str]:
 # ---- the night ---------------------------------------------------------------------------------
 
 
-def due(script: Any) -> list[tuple[EntityProfile, list[Recollection]]]:
+def due(script: Any) -> Iterator[tuple[EntityProfile, list[Recollection]]]:
     """Those of whom five things or more were observed that their attributes do not know yet.
 
-    At most 20, those with the most first, and of each the oldest 40 observations.
+    At most 20, those with the most first, and of each the oldest 40 observations, read only as far
+    as they are asked for.
     """
     later = Memory.objects.filter(
         _OBSERVED,
@@ -176,7 +176,7 @@ def due(script: Any) -> list[tuple[EntityProfile, list[Recollection]]]:
     count = later.order_by().values("person").annotate(count=Count("id")).values("count")
     waiting = _of(script).annotate(waiting=Subquery(count))
     enough = waiting.filter(waiting__gte=OBSERVATIONS_TO_THINK).order_by("-waiting", "id")
-    return [(profile, _unread(script, profile)) for profile in enough[:MOST_DUE]]
+    return ((profile, _unread(script, profile)) for profile in enough[:MOST_DUE])
 
 
 def _unread(script: Any, profile: EntityProfile) -> list[Recollection]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import state
+from evennia_ai.audience import sole_recipient
 from evennia_ai.core import projects as core
 from evennia_ai.core.projects import Projects, Viewer
+from evennia_ai.core.recollection import person_audience
 from evennia_ai.core.turn import Turn
-from evennia_ai.earshot import confidant
 from evennia_ai.remembering.audiences import is_private
 
 
 def viewer_of(script: Any, turn: Turn) -> Viewer:
     """For whom a turn is."""
-    return Viewer(turn.event.person, is_private(turn), confidant(script, turn.event))
+    return Viewer(turn.event.person, is_private(turn), sole_recipient(script, turn.event))
 
 
 def of(script: Any) -> Projects:
@@ -31,7 +32,7 @@ def opened(script: Any, turn: Turn) -> tuple[Projects, Viewer]:
     """The projects, and for whom; a turn that may know of a private one is private itself."""
     kept, viewer = of(script), viewer_of(script, turn)
     if any(slot["is_private"] for slot in core.seen(kept, viewer).values()):
-        turn.is_private = True
+        turn.hold(person_audience(turn.event.person))
         viewer = viewer_of(script, turn)
     return kept, viewer
 
@@ -40,5 +41,6 @@ def told(script: Any, turn: Turn) -> str:
     """The active project for a prompt, or "" where there is none that this turn may know of."""
     kept, viewer = of(script), viewer_of(script, turn)
     active = core.seen(kept, viewer).get(core.active_of(kept, viewer), {})
-    turn.is_private = turn.is_private or active.get("is_private", False)
+    if active.get("is_private", False):
+        turn.hold(person_audience(turn.event.person))
     return core.described(kept, viewer)

@@ -14,6 +14,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai import services, state
+from evennia_ai.core.audience import OPEN, Held, confined
 from evennia_ai.core.inbox import OWN
 from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.recollection import (
@@ -21,8 +22,8 @@ from evennia_ai.core.recollection import (
     Recollection,
     Seeker,
     chosen,
-    is_for_all,
     is_private,
+    person_audience,
 )
 from evennia_ai.core.turn import Turn
 from evennia_ai.memory import rows
@@ -53,14 +54,19 @@ class Recalled:
     Attributes:
         entities: what is known of those it talks with.
         memories: what it remembers, known and heard apart.
-        is_private: something of it only this person, or a faction, may know.
+        audiences: of all that, where it is not open.
         problem: why nothing could be looked for, or "".
     """
 
     entities: str = ""
     memories: str = ""
-    is_private: bool = False
+    audiences: Held = OPEN
     problem: str = ""
+
+    @property
+    def is_private(self) -> bool:
+        """Whether something of it only this person, or a faction, may know."""
+        return bool(self.audiences)
 
     @property
     def notes(self) -> dict[str, str]:
@@ -100,8 +106,12 @@ async def _recalled(script: Any, turn: Turn) -> Recalled:
     recalled = Recalled(
         entities=profiles.told(script, turn, seeker),
         memories="\n".join(filter(None, parts)),
-        is_private=any(not is_for_all(memory.audience) for memory in memories)
-        or any(note["is_private"] for note in notes),
+        audiences=confined(
+            (
+                *(memory.audience for memory in memories),
+                *(person_audience(note["person"]) for note in notes if note["is_private"]),
+            )
+        ),
         problem=problem,
     )
     _note(script, turn, memories, problem)
@@ -171,7 +181,7 @@ async def _seek(script: Any, query: str, seeker: Seeker, config: MemoryConfig) -
         list(dict.fromkeys(audiences)),
         limit=min(MOST_LOOKED_AT, LOOKED_AT * config.recall_limit),
         min_trust=config.rumour_trust,
-        person=seeker.person,
+        person=seeker.payer or seeker.person,
     )
     if hits is None:
         return None, problem

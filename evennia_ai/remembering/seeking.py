@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from evennia.accounts.models import AccountDB
 
 from evennia_ai import inbound, state
+from evennia_ai.audience import is_alone, listeners
 from evennia_ai.core.inbox import OWN, TASK, Event
 from evennia_ai.core.perception import CHANNEL, PRIVATE, Source
 from evennia_ai.core.recollection import NOBODY, Seeker, person_audience
 from evennia_ai.core.turn import Turn
-from evennia_ai.earshot import is_alone, listeners
 
 
 def seeker_of(script: Any, turn: Turn) -> Seeker:
@@ -20,7 +21,10 @@ def seeker_of(script: Any, turn: Turn) -> Seeker:
     Nobody's secrets are told to another assistant, to a program, or in a turn of its own; a task is
     told only what all the world knows.
     """
-    event = turn.event
+    return replace(_seeker(script, turn.event), payer=turn.payer)
+
+
+def _seeker(script: Any, event: Event) -> Seeker:
     if event.kind == OWN:
         return Seeker(source=event.source, place=_room(script.obj))
     if event.kind == TASK:

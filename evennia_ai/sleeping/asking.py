@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from twisted.internet.defer import TimeoutError as DeadlineError
@@ -15,9 +15,10 @@ from evennia_ai.core.executions import usage_counted
 from evennia_ai.core.tokens import count_messages, estimate
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import AssistantError, ModelTimeoutError
-from evennia_ai.spending import ANSWER_TOKENS, Purse
+from evennia_ai.spending import Purse
 
 LONGEST_ANSWER_TOKENS = 1_500
+FEWEST_ANSWER_TOKENS = 1_000
 
 
 class PutOffError(AssistantError):
@@ -36,6 +37,7 @@ class Asker:
     Attributes:
         most_tokens: what all calls may use; None: no more than the caps on what it costs say.
         tokens: what they used.
+        shares: whose calls they are, and how much of each; empty for nobody's.
     """
 
     script: Any
@@ -43,11 +45,12 @@ class Asker:
     fence: Fence
     most_tokens: int | None = None
     tokens: int = 0
+    shares: Mapping[str, float] = field(default_factory=dict)
 
     def has_room(self, size: int) -> bool:
         """Whether a call with a prompt of so many tokens fits into what is left."""
         most = self.most_tokens
-        return most is None or self.tokens + size + ANSWER_TOKENS <= most
+        return most is None or self.tokens + size + FEWEST_ANSWER_TOKENS <= most
 
     async def ask(self, messages: Sequence[Message], purpose: str) -> str:
         """One model call.
@@ -64,22 +67,30 @@ class Asker:
         size = count_messages(messages, estimate)
         if not self.has_room(size):
             raise PutOffError(f"the night's token_budget of {self.most_tokens} has no room for it")
-        purse = Purse(self.script, self.client)
-        asked = purse.ask(messages, purpose=purpose, tokens=size, **self._extra())
+        purse = Purse(self.script, self.client, shares=self.shares)
+        asked = purse.ask(messages, purpose=purpose, **self._extra(size))
         try:
             reply = await asked.addTimeout(DEADLINE_SECONDS, self.script.clock)
         except DeadlineError:
             raise ModelTimeoutError(f"no answer within {DEADLINE_SECONDS:g} s") from None
         used = reply.usage
-        self.tokens += used.total_tokens or size + estimate(reply.content)
+        self.tokens += (used.prompt_tokens or size) + used.completion_tokens
         told = usage_counted(purpose, 1, used.prompt_tokens, used.completion_tokens)
         turns.add_usage(self.script, Turn(0, (), usage=used, model_calls=1), told)
         self.fence.check()
         return str(reply.content)
 
-    def _extra(self) -> dict[str, Any]:
-        """A list may be longer than what the assistant says."""
+    def _extra(self, size: int) -> dict[str, Any]:
+        """A list may be longer than what the assistant says, but not than what is left.
+
+        Args:
+            size: tokens of the prompt.
+        """
         limit = state.read(self.script, "llm_max_tokens")
-        if limit is None and self.client.supports_tools:
-            return {}
-        return {"max_tokens": max(limit or 0, LONGEST_ANSWER_TOKENS)}
+        extra: dict[str, Any] = {}
+        if limit is not None or not self.client.supports_tools:
+            extra = {"max_tokens": max(limit or 0, LONGEST_ANSWER_TOKENS)}
+        if self.most_tokens is None:
+            return extra
+        left = max(1, self.most_tokens - self.tokens - size)
+        return {"max_tokens": min(left, self.client.wanted(extra).tokens)}

@@ -10,7 +10,7 @@ from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
 
-from evennia_ai import outbound, state
+from evennia_ai import answering, outbound, state
 from evennia_ai.core import night as rules
 from evennia_ai.core.schedule import Hour, Move, move_at, night_end
 from evennia_ai.core.text import one_line
@@ -35,7 +35,7 @@ NO_BUDGET = "sleep_schedule.token_budget is 0"
 
 def move_of(script: Any) -> Move | None:
     """What the next beat does about sleep. Asked of every idle beat: no statement."""
-    is_called = bool(script.work.inbox)
+    is_called = next(answering.awaited(script), None) is not None
     if modes.is_asleep(script):
         has_work = rules.step_of(state.read(script, "consolidation_progress")) is not None
         return move_at(Hour(True, is_called, modes.is_over(script), has_work=has_work))

@@ -6,10 +6,12 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.db.models import QuerySet
+
 from evennia_ai.compaction import Fence
 from evennia_ai.core.audit_events import fact
 from evennia_ai.core.conversation import Message
-from evennia_ai.core.extraction import Drawn, facts_request, read_drawn
+from evennia_ai.core.extraction import Drawn, facts_request, of_one_audience, read_drawn
 from evennia_ai.core.recollection import MemoryKind, Recollection
 from evennia_ai.memory import rows
 from evennia_ai.models import Memory
@@ -44,16 +46,19 @@ class Batch:
     @property
     def is_as_it_was(self) -> bool:
         """Whether nobody corrected or forgot an entry meanwhile."""
-        now = rows.of(self.assistant, key__in=[entry.key for entry in self.entries])
-        texts = dict(now.filter(is_consolidated=False).values_list("key", "text"))
-        return texts == {entry.key: entry.text for entry in self.entries}
+        texts = dict(self._stored.filter(is_consolidated=False).values_list("id", "text"))
+        return texts == {entry.id: entry.text for entry in self.entries}
 
     def write(self) -> None:
         """Put the facts in, and note that the entries are done; within a transaction."""
         rows.remove(self.assistant, self.replaced)
         rows.insert(self.assistant, self.new)
-        done = rows.of(self.assistant, key__in=[entry.key for entry in self.entries])
-        done.update(is_consolidated=True)
+        self._stored.update(is_consolidated=True)
+
+    @property
+    def _stored(self) -> QuerySet[Memory]:
+        """The entries' rows as they are by now, those that were not forgotten."""
+        return rows.of(self.assistant, id__in=[entry.id for entry in self.entries])
 
     @property
     def counted(self) -> dict[str, int]:
@@ -73,8 +78,8 @@ def next_batch(script: Any, skipped: Collection[int]) -> Batch | None:
     """
     pending = rows.of(script.pk, kind=MemoryKind.JOURNAL, is_consolidated=False)
     found = list(pending.exclude(id__in=skipped).order_by("id")[:LOOKED_AT])
-    same = [entry for entry in found if entry.audience == found[0].audience]
-    return Batch(script.pk, same[:AT_ONCE]) if same else None
+    same = of_one_audience(found, AT_ONCE)
+    return Batch(script.pk, same) if same else None
 
 
 async def sort_out(script: Any, batch: Batch, ask: Ask, fence: Fence) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import state
+from evennia_ai.core import compaction as rules
 from evennia_ai.core.audit_events import fact
 from evennia_ai.core.conversation import Message
+from evennia_ai.core.tokens import estimate
 from evennia_ai.remembering import indexing
 from evennia_ai.sleeping import consolidating
 from evennia_ai.sleeping.asking import Asker, fence_of
@@ -26,7 +28,7 @@ async def extract(
     than five batches.
 
     Args:
-        messages: what is about to be summed up.
+        messages: what is about to be summed up; those whose talk it is pay for this as well.
         asker: whom to ask; None: its own model.
 
     Raises:
@@ -35,7 +37,9 @@ async def extract(
     """
     if not state.memory_config(script).enabled:
         return
-    asker = asker or Asker(script, script.client(), fence_of(script))
+    if asker is None:
+        shares = rules.shares(messages or (), estimate)
+        asker = Asker(script, script.client(), fence_of(script), shares=shares)
     skipped: list[int] = []
     for _ in range(MOST_BATCHES):
         batch = consolidating.next_batch(script, skipped)

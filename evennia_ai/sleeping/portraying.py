@@ -24,10 +24,11 @@ async def portray(night: Night) -> bool:
         Whether there was anything to do.
     """
     script, skipped = night.script, night.cursor.get("skipped", [])
-    due = [item for item in profiles.due(script) if item[0].entity not in skipped]
-    if not due:
+    waiting = (item for item in profiles.due(script) if item[0].entity not in skipped)
+    due = next(waiting, None)
+    if due is None:
         return False
-    profile, observations = due[0]
+    profile, observations = due
     done = {"skipped": [*skipped, profile.entity]}
     known: list[Attribute] = list(profile.attributes)
     attributes, favours = list(known), []
@@ -86,7 +87,7 @@ def _is_as_it_was(
     script: Any, entity: str, known: list[Attribute], seen: Sequence[Recollection]
 ) -> bool:
     """Whether nobody corrected or forgot anything of it meanwhile."""
-    now = rows.of(script.pk, key__in=[item.key for item in seen])
-    is_same = dict(now.values_list("key", "text")) == {item.key: item.text for item in seen}
+    now = rows.by_keys(script.pk, [item.key for item in seen])
+    is_same = all(item.key in now and now[item.key].text == item.text for item in seen)
     profile = profiles.of(script, entity)
     return is_same and profile is not None and list(profile.attributes) == known

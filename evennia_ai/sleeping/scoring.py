@@ -1,31 +1,32 @@
-"""Step "score": the model says how important entries of the journal are."""
+"""Step "score": the model says how important entries of the journal are, each audience's apart."""
 
 from __future__ import annotations
 
-from evennia_ai.core.extraction import read_scores, scoring_request
+from evennia_ai.core.extraction import of_one_audience, read_scores, scoring_request
 from evennia_ai.core.recollection import MemoryKind
 from evennia_ai.memory import rows
 from evennia_ai.sleeping.night import Night
 
 AT_ONCE = 20
+LOOKED_AT = 400
 GUESSED, JUDGED = "heuristic", "llm"
 
 
 async def score(night: Night) -> bool:
-    """One batch. Where the answer is unreadable, what was guessed at once holds.
+    """One batch, of what one audience may know. Where the answer is unreadable, the guess holds.
 
     Returns:
         Whether there was anything to do.
     """
-    assistant = night.script.pk
+    assistant, skipped = night.script.pk, night.cursor.get("skipped", [])
     pending = rows.of(
         assistant,
         kind=MemoryKind.JOURNAL,
         importance_by=GUESSED,
         is_consolidated=False,
-        id__gt=night.cursor.get("after", 0),
     )
-    entries = list(pending.order_by("id")[:AT_ONCE])
+    found = list(pending.exclude(id__in=skipped).order_by("id")[:LOOKED_AT])
+    entries = of_one_audience(found, AT_ONCE)
     if not entries:
         return False
     reply = await night.ask(scoring_request([entry.text for entry in entries]), "importance")
@@ -36,6 +37,9 @@ async def score(night: Night) -> bool:
             key = entries[index].key
             rows.change(assistant, key, importance=importance, importance_by=JUDGED)
 
-    after = {"after": entries[-1].id}
-    night.keep(beside=write, cursor=after, counted={"entries scored": len(scores)})
+    # What was judged is not looked for again; of the others this night has had its answer.
+    left = [entry.id for index, entry in enumerate(entries) if index not in scores]
+    night.keep(
+        beside=write, cursor={"skipped": [*skipped, *left]}, counted={"entries scored": len(scores)}
+    )
     return True

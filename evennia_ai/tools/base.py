@@ -30,6 +30,8 @@ class Tool(ABC):
         cache_ttl: seconds a success is kept at most; None: as long as its scope.
         is_idempotent: whether it may be tried again although it is not of the safe kind.
         needs_confirmation: whether a person has to say yes before it is run.
+        heard_by: who comes to know what it is given: "nobody" or "anybody"; "": as its category
+            says. In a private turn what anybody may hear is held back.
     """
 
     name: str = ""
@@ -42,6 +44,7 @@ class Tool(ABC):
     cache_ttl: float | None = None
     is_idempotent: bool = False
     needs_confirmation: bool = False
+    heard_by: str = ""
 
     @abstractmethod
     def execute(self, character: Any, **arguments: Any) -> Any:
@@ -75,6 +78,7 @@ class Tool(ABC):
             cache_ttl=self.cache_ttl,
             is_idempotent=self.is_idempotent,
             needs_confirmation=self.needs_confirmation,
+            heard_by=self.heard_by,
         )
 
     @cached_property

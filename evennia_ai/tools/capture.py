@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,6 +10,7 @@ from evennia_ai.core.text import cut_at_sentence, quote
 from evennia_ai.errors import ToolError
 
 MOST_TOLD = 300
+TRACEBACK = "Traceback (most recent call last)"
 
 
 @contextmanager
@@ -33,7 +34,14 @@ def captured(script: Any) -> Generator[list[str]]:
         work.capture, work.ear = before, None
 
 
+def tells_of_a_crash(lines: Sequence[str]) -> bool:
+    """Whether the game itself failed, and told so by a traceback, which is for staff alone."""
+    return any(line.lstrip().startswith(TRACEBACK) for line in lines)
+
+
 def refusal(lines: list[str], otherwise: str) -> ToolError:
     """Why the game does not let something be done: in its own words, quoted, or in ours."""
+    if tells_of_a_crash(lines):
+        return ToolError(otherwise)
     told = cut_at_sentence(" ".join(" ".join(lines).split()), MOST_TOLD)
     return ToolError(f"the game says {quote(told)}" if told else otherwise)

@@ -19,8 +19,11 @@ from evennia_ai.core.text import cut_at_sentence, one_line, place_as_data, quote
 from evennia_ai.core.toolspec import ToolCategory
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
+from evennia_ai.rights import lets
 from evennia_ai.tools.base import Tool
-from evennia_ai.tools.capture import captured
+from evennia_ai.tools.capture import captured, tells_of_a_crash
+from evennia_ai.tools.guarding import FAILED_INSIDE, Guarded
+from evennia_ai.tools.orders import givers, refused
 from evennia_ai.tools.registry import register, tool
 from evennia_ai.tools.senses import find_here
 
@@ -92,7 +95,7 @@ def _may_type(character: Any, turn: Turn) -> bool:
 
 
 @tool(category="dangerous", useful_when=_may_type)
-async def execute_command(character: Any, command: str) -> str:
+async def execute_command(character: Any, command: str, *, turn: Turn) -> str:
     """Type a command of the game, one of those that your owner allows you.
 
     Args:
@@ -103,9 +106,17 @@ async def execute_command(character: Any, command: str) -> str:
     if found.key.casefold() not in allowed:
         shown = one_line(found.key, 40)
         raise ToolError(f"you are not allowed the command {shown}; you may use {_list(allowed)}")
+    for person in givers(turn):
+        if not lets(found, person, "cmd"):
+            raise refused(person, f"the lock {found.locks!r} of the command {found.key}")
     # What was judged is what runs: the line is not parsed a second time.
+    guarded = Guarded.around(found)
     with captured(character.assistant_script) as lines:
-        await character.execute_cmd(arguments, cmdobj=found, cmdobj_key=name, cmdset=cmdset)
+        await character.execute_cmd(
+            arguments, cmdobj=guarded.command, cmdobj_key=name, cmdset=cmdset
+        )
+    if guarded.has_failed or tells_of_a_crash(lines):
+        raise ToolError(f"the command {one_line(found.key, 40)} {FAILED_INSIDE}")
     told = cut_at_sentence("\n".join(lines), LONGEST_OUTPUT)
     return f"the game answers {quote(told)}" if told else "done; the game said nothing"
 
@@ -124,14 +135,14 @@ def _literal(value: Any) -> Any:
     return value
 
 
-def _may_set(target: Any, character: Any, name: str) -> bool:
-    """Whether the target's locks, and those of the attribute itself, let the character."""
-    if not (target.access(character, "edit") or target.access(character, "ai_set")):
+def _may_set(target: Any, being: Any, name: str) -> bool:
+    """Whether the target's locks, and those of the attribute itself, let a being."""
+    if not (lets(target, being, "edit") or lets(target, being, "ai_set")):
         return False
     known = target.attributes.get(name, return_obj=True)
     if known is None:
-        return bool(target.access(character, "attrcreate", default=True))
-    return bool(known.access(character, "attredit", default=True))
+        return lets(target, being, "attrcreate", default=True)
+    return lets(known, being, "attredit", default=True)
 
 
 @register
@@ -159,7 +170,7 @@ class SetAttribute(Tool):
         """Whether it may set anything at all."""
         return bool(state.read(character.assistant_script, "attribute_allowlist"))
 
-    def execute(self, character: Any, **arguments: Any) -> str:
+    def execute(self, character: Any, *, turn: Turn, **arguments: Any) -> str:
         """Set it, if both lists and all locks allow it."""
         name, value = arguments["name"].strip().lower(), arguments["value"]
         allowed = _allowed(character, "attribute_allowlist")
@@ -173,5 +184,8 @@ class SetAttribute(Tool):
         what = place_as_data(target.key)
         if not _may_set(target, character, name):
             raise ToolError(f"you are not allowed to change {what}")
+        for person in givers(turn):
+            if not _may_set(target, person, name):
+                raise refused(person, f"a lock of {what}")
         target.attributes.add(name, _literal(value))
         return f"{name} of {what} is set"

@@ -17,6 +17,7 @@ from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.inbound import marks
 from evennia_ai.tools.capture import captured, refusal
+from evennia_ai.tools.orders import may
 from evennia_ai.tools.places import ways_out
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import find_among, find_here, name_list, room_of, seen_in
@@ -36,7 +37,7 @@ def _find_way(character: Any, name: str) -> Any:
 
 
 @tool(category="dangerous")
-def move(character: Any, exit: str) -> str:  # noqa: A002
+def move(character: Any, exit: str, *, turn: Turn) -> str:  # noqa: A002
     """Go through an exit to another place.
 
     Args:
@@ -44,7 +45,7 @@ def move(character: Any, exit: str) -> str:  # noqa: A002
     """
     before, way = room_of(character), _find_way(character, exit)
     with captured(_script(character)) as lines:
-        if way.access(character, "traverse"):
+        if may(character, way, "traverse", turn):
             way.at_traverse(character, way.destination)
             SIGNAL_EXIT_TRAVERSED.send(sender=way, traverser=character)
         elif way.db.err_traverse:
@@ -78,7 +79,7 @@ def get(character: Any, item: str, *, turn: Turn) -> str:
     if thing is character:
         raise ToolError("you cannot pick yourself up")
     with captured(_script(character)) as lines:
-        if not thing.access(character, "get"):
+        if not may(character, thing, "get", turn):
             told = [str(thing.db.get_err_msg)] if thing.db.get_err_msg else []
             raise refusal(told, f"you cannot get {place_as_data(thing.key)}")
         if not thing.at_pre_get(character):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from evennia_ai import state
 from evennia_ai.core import journal as core
-from evennia_ai.core.recollection import MemoryKind, Recollection, is_for_all
+from evennia_ai.core.recollection import MemoryKind, Recollection
 from evennia_ai.core.turn import Turn
 from evennia_ai.remembering import journal
 from evennia_ai.remembering.seeking import seeker_of
@@ -75,6 +75,5 @@ def _held(limit: int) -> int:
 
 def _told(script: Any, turn: Turn, found: list[Recollection]) -> str:
     """The entries for the model; what only this person may know makes the turn private."""
-    if not all(is_for_all(memory.audience) for memory in found):
-        turn.is_private = True
+    turn.hold(*(memory.audience for memory in found))
     return core.lines(found, state.memory_config(script))

@@ -7,7 +7,7 @@ from typing import Any
 from evennia_ai import state
 from evennia_ai.core import journal as core
 from evennia_ai.core.inbox import OWN
-from evennia_ai.core.recollection import MemoryKind, SourceType, is_for_all
+from evennia_ai.core.recollection import MemoryKind, SourceType
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.inbound import person_of
@@ -46,8 +46,7 @@ async def recall_memories(character: Any, query: str, *, turn: Turn) -> str:
         raise ToolError(
             "your memory cannot be searched right now; that does not mean that you know nothing"
         )
-    if not all(is_for_all(memory.audience) for memory in found):
-        turn.is_private = True
+    turn.hold(*(memory.audience for memory in found))
     return core.lines(found, state.memory_config(script)) or "you remember nothing about that"
 
 

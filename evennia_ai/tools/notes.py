@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Any, Literal
 
 from evennia_ai import state
+from evennia_ai.core.recollection import person_audience
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.remembering import journal, notebook
@@ -68,7 +69,8 @@ def _has_note(character: Any, turn: Turn) -> bool:
 def read_notes(character: Any, *, turn: Turn) -> str:
     """Read your notebook: all that you may use in this talk, the oldest first."""
     notes = notebook.notes_of(character.assistant_script, turn)
-    turn.is_private = turn.is_private or any(note["is_private"] for note in notes)
+    if any(note["is_private"] for note in notes):
+        turn.hold(person_audience(turn.event.person))
     return "\n".join(map(notebook.line, notes)) or "your notebook is empty"
 
 

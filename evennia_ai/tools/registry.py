@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
+from evennia_ai.core.audience import DECLARED
 from evennia_ai.core.signatures import INJECTED
 from evennia_ai.core.toolspec import ToolCategory, ToolSpec
 from evennia_ai.errors import ConfigurationError
@@ -80,7 +81,14 @@ def _problem(spec: ToolSpec) -> str:
         return f"its cache scope is {spec.cache_scope!r}; it must be {' or '.join(SCOPES)}"
     if spec.cacheable and spec.category not in CACHEABLE:
         return f"what is {spec.category.value} has to be done each time; it cannot be cached"
-    return ""
+    return _problem_of_hearers(spec)
+
+
+def _problem_of_hearers(spec: ToolSpec) -> str:
+    if spec.heard_by in ("", *DECLARED):
+        return ""
+    names = " or ".join(map(repr, DECLARED))
+    return f"it is heard by {spec.heard_by!r}; that must be {names}, or nothing"
 
 
 def _check(made: Tool) -> None:
@@ -123,24 +131,23 @@ def tool(
     cache_scope: str = "tick",
     is_idempotent: bool = False,
     needs_confirmation: bool = False,
+    heard_by: str = "",
     useful_when: When | None = None,
 ) -> Callable[[Function], Function]:
     """Register a function as a tool.
 
     Args:
-        category: "safe_chain" reads, "terminal" speaks, "dangerous" changes the world,
-            "async_required" waits for something outside.
-        timeout_seconds: for a function that returns a Deferred, or an `async def`: it is cancelled
-            after this.
+        category: safe_chain reads, terminal speaks, dangerous changes, async_required waits.
+        timeout_seconds: after which a function that returns a Deferred or is async is cancelled.
         cache_seconds: how long a success answers equal calls; None: it is not cached.
         cache_scope: "tick" forgets it with the turn, "session" keeps it until a restart.
         is_idempotent: doing it twice is doing it once, so it may be tried again.
         needs_confirmation: a person has to say yes before it is run.
-        useful_when: told the character and the turn, says whether there is any use for it now:
-            else the model is not shown it, for every tool shown costs tokens.
+        heard_by: who learns what it is given, if its category does not say: "nobody" or "anybody".
+        useful_when: told the character and the turn, says whether the model is shown it now.
 
     Raises:
-        ConfigurationError: something about it is wrong, or another module has one of that name.
+        ConfigurationError: it cannot be registered.
     """
 
     def decorate(function: Function) -> Function:
@@ -154,6 +161,7 @@ def tool(
                 cache_ttl=cache_seconds,
                 is_idempotent=is_idempotent,
                 needs_confirmation=needs_confirmation,
+                heard_by=heard_by,
                 useful_when=useful_when,
             )
         )

@@ -22,7 +22,7 @@ class RemoteTools:
 
     inner: Toolbox
     servers: RemoteServers
-    check: Callable[[str], None]
+    check: Callable[[str, Turn], None]
 
     def specs(self) -> Specs:
         """The tools on offer, by name."""
@@ -37,7 +37,7 @@ class RemoteTools:
         """
         if call.name in self.inner.specs() or call.name not in self.servers.specs():
             return await self.inner.run(call, turn)
-        self.check(call.name)
+        self.check(call.name, turn)
         try:
             given = fitted(self.servers.specs()[call.name], call.arguments)
             text = await self.servers.call(call.name, given, call.deadline_seconds)

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError, ToolTimeoutError
+from evennia_ai.tools.orders import as_ordered, may
 from evennia_ai.tools.registry import SPECS, TOOL_REGISTRY
 from evennia_ai.tools.results import as_result
 from evennia_ai.tools.schema import fitted
@@ -44,25 +45,26 @@ class CharacterTools:
             ToolTimeoutError: it took too long, and was cancelled.
         """
         tool = TOOL_REGISTRY[call.name]
-        self.check(call.name)
+        self.check(call.name, turn)
         seconds = _limit(tool.spec, call)
         given = {"turn": turn} if tool.takes_turn else {}
-        outcome = tool.execute(self.character, **fitted(tool.spec, call.arguments), **given)
-        if inspect.iscoroutine(outcome):
-            outcome = Deferred.fromCoroutine(outcome)
-        if isinstance(outcome, Deferred):
-            outcome = await _within(seconds, outcome, self.clock, tool.name)
+        with as_ordered(self.character, turn):
+            outcome = tool.execute(self.character, **fitted(tool.spec, call.arguments), **given)
+            if inspect.iscoroutine(outcome):
+                outcome = Deferred.fromCoroutine(outcome)
+            if isinstance(outcome, Deferred):
+                outcome = await _within(seconds, outcome, self.clock, tool.name)
         return as_result(outcome)
 
-    def check(self, name: str) -> None:
-        """Refuse a tool that this character may not use.
+    def check(self, name: str, turn: Turn) -> None:
+        """Refuse a tool that this character, or whoever gave it the order, may not use.
 
         Raises:
             ToolError: it may not.
         """
         if self.character.is_superuser:
             raise ToolError("an assistant does not act while a superuser is in its body")
-        if not self.character.access(self.character, f"tool_{name}", default=True):
+        if not may(self.character, self.character, f"tool_{name}", turn, default=True):
             raise ToolError(f"you are not allowed to {name}")
 
 

@@ -11,7 +11,8 @@ from evennia.objects.objects import DefaultCharacter
 from evennia_ai import outbound
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.inbound import id_of
+from evennia_ai.inbound import id_of, person_of
+from evennia_ai.tools.orders import may
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import find_here
 
@@ -41,10 +42,11 @@ def whisper(character: Any, target: str, message: str, *, turn: Turn) -> str:
     if person is character.location and not isinstance(person, DefaultCharacter):
         raise ToolError("a room has no ears; name a person")
     outbound.whisper(character, person, message, hops=turn.hops, more=turn.marks)
+    turn.addressee = person_of(person)
     return f"whispered to {person.key}"
 
 
-def _find_online(name: str, asker_id: str) -> Any:
+def find_online(name: str, asker_id: str) -> Any:
     """The account of an online player, by account name or by the name of the played character.
 
     Whoever is being answered goes before others of that name, an account before a character.
@@ -76,11 +78,12 @@ def page(character: Any, target: str, message: str, *, turn: Turn) -> str:
         target: name of the player.
         message: the words to send, in plain text.
     """
-    account = _find_online(target, turn.event.person)
+    account = find_online(target, turn.event.person)
     banned = character.permissions.check("page_banned")
-    if banned or not account.access(character, "msg", default=True):
+    if banned or not may(character, account, "msg", turn, default=True):
         raise ToolError(f"you are not allowed to page {target}")
     outbound.page(character, account, message, hops=turn.hops, more=turn.marks)
+    turn.addressee = id_of(account)
     return f"paged {account.key}"
 
 
@@ -98,7 +101,7 @@ def channel(character: Any, channel: str, message: str, *, turn: Turn) -> str:
     if found is None:
         names = ", ".join(known.key for known in heard) or "none"
         raise ToolError(f"you listen to no channel {channel!r}; you listen to {names}")
-    if not found.access(character, "send"):
+    if not may(character, found, "send", turn):
         raise ToolError(f"you may not speak on the channel {found.key}")
     outbound.channel(character, found, message, hops=turn.hops, more=turn.marks)
     return f"said on {found.key}"

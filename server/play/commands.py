@@ -17,6 +17,7 @@ from evennia_ai.llm.endpoints import Endpoint
 from server.play import brain, credentials, door, environment, game, logs, ports, preflight, summary
 from server.play.layout import Checkout, PlayError
 from server.play.report import Report
+from server.play.reservations import Reservations
 
 EXIT_FAILED = 1
 EXIT_MISUSED = 2
@@ -87,13 +88,14 @@ def show_logs(checkout: Checkout, report: Report) -> None:
 
 
 def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> None:
-    openings = ports.choose(os.environ, kept)
-    openings = ports.claim(openings, insisted=ports.asked_for(os.environ))
-    endpoint = brain.choose(checkout)
-    wants_brain = endpoint.is_local and brain.has_a_build()
-    _make_environment(checkout, report, wants_brain)
-    credentials.ensure_secret_key(checkout.secret_key)
-    with ExitStack() as undo:
+    insisted = set(ports.asked_for(os.environ))
+    put_by = Reservations(f"the game in {checkout.root} (process {os.getpid()})")
+    with put_by, ExitStack() as undo:
+        openings = ports.claim(ports.choose(os.environ, kept), insisted, put_by)
+        endpoint = brain.choose(checkout)
+        wants_brain = endpoint.is_local and brain.has_a_build()
+        _make_environment(checkout, report, wants_brain)
+        credentials.ensure_secret_key(checkout.secret_key)
         if wants_brain:
             undo.callback(_undisturbed, brain.stop, checkout)
             with report.step(brain.title()) as step:
@@ -101,12 +103,15 @@ def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> No
         with report.step("database and world") as step:
             world = game.prepare(checkout, openings)
             step.label = f"database, world ({summary.in_brief(world.summary)})"
-        openings = world.openings
+        # What the owner's own settings decide does not move, and minutes have gone by.
+        wished = openings.numbers
+        insisted |= {name for name, port in world.openings.numbers.items() if port != wished[name]}
+        openings = ports.claim(world.openings, insisted, put_by)
         told = {**openings.as_choices(), "admin": world.admin, **_describe(endpoint, wants_brain)}
         ports.keep_choices(checkout.choices, told)
         undo.callback(_undisturbed, game.stop, checkout)
         with report.step("starting") as step:
-            game.start(checkout, openings, on_wait=lambda: step.show("not open yet"))
+            game.start(checkout, openings, on_wait=step.show)
         undo.pop_all()
     shows_password = world.is_new or not kept.get(PASSWORD_SHOWN)
     report.say(summary.opened(checkout, told, shows_password=shows_password))

@@ -19,15 +19,18 @@ from server.play import credentials
 from server.play.layout import Checkout
 
 RESULT_MARK = "result: "
+PRIVATE = 0o600
 
 
 def main(root: Path) -> None:
     """Bring a checkout's database up to date and print what it holds as one line of JSON."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
     import django
+    from django.conf import settings
     from django.core.management import call_command
 
     django.setup()
+    keep_private(str(settings.DATABASES["default"]["NAME"]))
     call_command("migrate", interactive=False, verbosity=0)
 
     import evennia
@@ -45,6 +48,20 @@ def main(root: Path) -> None:
         "openings": openings_in_force(),
     }
     print(RESULT_MARK + json.dumps(told))
+
+
+def keep_private(name: str) -> None:
+    """Let nobody but the owner read the database, in which passwords are; it may not be there yet.
+
+    SQLite gives the files that it puts beside it the same rights.
+
+    Args:
+        name: the path of its file.
+    """
+    os.close(os.open(name, os.O_RDWR | os.O_CREAT, PRIVATE))
+    for path in (Path(f"{name}{suffix}") for suffix in ("", "-wal", "-shm")):
+        if path.exists():
+            path.chmod(PRIVATE)
 
 
 def ensure_superuser(root: Path) -> tuple[str, bool]:

@@ -6,13 +6,31 @@ import http.client
 import re
 import socket
 import time
+from collections.abc import Collection
+from dataclasses import dataclass
 
-from server.play.ports import Openings
+from server.play import processes
+from server.play.ports import STEP, Openings, purpose
 
 KNOCK_TIMEOUT_SECONDS = 5.0
+OUR_SERVER = "TwistedWeb"
+LONGEST_SERVER_NAME = 60
 # Evennia's side of telnet's conversation: IAC WILL or IAC DO, and an option.
 OFFERS = re.compile(rb"\xff([\xfb\xfd])(.)", re.DOTALL)
 REFUSALS = {b"\xfb": b"\xfe", b"\xfd": b"\xfc"}
+
+
+@dataclass(frozen=True)
+class WebAnswer:
+    """What a web port says when it is asked for the web client's page.
+
+    Attributes:
+        status: the HTTP status, 0 if nobody answers.
+        server: what the program behind it calls itself.
+    """
+
+    status: int
+    server: str = ""
 
 
 def is_open(openings: Openings) -> bool:
@@ -23,11 +41,47 @@ def is_open(openings: Openings) -> bool:
 def obstacle(openings: Openings) -> str:
     """Say in a few words what keeps a player out, or return "" if nothing does."""
     web = ask_web(openings.host, openings.web)
-    if web != http.HTTPStatus.OK:
-        return f"the web client {f'answers with error {web}' if web else 'does not answer'}"
+    if not is_ours(web):
+        return f"port {openings.web} (web) is answered by {web.server}, which is not this game"
+    if web.status != http.HTTPStatus.OK:
+        return f"the web client {_told(web)}"
     if not greets(openings.host, openings.telnet):
         return "telnet does not show the login screen"
     return ""
+
+
+def is_ours(web: WebAnswer) -> bool:
+    """Tell whether an answer may be this game's: Evennia's web server says what it is."""
+    return not web.status or not web.server or web.server.startswith(OUR_SERVER)
+
+
+def stranger(openings: Openings, ours: Collection[int]) -> str:
+    """Name the program that has a port of this game, and what to do; "" if there is none.
+
+    Args:
+        openings: where the game is to listen.
+        ours: the process ids of the game.
+    """
+    for name, port in openings.numbers.items():
+        pids = set(processes.listeners(port))
+        web = ask_web(openings.host, port) if name == "WEB_PORT" else WebAnswer(0)
+        if (not pids or pids.intersection(ours)) and is_ours(web):
+            continue
+        holder = processes.holder_of_port(port) or "another program"
+        told = f", which {_told(web)}" if web.status else ""
+        choice = f"make play {name}={port + STEP}"
+        return (
+            f"Port {port} ({purpose(name)}) is used by {holder}{told}: that is not this game."
+            f" Stop it, or choose another port: {choice}"
+        )
+    return ""
+
+
+def _told(web: WebAnswer) -> str:
+    if not web.status:
+        return "does not answer"
+    kind = "answers" if web.status == http.HTTPStatus.OK else f"answers with error {web.status}"
+    return kind if not web.server or is_ours(web) else f"{kind} as {web.server}"
 
 
 def greets(host: str, port: int) -> bool:
@@ -51,13 +105,17 @@ def greets(host: str, port: int) -> bool:
     return False
 
 
-def ask_web(host: str, port: int) -> int:
-    """Ask for the web client's page; return the HTTP status, or 0 if nobody answers."""
+def ask_web(host: str, port: int) -> WebAnswer:
+    """Ask for the web client's page."""
     web = http.client.HTTPConnection(host, port, timeout=KNOCK_TIMEOUT_SECONDS)
     try:
         web.request("GET", "/webclient/")
-        return web.getresponse().status
-    except (OSError, http.client.HTTPException):
-        return 0
+        answer = web.getresponse()
+        named = answer.getheader("Server") or "a server that does not say its name"
+        return WebAnswer(answer.status, named[:LONGEST_SERVER_NAME])
+    except OSError:
+        return WebAnswer(0)
+    except http.client.HTTPException:
+        return WebAnswer(http.HTTPStatus.NOT_IMPLEMENTED, "a program that does not speak HTTP")
     finally:
         web.close()

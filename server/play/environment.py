@@ -1,6 +1,8 @@
 """Virtual environments: made, filled from the pins, and left alone while nothing has changed.
 
-The game's own is `.venv`; the test suite's are made here too, with other extras.
+The game's own is `.venv`; the test suite's are made here too, with other extras. `uv` fills them in
+a quarter of pip's time. It knows nothing of pip's settings, so where pip is told of other indexes,
+and where uv cannot be had or does not succeed, pip does it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +26,11 @@ DECIDES_WHAT_IS_INSTALLED = ("requirements.txt", "setup.cfg", "pyproject.toml")
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input")
 COLLECTING = re.compile(r"^\s*Collecting ")
 INSTALLING = re.compile(r"^Installing collected packages: (.+)$")
+INDEX_SETTINGS = (".index-url", ".extra-index-url", ".no-index")
+UV_STEPS = {"Resolved": "fetching", "Prepared": "unpacking", "Installed": "compiling"}
+UV_STEP = re.compile(rf"^({'|'.join(UV_STEPS)}) (\d+) packages? in ")
+# Takes a few words on the progress, and a new label of the step or "".
+Progress = Callable[[str, str], None]
 
 
 @dataclass(frozen=True)
@@ -124,20 +132,11 @@ def make(wish: Wish, report: Report) -> None:
         if not _is_usable(wish):
             _create(wish)
 
-        collected = 0
+        def show(progress: str, label: str) -> None:
+            step.label = label or step.label
+            step.show(progress)
 
-        def follow(line: str) -> None:
-            nonlocal collected
-            collected += bool(COLLECTING.match(line))
-            installing = INSTALLING.match(line)
-            if installing:
-                count = installing.group(1).count(",") + 1
-                step.label = f"installing {count} package{'s' if count != 1 else ''}"
-                step.show("unpacking")
-            else:
-                step.show(f"{collected} collected")
-
-        _install(wish, follow)
+        _install(wish, show)
     stamp = " ".join([wish.fingerprint, *wish.extras])
     (wish.folder / STAMP).write_text(stamp + "\n", encoding="utf-8")
 
@@ -165,16 +164,88 @@ def _create(wish: Wish) -> None:
     raise PlayError(f"Cannot make {wish.folder}: {processes.blame(said)}")
 
 
-def _install(wish: Wish, follow: processes.LineReader) -> None:
+def _install(wish: Wish, show: Progress) -> None:
     project = f".[{','.join(wish.extras)}]" if wish.extras else "."
-    # Plain pip settings of the machine (an index, a proxy) stay in force; only a terminal's
-    # decorations are switched off, because a program reads this.
-    command: list[str | Path] = [wish.python, *PIP, "install", "--progress-bar", "off"]
-    command += ["--constraint", "requirements.txt", "--editable", project]
-    env = {**os.environ, "PIP_ROOT_USER_ACTION": "ignore", "PYTHONUNBUFFERED": "1"}
-    code, said = processes.run(command, cwd=wish.root, log=wish.log, env=env, on_line=follow)
+    wanted = ("--constraint", "requirements.txt", "--editable", project)
+    if not _install_by_uv(wish, wanted, show):
+        _install_by_pip(wish, wanted, show)
+
+
+def _install_by_uv(wish: Wish, wanted: Sequence[str], show: Progress) -> bool:
+    """Fill the environment with uv; False where that does not succeed."""
+    uv = _uv_of(wish)
+    if uv is None:
+        return False
+    command: list[str | Path] = [uv, "pip", "install", "--python", wish.python]
+    command += ["--compile-bytecode", *wanted]
+    code, _ = processes.run(
+        command, cwd=wish.root, log=wish.log, on_line=lambda line: _follow_uv(line, show)
+    )
+    return code == 0
+
+
+def _uv_of(wish: Wish) -> Path | None:
+    """The machine's own uv, or one that pip fetches into the environment."""
+    if _pip_has_indexes(wish):
+        return None
+    if found := shutil.which("uv"):
+        return Path(found)
+    command = [*_pip(wish), "install", "--constraint", "requirements.txt", "uv"]
+    code, _ = processes.run(command, cwd=wish.root, log=wish.log, env=_pip_environment())
+    uv = wish.folder / "bin" / "uv"
+    return uv if code == 0 and uv.exists() else None
+
+
+def _pip_has_indexes(wish: Wish) -> bool:
+    """Tell whether pip is told to look elsewhere than in the public index."""
+    code, said = processes.run([*_pip(wish), "config", "list"], cwd=wish.root, log=wish.log)
+    # A folder of this machine that is looked into besides takes nothing away.
+    elsewhere = [name for name, _, value in _settings(said) if not value.startswith("file:")]
+    return code != 0 or any(name.endswith(INDEX_SETTINGS) for name in elsewhere)
+
+
+def _settings(said: str) -> Iterator[tuple[str, str, str]]:
+    """Name and value of each line of `pip config list`: `global.index-url='https://...'`."""
+    for line in said.splitlines():
+        name, sign, value = line.partition("=")
+        yield name, sign, value.strip("'\"")
+
+
+def _follow_uv(line: str, show: Progress) -> None:
+    if found := UV_STEP.match(line):
+        step, count = found.groups()
+        label = f"installing {count} package{'s' if count != '1' else ''}"
+        show(UV_STEPS[step], label if step == "Installed" else "")
+
+
+def _install_by_pip(wish: Wish, wanted: Sequence[str], show: Progress) -> None:
+    collected = 0
+
+    def follow(line: str) -> None:
+        nonlocal collected
+        collected += bool(COLLECTING.match(line))
+        if installing := INSTALLING.match(line):
+            count = installing.group(1).count(",") + 1
+            show("unpacking", f"installing {count} package{'s' if count != 1 else ''}")
+        else:
+            show(f"{collected} collected", "")
+
+    command = [*_pip(wish), "install", "--progress-bar", "off", *wanted]
+    code, said = processes.run(
+        command, cwd=wish.root, log=wish.log, env=_pip_environment(), on_line=follow
+    )
     if code != 0:
         raise PlayError(f"{why_pip_failed(said)} (all of it: {wish.log})")
+
+
+def _pip(wish: Wish) -> list[str | Path]:
+    return [wish.python, *PIP]
+
+
+def _pip_environment() -> dict[str, str]:
+    # Plain pip settings of the machine (an index, a proxy) stay in force; only a terminal's
+    # decorations are switched off, because a program reads this.
+    return {**os.environ, "PIP_ROOT_USER_ACTION": "ignore", "PYTHONUNBUFFERED": "1"}
 
 
 def why_pip_failed(said: str) -> str:

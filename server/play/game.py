@@ -7,16 +7,17 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from server.play import database, door, logs, ports, processes
 from server.play.layout import Checkout, PlayError
+from server.play.patience import Patience
 from server.play.ports import Openings
 
 PARTS = ("portal", "server")
 LOGS = ("server.log", "portal.log", "play.log")
-START_TIMEOUT_SECONDS = 120.0
+LOOK_EVERY_SECONDS = 1.0
 STOP_TIMEOUT_SECONDS = 30.0
 
 
@@ -82,24 +83,30 @@ def started_at(checkout: Checkout, part: str) -> float | None:
 
 
 def start(
-    checkout: Checkout, openings: Openings, on_wait: Callable[[], None] = lambda: None
+    checkout: Checkout, openings: Openings, on_wait: Callable[[str], None] = lambda what: None
 ) -> None:
     """Start portal and server and wait until a player could log in.
 
     Args:
         checkout: whose game.
         openings: where it is to listen.
-        on_wait: called again and again while waiting.
+        on_wait: called again and again with what is waited for.
 
     Raises:
         PlayError: if a part ended again, or the time ran out.
     """
     _forget_stale_pidfiles(checkout)
     written_before = {name: logs.size(checkout.logs / name) for name in LOGS}
-    with _evennia(checkout, "start", openings) as launcher:
-        trouble = _wait_until_open(checkout, openings, launcher, on_wait)
+    with ExitStack() as launchers:
+        opening = _Opening(
+            checkout,
+            openings,
+            lambda: launchers.enter_context(_evennia(checkout, "start", openings)),
+        )
+        trouble = opening.wait(on_wait)
         if trouble:
-            raise PlayError(f"{trouble}: {_why(checkout, written_before)}")
+            why = opening.stranger() or _why(checkout, written_before)
+            raise PlayError(f"{trouble}: {why} ({_where(checkout)})")
 
 
 def stop(checkout: Checkout) -> bool:
@@ -153,37 +160,99 @@ def _evennia_command(checkout: Checkout, verb: str) -> list[str]:
     return [str(checkout.python), "-m", "evennia", "--gamedir", str(checkout.root), verb]
 
 
-def _wait_until_open(
-    checkout: Checkout,
-    openings: Openings,
-    launcher: subprocess.Popen[bytes],
-    on_wait: Callable[[], None],
-) -> str:
-    deadline = time.monotonic() + START_TIMEOUT_SECONDS
-    has_run: set[str] = set()
-    # Nobody knocks before Evennia says that it is up: a player who comes between portal and
-    # server is dropped, and leaves a traceback in the log.
-    while launcher.poll() is None or not door.is_open(openings):
-        present = set(running(checkout))
-        has_run |= present
-        if has_run - present:
-            return f"The game's {min(has_run - present)} ended while starting"
-        if launcher.poll() is not None and not present:
-            return "Evennia ended while starting"
-        if time.monotonic() > deadline:
-            late = f"The game did not open within {START_TIMEOUT_SECONDS:.0f} s"
-            return f"{late} ({door.obstacle(openings) or 'it just has'})"
-        on_wait()
-        time.sleep(processes.POLL_SECONDS)
-    return ""
+class _Opening:
+    """A game that is starting, watched until players can come.
+
+    Args:
+        launch: runs Evennia's own launcher. It gives up on a portal that takes more than ten
+            seconds, and then nobody has told that to start the server: it is run again.
+    """
+
+    def __init__(
+        self,
+        checkout: Checkout,
+        openings: Openings,
+        launch: Callable[[], subprocess.Popen[bytes]],
+    ) -> None:
+        self._checkout = checkout
+        self._openings = openings
+        self._launch = launch
+        self._launcher = launch()
+        self._patience = Patience()
+        self._has_run: set[str] = set()
+        self._looked = 0.0
+
+    def wait(self, on_wait: Callable[[str], None]) -> str:
+        """Wait until it is open; return what went wrong, or ""."""
+        while missing := self._missing():
+            present = running(self._checkout)
+            self._has_run |= set(present)
+            if ended := min(self._has_run - set(present), default=""):
+                return f"The game's {ended} ended while starting"
+            if self._has_ended and not present:
+                return "Evennia ended while starting"
+            if self._is_time_to_look():
+                self._look(present)
+                if self._has_ended and self.stranger():
+                    return "The game cannot open"
+                self._go_on()
+            if self._patience.is_over:
+                return f"The game did not open within {self._patience.waited:.0f} s ({missing})"
+            on_wait(missing)
+            time.sleep(processes.POLL_SECONDS)
+        return ""
+
+    @property
+    def _has_ended(self) -> bool:
+        return self._launcher.poll() is not None
+
+    def _go_on(self) -> None:
+        """Launch again where the launcher gave up on a portal that is there by now."""
+        is_alone = self._has_run == {"portal"} and self._has_ended
+        if is_alone and door.ask_web(self._openings.host, self._openings.web).status:
+            self._launcher = self._launch()
+
+    def stranger(self) -> str:
+        """Name another program that has a port of the game, or return ""."""
+        pids = {pid for part in running(self._checkout).values() for pid in part}
+        return door.stranger(self._openings, pids)
+
+    def _missing(self) -> str:
+        """What is waited for, in a few words; "" once it is open.
+
+        Nobody knocks before Evennia says that it is up: a player who comes between portal and
+        server is dropped, and leaves a traceback in the log.
+        """
+        if "portal" not in self._has_run:
+            return "Evennia is being loaded"
+        if "server" not in self._has_run:
+            return "the portal is starting"
+        return door.obstacle(self._openings) if self._has_ended else "the server is starting"
+
+    def _is_time_to_look(self) -> bool:
+        if self._patience.waited - self._looked < LOOK_EVERY_SECONDS:
+            return False
+        self._looked = self._patience.waited
+        return True
+
+    def _look(self, present: Mapping[str, list[int]]) -> None:
+        """See whether anything moves: processes, their work, their logs."""
+        pids = [pid for part in present.values() for pid in part]
+        worked = round(processes.seconds_worked([*pids, self._launcher.pid]))
+        sizes = [logs.size(self._checkout.logs / name) for name in LOGS]
+        self._patience.look((sorted(pids), worked, sizes))
 
 
 def _why(checkout: Checkout, written_before: Mapping[str, int]) -> str:
-    for name in LOGS:
-        reason = processes.complaint(logs.read_from(checkout.logs / name, written_before[name]))
-        if reason:
-            return f"{reason} ({_where(checkout)})"
-    return f"no reason was written down ({_where(checkout)})"
+    """The line of the logs that names an error, else the last thing that was written there."""
+    said = {name: logs.read_from(checkout.logs / name, written_before[name]) for name in LOGS}
+    reason = next(filter(None, map(processes.complaint, said.values())), "")
+    if reason:
+        return reason
+    last = next(((name, text) for name, text in said.items() if text.strip()), None)
+    if last is None:
+        return "nothing was written down"
+    return f"no error was written down; the last words in {last[0]}: {processes.blame(last[1])}"
 
 
 def _where(checkout: Checkout) -> str:

@@ -10,12 +10,13 @@ import errno
 import json
 import os
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from server.play import processes
 from server.play.layout import PlayError
+from server.play.reservations import Reservations
 
 DEFAULTS = {
     "TELNET_PORT": 4000,
@@ -29,6 +30,9 @@ ALWAYS_ON_LOOPBACK = ("WEB_INNER_PORT", "AMP_PORT")
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
 PREFIX = "EVENNIA_AI_"
+STEP = 10
+LOWEST_OPEN_TO_ALL = 1024
+HIGHEST_OF_OURS = 32_000
 
 
 @dataclass(frozen=True)
@@ -113,28 +117,50 @@ def for_settings(folder: Path, environ: Mapping[str, str] = os.environ) -> Openi
     return choose(own, read_choices(folder / ".play.json"))
 
 
-def claim(openings: Openings, insisted: Iterable[str] = ()) -> Openings:
+def claim(
+    openings: Openings, insisted: Collection[str] = (), put_by: Reservations | None = None
+) -> Openings:
     """Make sure every port can be opened, moving the inner ones that are taken.
 
     Args:
         openings: what was chosen.
         insisted: names that a person asked for, which are therefore not moved.
+        put_by: keeps the ports from other games until this one is open.
 
     Returns:
         The openings, all of them free a moment ago.
 
     Raises:
-        PlayError: if a port that may not move cannot be opened.
+        PlayError: if ports that may not move cannot be opened; it names all of them.
     """
+    put_by = put_by or Reservations("", Path(os.devnull))
     settled: dict[str, int] = {}
+    refused: dict[str, str] = {}
     for name, port in openings.numbers.items():
-        address = LOOPBACK if name in ALWAYS_ON_LOOPBACK else openings.address
-        obstacle = _obstacle(port, address)
+        address = _address(name, openings)
+        obstacle = _obstacle(port, address) or _reserved(port, put_by)
         if obstacle and (name in FOR_PEOPLE or name in insisted):
-            raise PlayError(_refusal(name, port, obstacle))
+            refused[name] = obstacle
         taken = {*openings.numbers.values(), *settled.values()}
-        settled[name] = _free_port(taken) if obstacle else port
+        settled[name] = _free_port(port, address, taken, put_by) if obstacle else port
+    if refused:
+        raise PlayError(_refusal(openings, refused, settled))
+    put_by.keep_only(settled)
     return replace(openings, numbers=settled)
+
+
+def purpose(name: str) -> str:
+    """Return what a port is for, in words: `telnet`."""
+    return name.removesuffix("_PORT").replace("_", " ").lower()
+
+
+def _address(name: str, openings: Openings) -> str:
+    return LOOPBACK if name in ALWAYS_ON_LOOPBACK else openings.address
+
+
+def _reserved(port: int, put_by: Reservations) -> str:
+    holder = put_by.take(port)
+    return f"is about to be opened by {holder}" if holder else ""
 
 
 def _as_port(name: str, value: object) -> int:
@@ -159,16 +185,24 @@ def _obstacle(port: int, address: str) -> str:
     return ""
 
 
-def _refusal(name: str, port: int, obstacle: str) -> str:
-    purpose = name.removesuffix("_PORT").replace("_", " ").lower()
-    other = port + 10 if 1024 <= port < 65500 else DEFAULTS[name]
-    return f"Port {port} ({purpose}) {obstacle}. Choose another: make play {name}={other}"
+def _refusal(openings: Openings, refused: Mapping[str, str], instead: Mapping[str, int]) -> str:
+    told = [
+        f"Port {openings.numbers[name]} ({purpose(name)}) {obstacle}."
+        for name, obstacle in refused.items()
+    ]
+    others = " ".join(f"{name}={instead[name]}" for name in refused)
+    return f"{' '.join(told)} Choose another: make play {others}"
 
 
-def _free_port(taken: set[int]) -> int:
+def _free_port(port: int, address: str, taken: Collection[int], put_by: Reservations) -> int:
+    """Return another port, ten further up or more: below those that the system gives out."""
+    first = port + STEP if port >= LOWEST_OPEN_TO_ALL else max(DEFAULTS.values())
+    for other in range(first, HIGHEST_OF_OURS, STEP):
+        if other not in taken and not _obstacle(other, address) and not put_by.take(other):
+            return other
     while True:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.bind((LOOPBACK, 0))
-            port = int(probe.getsockname()[1])
-        if port not in taken:
-            return port
+            other = int(probe.getsockname()[1])
+        if other not in taken and not put_by.take(other):
+            return other

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -134,15 +134,35 @@ def end(
 
 def holder_of_port(port: int) -> str:
     """Name the program that listens on a TCP port, as `python3 (process 812)`, or return ""."""
+    for pid in listeners(port):
+        try:
+            return f"{(PROC / str(pid) / 'comm').read_text().strip()} (process {pid})"
+        except OSError:
+            continue
+    return ""
+
+
+def listeners(port: int) -> Iterator[int]:
+    """The ids of the processes that listen on a TCP port, as far as they can be seen."""
     inodes = _listening_inodes(port)
     for folder in PROC.glob("[0-9]*") if inodes else ():
         try:
             if any(os.readlink(link) in inodes for link in (folder / "fd").iterdir()):
-                name = (folder / "comm").read_text().strip()
-                return f"{name} (process {folder.name})"
+                yield int(folder.name)
         except OSError:
             continue
-    return ""
+
+
+def seconds_worked(pids: Collection[int]) -> float:
+    """Return the processor time that some processes have had; 0 where it cannot be seen."""
+    ticks = 0
+    for pid in pids:
+        try:
+            fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _as_sentence(line: str) -> str:

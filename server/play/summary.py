@@ -48,8 +48,9 @@ def status(checkout: Checkout) -> str:
     lines.append(f"  {'ports':<8} {listed}, on {openings.address}")
     if not present:
         lines.append("  To start it: make play")
-    elif not door.is_open(openings):
-        lines.append("  It does not answer. To mend it: make restart    To see why: make logs")
+    elif obstacle := door.obstacle(openings):
+        lines.append(f"  It does not answer: {obstacle}.")
+        lines.append("  To mend it: make restart    To see why: make logs")
     return "\n".join(lines)
 
 

@@ -37,7 +37,7 @@ class Case:
     @property
     def of_oneself(self) -> bool:
         """Whether everybody may do it, for himself alone."""
-        return self.path.startswith((ME, "questions/"))
+        return self.path.startswith((ME, "questions/", "tokens/"))
 
 
 CASES = (
@@ -112,4 +112,7 @@ CASES = (
     Case("GET", "schema/"),
     Case("POST", "token/", {"username": "Astrid", "password": "lanterns-are-bright"}),
     Case("DELETE", "token/"),
+    Case("GET", "tokens/"),
+    Case("DELETE", "tokens/999999/"),
+    Case("DELETE", "tokens/"),
 )

@@ -8,19 +8,28 @@ from typing import Any
 from unittest import mock
 from urllib.parse import quote
 
+from django.conf import settings
 from django.test import Client
 from django.test.utils import override_settings
 from evennia.utils import create, logger
-from rest_framework.authtoken.models import Token
 
 from evennia_ai.api.limits import cache
+from evennia_ai.operations import token_store
 from tests.api import stock
 from tests.shell.support import ShellTest
 
 PASSWORD = "lanterns-are-bright"
 
 
-@override_settings(ROOT_URLCONF="tests.api.urls", EVENNIA_AI_API_CONFIG={"writes_per_minute": 0})
+# As the game has it: Evennia's test classes bring a list of their own.
+MIDDLEWARE = list(settings.MIDDLEWARE)
+
+
+@override_settings(
+    ROOT_URLCONF="tests.api.urls",
+    EVENNIA_AI_API_CONFIG={"writes_per_minute": 0},
+    MIDDLEWARE=MIDDLEWARE,
+)
 class ApiTest(ShellTest):
     """Requests to the API, as any of `people`; see `call`."""
 
@@ -50,7 +59,7 @@ class ApiTest(ShellTest):
     def lock(self, body: Any) -> None:
         """Let Berit and whoever is at least an admin have a say over an assistant."""
         berit = self.people["builder with control"]
-        body.locks.add(f"control:perm(Admin) or pid({berit.id}) or id({berit.id})")
+        body.locks.add(f"ai_control:perm(Admin) or pid({berit.id}) or id({berit.id})")
 
     def client_of(self, who: Any, *, checks_csrf: bool = False) -> Client:
         """A client of an account, logged in on the website; None: of nobody."""
@@ -104,7 +113,7 @@ class ApiTest(ShellTest):
 
     def token_of(self, account: Any) -> str:
         """A token of an account, as it is sent."""
-        return f"Token {Token.objects.get_or_create(user=account)[0].key}"
+        return f"Token {token_store.make(account, '')[0]}"
 
     def stock(self, script: Any) -> None:
         """Let an assistant (None: nobody) remember one thing of Mira and of each who may ask."""

@@ -112,7 +112,7 @@ class TestAssistants(ApiTest):
         """All that one has a say over; the others are named, and go on."""
         edda, _ = self.make("Edda")
         assert not state.read(edda, "emergency_stop")
-        edda.obj.locks.add("control:perm(Admin)")
+        edda.obj.locks.add("ai_control:perm(Admin)")
         told = self.call("POST", "emergency/stop/", {}, who="builder with control").told
         assert (1, ["Edda"]) == (told["stopped"], told["refused"])
         assert self.get("assistants/Ada/status/")["emergency_stop"]

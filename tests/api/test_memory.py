@@ -8,6 +8,7 @@ from evennia_ai.inbound import person_of
 from evennia_ai.memory import rows
 from tests.api.stock import SAID, own_key, own_number
 from tests.api.support import ApiTest
+from tests.shell.support import whispers
 
 ADA = "assistants/Ada/"
 MEMORY, MINE = f"{ADA}memory/", f"{ADA}me/memory/"
@@ -55,9 +56,9 @@ class TestStaff(MemoryTest):
     def test_lists_are_chosen_from_and_come_in_pages(self) -> None:
         """Of a person, of a kind, with a word in them; the newest first, each once."""
         assert ["Mira sails on Monday."] == [
-            row["text"] for row in self.get(f"{MEMORY}?person={self.miras}")["memories"]
+            row["text"] for row in self.get(f"{MEMORY}?person={self.miras}&reveal=true")["memories"]
         ]
-        (mira,) = self.get(f"{MEMORY}?text=monday")["memories"]
+        (mira,) = self.get(f"{MEMORY}?text=monday&reveal=true")["memories"]
         assert (self.miras, SAID) == (mira["person"], mira["key"])
         assert [] == self.get(f"{MEMORY}?kind=insight")["memories"]
         numbers, query = [], "?limit=3"
@@ -72,9 +73,11 @@ class TestStaff(MemoryTest):
         """As soon as it can be searched; the status says how far that is."""
         begun = self.call("POST", f"{MEMORY}reindex/")
         assert 202 == begun.status_code, begun.content
-        found = self.get(f"{MEMORY}search/?q=when does Mira sail on Monday")["memories"]
+        found = self.get(f"{MEMORY}search/?q=when does Mira sail on Monday&reveal=true")["memories"]
         assert SAID == found[0]["key"]
-        assert 1 == len(self.get(f"{MEMORY}search/?q=Mira sails on Monday&limit=1")["memories"])
+        assert 1 == len(
+            self.get(f"{MEMORY}search/?q=Mira sails on Monday&limit=1&reveal=true")["memories"]
+        )
         assert self.get(f"{MEMORY}status/")["text"]
 
     def test_whom_she_knows(self) -> None:
@@ -85,11 +88,32 @@ class TestStaff(MemoryTest):
         self.fault(404, "GET", f"{ADA}profiles/object-999999999/")
 
     def test_who_looks_is_in_the_record(self) -> None:
-        """With whose memories they were, and not a word of them."""
-        self.get(f"{MEMORY}{SAID}/", who="builder")
-        (fact,) = self.facts("memory_viewed")
-        assert ("Bo", "api") == (fact["by"], fact["via"])
+        """With whose memories they were, and not a word of them; masked they are no secret."""
+        assert "Monday" not in str(self.get(f"{MEMORY}{SAID}/", who="builder"))
+        assert [] == self.facts("words_revealed")
+        self.get(f"{MEMORY}{SAID}/?reveal=true", who="builder")
+        (fact,) = self.facts("words_revealed")
+        assert ("Bo", "api", self.miras) == (fact["by"], fact["via"], fact["person"])
         assert "Monday" not in str(fact)
+
+    def test_hole_a7_whatever_is_asked_private_words_are_masked(self) -> None:
+        """History, events and all of a person; `reveal` shows them and is recorded."""
+        secret = "Mira is fond of xylophones"
+        self.ask(f"whisper Ada = {secret}", whispers("So?", "Mira"), person=self.mira)
+        paths = {
+            f"{ADA}history/": "conversation",
+            f"{ADA}history/?format=export": "conversation, exported",
+            f"{ADA}events/": "what was heard",
+            f"{ADA}events/{self.ada_script.work.records.count}/": "what was heard",
+            f"{ADA}people/{self.miras}/memory/": "export",
+        }
+        for path, kind in paths.items():
+            with self.subTest(path):
+                assert secret not in str(self.get(path))
+                shown = self.get(f"{path}{'&' if '?' in path else '?'}reveal=true")
+                assert secret in str(shown)
+                assert kind == self.facts("words_revealed")[0]["kind"]
+        self.fault(400, "GET", f"{ADA}history/?reveal=perhaps")
 
     def test_somebody_is_exported_and_forgotten(self) -> None:
         """As they could themselves; nobody else is."""

@@ -38,7 +38,7 @@ Made by `tests/api/test_rights.py`, which compares it with what a game answers.
 Each entry is the status of a request that is right in itself. Where it depends on the state of the
 assistant there are four: running, stopped by a person, locked by itself, and no such assistant.
 What has no assistant in its address has one. Who "has control" passes the assistant's lock
-`control`; the lock here lets admins pass, and one builder. To nobody who is no staff it is told
+`ai_control`; the lock here lets admins pass, and one builder. To nobody who is no staff it is told
 whether there is an assistant of a name, but for `me/`, which is for everybody, as in the game.
 `{person}` is a player, `{memory}` what she said in private, `{own}` what whoever asks said, and
 `{lore}` a piece of lore.
@@ -158,9 +158,9 @@ class TestNobodyLearnsNames(ApiTest):
                     assert told[0].status_code == told[1].status_code
 
     def test_a_player_with_control_may_without_being_staff(self) -> None:
-        """The lock `control` may name anybody; to look is still for staff."""
+        """The lock `ai_control` may name anybody; to look is still for staff."""
         pia = self.people["player"]
-        self.ada.locks.add(f"control:pid({pia.id}) or id({pia.id})")
+        self.ada.locks.add(f"ai_control:pid({pia.id}) or id({pia.id})")
         assert 200 == self.call("POST", "assistants/Ada/stop/", who="player").status_code
         assert not state.read(self.ada_script, "enabled")
         self.fault(403, "GET", "assistants/Ada/status/", who="player")

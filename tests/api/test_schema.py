@@ -124,6 +124,7 @@ def _template(path: str) -> str:
         ("breakers/llm:scripted/", "breakers/{name}/"),
         ("breakers/tool:say/", "breakers/{name}/"),
         ("tools/look/", "tools/{name}/"),
+        ("tokens/999999/", "tokens/{number}/"),
     ):
         path = path.replace(is_value, name)
     return path

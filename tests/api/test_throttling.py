@@ -36,12 +36,12 @@ class TestThrottling(ApiTest):
         """Wrong tokens count as well."""
         wrong = {"authorization": "Token wrong"}
         with override_settings(EVENNIA_AI_API_CONFIG={"anonymous_per_minute": 2}):
-            assert 200 == self.call("GET", "health/", who=None).status_code
-            assert 401 == self.call("GET", "health/", who=None, headers=wrong).status_code
-            assert 429 == self.call("GET", "health/", who=None, headers=wrong).status_code
-            assert 429 == self.call("GET", "health/", who=None).status_code
-            elsewhere = self.call("GET", "health/", who=None, REMOTE_ADDR="10.0.0.2")
-            assert 200 == elsewhere.status_code
+            assert 401 == self.call("GET", "assistants/", who=None).status_code
+            assert 401 == self.call("GET", "assistants/", who=None, headers=wrong).status_code
+            assert 429 == self.call("GET", "assistants/", who=None, headers=wrong).status_code
+            assert 429 == self.call("GET", "assistants/", who=None).status_code
+            elsewhere = self.call("GET", "assistants/", who=None, REMOTE_ADDR="10.0.0.2")
+            assert 401 == elsewhere.status_code
             self.get("assistants/")
 
     def test_0_is_no_limit(self) -> None:

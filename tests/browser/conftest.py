@@ -69,7 +69,8 @@ def open_tab(browser: Browser, equipment: Equipment) -> OpenTab:
 def listener(browser: Browser, equipment: Equipment, game: Game) -> Iterator[BrowserPlayer]:
     """Mira, who stands beside Ada and reads in her browser."""
     with game.log_in_admin() as owner:
-        run(owner, "channel('Public').connect(ada.obj)")
+        # What is asked by a whisper is answered by every way there is.
+        run(owner, "channel('Public').connect(ada.obj); ada.db.private_words = 'free'")
     with BrowserPlayer(Tab(browser, equipment), game.ports.web) as player:
         player.expect(r"\bconnect\b")
         player.create_account(LISTENER)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.api_config import NAME, RANGES, ApiConfig, Metrics, read_api_config
+from evennia_ai.core.api_config import NAME, RANGES, READERS, ApiConfig, Metrics, read_api_config
 from evennia_ai.errors import ConfigurationError
 
 DEFAULTS = ApiConfig()
-NUMBERS = [entry.name for entry in fields(DEFAULTS) if entry.name != "metrics"]
+NUMBERS = [entry.name for entry in fields(DEFAULTS) if entry.name not in READERS]
 WHOLE = [name for name in NUMBERS if isinstance(getattr(DEFAULTS, name), int)]
 RATES = [name for name in NUMBERS if name not in RANGES]
 
@@ -40,6 +40,9 @@ def test_the_defaults_are_the_documented_ones() -> None:
         "body_bytes": 100_000,
         "body_depth": 12,
         "metrics": "off",
+        "token_days": 90,
+        "keeps_old_tokens": False,
+        "trusted_proxies": (),
     }
     assert expected == asdict(read_api_config({}))
 
@@ -87,7 +90,8 @@ def test_a_number_out_of_its_range_is_refused(name: str) -> None:
     least, most = RANGES[name]
     wanted = f"it must be from {least:,} to {most:,}"
     assert f"{NAME}.{name} is {most + 1!r}; {wanted}" == refusal_of({name: most + 1})
-    assert f"{NAME}.{name} is 0; {wanted}" == refusal_of({name: 0})
+    if least:
+        assert f"{NAME}.{name} is 0; {wanted}" == refusal_of({name: 0})
 
 
 @pytest.mark.parametrize(
@@ -127,3 +131,21 @@ def test_who_may_read_the_metrics(value: Any, expected: Metrics) -> None:
 def test_what_does_not_fit_together_is_refused(given: Any, expected: str) -> None:
     """With the path, the value and what would be right."""
     assert refusal_of(given).startswith(expected)
+
+
+def test_hole_c14_a_game_may_keep_no_tokens() -> None:
+    """By a time of 0 days; what makes no sense says what 0 means."""
+    assert 0 == read_api_config({"token_days": 0}).token_days
+    assert "0 for no tokens at all" in refusal_of({"token_days": -1})
+
+
+def test_hole_c15_proxies_are_named_by_address() -> None:
+    """As a list; anything else is refused."""
+    assert ("10.0.0.5",) == read_api_config({"trusted_proxies": ["10.0.0.5"]}).trusted_proxies
+    assert "trusted_proxies has 'nginx'" in refusal_of({"trusted_proxies": ["nginx"]})
+
+
+def test_old_tokens_are_kept_or_not() -> None:
+    """True or False, and nothing that is only like it."""
+    assert read_api_config({"keeps_old_tokens": True}).keeps_old_tokens
+    assert "keeps_old_tokens is 1; it must be True or False" in refusal_of({"keeps_old_tokens": 1})

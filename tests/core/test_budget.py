@@ -12,6 +12,7 @@ from evennia_ai.core.budget import (
     Account,
     Standing,
     Total,
+    account_asked,
     account_of,
     accounts_of,
     as_amount,
@@ -25,6 +26,7 @@ from evennia_ai.core.budget import (
     warning_text,
 )
 from evennia_ai.core.budget_config import CAPS, Caps, Measure, Scope, Span
+from evennia_ai.core.questions import Asking
 from evennia_ai.errors import LimitReachedError
 
 NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()
@@ -181,3 +183,35 @@ def test_the_warning_says_what_to_change() -> None:
         "assistant ada 2026-11-21: 1,500 of 2,000 tokens are used "
         "(budget_config.assistant.tokens_per_day)"
     ) == warning_text(standing(1500, 2000))
+
+
+@pytest.mark.parametrize(
+    ("account", "key", "kind"),
+    [
+        pytest.param(
+            Account(Scope.GAME, "", "2026-11-21"),
+            "game 2026-11-21 cost.tokens_per_day",
+            "safety.limit.cost.tokens_per_day",
+            id="the game's day",
+        ),
+        pytest.param(
+            Account(Scope.PLAYER, "*#3", "2026-11-21 12:05"),
+            "player *#3 2026-11-21 12:05 cost.calls_per_minute",
+            "safety.limit.cost.calls_per_minute",
+            id="a player's minute",
+        ),
+        pytest.param(
+            Account(Scope.ASSISTANT, "old ada", ""),
+            "assistant old ada cost.tokens_total",
+            "safety.limit.cost.tokens_total",
+            id="for ever",
+        ),
+        pytest.param(None, "t1 max_iterations", "safety.limit.max_iterations", id="no money"),
+        pytest.param(None, "dig 7", "tool.cost.dig", id="a call"),
+    ],
+)
+def test_hole_d21_a_question_tells_whose_cap_it_wants_raised(
+    account: Account | None, key: str, kind: str
+) -> None:
+    """Of one that was stored by an older version too."""
+    assert account == account_asked(Asking(key, kind, "May I?"))

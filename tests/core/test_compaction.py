@@ -291,3 +291,10 @@ def test_a_prompt_is_data_when_stored() -> None:
     """A summary message is plain JSON, as all of the history."""
     json.dumps(summary_message("x", "*#1"))
     assert compaction.PRESERVE_WINDOW == 20
+
+
+@pytest.mark.parametrize("unit", ["\n", "\n \n", "```\n", " "])
+def test_hole_d20_endless_newlines_are_no_summary(unit: str) -> None:
+    """64,000 of them took 6.4 s; what stands behind them is found."""
+    assert "Tom has a boat." == clean_summary(unit * 64_000 + "Tom has a boat.")
+    assert "" == clean_summary(unit * 64_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,17 +10,19 @@ import pytest
 from evennia_ai.core import executions
 from evennia_ai.core.audit_events import Fact, fact
 from evennia_ai.core.react import Stop, StopReason
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn, Usage
 from tests.core.samples import make_event
 
 SAY = ToolCall("c1", "say", {"message": "The lamp went out again.", "loud": True, "times": None})
 DONE = ToolResult(True, "said")
+SPEC = ToolSpec("say", "says", {"properties": {"message": {}, "loud": {}, "times": {}}})
 
 
 def make_turn(*, is_private: bool = False) -> Turn:
     """A turn at its third tick."""
-    turn = Turn(1, (make_event(number=7, person="*#3"),), is_private=is_private, tick=3)
+    held = frozenset(("person:account-3",)) if is_private else frozenset()
+    turn = Turn(1, (make_event(number=7, person="*#3"),), held=held, tick=3)
     turn.model, turn.reasoning = "openrouter/maker/small", "he wants light"
     return turn
 
@@ -55,7 +58,7 @@ class TestFactOfACall:
         """Neither what was said, nor what the model thought of it, nor an error that quotes it."""
         wrong = ToolResult(False, "there is nobody called Mira's secret", Fault.FAILED)
         turn = make_turn(is_private=True)
-        details = executions.tool_executed(turn, SAY, wrong, seconds=0).details
+        details = executions.tool_executed(turn, SAY, wrong, seconds=0, spec=SPEC).details
         assert {"message": "(24 characters)", "loud": True, "times": None} == details["parameters"]
         assert ("", "failed") == (details["reasoning"], details["error"])
 
@@ -71,11 +74,34 @@ class TestFactOfACall:
         made = executions.tool_executed(make_turn(), SAY, wrong, seconds=0)
         assert (False, "there is no door") == (made.details["success"], made.details["error"])
 
-    def test_a_private_failure_without_a_fault_is_told_in_words(self) -> None:
-        """Such a result is the game's own."""
-        lost = ToolResult(False, "the game stopped")
+    def test_a_private_failure_without_a_fault_is_told_in_one_word(self) -> None:
+        """A game's own tool may have put anything into it."""
+        lost = ToolResult(False, "Mira is not here")
         made = executions.tool_executed(make_turn(is_private=True), SAY, lost, seconds=0)
-        assert "the game stopped" == made.details["error"]
+        assert "failed" == made.details["error"]
+
+    def test_hole_a6_names_are_words_too(self) -> None:
+        """What a model calls its tools and their arguments in private is no more told than words.
+
+        A whisper in an open talk is private to whom it was whispered; numbers may be words, too.
+        """
+        turn, secret = make_turn(is_private=True), "the crown"
+        call = ToolCall("c1", secret, {secret: secret, "code": 4711})
+        gone = ToolResult(False, f"there is no tool {secret}", Fault.UNKNOWN_TOOL)
+        details = executions.tool_executed(turn, call, gone, seconds=0).details
+        spec = ToolSpec("look", "looks", {"properties": {"target": {}}})
+        named = executions.tool_executed(
+            turn, replace(call, name="look"), gone, seconds=0, spec=spec
+        )
+        assert ("(9 characters)", "look") == (details["tool_name"], named.details["tool_name"])
+        assert {"argument 1", "argument 2"} == set(named.details["parameters"])
+        for kept in (details, named.details):
+            assert secret not in str(kept["parameters"])
+            assert "4711" not in str(kept)
+        open_turn = make_turn()
+        open_turn.asides["c1"] = "*#9"
+        aside = ToolCall("c1", "whisper", {"target": "Mira", "message": secret})
+        assert secret not in str(executions.tool_executed(open_turn, aside, DONE, seconds=0))
 
 
 class TestFactOfATick:

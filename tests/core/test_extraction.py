@@ -129,3 +129,9 @@ def test_whatever_it_answers(value: Any) -> None:
     text = json.dumps([value, {"fact": value, "entries": value, "replaces": value}])
     assert [] == [drawn for drawn in read_drawn(text, 2) or () if not drawn.cites]
     read_scores(json.dumps([{"entry": value, "importance": value}]), 2)
+
+
+def test_hole_d20_a_list_that_was_cut_off_is_no_answer() -> None:
+    """A list within it was taken for all of it, and what it was to tell of counted as done."""
+    assert None is read_drawn('[{"fact": "Tom has a boat.", "entries": [1, 2], "import', 2)
+    assert None is read_scores('[{"entry": 1, "importance": 3}, {"entry": [2]', 2)

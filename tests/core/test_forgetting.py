@@ -189,7 +189,11 @@ def test_a_call_without_words() -> None:
     }
     assert {
         "tool": "say",
-        "parameters": {"message": "(5 characters)", "target": "(4 characters)", "count": 3},
+        "parameters": {
+            "message": "(5 characters)",
+            "target": "(4 characters)",
+            "count": "(a number)",
+        },
         "reasoning": "",
         "error": "",
         "is_forgotten": True,

@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.inbox import Event, Stored, batch, joins, push, settle, talk_of
+from evennia_ai.core.inbox import (
+    SET_ASIDE,
+    TRAY,
+    Event,
+    Stored,
+    batch,
+    joins,
+    push,
+    set_aside,
+    settle,
+    talk_of,
+    without_tray,
+)
 from evennia_ai.core.perception import Outcome, Source, Verdict
 from evennia_ai.core.trust import Basis
 from tests.core.samples import make_event, make_heard
@@ -192,6 +204,17 @@ def test_batch() -> None:
     assert "t0 t1" == names(batch(events, tom[0], 2))
     assert "m1" == names(batch(events, mia, 10))
     assert "t0" == names(batch(events, tom[0], 0))
+
+
+def test_what_is_set_aside_waits_with_its_tray() -> None:
+    """Its first event has it, and nothing else joins them until it is taken up."""
+    events = [stored("a"), stored("b"), stored("c"), stored("d")]
+    aside = set_aside(events, {"b", "c"}, {"said": []})
+    assert [None, "b", "b", None] == [item.get(SET_ASIDE) for item in aside]
+    assert [item["id"] for item in aside if TRAY in item] == ["b"]
+    assert ("b c", "a d") == (names(batch(aside, aside[1], 9)), names(batch(aside, aside[0], 9)))
+    assert events == without_tray(aside, {"b", "c"})
+    assert aside == without_tray(aside, ())
 
 
 @pytest.mark.parametrize(

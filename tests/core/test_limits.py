@@ -13,6 +13,7 @@ from evennia_ai.core.execution import ExecutionConfig
 from evennia_ai.core.limits import (
     DENIALS,
     LIMITS,
+    MONEY,
     REASONS,
     Decision,
     Denial,
@@ -161,9 +162,13 @@ def test_f2_a_no_tells_what_is_needed_to_decide(
     limit = LIMITS[kind]
     text = denial_text(kind, 1234, "player *#3 2026-11", reason, has_partial=has_partial)
     assert text.startswith(f"limit {kind.value} reached: 1,234 {limit.unit} ")
-    assert f"({REASONS[reason]})" in text
+    is_games = kind.startswith(MONEY)
+    is_nobody = is_games and reason is Reason.NO_OPERATOR
+    why = "nobody who may raise the cap of a player is there" if is_nobody else REASONS[reason]
+    assert f"({why})" in text
     assert f"raise {path_of(kind, 'player *#3 2026-11')}" in text
-    assert limit.asks is ("set safety_config.on_limit.mode" in text)
+    place = "EVENNIA_AI_SAFETY_CONFIG" if is_games else "safety_config"
+    assert limit.asks is (f"set {place}.on_limit.mode" in text)
     assert limit.asks is ("to interactive or auto_extend" in text)
     assert has_partial is text.endswith("; partial results are kept")
     assert has_partial is not text.endswith("; there are no partial results")
@@ -252,21 +257,54 @@ def test_the_key_to_raise(path: str, kind: str, scope: str) -> None:
             "",
             id="one each",
         ),
-        pytest.param(
-            "I have used my 0.35 US dollars. May I have 0.0025 US dollars more?",
-            "cost.cost_per_day",
-            0.35,
-            0.0025,
-            "",
-            id="money",
-        ),
     ],
 )
 def test_c2_a_question_names_what_a_yes_grants(
     question: str, kind: str, cap: float, amount: float, task: str
 ) -> None:
     """Who is asked reads what is used, on what, and exactly how much more it would be (R3)."""
-    assert question == question_text(Kind(kind), cap, amount, task)
+    assert question == question_text(Kind(kind), cap - 0.5, cap, amount, task, "")
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "numbers", "task", "whose"),
+    [
+        pytest.param(
+            "The cap tokens_per_day of the whole game is reached: 19,500 of 20,000 tokens of this "
+            "day are used, and I am at work on Tom's request. May I have 2,000 tokens more, until "
+            "the day ends?",
+            "cost.tokens_per_day",
+            (19_500, 20_000, 2_000),
+            "Tom's request",
+            "the whole game",
+            id="the game",
+        ),
+        pytest.param(
+            "The cap cost_per_month of the player Tom is reached: 0.34 of 0.35 US dollars of this "
+            "month are used, and I am at work. May I have 0.0025 US dollars more, until the month "
+            "ends?",
+            "cost.cost_per_month",
+            (0.34, 0.35, 0.0025),
+            "",
+            "the player Tom",
+            id="money",
+        ),
+        pytest.param(
+            "The cap tokens_total of Ada is reached: 900 of 1,000 tokens in all are used, and I am "
+            "at work. May I have 100 tokens more, for good?",
+            "cost.tokens_total",
+            (900, 1_000, 100),
+            "",
+            "Ada",
+            id="for ever",
+        ),
+    ],
+)
+def test_hole_d21_a_question_about_money_names_the_cap_whose_it_is_and_what_is_used(
+    question: str, kind: str, numbers: tuple[float, float, float], task: str, whose: str
+) -> None:
+    """Who is asked reads which cap, of what, how much of it is used, and until when a yes holds."""
+    assert question == question_text(Kind(kind), *numbers, task, whose)
 
 
 @pytest.mark.parametrize(

@@ -121,3 +121,17 @@ def test_without_a_name_its_kind_still_counts() -> None:
 def test_a_sign_of_ours_in_a_text_does_not_matter() -> None:
     """What marks it in the rules cannot be typed."""
     assert not about_itself("§ is a paragraph", NAMES)
+
+
+@pytest.mark.parametrize(
+    "text", ["Tom has a boat. " * 300, "I saw " * 900, "I saw " * 12 + "Tom run."]
+)
+def test_hole_c17_what_is_too_long_to_judge_is_not_kept(text: str) -> None:
+    """Neither its length nor how often it saw that it saw costs more than a sentence does."""
+    assert about_itself(text, ["Ada"])
+
+
+def test_hole_c17_many_fillers_are_walked_through() -> None:
+    """They say nothing of what comes behind them."""
+    assert about_itself("and " * 800 + "I am kind.", ["Ada"])
+    assert not about_itself("and " * 800 + "Tom is kind.", ["Ada"])

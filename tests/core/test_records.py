@@ -93,6 +93,18 @@ def test_steps_are_noted() -> None:
     assert [(taken,), (), (taken, ("answered", ""))] == steps
 
 
+def test_a_step_that_lasts_is_noted_once() -> None:
+    """Until something else happens; for a record that is gone nothing is."""
+    records = filled(ANSWERED)
+    for _ in range(3):
+        records.note_once(1, "waits")
+    records.note([1], "taken up again")
+    records.note_once(1, "waits")
+    records.note_once(99, "waits")
+    steps = [step for step, _ in records.newest()[0].steps]
+    assert ["waits", "taken up again", "waits"] == steps
+
+
 def test_a_record_keeps_its_first_steps() -> None:
     """However often something happens to a message, ten steps are kept."""
     record = Records().add(100.0, make_heard(), ANSWERED)

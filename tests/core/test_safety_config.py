@@ -11,6 +11,8 @@ import pytest
 from evennia_ai.core.limits import LIMITS, Kind, Mode
 from evennia_ai.core.safety_config import (
     Checks,
+    Cooling,
+    CoolingMode,
     Loop,
     OnLimit,
     Oversize,
@@ -39,6 +41,10 @@ NOT_FOR_NO_LIMIT = {
     "on_limit.auto_extend_times": "0 for never",
     "on_limit.ask_timeout_seconds": "0 to wait for ever",
     "timeout.wrap_up_seconds": "and above 0",
+    "cooling.people": "and above 1",
+    "cooling.window_seconds": "0 for: only what comes at the same moment",
+    "cooling.first_seconds": "0 for no wait at all",
+    "cooling.longest_seconds": "0 for no wait at all",
 }
 
 
@@ -77,9 +83,10 @@ def test_the_defaults_are_the_documented_ones() -> None:
         Timeout(0.0, 60.0, 20.0),
         Size(2000, Oversize.CUT, 1500),
         Checks(3, 3, 5, 10, 8),
+        Cooling(CoolingMode.COOL_OFF, 2, 3600.0, 60.0, 3600.0),
     )
     assert expected == read_safety_config({}, {})
-    assert 19 == len(NUMBERS)
+    assert 23 == len(NUMBERS)
 
 
 @pytest.mark.parametrize("value", [-1, -0.5, True, False, math.nan, math.inf, -math.inf, "5", ""])
@@ -123,13 +130,13 @@ def test_l2_a_number_of_any_size_is_judged() -> None:
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_l2_0_is_one_thing(name: str) -> None:
-    """0 is taken wherever a thing can be off, which is everywhere but the last word's end."""
-    if name == "timeout.wrap_up_seconds":
-        expected = (
-            "safety_config.timeout.wrap_up_seconds is 0.0; it must be above 0: the last call "
-            "always has its end"
-        )
-        assert expected == refusal_of({}, given(name, 0))
+    """0 is taken wherever a thing can be off: everywhere but in these two places."""
+    never = {
+        "timeout.wrap_up_seconds": "is 0.0; it must be above 0: the last call always has its end",
+        "cooling.people": "is 0; it must be at least 2; cooling.mode 'lock' locks whoever asked",
+    }
+    if name in never:
+        assert f"safety_config.{name} {never[name]}" == refusal_of({}, given(name, 0))
     else:
         assert 0 == value_of(read_safety_config({}, given(name, 0)), name)
 
@@ -138,7 +145,7 @@ def test_l2_0_is_one_thing(name: str) -> None:
     ("told", "settings"),
     [
         pytest.param(
-            "safety_config has no key 'loops'; it has checks, loop, on_limit, size, timeout",
+            "safety_config has no key 'loops'; it has checks, cooling, loop, on_limit",
             {"loops": {}},
             id="a section",
         ),
@@ -179,6 +186,16 @@ def test_l2_0_is_one_thing(name: str) -> None:
             "size.on_oversize is 'drop'; it must be cut or deny or ask or allow",
             {"size": {"on_oversize": "drop"}},
             id="an unknown way",
+        ),
+        pytest.param(
+            "cooling.mode is 'wait'; it must be cool_off or lock",
+            {"cooling": {"mode": "wait"}},
+            id="an unknown way to cool off",
+        ),
+        pytest.param(
+            "safety_config.cooling.people is 1; it must be at least 2",
+            {"cooling": {"people": 1}},
+            id="a crowd of one",
         ),
         pytest.param(
             "checks.anomalies is 11; it must be at most checks.window, which is 10",
@@ -294,3 +311,15 @@ def test_settings_that_were_read_stay_as_they_are() -> None:
         DEFAULTS.loop.max_own_turns = 99  # type: ignore[misc]
     with pytest.raises(AttributeError):
         DEFAULTS.loop = Loop()  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("own", Mode)
+@pytest.mark.parametrize("game", Mode)
+def test_hole_d21_of_two_the_tighter_counts(own: Mode, game: Mode) -> None:
+    """Whatever an assistant sets, it goes on no more often than the game lets it."""
+    order = [Mode.UNATTENDED, Mode.INTERACTIVE, Mode.AUTO_EXTEND]
+    kind = Kind.TOKENS_PER_DAY
+    wild = OnLimit(Mode.UNATTENDED, 100_000, 0.0, {kind.value: own})
+    both = wild.tightened(OnLimit(game, 2, 45.0), kind)
+    assert order[min(order.index(own), order.index(game))] is both.mode_of(kind)
+    assert (2, 45.0) == (both.auto_extend_times, both.ask_timeout_seconds)

@@ -61,6 +61,7 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
         "questions",
         "lockout",
         "own_turns",
+        "cooling",
         "hushed",
         "execution_log",
         "metrics",

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evennia_ai.core.text import (
+    LONGEST_CLEANED,
     clean_speech,
     cut_at_sentence,
-    json_object_at,
     one_line,
     quote,
     sendable,
@@ -189,15 +189,17 @@ def test_without_thoughts(left: str, text: str) -> None:
     assert left == without_thoughts(text)
 
 
-@pytest.mark.parametrize(
-    ("expected", "text"),
-    [
-        pytest.param(({"a": 1}, 8), '{"a": 1} b', id="an object"),
-        pytest.param((None, 3), "[1] b", id="a list"),
-        pytest.param((None, 5), '{"a":', id="cut off"),
-        pytest.param((None, 300_000), '{"a":' * 60_000, id="too deep"),
-    ],
-)
-def test_json_object_at(expected: object, text: str) -> None:
-    """An object is read with its end; anything else is None, and never an exception."""
-    assert expected == json_object_at(text, 0)
+@pytest.mark.parametrize("unit", ["Ada: ", '{"tool":1}', 'Ada: {"tool":1} '])
+def test_hole_c17_a_text_of_nothing_but_heads_says_nothing(unit: str) -> None:
+    """Some calls and names in front of speech are left out; of hundreds nothing is speech."""
+    assert "Hello." == clean_speech(unit * 20 + "Hello.", speaker="Ada")
+    assert "" == clean_speech(unit * 1_000 + "Hello.", speaker="Ada")
+
+
+def test_hole_c17_of_an_endless_text_some_is_looked_at() -> None:
+    """Ten times what is ever said, wherever in a long reply it begins."""
+    said = clean_speech("<think>" + "hm " * 100_000 + "</think>" + "Hello. " * 100_000)
+    assert said.startswith("Hello. Hello.")
+    assert LONGEST_CLEANED >= len(said) > LONGEST_CLEANED - 10
+    assert "a" * 9 + "…" == one_line("a" * 100_000, 10)
+    assert "…" == one_line(" " * 100_000 + "a", 10)

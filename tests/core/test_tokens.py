@@ -284,3 +284,10 @@ class TestCalibration:
     def test_it_is_bounded(self, replies: list[tuple[int, int]]) -> None:
         """Whatever a service says."""
         assert 0.5 <= self._after(*replies) <= 3.0
+
+
+@pytest.mark.parametrize("unit", ["The lamp is lit. ", "あ", "[{", "x"])
+def test_hole_c17_a_very_long_text_is_counted_in_parts(unit: str) -> None:
+    """Its estimate is that of a long one, as many times as it is longer, give or take a little."""
+    tenth = estimate(unit * (40_000 // len(unit)))
+    assert 0.95 < estimate(unit * (400_000 // len(unit))) / (10 * tenth) < 1.05

@@ -199,7 +199,8 @@ def _open_matters(values: Mapping[str, Any], sums: Sums) -> Iterator[str]:
     yield from _differ("open goals", active, sums.goals)
     # One that is answered stays stored until that is used, or its call is over.
     stored = values.get("questions") or ()
-    questions = {item["number"] for item in stored if not item.get("choice")}
+    # A call is run on its answer; any other answer is kept until who asked takes it.
+    questions = {q["number"] for q in stored if not (q.get("choice") and q.get("call"))}
     yield from _differ("open questions", questions, sums.questions)
     yield from _differ("stop", bool(values.get("emergency_stop")), sums.is_stopped)
     if sums.is_new_talk:

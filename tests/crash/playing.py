@@ -13,6 +13,7 @@ from evennia.scripts.models import ScriptDB
 from twisted.logger import LogLevel, formatEvent, globalLogPublisher
 
 from evennia_ai import audit
+from evennia_ai.core.questions import TOOL_PREFIX
 from evennia_ai.operations.auditing import check_audit
 from tests.crash import comparing, moments, world
 from tests.crash.harness import DATABASE, KILLED, SURVIVED, in_child
@@ -147,7 +148,10 @@ def _lamp(scene: Scene, events: list[comparing.Told]) -> list[str]:
         found.append("the record says that she took the lamp, and she has not")
     if is_taken and not done + unknown:
         found.append("she took the lamp, and the record does not know")
+    asked = (item.details for item in events if item.event == "question_asked")
+    calls = {each["number"] for each in asked if str(each["kind"]).startswith(TOOL_PREFIX)}
     answers = (item.details for item in events if item.event == "question_answered")
+    answers = (each for each in answers if each["number"] in calls)
     if any(answer.get("choice") == "yes" for answer in answers) and not done + unknown:
         found.append("a yes was given, and nothing came of it")
     return found

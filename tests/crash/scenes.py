@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +14,14 @@ from evennia.utils.create import create_object
 from evennia_ai import audit, compaction, emergency, operations, state
 from evennia_ai.core.conversation import call_message, result_message, user_message
 from evennia_ai.core.toolspec import ToolCall, ToolResult
-from evennia_ai.operations import configuring, lifecycle
+from evennia_ai.operations import auditing, configuring, lifecycle
 from tests.crash.world import Decide, Game
 from tests.llm.doubles import completion
 from tests.shell.support import pump
 
 QUESTION = "what is here?"
 ANSWER = "A room full of books."
+ENDS_OF_QUESTIONS = ("question_answered", "question_timeout", "question_dropped")
 TOKENS = {"prompt_tokens": 900, "completion_tokens": 80}
 Act = Callable[[Game], None]
 
@@ -113,6 +115,27 @@ def _take(body: Mapping[str, Any]) -> bytes:
 
 def _ask(game: Game) -> None:
     game.type(f"whisper Ada = {QUESTION}")
+
+
+def _note_first(body: Mapping[str, Any]) -> bytes:
+    """A step, and then the answer."""
+    if any(message["role"] == "tool" for message in body["messages"]):
+        return _whisper()
+    return calls("write_note", text="a thing")
+
+
+def _ask_with_one_step(game: Game) -> None:
+    state.write(game.ada, execution_config={"max_iterations_per_tick": 1})
+    _ask(game)
+
+
+def _used_twice(game: Game) -> list[str]:
+    """What of questions is not as it should be: one number, one answer, and none left open."""
+    log = auditing.audit_log(game.ada, limit=100, events=ENDS_OF_QUESTIONS).data["entries"]
+    ended = Counter(entry["details"]["number"] for entry in log)
+    wrong = [f"question {number} ended {n} times" for number, n in ended.items() if n > 1]
+    left = operations.questions(game.being("Tom"), is_staff=True).data["questions"]
+    return wrong + [f"question {item['number']} is open for ever" for item in left]
 
 
 def _beat_by_beat(game: Game) -> None:
@@ -216,6 +239,14 @@ SCENES: dict[str, Scene] = {
     "a goal by her tool": Scene(_ask, _reach_goal, _one_goal, is_answered=True),
     "a question answered": Scene(_ask_and_answer, _take, _confirm, _answer_yes, is_answered=True),
     "a question dropped": Scene(_ask_and_drop, _take, _confirm, _answer_yes, is_answered=True),
+    "a limit's question": Scene(
+        _answer_yes,
+        _note_first,
+        _ask_with_one_step,
+        _answer_yes,
+        _used_twice,
+        is_answered=True,
+    ),
     "a new conversation": Scene(_begin_anew, _silence, _talked),
     "a summary": Scene(_compact, _sum_up, _talked),
     "an assistant made": Scene(_make_edda, _silence, name="Edda"),

@@ -41,6 +41,17 @@ def test_record_and_state_agree(play: Play, scene: str) -> None:
     assert found["moments"] > FEWEST_MOMENTS
 
 
+def test_i7_a_question_outlives_a_kill_at_every_moment(play: Play) -> None:
+    """The process that asked is dead; another asks again, and each yes is used once.
+
+    At whichever moment it was killed: no question is left open or answered twice, and the person
+    who asked the assistant gets the answer, once.
+    """
+    found = play("a limit's question")
+    assert {} == found["wrong"]
+    assert found["moments"] > FEWEST_MOMENTS
+
+
 ENDED = "played to its end"
 
 

@@ -14,7 +14,7 @@ from evennia_ai.core.safety_config import SafetyConfig
 from evennia_ai.core.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn, Usage
 from evennia_ai.engine import tick
-from evennia_ai.engine.ports import Ports, Prompt, Reply, Specs, Toolbox
+from evennia_ai.engine.ports import Ports, Prompt, Reply, Specs, Toolbox, always
 from evennia_ai.engine.toolboxes import Gated, Noted, Protected
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 from evennia_ai.resilience import CircuitBreakerRegistry
@@ -224,6 +224,7 @@ class Stage:
         reported: the errors nobody expected.
         fill: tokens of the prompt of each call; the last counts for all that follow.
         word: tokens that any text counts.
+        is_heard: whether anybody can hear the answer.
     """
 
     def __init__(self, *answers: Reply | Exception, **event: Any) -> None:
@@ -236,13 +237,16 @@ class Stage:
         self.limits = ListedLimits(self.diary)
         self.fill = [100]
         self.word = 1
+        self.is_heard: Callable[[Turn], bool] = always
 
     def ports(self) -> Ports:
         """The ports of the turn, with the real wrappers around the tools."""
-        report = lambda call, error: self.reported.append(error)  # noqa: E731
+        report = lambda turn, call, error: self.reported.append(error)  # noqa: E731
         guarded = Protected(self.tools, CircuitBreakerRegistry(), report)
         gated = Gated(Noted(guarded, self.keeper), check_arguments)
-        return Ports(self.model, gated, self.keeper, self.compose, self.limits)
+        return Ports(
+            self.model, gated, self.keeper, self.compose, self.limits, is_heard=self.is_heard
+        )
 
     def compose(self, turn: Turn, specs: Specs) -> Prompt:
         """The history, then the turn; as many tokens as `fill` says at each call."""

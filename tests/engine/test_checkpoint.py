@@ -341,3 +341,16 @@ def test_a_limit_that_is_none_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="max_steps"):
         at.decide(make_hit("max_steps"))
     assert [] == asked_of(at)
+
+
+def test_hole_d29_counts_of_days_gone_by_are_freed() -> None:
+    """Only those of the same limit; what a task counts ends with the task."""
+    counts = Extensions()
+    counts.count("assistant ada 2026-11-21", Kind.TOKENS_PER_DAY)
+    counts.count("task e1", Kind.ITERATIONS)
+    for _ in range(2):
+        counts.count("assistant ada 2026-11-22", Kind.TOKENS_PER_DAY)
+    assert {
+        ("task e1", Kind.ITERATIONS): 1,
+        ("assistant ada 2026-11-22", Kind.TOKENS_PER_DAY): 2,
+    } == counts.counts

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from evennia_ai.core.chain import Chain
 from evennia_ai.core.limits import Kind
 from evennia_ai.core.lockout import Cause
 from evennia_ai.core.react import StopReason
@@ -177,6 +178,7 @@ def test_what_happened_while_somebody_was_asked_counts() -> None:
     stage.limits.on_ask = stop
     with pytest.raises(StaleEpochError):
         stage.play(max_iterations=2)
+    assert 2 == stage.diary.count("ask")
 
 
 # ---- going in circles ------------------------------------------------------------------------
@@ -269,3 +271,16 @@ def test_b6_what_a_lock_forbids_counts_as_an_anomaly() -> None:
     stage = Stage(*[reply(look(number)) for number in range(10)])
     stage.tools.outcomes = {"look": [ToolDeniedError("you may not look") for _ in range(10)]}
     assert Cause.CASCADE == stage.play(max_iterations=10).halt.cause
+
+
+@pytest.mark.parametrize("grants", [(), (True,)], ids=["and a no", "and a yes"])
+def test_hole_d25_others_of_its_chain_used_its_steps_up(grants: tuple[bool, ...]) -> None:
+    """What all turns of a chain used counts for each of them, and so does what was granted."""
+    stage = Stage(*looks(1), reply(HELLO), reply(content="So far nothing."))
+    stage.turn.chain = Chain("e1", "*#3", steps=7, most_steps=7)
+    stage.limits.grants = list(grants)
+    stop = stage.play()
+    (hit,) = stage.limits.hits
+    assert (7, 7, "chain e1") == (hit.used, hit.cap, hit.scope)
+    assert (None if grants else hit) == stop.limit
+    assert dict.fromkeys([Kind.TASK_ITERATIONS] * len(grants), 7) == stage.turn.chain.grants

@@ -82,7 +82,9 @@ def test_every_end(reason: str, diary: str, answers: list[Reply | Exception]) ->
     ("stop", "answer"),
     [
         pytest.param(
-            Stop(StopReason.LLM_ERROR, "HTTP 500"), ModelStatusError(500, "HTTP 500"), id="status"
+            Stop(StopReason.LLM_ERROR, "HTTP 500", is_of_service=True),
+            ModelStatusError(500, "HTTP 500"),
+            id="status",
         ),
         pytest.param(
             Stop(StopReason.LLM_ERROR, "no choices"), ModelReplyError("no choices"), id="reply"
@@ -100,7 +102,8 @@ def test_every_end(reason: str, diary: str, answers: list[Reply | Exception]) ->
         pytest.param(
             Stop(
                 StopReason.PARSE_ERROR,
-                "the model answered with neither text nor a tool call (finish reason length)",
+                "the model answered with neither text nor a tool call (finish reason length); its "
+                "tokens were used up before it came to that: raise llm_max_tokens",
             ),
             Reply("", finish_reason="length"),
             id="silence with a reason",

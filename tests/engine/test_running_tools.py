@@ -11,6 +11,7 @@ from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.toolboxes import (
     Cached,
+    Confined,
     Noted,
     Protected,
     Retried,
@@ -139,7 +140,7 @@ class TestRetried:
             waits.append(seconds)
 
         tools = ListedTools(diary, {call.name: list(outcomes)})
-        inner = Protected(tools, CircuitBreakerRegistry(), lambda call, error: None)
+        inner = Protected(tools, CircuitBreakerRegistry(), lambda turn, call, error: None)
         config = RetryConfig(max_attempts=attempts, jitter=False)
         retried = Retried(inner, config, wait, lambda: sum(waits), lambda: 0.0)
         return finish(retried.run(call, TURN)), diary, waits
@@ -200,7 +201,9 @@ class TestProtected:
         reported: list[tuple[str, BaseException]] = []
         tools = ListedTools([], {"whisper": [outcome]})
         protected = Protected(
-            tools, CircuitBreakerRegistry(), lambda call, error: reported.append((call.name, error))
+            tools,
+            CircuitBreakerRegistry(),
+            lambda turn, call, error: reported.append((call.name, error)),
         )
         result = finish(protected.run(HELLO, TURN))
         assert (text, fault) == (result.text, result.fault)
@@ -220,7 +223,7 @@ class TestProtected:
         diary: list[str] = []
         tools = ListedTools(diary, {"look": [outcome] * 9})
         breakers = CircuitBreakerRegistry(clock=lambda: 0.0)
-        protected = Protected(tools, breakers, lambda call, error: None)
+        protected = Protected(tools, breakers, lambda turn, call, error: None)
         results = []
         for _ in range(6):
             try:
@@ -244,7 +247,41 @@ class TestProtected:
         tools = ListedTools([], {"whisper": [outcome]})
         with pytest.raises(type(outcome)):
             finish(
-                Protected(tools, CircuitBreakerRegistry(), lambda call, error: None).run(
+                Protected(tools, CircuitBreakerRegistry(), lambda turn, call, error: None).run(
                     HELLO, TURN
                 )
             )
+
+
+class TestConfined:
+    """Words that leave only to those who may know them."""
+
+    def run(self, outcome: ToolCall | ToolResult, held: str = "person:account-3") -> Turn:
+        """A turn that whispers, of which the guard says this."""
+        self.diary: list[str] = []
+        turn = Turn(7, (make_event(),))
+        turn.hold(held)
+
+        def guard(turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
+            assert (spec.name, HELLO) == ("whisper", call)
+            turn.addressee = "*#3"
+            return outcome
+
+        self.result = finish(Confined(ListedTools(self.diary), guard).run(HELLO, turn))
+        return turn
+
+    def test_what_is_open_is_not_asked_about(self) -> None:
+        """It runs as it was called, and spoke to nobody alone."""
+        assert {} == self.run(ToolResult(False, "never"), held="world").asides
+        assert (["run whisper"], True) == (self.diary, self.result.success)
+
+    def test_it_runs_as_the_guard_lets_it(self) -> None:
+        """And it is noted to whom alone it spoke."""
+        assert {HELLO.id: "*#3"} == self.run(replace(HELLO, name="say")).asides
+        assert ["run say"] == self.diary
+
+    def test_what_the_guard_did_in_its_place_is_the_result(self) -> None:
+        """The call itself is not run."""
+        told = ToolResult(True, "whispered to Tom alone")
+        assert {HELLO.id: "*#3"} == self.run(told).asides
+        assert ([], told) == (self.diary, self.result)

@@ -8,6 +8,7 @@ whose question an answer belongs to. Once that message has been answered it has 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -20,6 +21,8 @@ SPOKEN = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 ARGUMENT_KEYS = ("args", "parameters", "arguments")
+LIMITS = ("max_tokens", "max_completion_tokens")
+LETTERS_OF_A_TOKEN = 4
 THOUGHT = "<think>Somebody speaks to me. I should answer them.</think>\n"
 
 
@@ -61,6 +64,17 @@ def _unquote(words: str) -> str:
         return words
 
 
+def refusal_of(request: Mapping[str, Any], behaviour: Behaviour) -> str:
+    """The words with which an endpoint refuses a member that it does not know, or ""."""
+    name = behaviour.refuses
+    if not name or name not in request:
+        return ""
+    other = next(each for each in LIMITS if each != name)
+    return (
+        f"Unsupported parameter: '{name}' is not supported with this model. Use '{other}' instead."
+    )
+
+
 def compose_completion(
     request: Mapping[str, Any], behaviour: Behaviour, index: int
 ) -> dict[str, Any]:
@@ -68,25 +82,62 @@ def compose_completion(
 
     Args:
         request: the body of a POST to /v1/chat/completions.
-        behaviour: of it count `style`, `calls`, `content`, `think`, and `size_bytes` when huge.
+        behaviour: of it count `style`, `calls`, `content`, `think`, `answer_tokens`,
+            `ignores_limit`, `usage`, and `size_bytes` when huge.
         index: number of the request; makes ids unique.
     """
     message = _compose_message(request, behaviour, index)
-    finish = "tool_calls" if message.get("tool_calls") else "stop"
-    prompt_tokens = sum(len(read_text(m)) for m in request.get("messages", ())) // 4 + 1
-    completion_tokens = len(json.dumps(message)) // 4 + 1
-    return {
+    limit = limit_of(request, behaviour)
+    is_cut = limit < count_answer(message)
+    finish = "length" if is_cut else "tool_calls" if message.get("tool_calls") else "stop"
+    if is_cut:
+        message = _cut(message, limit)
+    completion = {
         "id": f"chatcmpl-{index}",
         "object": "chat.completion",
         "created": 1_700_000_000 + index,
         "model": request.get("model", "scripted"),
         "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
-        "usage": {
-            "prompt_tokens": prompt_tokens,
-            "completion_tokens": completion_tokens,
-            "total_tokens": prompt_tokens + completion_tokens,
-        },
     }
+    if behaviour.usage is not None:
+        prompt, answer = count_tokens(request, completion)
+        usage = {"prompt_tokens": prompt, "completion_tokens": answer}
+        completion["usage"] = {**usage, "total_tokens": prompt + answer, **behaviour.usage}
+    return completion
+
+
+def limit_of(request: Mapping[str, Any], behaviour: Behaviour) -> float:
+    """The most tokens that an answer may have."""
+    limits = [request[name] for name in LIMITS if name in request]
+    return math.inf if behaviour.ignores_limit else min(limits, default=math.inf)
+
+
+def count_tokens(request: Mapping[str, Any], completion: Mapping[str, Any]) -> tuple[int, int]:
+    """What the server itself knows that it read and wrote: four letters are a token."""
+    letters = sum(len(read_text(message)) for message in request.get("messages", ()))
+    message = completion["choices"][0]["message"]
+    return letters // LETTERS_OF_A_TOKEN + 1, count_answer(message)
+
+
+def count_answer(message: Mapping[str, Any]) -> int:
+    """Tokens of an answer."""
+    calls = message.get("tool_calls") or ()
+    texts = [message.get("content") or "", *(call["function"]["arguments"] for call in calls)]
+    return max(1, sum(-(-len(text) // LETTERS_OF_A_TOKEN) for text in texts))
+
+
+def _cut(message: dict[str, Any], limit: float) -> dict[str, Any]:
+    """An answer that ends in the middle, as a model's does whose tokens are used up."""
+    left = int(limit) * LETTERS_OF_A_TOKEN
+    content = (message.get("content") or "")[:left]
+    cut = {**message, "content": content or None}
+    left -= -(-len(content) // LETTERS_OF_A_TOKEN) * LETTERS_OF_A_TOKEN
+    calls = []
+    for call in message.get("tool_calls") or ():
+        arguments = call["function"]["arguments"][:left]
+        calls.append({**call, "function": {**call["function"], "arguments": arguments}})
+        left -= -(-len(arguments) // LETTERS_OF_A_TOKEN) * LETTERS_OF_A_TOKEN
+    return {**cut, "tool_calls": calls} if calls else cut
 
 
 def _compose_message(
@@ -95,6 +146,10 @@ def _compose_message(
     thought = THOUGHT if behaviour.think else ""
     if behaviour.kind == "huge":
         return {"role": "assistant", "content": "a" * behaviour.size_bytes}
+    if behaviour.answer_tokens:
+        text = "storm " * behaviour.answer_tokens
+        text = text[: behaviour.answer_tokens * LETTERS_OF_A_TOKEN]
+        return {"role": "assistant", "content": text}
     if behaviour.content is not None:
         return {"role": "assistant", "content": thought + behaviour.content}
     calls = behaviour.calls or decide_calls(request.get("messages", ()))

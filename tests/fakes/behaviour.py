@@ -43,6 +43,10 @@ class Behaviour:
         body: the error body for kind `status`; None gives the shape OpenAI uses.
         drip_seconds: pause between two bytes for kind `drip`.
         size_bytes: length of the content for kind `huge`.
+        answer_tokens: how long the model's text would be if nothing limited it; 0: as it comes.
+        ignores_limit: write all of it, whatever the request allows.
+        refuses: the member of a request that the endpoint does not know, or "".
+        usage: members of the reported usage that differ from the truth; None reports none at all.
     """
 
     kind: str = "answer"
@@ -56,6 +60,10 @@ class Behaviour:
     body: str | None = None
     drip_seconds: float = 0.2
     size_bytes: int = 20_000_000
+    answer_tokens: int = 0
+    ignores_limit: bool = False
+    refuses: str = ""
+    usage: Mapping[str, Any] | None = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -107,7 +107,7 @@ class FakeModel:
     # ---- what it saw -------------------------------------------------------------------------
 
     def read_ledger(self, query: str = "", timeout_seconds: float = 10.0) -> dict[str, Any]:
-        """All the server knows: requests, total, in_flight, in_flight_max."""
+        """All the server knows: requests, total, in_flight, in_flight_max, tokens."""
         with _OPENER.open(f"{self._control_url}/requests{query}", timeout=timeout_seconds) as reply:
             ledger: dict[str, Any] = json.load(reply)
         return ledger
@@ -120,6 +120,10 @@ class FakeModel:
     def count_calls(self) -> int:
         """How many calls have come since the start or the last reset."""
         return int(self.read_ledger()["total"])
+
+    def count_tokens(self) -> int:
+        """What all calls so far have to be paid for, by the server's own count."""
+        return int(self.read_ledger()["tokens"])
 
     def wait_for_calls(
         self, total: int, *, closed: int = 0, timeout_seconds: float = 10.0

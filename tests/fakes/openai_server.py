@@ -24,11 +24,12 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
 
-from tests.fakes.answers import compose_completion
+from tests.fakes.answers import compose_completion, count_tokens, refusal_of
 from tests.fakes.behaviour import Behaviour, Script, read_behaviour
 from tests.fakes.records import Call, Ledger
 
@@ -181,13 +182,14 @@ class OpenAIServer:
             return web.Response()
         if how.kind == "hang":
             await self._released.wait()
+        how = _unless_refused(call, how)
         if how.kind == "status":
             return _refusal(how)
         if how.kind == "html":
             return web.Response(text=PAGE, content_type="text/html")
         if how.kind == "empty_object":
             return web.json_response({})
-        text = json.dumps(compose(call.body, how, call.index))
+        text = json.dumps(_counted(call, compose(call.body, how, call.index)))
         if how.kind == "drip":
             return await self._drip(request, text.encode(), how.drip_seconds)
         if how.kind == "truncated":
@@ -213,6 +215,21 @@ class OpenAIServer:
         await response.write(body[sent:])
         await response.write_eof()
         return response
+
+
+def _unless_refused(call: Call, how: Behaviour) -> Behaviour:
+    """The behaviour, or a refusal of a member that the request has."""
+    if refused := refusal_of(call.body, how):
+        error = {"message": refused, "type": "invalid_request_error"}
+        return replace(how, kind="status", status=400, body=json.dumps({"error": error}))
+    return how
+
+
+def _counted(call: Call, composed: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An answer, whose tokens the server keeps for itself."""
+    if "choices" in composed:
+        call.prompt_tokens, call.completion_tokens = count_tokens(call.body, composed)
+    return composed
 
 
 def _bind(port: int) -> socket.socket:

@@ -22,6 +22,8 @@ class Call:
         arrived_seconds: when it came, in seconds since the server started.
         is_answered: whether the whole answer was sent.
         is_abandoned: whether the client went away before that.
+        prompt_tokens, completion_tokens: what the server read and wrote, by its own count, whatever
+            it reports.
     """
 
     index: int
@@ -32,6 +34,13 @@ class Call:
     arrived_seconds: float
     is_answered: bool = False
     is_abandoned: bool = False
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """What somebody has to pay for."""
+        return self.prompt_tokens + self.completion_tokens
 
 
 class Ledger:
@@ -85,6 +94,7 @@ class Ledger:
             "total": self.total,
             "in_flight": self.in_flight,
             "in_flight_max": self.in_flight_max,
+            "tokens": sum(call.tokens for call in self._calls),
         }
 
     def _announce(self) -> None:

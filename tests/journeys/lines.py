@@ -9,6 +9,10 @@ from world.library import RESIDENTS
 
 ADA = next(resident for resident in RESIDENTS if resident.name == "Ada")
 FAILURE = ADA.failure
+COOLING = (
+    'Ada turns away, worn out. "That led nowhere. Let me be for a minute, then ask for something '
+    'else."'
+)
 FAILURE_PATTERN = re.escape(FAILURE)
 THINKING_PATTERN = "|".join(re.escape(line) for line in ADA.thinking)
 

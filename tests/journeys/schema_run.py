@@ -216,7 +216,8 @@ def _exceptions(plan: Walk, phases: list[str]) -> Iterator[dict[str, Any]]:
     logins = {"enabled": plan.has_logins, "generation": {"max-examples": FEW}}
     yield _of("POST", "token/") | logins
     if plan.spare is not None:
-        yield _of("DELETE", "token/") | {"headers": plan.spare}
+        for path in ("token/", "tokens/", "tokens/{number}/"):
+            yield _of("DELETE", path) | {"headers": plan.spare}
 
 
 def _of(method: str, path: str) -> dict[str, Any]:

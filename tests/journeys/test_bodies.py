@@ -9,13 +9,15 @@ import pytest
 
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player
-from tests.journeys.game import UNHURRIED, Game
+from tests.journeys.game import UNHURRIED
 from tests.journeys.lines import say_of, whisper_of
 from tests.journeys.staging import line_of, page_of, prompt_of, quiet_log, run
 
 __all__ = ("quiet_log",)
 pytestmark = pytest.mark.usefixtures("quiet_log")
-WAITING = "told = len(ada.work.inbox), ada.work.is_ticking"
+WAITING = "told = [item['sender_name'] for item in ada.work.inbox], ada.work.is_ticking"
+# Nobody waits so long.
+GROW_OLD = "for item in ada.work.inbox:\n    item['at'] -= 10_000"
 
 
 @pytest.fixture(scope="module")
@@ -183,19 +185,19 @@ LEAVING = {
 
 
 @pytest.mark.parametrize(
-    ("way", "line"),
+    ("way", "line", "waits"),
     [
-        ("quits", "whisper ada = {}"),
-        ("quits", "page ada = {}"),
-        ("is deleted", "whisper ada = {}"),
-        ("is deleted", "say @ada {}"),
-        ("loses the account", "page ada = {}"),
+        ("quits", "whisper ada = {}", True),
+        ("quits", "page ada = {}", True),
+        ("is deleted", "whisper ada = {}", True),
+        ("is deleted", "say @ada {}", False),
+        ("loses the account", "page ada = {}", True),
     ],
 )
 def test_a_speaker_who_is_gone_when_the_answer_comes(
-    game: Game, enter: Enter, admin: Player, model: FakeModel, way: str, line: str
+    enter: Enter, admin: Player, model: FakeModel, way: str, line: str, waits: bool
 ) -> None:
-    """The message is settled without a traceback, and the next one is answered."""
+    """The next one is answered; the message waits for its time, unless others hear the answer."""
     name = "Gone" + "".join(c for c in way + line[:4] if c.isalpha())
     gone, mira = enter(name), enter("Mira")
     model.queue({"kind": "hang"})
@@ -204,5 +206,8 @@ def test_a_speaker_who_is_gone_when_the_answer_comes(
     run(admin, LEAVING[way].format(name=name))
     model.release()
     mira.ask("whisper ada = and me?", whisper_of("and me?"))
-    assert "(0, False)" == run(admin, WAITING)
+    assert str(([name] * waits, False)) == run(admin, WAITING)
+    run(admin, GROW_OLD)
+    mira.ask("whisper ada = still there?", whisper_of("still there?"))
+    assert "([], False)" == run(admin, WAITING)
     assert not run(admin, "told = ada.db.emergency_stop or ''")

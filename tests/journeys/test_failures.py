@@ -45,7 +45,9 @@ FAILURES = [
     pytest.param({"kind": "html"}, r"(?i)json|html", id="sends HTML"),
     pytest.param({"kind": "empty_object"}, r"(?i)choices|empty", id="sends {}"),
     pytest.param({"kind": "truncated"}, r"(?i)json", id="sends half an answer"),
-    pytest.param({"kind": "huge"}, r"(?i)large|big|long|bytes|MB", id="sends far too much"),
+    pytest.param(
+        {"kind": "huge", "ignores_limit": True}, r"the most that is read", id="sends far too much"
+    ),
     pytest.param({"kind": "status", "status": 500}, r"500", id="says 500"),
     pytest.param(
         {"kind": "status", "status": 429, "retry_after_seconds": 1}, r"429|rate", id="says 429"
@@ -178,10 +180,20 @@ def test_a_wrong_tool_call_can_be_mended(
 
 
 def test_both_calls_of_one_answer(enter: Enter, model: FakeModel) -> None:
-    """Two different things to say in one answer are said, in order, and the same one only once."""
-    tom = enter("Tom")
+    """Two different things to say in one answer are said, in order, and the same one only once.
+
+    What is to be said aloud in answer to a whisper is whispered too.
+    """
+    tom, mira = enter("Tom"), enter("Mira", by="websocket")
     second = {"tool": "say", "arguments": {"message": "The second."}}
     model.queue({"calls": [WHISPER, second, second]})
-    tom.ask("whisper ada = both?", r'Ada whispers: "The first\."[\s\S]*Ada says, "The second\."')
+    tom.ask("say @ada both?", r'Ada whispers: "The first\."[\s\S]*Ada says, "The second\."')
     expect_well(tom, model)
-    assert 1 == tom.transcript.count("The second.")
+    mira.expect(r'Ada says, "The second\."')
+    assert (1, 1) == (tom.count("The second."), mira.count("The second."))
+    model.queue({"calls": [WHISPER, second, second]})
+    both = r'Ada whispers: "The first\."[\s\S]*Ada whispers: "The second\."'
+    tom.ask("whisper ada = both?", both)
+    expect_well(tom, model)
+    mira.ask("look", "The Reading Room")
+    assert (2, 1) == (tom.count("The second."), mira.count("The second."))

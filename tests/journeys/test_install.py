@@ -9,12 +9,20 @@ import pytest
 
 from tests.fakes.answers import compose_reply
 from tests.fakes.handle import MODEL_NAME, FakeModel
-from tests.journeys.clients import Player
+from tests.journeys.clients import PASSWORD, Player
 from tests.journeys.game import ROOT, Game, make_bare_folder
 from tests.journeys.readme import Step, edit_file, install_checkout, read_steps
 
 MOST_STEPS = 5
 CREATE = re.compile(r"assistant create (\w+)")
+
+
+# What a game has done with its characters before: its module imports ours, and it has needs.
+OWN_CHARACTER = """
+    def at_object_creation(self):
+        super().at_object_creation()
+        self.db.strength = 12
+"""
 
 
 def read_install_steps() -> list[Step]:
@@ -41,16 +49,21 @@ def follow_in_game(player: Player, step: Step) -> None:
 
 
 def test_a_game_of_somebody_else_gets_an_assistant(tmp_path: Path, model: FakeModel) -> None:
-    """An `evennia --init` game that follows README has an assistant who answers a whisper."""
+    """An `evennia --init` game that follows README has an assistant who answers a whisper.
+
+    Its body is a character of that game, and nobody can take its name.
+    """
     steps = read_install_steps()
     with Game.make(tmp_path / "theirs", make_bare_folder) as game:
         try:
             game.build_bare()
+            change_characters(game.folder / "typeclasses/characters.py")
             game.ask_model_at(model.base_url, MODEL_NAME)
             for step in steps:
                 follow_on_disk(game, step)
             game.start()
             create_and_whisper(game, steps)
+            take_her_name(game)
         except AssertionError as error:
             pytest.fail(f"{error}\n{game.describe_logs()}")
 
@@ -64,3 +77,24 @@ def create_and_whisper(game: Game, steps: list[Step]) -> None:
             admin.expect(rf"{name}\b.*\bawake")
             reply = re.escape(compose_reply("hello"))
             admin.ask(f"whisper {name.lower()} = hello", rf'{name} whispers: "{reply}"')
+
+
+def change_characters(path: Path) -> None:
+    """Let the module of the game's characters import ours, and give them strength."""
+    kept = path.read_text().replace("    pass\n", "")
+    path.write_text(
+        f"from evennia_ai.assistant_character import AssistantMixin\n{kept}{OWN_CHARACTER}"
+    )
+
+
+def take_her_name(game: Game) -> None:
+    """Try to be called as she is, and see that her body is a character of this game."""
+    with game.open_telnet() as stranger:
+        for name in ("Edda", "3dda"):
+            refused = r"an assistant of this game"
+            asked = stranger.ask(f"create {name} {PASSWORD}", f"you intended|{refused}")
+            if "intended" in asked[0]:
+                stranger.ask("y", refused)
+    with game.log_in_admin() as admin:
+        admin.ask("@name me = Edda", "Edda is an assistant of this game")
+        admin.ask("examine edda/strength", "12")

@@ -165,14 +165,19 @@ def test_why_tells_a_player_of_nobody_else(enter: Enter, admin: Player) -> None:
     mira.ask("whisper ada = the secret of Mira", whisper_of("the secret of Mira"))
     tom.ask("whisper ada = my own", whisper_of("my own"))
     number = int(admin.ask("assistant why ada", r"message (\d+) of Tom")[1])
-    admin.expect('whisper "my own"')
+    admin.expect(r'whisper "\(6 characters\)"')
     admin.expect("3 direct_message: trigger")
-    admin.expect("Mira: whisper")
+    admin.expect(r'Mira: whisper "\(18 characters\)"')
+    admin.expect("private words are masked; add reveal")
+    admin.ask("assistant why ada reveal", 'whisper "my own"')
+    admin.expect('Mira: whisper "the secret of Mira"')
     tom.ask("assistant why", rf"message {number} of Tom")
     tom.ask("assistant why ada", r"trust +0\.9")
     for asked in (f"assistant why {number - 1}", f"assistant why ada {number - 1}"):
         tom.ask(asked, rf"keeps no message {number - 1}")
-    admin.ask(f"assistant why {number - 1}", "the secret of Mira")
+    masked = admin.ask(f"assistant why {number - 1}", r"message [\s\S]*masked; add reveal")[0]
+    assert "secret" not in masked
+    admin.ask(f"assistant why {number - 1} reveal", "the secret of Mira")
     assert "secret" not in tom.transcript
 
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from stat import S_IMODE
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
 from tests.journeys.staging import find_trouble, measure_log, read_new_log
-from tests.journeys.web import Web
+from tests.journeys.web import Web, status_from
 
 ROOM = "The Reading Room"
 EDDA = {
@@ -26,14 +27,21 @@ EDDA = {
     "aliases": ["scribe"],
 }
 ONE = "assistants/Edda/"
+HEARD = ("sender", "source", "text")
 DEAF = "Edda does not seem to hear you"
 ANSWER_SECONDS = 30.0
+ANONYMOUS = 20
 
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
     """Nobody is made to wait, and staff may read the metrics."""
-    config = {"metrics": "staff", "writes_per_minute": 0, "tokens_per_minute": 100}
+    config = {
+        "metrics": "staff",
+        "writes_per_minute": 0,
+        "tokens_per_minute": 100,
+        "anonymous_per_minute": ANONYMOUS,
+    }
     return {**UNHURRIED, "EVENNIA_AI_API_CONFIG": config}
 
 
@@ -76,21 +84,25 @@ def test_made_over_http_talked_to_by_telnet_and_explained_over_http(
     tom = enter("Tom")
     tom.ask("look scribe", re.escape(EDDA["desc"]))
     tom.ask("whisper edda = where is the atlas?", answer_of("where is the atlas?"))
-    row = program.read(f"{ONE}events/")["records"][0]
-    assert ("Tom", "whisper", "where is the atlas?") == (row["sender"], row["source"], row["text"])
+    masked = program.read(f"{ONE}events/")["records"][0]
+    assert ("Tom", "whisper", "(19 characters)") == tuple(masked[name] for name in HEARD)
+    row = program.read(f"{ONE}events/?reveal=true")["records"][0]
+    assert ("Tom", "whisper", "where is the atlas?") == tuple(row[name] for name in HEARD)
     assert ["queued", "taken", "answered"] == [
         step["step"] for step in row["steps"] if step["step"] not in ("may do", "recalled")
     ]
     why = program.read(f"{ONE}events/{row['number']}/")
+    assert masked == why["record"]
+    assert "atlas" not in why["text"]
+    why = program.read(f"{ONE}events/{row['number']}/?reveal=true")
     assert row == why["record"]
     assert 'answered: whisper "I heard: where is the atlas?"' in why["text"]
     used = program.read(f"{ONE}usage/")
     assert (1, 0) == (used["tools"]["whisper"]["calls"], used["tools"]["whisper"]["errors"])
     assert 1 == used["totals"]["ever"]["calls"]
     assert ["Tom"] == [person["name"] for person in used["by_player"]]
-    assert ["ToolExecuted", "TickCompleted"] == [
-        entry["event"] for entry in reversed(program.read(f"{ONE}audit/")["entries"][:2])
-    ]
+    told = [entry["event"] for entry in reversed(program.read(f"{ONE}audit/")["entries"])]
+    assert ["ToolExecuted", "TickCompleted", "words_revealed", "words_revealed"] == told[-4:]
     (tick,) = versions(program, "TickCompleted")
     spent = tick["details"]["prompt_tokens"] + tick["details"]["completion_tokens"]
     assert spent == used["totals"]["ever"]["tokens"]
@@ -246,6 +258,27 @@ def test_who_may_not(game: Game, enter: Enter, path: str) -> None:
     assert (401, "unauthenticated") == (unknown.status, unknown.told["error"]["code"])
     assert "Token" == unknown.headers["WWW-Authenticate"]
     assert 401 == Web(game.ports.web, "0" * 40).ask("GET", path).status
+
+
+def test_hole_c14_c15_c16_one_client_harms_nobody_else(game: Game, program: Web) -> None:
+    """Through portal and server: what it forges lifts nothing, and it leaves nothing behind."""
+    port, count = game.ports.web, "SELECT COUNT(*) FROM django_session"
+    sessions = game.query(count)
+    forged = [f"203.0.113.{number}" for number in range(ANONYMOUS + 20)]
+    found = [
+        status_from("127.0.0.9", port, ONE, X_Forwarded_For=each, X_Evennia_AI_Peer=each)
+        for each in forged
+    ]
+    assert [401] * ANONYMOUS + [429] * 20 == found
+    assert 401 == status_from("127.0.0.10", port, ONE)
+    assert {200} == {status_from("127.0.0.9", port, "health/") for _ in range(ANONYMOUS + 5)}
+    assert "Edda" == program.read(ONE)["key"]
+    assert sessions == game.query(count)
+    files = [game.database.with_name(f"{game.database.name}{end}") for end in ("", "-wal", "-shm")]
+    assert {0o600} == {S_IMODE(path.stat().st_mode) for path in files if path.exists()}
+    tokens = game.query("SELECT * FROM evennia_ai_accesstoken")
+    assert tokens
+    assert program.token[8:] not in repr(tokens)
 
 
 def test_a_browser_needs_the_csrf_token_to_change_something(game: Game) -> None:

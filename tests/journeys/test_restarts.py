@@ -51,6 +51,27 @@ def test_a_kill_while_the_model_answers(game: Game, enter: Enter, model: FakeMod
     expect_one_answer(mira, "me too?")
 
 
+def test_hole_d27_a_kill_and_its_person_comes_back_later(
+    game: Game, enter: Enter, model: FakeModel
+) -> None:
+    """Nothing is asked while nobody is there to hear it; then it is answered, exactly once."""
+    tom = enter("Tom")
+    model.queue({"kind": "hang"})
+    tom.send("whisper ada = are you still there?")
+    model.wait_for_calls(1)
+    game.kill_server()
+    tom.close()
+    model.release()
+    game.start()
+    mira = enter("Mira")
+    mira.ask("whisper ada = is anybody?", whisper_of("is anybody?"), ANSWER_SECONDS)
+    assert 2 == model.count_calls()
+    back = enter("Tom")
+    back.expect(whisper_of("are you still there?"), ANSWER_SECONDS)
+    expect_one_answer(back, "are you still there?")
+    assert 4 == model.count_calls()
+
+
 def test_a_reload_while_the_model_answers(game: Game, enter: Enter, model: FakeModel) -> None:
     """A question in the model's hands when the game reloads is answered after it, exactly once."""
     tom = enter("Tom")

@@ -36,7 +36,7 @@ def rested(game: Game) -> Iterator[None]:
             owner,
             "from evennia_ai import services\nservices.pool().breakers.reset_all()\n"
             "operations.reset_history(ada)\nada.work.company.people.clear()\n"
-            "ada.db.max_pending_events = 1000\nada.obj.locks.add('control:perm(Builder)')",
+            "ada.db.max_pending_events = 1000\nada.obj.locks.add('ai_control:perm(Builder)')",
         )
     start = measure_log(game)
     yield
@@ -135,19 +135,19 @@ def test_b9_five_failures_lock_her_until_somebody_who_may_unlocks_her(
 ) -> None:
     """She stays locked over a restart; a Builder without her lock is refused, and that is noted."""
     tom = enter("Tom")
-    model.behave(kind="status", status=400)
+    model.behave(kind="status", status=401)
     for number in range(5):
         tom.ask(f"whisper ada = {number}", FAILURE_PATTERN)
     admin.expect(r"Ada is locked \(consecutive_errors\): Maximum consecutive errors reached \(5\)")
     assert 5 == model.count_calls()
     run(admin, "character('Tom').account.permissions.add('Builder')")
-    run(admin, "ada.obj.locks.add('control:perm(Admin)')")
+    run(admin, "ada.obj.locks.add('ai_control:perm(Admin)')")
     restart(game)
     model.reset()
     tom = enter("Tom")
     tom.ask("whisper ada = hello?", RECEIPT)
     start = measure_log(game)
-    tom.ask("assistant emergency clear ada", r"You may not control Ada: .*control:perm\(Admin\)")
+    tom.ask("assistant emergency clear ada", r"You may not control Ada: .*ai_control:perm\(Admin\)")
     refused = 'control_refused Ada {"by": "Tom", "via": "game", "act": "emergency clear"}'
     expect_audited(game, start, refused)
     tom.ask("whisper ada = hello?", "You whisper")

@@ -37,7 +37,6 @@ RESIDENTS = ("Ada", "Brass")
 # The second is that of the schema's own example.
 ROOM, SCRIPTORIUM = "The Reading Room", "The Scriptorium"
 MAKE_PEOPLE = f"""
-from rest_framework.authtoken.models import Token
 kinds = {{'Guest': 'evennia.accounts.accounts.DefaultGuest'}}
 for name, right in {PEOPLE!r}.items():
     account = create_account(name, '', {PASSWORD!r}, typeclass=kinds.get(right))
@@ -45,17 +44,20 @@ for name, right in {PEOPLE!r}.items():
     account.permissions.add(right)
 create_object('world.rooms.Room', key={SCRIPTORIUM!r})
 for assistant in (ada, brass):
-    assistant.obj.locks.add('control:perm(Developer)')
+    assistant.obj.locks.add('ai_control:perm(Developer)')
 """
 TOKEN_OF = """
-from rest_framework.authtoken.models import Token
-told = Token.objects.get_or_create(user=evennia.search_account({!r})[0])[0].key
+from evennia_ai.operations import token_store
+told = token_store.make(evennia.search_account({!r})[0], '')[0]
 """
 OPEN = {("GET", "health/"), ("POST", "token/")}
 ME = "assistants/{key}/me/memory/"
 EVERYBODY = OPEN | {
     ("GET", "questions/"),
     ("DELETE", "token/"),
+    ("GET", "tokens/"),
+    ("DELETE", "tokens/"),
+    ("DELETE", "tokens/{number}/"),
     ("GET", ME),
     ("PATCH", ME),
     ("DELETE", ME),
@@ -120,7 +122,7 @@ def cleared(game: Game, owner: Web, model: FakeModel) -> Iterator[None]:
     for name in (PROBE, DOOMED):
         owner.get_done("POST", "assistants/", {"key": name, "location": ROOM})
     with game.log_in_admin() as admin:
-        run(admin, f"find_assistant({PROBE!r}).obj.locks.add('control:perm(Admin)')")
+        run(admin, f"find_assistant({PROBE!r}).obj.locks.add('ai_control:perm(Admin)')")
     yield
     there = owner.read("assistants/?limit=100")
     for key in [each["key"] for each in there["assistants"] if each["key"] not in RESIDENTS]:

@@ -71,26 +71,43 @@ def test_she_looks_twice_and_answers(enter: Enter, model: FakeModel) -> None:
 
 
 def test_words_and_a_gesture_in_one_reply(enter: Enter, model: FakeModel) -> None:
-    """Both happen, in order, for one model call."""
-    tom = enter("Tom")
+    """Both happen, in order, for one model call; before others nothing shows of a whisper."""
+    tom, mira = enter("Tom"), enter("Mira", by="websocket")
     model.queue(does(use("emote", action="nods slowly."), whispers("So it is.")))
-    tom.ask("whisper ada = is it so?", r'Ada nods slowly\.[\s\S]*Ada whispers: "So it is\."')
+    tom.ask("say @ada is it so?", r'Ada nods slowly\.[\s\S]*Ada whispers: "So it is\."')
     assert 1 == model.count_calls()
+    mira.expect(r"Ada nods slowly\.")
+    model.queue(does(use("emote", action="nods quickly."), whispers("So it is.")))
+    told = r'Ada whispers: "nods quickly\."[\s\S]*Ada whispers: "So it is\."'
+    tom.ask("whisper ada = is it so?", told)
+    assert 2 == model.count_calls()
+    mira.ask("look", "The Reading Room")
+    assert "quickly" not in mira.transcript
 
 
 @pytest.mark.usefixtures("quiet_log")
 def test_a_tool_of_an_mcp_server(enter: Enter, admin: Player, model: FakeModel) -> None:
-    """Its tools are on offer, it is asked, and status shows it."""
+    """Its tools are on offer, it is asked, and status shows it. Of a whisper it hears nothing."""
     tom = enter("Tom")
     model.queue(
         does(use("almanac__tide", harbour="Greyport", day=2)),
         does(whispers("At noon, Tom.")),
     )
-    tom.ask("whisper ada = when is the tide?", r'Ada whispers: "At noon, Tom\."')
+    tom.ask("say @ada when is the tide?", r'Ada whispers: "At noon, Tom\."')
     offered = [tool["function"]["name"] for tool in model.read_calls()[0]["body"]["tools"]]
     assert "almanac__tide" in offered
     assert "Greyport, day 2: at noon" == results(model)[-1]["result"]
     admin.ask("assistant status ada", r"mcp +almanac: \w+, \d+ tools")
+    model.queue(
+        does(use("almanac__tide", harbour="Greyport", day=2)),
+        does(whispers("Ask me aloud, Tom.")),
+    )
+    tom.ask("whisper ada = and the tide?", r'Ada whispers: "Ask me aloud, Tom\."')
+    refused = results(model)[-1]
+    assert refused["success"] is False
+    assert (
+        "you were told something in private, and anybody might come to know it" in refused["error"]
+    )
 
 
 def test_killed_between_two_steps(game: Game, enter: Enter, model: FakeModel) -> None:

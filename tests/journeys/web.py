@@ -7,7 +7,7 @@ import re
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
-from http.client import HTTPMessage
+from http.client import HTTPConnection, HTTPMessage
 from http.cookiejar import CookieJar
 from typing import Any
 
@@ -29,6 +29,23 @@ class Answer:
     status: int
     told: Any
     headers: HTTPMessage
+
+
+def status_from(address: str, port: int, path: str, **headers: str) -> int:
+    """The status of a request that is made from one of this machine's own addresses.
+
+    Args:
+        address: within 127.0.0.0/8.
+        path: below `/api/ai/`.
+        headers: with `_` for `-`.
+    """
+    asking = HTTPConnection("127.0.0.1", port, WAIT_SECONDS, source_address=(address, 0))
+    try:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        asking.request("GET", API + path, headers=sent)
+        return asking.getresponse().status
+    finally:
+        asking.close()
 
 
 class _AsItIs(urllib.request.HTTPErrorProcessor):

@@ -17,6 +17,7 @@ from evennia_ai.errors import (
     ModelTimeoutError,
     NoFreeSlotError,
 )
+from evennia_ai.llm.answer_limits import OWNED
 from evennia_ai.llm.client import Generation, UnifiedLLMClient, provider_headers
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.resilience import CircuitBreakerConfig
@@ -34,12 +35,22 @@ def test_an_answer_is_a_reply_with_its_usage() -> None:
 
 
 def test_the_body_holds_what_was_set_and_nothing_else() -> None:
-    """Unset knobs are the provider's; `extra` wins over them, that of the call over all."""
-    generation = Generation(temperature=0.5, max_tokens=50, extra={"seed": 1, "max_tokens": 60})
+    """Unset knobs are the provider's; `extra` is beside them, that of the call wins over all."""
+    generation = Generation(temperature=0.5, max_tokens=50, extra={"seed": 1, "min_p": 0.1})
     bench = Bench(FINE, generation=generation)
     bench.ask(seed=2)
-    expected = {"model": "m", "messages": HELLO, "temperature": 0.5, "max_tokens": 60, "seed": 2}
-    assert [expected] == bench.transport.bodies
+    expected = {"model": "m", "messages": HELLO, "temperature": 0.5, "max_tokens": 50, "seed": 2}
+    assert [expected | {"min_p": 0.1}] == bench.transport.bodies
+
+
+@pytest.mark.parametrize("member", sorted(OWNED))
+def test_hole_d29_further_members_pass_no_limit(member: str) -> None:
+    """What has a setting of its own is not sent from `llm_extra_params`, however it came there."""
+    bench = Bench(FINE, generation=Generation(max_tokens=50, extra={member: 16_000, "min_p": 0.1}))
+    bench.ask()
+    (body,) = bench.transport.bodies
+    assert (50, 0.1) == (body["max_tokens"], body["min_p"])
+    assert 16_000 not in body.values()
 
 
 def test_the_engine_port_gives_the_same() -> None:

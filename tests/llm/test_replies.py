@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from itertools import count
 from typing import Any
@@ -100,7 +101,7 @@ def test_a_json_request_without_tools_asks_for_no_schema() -> None:
         ),
         (b"", "the answer is not JSON but begins with ''"),
         (b"\xff\xfe\x00", "the answer is not JSON but begins with"),
-        (b"[" * 100_000, "the answer is not JSON but begins with"),
+        (b"[" * 100_000, "the answer cannot be read: its 100,000 bytes hold more than"),
         (b"{}", "the answer holds no choices (it holds: nothing)"),
         (b"[]", "the answer holds no choices (it holds: list)"),
         (b"null", "the answer holds no choices (it holds: NoneType)"),
@@ -220,27 +221,82 @@ def test_calls_that_are_no_list_are_none(calls: Any) -> None:
     assert ((), "hi") == (reply.tool_calls, reply.content)
 
 
+# Of the answer that these usages are reported for, by our own count.
+OURS = 7
+WROTE = "It is in the north wing."
+
+
 @pytest.mark.parametrize(
     ("usage", "expected"),
     [
-        ('{"prompt_tokens": 7, "completion_tokens": 3}', Usage(7, 3)),
-        ('{"prompt_tokens": 7}', Usage(7, 0)),
-        ('{"prompt_tokens": -7, "completion_tokens": NaN}', Usage()),
-        ('{"prompt_tokens": Infinity, "completion_tokens": true}', Usage()),
-        ('{"prompt_tokens": "7", "completion_tokens": 3.5}', Usage()),
-        ("null", Usage()),
-        ("[7, 3]", Usage()),
+        pytest.param({"prompt_tokens": 7, "completion_tokens": 3}, Usage(7, 3), id="credible"),
+        pytest.param({"prompt_tokens": 7.0, "completion_tokens": 3.5}, Usage(7, 4), id="broken"),
+        pytest.param({"prompt_tokens": 200}, Usage(200, OURS), id="no completion"),
+        pytest.param({"prompt_tokens": 200, "completion_tokens": 0}, Usage(200, OURS), id="0"),
+        *(
+            pytest.param(
+                {"prompt_tokens": 200, "completion_tokens": value}, Usage(200, OURS), id=str(value)
+            )
+            for value in (-1e6, 1e12, 10**12, "5000", None, math.nan, math.inf, True, [5], {})
+        ),
+        *(
+            pytest.param(
+                {"prompt_tokens": value, "completion_tokens": 3}, Usage(0, 3), id=f"prompt {value}"
+            )
+            for value in (-1e6, 1e12, "200", None, math.nan, False)
+        ),
+        pytest.param(
+            {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 900},
+            Usage(7, 893),
+            id="thoughts in the total alone",
+        ),
+        pytest.param(
+            {"prompt_tokens": 7, "completion_tokens": -1, "total_tokens": 900},
+            Usage(7, 893),
+            id="only the total is credible",
+        ),
+        pytest.param(
+            {"prompt_tokens": None, "completion_tokens": 3, "total_tokens": 900},
+            Usage(897, 3),
+            id="no prompt, but a total",
+        ),
+        *(
+            pytest.param(
+                {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": value},
+                Usage(7, 3),
+                id=f"total {value}",
+            )
+            for value in (5, -900, 1e12, "900", None, math.nan)
+        ),
+        pytest.param(None, Usage(0, OURS), id="none"),
+        pytest.param([7, 3], Usage(0, OURS), id="a list"),
     ],
 )
-def test_usage_counts_only_whole_positive_numbers(usage: str, expected: Usage) -> None:
-    """What a server makes up can never make the count smaller, or not a number."""
-    body = b'{"choices": [{"message": {"content": "hi"}}], "usage": ' + usage.encode() + b"}"
+def test_hole_d23_usage_that_cannot_be_is_counted_by_ourselves(usage: Any, expected: Usage) -> None:
+    """Whatever a service reports: nonsense counts as our own count, and a larger total counts."""
+    body = _body({"content": WROTE}, usage=usage)
     assert expected == parse_reply(body, "native").usage
 
 
-def test_absent_usage_is_nothing() -> None:
-    """A server that does not count costs nothing."""
-    assert Usage() == parse_reply(_body({"content": "hi"}), "native").usage
+def test_hole_d23_calls_and_thoughts_are_counted_as_well() -> None:
+    """Where nothing is reported, what the model thought and called is no less written."""
+    thoughts = {"content": WROTE, "reasoning_content": WROTE, "reasoning": WROTE}
+    assert Usage(0, 3 * OURS) == parse_reply(_body(thoughts), "native").usage
+    called = parse_reply(_calls(_function('{"message": "hi"}')), "native").usage
+    assert 10 < called.completion_tokens < 60
+
+
+def test_hole_d23_an_answer_of_no_use_may_have_cost() -> None:
+    """What a service reports of an answer without a choice is known to whoever pays."""
+    for body, expected in (
+        (b'{"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 9}}', Usage(7, 9)),
+        (b'{"choices": [{}], "usage": {"prompt_tokens": 7}}', Usage(7, 0)),
+        (b'{"choices": []}', None),
+        (b"[]", None),
+    ):
+        with pytest.raises(ModelReplyError) as caught:
+            parse_reply(body, "native")
+        assert expected == caught.value.usage
 
 
 @pytest.mark.parametrize("key", ["parameters", "args", "arguments"])

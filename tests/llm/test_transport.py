@@ -20,6 +20,7 @@ from evennia_ai.errors import (
     ModelError,
     ModelReplyError,
     ModelStatusError,
+    ReplyTooLargeError,
 )
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import parse_reply
@@ -39,10 +40,15 @@ def make(running_reactor: SelectReactor, model: FakeModel) -> Iterator[Make]:
     """Makes transports, and closes them after the test."""
     made: list[OpenAITransport] = []
 
-    def make_one(base_url: str = "", key: str = "", headers: Any = ()) -> OpenAITransport:
+    def make_one(
+        base_url: str = "", key: str = "", headers: Any = (), most_bytes: int = LARGEST_REPLY_BYTES
+    ) -> OpenAITransport:
         url = base_url or model.base_url
-        made.append(OpenAITransport(url, key, dict(headers), reactor=running_reactor))
-        return made[-1]
+        one = OpenAITransport(
+            url, key, dict(headers), reactor=running_reactor, most_bytes=most_bytes
+        )
+        made.append(one)
+        return one
 
     yield make_one
     for transport in made:
@@ -294,3 +300,26 @@ def test_every_failure_is_one_of_ours(make: Make, post: Any) -> None:
     transport = make()
     with pytest.raises(ModelError):
         blockingCallFromThread(transport._reactor, transport.post, {"messages": object()})
+
+
+@pytest.mark.parametrize("size", [999, 1000, 1001])
+def test_hole_c17_of_a_reply_that_is_too_long_nothing_is_read(
+    make: Make, post: Any, size: int
+) -> None:
+    """The setting says how many bytes it may have, and the error says the setting."""
+    with BareServer.running({PATH: reply("x" * size)}) as server:
+        transport = make(server.base_url, most_bytes=1000)
+        if size <= 1000:
+            assert b"x" * size == post(transport)
+            return
+        with pytest.raises(ReplyTooLargeError, match=r"1000 is .*MAX_REPLY_BYTES"):
+            post(transport)
+
+
+def test_hole_c17_a_list_of_models_may_be_longer(
+    make: Make, running_reactor: SelectReactor
+) -> None:
+    """What a reply may have is no bound for what is only asked by hand."""
+    with BareServer.running({"/v1/models": reply("x" * 2000)}) as server:
+        transport = make(server.base_url, most_bytes=1000)
+        assert b"x" * 2000 == blockingCallFromThread(running_reactor, transport.models)

@@ -13,7 +13,7 @@ import pytest
 
 from evennia_ai.mcp import tether
 from evennia_ai.mcp.answers import as_text, bounded
-from evennia_ai.mcp.streams import MOST_BODY_BYTES, MOST_LINES, LineLog, limit_bodies
+from evennia_ai.mcp.streams import MOST_BODY_BYTES, MOST_BRACKETS, MOST_LINES, LineLog, limit_bodies
 from tests.llm.web import BareServer, reply
 
 
@@ -103,6 +103,12 @@ def test_a_body_without_end() -> None:
     """An answer of the web that is too large is given up."""
     with pytest.raises(httpx2.StreamError, match="larger than 4000000 bytes"):
         _fetch("x" * (MOST_BODY_BYTES + 1))
+
+
+def test_hole_c17_a_body_of_brackets() -> None:
+    """Lists and mappings cost a hundred times what words do, and are bounded by themselves."""
+    with pytest.raises(httpx2.StreamError, match="more than 200000 brackets"):
+        _fetch("[]," * (MOST_BRACKETS + 1))
 
 
 def test_a_program_whose_game_has_ended_is_not_started() -> None:

@@ -29,6 +29,7 @@ def test_a_program() -> None:
         "timeout_seconds": 5,
         "cache_seconds": 60,
         "needs_confirmation": True,
+        "may_hear_private": True,
     }
     expected = ServerConfig(
         "almanac",
@@ -40,6 +41,7 @@ def test_a_program() -> None:
         timeout_seconds=5.0,
         cache_seconds=60.0,
         needs_confirmation=True,
+        may_hear_private=True,
     )
     assert {"almanac": expected} == read_servers({"almanac": given}, ENVIRON)
 
@@ -93,7 +95,8 @@ def _server(**entry: Any) -> dict[str, Any]:
         pytest.param({"wiki": {}}, "['wiki'] must have either a 'command' or a 'url'", id="none"),
         pytest.param(_server(command=["x"]), "either a 'command' or a 'url', not both", id="both"),
         pytest.param(_server(colour=1), "['wiki'] has 'colour'; it may have url, headers_from_env, "
-                     "tools, category, timeout_seconds, cache_seconds, needs_confirmation",
+                     "tools, category, timeout_seconds, cache_seconds, needs_confirmation, "
+                     "may_hear_private",
                      id="an unknown key"),
         pytest.param(_server(env={}), "['wiki'] has 'env'; it may have url", id="env of the web"),
         pytest.param({"wiki": {"command": "x"}}, "['wiki']['command'] must be a list of one or "

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from twisted.internet.selectreactor import SelectReactor
 
+from evennia_ai.core.audience import Hearers, way_of
 from evennia_ai.errors import ToolError
 from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.listing import MOST_TOOLS, Listed, make_listing
@@ -113,6 +114,7 @@ def test_options_of_the_setting() -> None:
     assert (False, "tick", None) == (write.cacheable, write.cache_scope, write.cache_ttl)
     assert read.needs_confirmation
     assert write.needs_confirmation
+    assert ("anybody", "anybody") == (read.heard_by, write.heard_by)
     assert ("Reads.", "write") == (read.description, write.description)
 
 
@@ -133,3 +135,12 @@ def test_a_real_server_with_odd_tools(running_reactor: SelectReactor) -> None:
             remote.call("odd__liar")
         left_out = remote.status()["left_out"]
         assert ["huge"] == [line.partition(":")[0] for line in left_out]
+
+
+def test_hole_a3_a_server_hears_private_words_only_where_its_owner_says_so() -> None:
+    """A server elsewhere is somebody who listens."""
+    listed = [Listed("read", "Reads.", OBJECT, is_read_only=True)]
+    for may_hear, hearers in ((False, Hearers.ANYBODY), (True, Hearers.NOBODY)):
+        config = ServerConfig("wiki", may_hear_private=may_hear)
+        (made,) = make_listing(config, listed).tools.values()
+        assert hearers is way_of(made.spec).hearers

@@ -10,6 +10,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn import Turn
 from evennia_ai.engine.ports import Specs
 from evennia_ai.errors import ToolError, ToolTimeoutError
 from tests.mcp.harness import Remote
@@ -38,7 +39,7 @@ class OwnTools:
 
 
 def _forbid(*names: str) -> Any:
-    def check(name: str) -> None:
+    def check(name: str, turn: Turn) -> None:
         if name in names:
             raise ToolError(f"you are not allowed to {name}")
 

@@ -39,6 +39,7 @@ from tests.memory.week_script import (
     Told,
     week,
 )
+from tests.online import put_online
 
 # A Monday.
 MIDNIGHT = datetime(2026, 11, 23, tzinfo=UTC).timestamp()
@@ -211,12 +212,13 @@ def _make_people() -> tuple[dict[str, Any], dict[str, Any]]:
     settings.DEFAULT_HOME = f"#{limbo.id}"
     rooms = {name: create_object(room, name, nohome=True) for name in (LIBRARY, TAVERN)}
     people = {}
-    for name in PLAYERS:
+    for number, name in enumerate(PLAYERS, 1):
         being = create_object("evennia.objects.objects.DefaultCharacter", name, rooms[LIBRARY])
         account = create_account(name, "", "password-of-a-test")
         account.permissions.clear()
         being.account = account
         being.cmdset.add(AssistantCmdSet)
+        put_online(being, number, being.account)
         people[name] = being
     return rooms, people
 

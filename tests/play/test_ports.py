@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from server.play import ports
+from server.play import door, ports
 from server.play.layout import PlayError
+from server.play.patience import Patience
+from server.play.reservations import Reservations
 from tests.journeys.ports import ClaimedPorts
 
 
@@ -130,3 +135,143 @@ def test_a_game_open_to_all_is_reached_on_loopback() -> None:
     """The launcher knocks where it can, whatever the game is opened on."""
     assert "127.0.0.1" == ports.Openings(ports.DEFAULTS, "0.0.0.0").host
     assert "192.0.2.7" == ports.Openings(ports.DEFAULTS, "192.0.2.7").host
+
+
+# ---- two games side by side --------------------------------------------------------------------
+
+
+@contextmanager
+def listening(port: int) -> Iterator[None]:
+    """Something else has a port."""
+    with socket.create_server(("127.0.0.1", port)):
+        yield
+
+
+@pytest.mark.parametrize("name", ["WEBSOCKET_PORT", "WEB_INNER_PORT", "AMP_PORT"])
+def test_hole_c19_inner_ports_of_two_games_that_start_at_once_are_distinct(
+    numbers: dict[str, int], tmp_path: Path, name: str
+) -> None:
+    """Both chose before either had opened anything; the second is given other ones, which stay."""
+    with (
+        Reservations("the first", tmp_path) as first,
+        Reservations("the second", tmp_path) as other,
+    ):
+        one = ports.claim(ports.Openings(numbers), (), first).numbers
+        people = {"TELNET_PORT": numbers["TELNET_PORT"] + 1, "WEB_PORT": numbers["WEB_PORT"] + 1}
+        two = ports.claim(ports.Openings({**numbers, **people}), (), other)
+        assert numbers == one
+        assert not set(one.values()) & set(two.numbers.values())
+        assert two == ports.claim(two, (), other)
+        assert two.numbers[name] < 32_768
+
+
+def test_hole_c19_a_port_that_is_put_by_is_refused_with_its_game(
+    numbers: dict[str, int], tmp_path: Path
+) -> None:
+    """Of two games with the same ports for people the second is told of all of them at once."""
+    with Reservations("the game in /a (process 7)", tmp_path) as first:
+        ports.claim(ports.Openings(numbers), (), first)
+        with pytest.raises(PlayError) as refused, Reservations("b", tmp_path) as other:
+            ports.claim(ports.Openings(numbers), (), other)
+    text = str(refused.value)
+    for name in ports.FOR_PEOPLE:
+        told = f"Port {numbers[name]} ({ports.purpose(name)}) is about to be opened by"
+        assert f"{told} the game in /a (process 7)." in text
+    assert f"make play TELNET_PORT={numbers['TELNET_PORT'] + 10} WEB_PORT=" in text
+
+
+def test_hole_c19_what_was_put_by_is_free_again(numbers: dict[str, int], tmp_path: Path) -> None:
+    """A launcher that ends, however it does, leaves its ports to others; so does one that moves."""
+    with Reservations("the first", tmp_path) as first:
+        ports.claim(ports.Openings(numbers), (), first)
+    with Reservations("the second", tmp_path) as second:
+        assert numbers == ports.claim(ports.Openings(numbers), (), second).numbers
+        second.keep_only({"TELNET_PORT": numbers["TELNET_PORT"]})
+        with Reservations("the third", tmp_path) as third:
+            assert "the second" == third.take(numbers["TELNET_PORT"])
+            assert "" == third.take(numbers["WEB_PORT"])
+
+
+def test_hole_c19_without_a_folder_nothing_is_put_by(tmp_path: Path) -> None:
+    """Where no lock can be made, a game is opened all the same."""
+    (tmp_path / "file").write_text("")
+    with Reservations("the first", tmp_path / "file") as first:
+        assert "" == first.take(4000)
+    (tmp_path / "5000").mkdir()
+    with Reservations("the second", tmp_path) as second:
+        assert "" == second.take(5000)
+
+
+def test_hole_c19_ports_are_asked_again_just_before_they_are_opened(
+    numbers: dict[str, int], tmp_path: Path
+) -> None:
+    """What was free before minutes of installing is not by now: it moves, or is refused by name."""
+    with Reservations("the first", tmp_path) as put_by:
+        chosen = ports.claim(ports.Openings(numbers), (), put_by)
+        with listening(numbers["AMP_PORT"]):
+            moved = ports.claim(chosen, (), put_by).numbers["AMP_PORT"]
+        assert numbers["AMP_PORT"] + 10 <= moved
+        with listening(numbers["WEB_PORT"]), pytest.raises(PlayError, match=r"\(web\) is used by"):
+            ports.claim(chosen, (), put_by)
+
+
+class Foreign(BaseHTTPRequestHandler):
+    """A server that has nothing to do with us, and answers everything with 501."""
+
+    server_version = "Elsewhere/1.0"
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Say nothing."""
+
+
+@contextmanager
+def foreign_server(port: int) -> Iterator[None]:
+    """A foreign HTTP server on a port."""
+    server = HTTPServer(("127.0.0.1", port), Foreign)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_hole_c19_a_foreign_server_on_the_web_port_is_named(numbers: dict[str, int]) -> None:
+    """It answers, but it is not the game: said with port, program, answer, and what to do."""
+    openings = ports.Openings(numbers)
+    with foreign_server(numbers["WEB_PORT"]):
+        assert not door.is_open(openings)
+        assert "is answered by Elsewhere/1.0" in door.obstacle(openings)
+        told = door.stranger(openings, ())
+    assert told.startswith(f"Port {numbers['WEB_PORT']} (web) is used by ")
+    assert f"(process {os.getpid()}), which answers with error 501 as Elsewhere/1.0" in told
+    assert told.endswith(f"make play WEB_PORT={numbers['WEB_PORT'] + 10}")
+
+
+def test_hole_c19_a_foreign_program_on_an_inner_port_is_named(numbers: dict[str, int]) -> None:
+    """A port of the game that somebody else has is why it does not open; its own are none."""
+    openings = ports.Openings(numbers)
+    assert "" == door.stranger(openings, ())
+    with listening(numbers["AMP_PORT"]):
+        assert f"Port {numbers['AMP_PORT']} (amp) is used by" in door.stranger(openings, ())
+        assert "" == door.stranger(openings, [os.getpid()])
+
+
+def test_hole_c19_a_slow_start_is_given_time_as_long_as_it_moves() -> None:
+    """Two minutes without a sign of life are the end of it, and so is a quarter of an hour."""
+    now = [0.0]
+    patience = Patience(quiet_seconds=120, longest_seconds=900, clock=lambda: now[0])
+    for second in range(0, 900, 100):
+        now[0] = second
+        patience.look(second)
+        assert not patience.is_over
+    now[0] = 901
+    patience.look("still at it")
+    assert patience.is_over
+    quiet = Patience(quiet_seconds=120, longest_seconds=900, clock=lambda: now[0])
+    quiet.look("nothing new")
+    now[0] += 121
+    quiet.look("nothing new")
+    assert (True, 121) == (quiet.is_over, quiet.waited)

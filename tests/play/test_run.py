@@ -86,8 +86,8 @@ def test_the_owner_can_log_in_with_the_printed_password(opened: Opened) -> None:
 
 
 def test_credentials_are_for_their_owner_alone(opened: Opened) -> None:
-    """Nobody else on the machine may read the password or the cookie key."""
-    for name in ("server/.credentials", "server/.secret_key"):
+    """Nobody else on the machine may read the password, the cookie key, or the database."""
+    for name in ("server/.credentials", "server/.secret_key", "server/evennia.db3"):
         assert 0o600 == stat.S_IMODE(opened.copy.path(name).stat().st_mode)
 
 
@@ -223,3 +223,23 @@ def test_a_server_that_cannot_start_is_no_half_open_game(tmp_path: Path) -> None
         assert 0 != answer.code
         assert "ended while starting: RuntimeError: the oil is gone." in answer.err
         assert [] == copy.running()
+
+
+SLOW_PORTAL = """import time
+def start_plugin_services(portal):
+    time.sleep(12)
+"""
+
+
+def test_hole_c19_a_portal_that_is_slow_is_waited_for(tmp_path: Path) -> None:
+    """Evennia's own launcher gives up after ten seconds: its server was never started then."""
+    with Copy.make(tmp_path / "checkout") as copy:
+        copy.path("server/conf/slow.py").write_text(SLOW_PORTAL)
+        copy.path("server/conf/secret_settings.py").write_text(
+            "PORTAL_SERVICES_PLUGIN_MODULES = ['server.conf.slow']\n"
+        )
+        answer = copy.make_target("play")
+        assert 0 == answer.code, answer
+        assert "timed out" in copy.path("server/logs/play.log").read_text()
+        with knock(copy) as owner:
+            owner.log_in("admin", read_password(copy))

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.logger import globalLogPublisher
 
 from evennia_ai import (
+    compaction,
     emergency,
     interventions,
     operations,
@@ -37,7 +39,13 @@ LINES = {
     "unhushed": "{name} looks up, free to speak here",
     "deaf": outbound.STOPPED_LINE,
     "busy": outbound.TOO_MUCH_LINE,
+    "cooled": outbound.COOLING_LINE.partition("{while}")[0],
 }
+OLD_TALK = [
+    {"role": role, "content": f"{number}: {'about storms and the sea ' * 20}"}
+    for number in range(9)
+    for role in ("user", "assistant")
+]
 # What may be heard of one that is stopped.
 WHILE_STOPPED = ("returned", "hushed", "unhushed", "deaf")
 STOPPED = (State.STOPPED, State.SAFETY_LOCKOUT)
@@ -118,6 +126,15 @@ class World:
             self.model.answer(kind, index)
         self.settle()
 
+    def sum_up(self, key: str) -> None:
+        """Older talk is long, and summed up."""
+        script = self.scripts[key]
+        state.write(script, conversation_history=OLD_TALK)
+        script.work.history = list(OLD_TALK)
+        if not script.silence:
+            compaction.compact_conversation_history(script)
+        self.settle()
+
     def end_tool(self, index: int = 0, *, fails: bool = False) -> None:
         """A tool that takes a while ends."""
         if b15_tools.BEGUN:
@@ -195,6 +212,18 @@ class World:
         else:
             self.settle()
 
+    def stop_while_speaking(self, kind: str = "answer") -> None:
+        """Somebody who hears an answer stops her at its first word."""
+        stop = partial(operations.stop, reason="enough", by="Tom")
+        Listener.on_hearing.append(stop)
+        try:
+            if self.model.held:
+                self.model.answer(kind)
+            self._pump()
+        finally:
+            Listener.on_hearing.remove(stop)
+        self.settle()
+
     # ---- looking -------------------------------------------------------------------------------
 
     def stored(self, key: str) -> list[Mapping[str, Any]]:
@@ -221,9 +250,10 @@ class World:
     def _listen(self) -> Counter[tuple[str, str, str]]:
         """Who heard which of our lines of whom, and how often, since this was asked last."""
         lines: Counter[tuple[str, str, str]] = Counter()
+        in_time = self._heard_in_time()
         for name, person in self.people.items():
             for message in person.ndb.while_stopped or ():
-                if not self._line_of(message, WHILE_STOPPED):
+                if not self._line_of(message, WHILE_STOPPED) and message.shown not in in_time:
                     self.accounts.wrong.append(f"heard while stopped: {message.shown}")
             for message in person.messages:
                 if message.sender is not None:
@@ -231,6 +261,15 @@ class World:
                     lines[name, message.sender.key, self._line_of(message, LINES)] += 1
             person.ndb.messages, person.ndb.while_stopped = [], []
         return lines
+
+    def _heard_in_time(self) -> set[str]:
+        """What somebody heard before a stop: who hears it in the same breath hears no more."""
+        return {
+            message.shown
+            for person in self.people.values()
+            for message in person.messages
+            if not any(message is late for late in person.ndb.while_stopped or ())
+        }
 
     @staticmethod
     def _line_of(message: Any, names: Iterable[str]) -> str:
@@ -246,6 +285,8 @@ class World:
             self.accounts.close(sent, "answered")
         elif found := next((w for w in ("returned", "hushed", "excused") if w in told), ""):
             self.accounts.close(sent, found)
+        elif "cooled" in told:
+            self.accounts.close(sent, "excused")
         elif sent.token in self.model.chosen:
             self.accounts.close(sent, "silent by choice")
         elif sent.event_id in self._under_way[sent.key]:
@@ -266,6 +307,7 @@ class World:
         assert len(set(keys)) == len(keys), f"asked twice: {keys}"
         if not self._has_reactor:  # a whole night has too many calls for that
             check_ledger()
+            self.model.till.written()
 
     def _check_one(self, key: str, script: Any) -> None:
         now, work = emergency.state_of(script), script.work
@@ -310,6 +352,8 @@ class World:
         assert not self.accounts.open, f"never ended: {self.accounts.open}"
         assert not self._is_busy(), "something is under way for ever"
         assert self.accounts.sent == sum(self.accounts.ends.values())
+        if not self._has_reactor:
+            self.model.till.check()
 
     def _is_busy(self) -> bool:
         works = [script.work for script in self.scripts.values()]

@@ -22,8 +22,8 @@ from evennia_ai.errors import (
     ModelTimeoutError,
 )
 from tests.llm.doubles import completion
+from tests.shell.b15_till import Till
 
-USED = {"prompt_tokens": 7, "completion_tokens": 3}
 HUGE = 60_000
 
 
@@ -99,6 +99,12 @@ STEPS: Mapping[str, Making] = {
     "ring": _calls("ring_slowly"),
     "gate": _calls("open_gate"),
     "delegate": _calls("delegate_task", task="Count the lamps."),
+    "stop midway": lambda held, words: _reply(
+        held, ("pull_the_cord", {}), ("look_it_up", {"number": 2}), ("say", {"message": words})
+    ),
+    "slow, then more": lambda held, words: _reply(
+        held, ("probe_slowly", {}), ("look_it_up", {"number": 3}), ("say", {"message": words})
+    ),
     "call brass": lambda held, words: _reply(
         held, ("say", {"message": f"@Brass, help me! {words}"})
     ),
@@ -146,6 +152,7 @@ class WalkedModel:
         chosen: messages that were answered without a word.
         choose: gives the way in which a call is answered at once, or "" to let it wait.
         usage_of: gives what the service reports of a request.
+        till: what it sent, by its own count.
     """
 
     rate_limit_info = None
@@ -158,7 +165,8 @@ class WalkedModel:
         self.wrong: list[str] = []
         self.posted = 0
         self.choose: Callable[[], str] = self._next_ready
-        self.usage_of: Callable[[Mapping[str, Any]], Mapping[str, int]] = lambda body: USED
+        self.usage_of: Callable[[Mapping[str, Any]], Mapping[str, int]] = self._little
+        self.till = Till()
         self.chosen: set[str] = set()
         self._asker_of = asker_of
         self._number = 0
@@ -178,9 +186,21 @@ class WalkedModel:
         held = self._hold(script, body)
         if not self.is_silent and (kind := self.choose()):
             made = self._make(kind, held)
+            self._count(held, made)
             return fail(made) if isinstance(made, Exception) else succeed(made)
         self.held.append(held)
         return held.deferred
+
+    def _little(self, body: Mapping[str, Any]) -> Mapping[str, int]:
+        """Few tokens, and not the same each time."""
+        return {"prompt_tokens": 5 + self.posted % 7, "completion_tokens": 1 + self.posted % 3}
+
+    def _count(self, held: Held, made: bytes | Exception) -> None:
+        """Note what leaves for good."""
+        if isinstance(made, bytes):
+            self.till.answered(held.key, made, is_awaited=held.is_open)
+        elif isinstance(made, (ModelTimeoutError, ModelReplyError)):
+            self.till.given_up(held.key)
 
     def _next_ready(self) -> str:
         return self.ready.pop(0) if self.ready else ""
@@ -203,6 +223,8 @@ class WalkedModel:
             self.held.remove(held)
         if self.is_late and not self.is_silent:
             self._give(held, "answer")
+        else:
+            self.till.given_up(held.key)
 
     def answer(self, kind: str, index: int = 0) -> None:
         """Answer one of the waiting calls."""
@@ -211,6 +233,7 @@ class WalkedModel:
 
     def _give(self, held: Held, kind: str) -> None:
         made = self._make(kind, held)
+        self._count(held, made)
         if isinstance(made, Exception):
             held.deferred.errback(made)
         else:
@@ -225,4 +248,5 @@ class WalkedModel:
     def die(self) -> list[Held]:
         """The process ends: nobody waits for anything. Returns what waited."""
         gone, self.held, self.ready = self.held, [], []
+        self.till.killed(held.key for held in gone)
         return gone

@@ -51,6 +51,7 @@ class Server:
         for script in self.scripts.values():
             script._pause_task(auto_pause=True)
         ledger.book().stop()
+        self.model.till.written()
         self._forget()
 
     def kill(self) -> None:

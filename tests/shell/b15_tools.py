@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import state
+from evennia_ai import emergency, state
 from evennia_ai.errors import ToolError
 from evennia_ai.tools import tool
 
@@ -51,6 +51,14 @@ def probe_broken(character: Any) -> str:
     """Something that nobody expects to fail."""
     _note(character, "probe_broken")
     raise RuntimeError("the gears are stuck")
+
+
+@tool(category="safe_chain")
+def pull_the_cord(character: Any) -> str:
+    """Something in the game that stops its assistant at once, as game code may."""
+    _note(character, "pull_the_cord")
+    emergency.trigger_emergency_stop(character.assistant_script, "the cord was pulled")
+    return "everything stops"
 
 
 @tool(category="safe_chain", timeout_seconds=20)

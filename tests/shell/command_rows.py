@@ -10,6 +10,7 @@ from dataclasses import dataclass
 RUNNING, STOPPED, LOCKED, MISSING = "running", "stopped", "locked", "missing"
 STATES = (RUNNING, STOPPED, LOCKED, MISSING)
 EXISTING = frozenset((RUNNING, STOPPED, LOCKED))
+ALWAYS = frozenset(STATES)
 ANYBODY = "anybody"
 
 
@@ -50,6 +51,12 @@ LOOKS = (
     Row("assistant help", ANYBODY, "Words of assistant:"),
     Row("assistant help why", ANYBODY, "Usage: assistant why"),
     Row("assistant why {a}", ANYBODY, "has heard nothing"),
+    Row("assistant token", ANYBODY, "No tokens."),
+    Row("assistant token new", ANYBODY, "", ALWAYS),
+    Row("assistant token revoke 999999", ANYBODY, "", ALWAYS),
+    Row("assistant token revoke all", ANYBODY, "0 tokens of"),
+    Row("assistant token of The player", "tokens of others", "No tokens."),
+    Row("assistant token revoke all of The player", "tokens of others", "0 tokens of"),
     Row("assistant mute {a}", ANYBODY, "no longer hears you"),
     Row("assistant unmute {a}", ANYBODY, "", EXISTING),
     Row("assistant memory {a}", ANYBODY, "remembers nothing of you."),
@@ -66,7 +73,7 @@ LOOKS = (
     Row("assistant status {a}", "status", "  brain "),
     Row("assistant usage {a}", "usage", "model calls,"),
     Row("assistant tools {a}", "show tools", "Category"),
-    Row("assistant check {a}", "check", "An assistant can work with it."),
+    Row("assistant check {a}", "check", "An assistant can work with it.", _told(LOCKED)),
     Row("assistant check", "check", "An assistant can work with it."),
     Row("assistant budget {a}", "usage", "The whole game"),
     Row("assistant budget game", "usage", "The whole game"),

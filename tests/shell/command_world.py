@@ -17,6 +17,7 @@ from evennia_ai.core.lockout import Cause
 from evennia_ai.core.settings import STATE
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.operations.rights import ACTS, Right
+from evennia_ai.rights import OF_THE_BODY
 from tests.shell.command_rows import ANYBODY, LOCKED, MISSING, STOPPED, Row
 from tests.shell.listening import HearingTest
 from tests.shell.people import Person
@@ -30,7 +31,7 @@ PERMISSIONS = {ADMIN: "Admin", IN_CONTROL: "Builder", BUILDER: "Builder", PLAYER
 MAY = {
     ANYBODY: PEOPLE,
     Right.STAFF: STAFF,
-    Right.CONTROL: (SUPERUSER, ADMIN, IN_CONTROL),
+    **dict.fromkeys(OF_THE_BODY, (SUPERUSER, ADMIN, IN_CONTROL)),
     Right.OWNER: (SUPERUSER, ADMIN),
 }
 NOBODY = "Edda"
@@ -81,7 +82,7 @@ class CommandWorld(HearingTest):
         self.channel("Public", self.tom)
         self.use_scripted_model()
         self.people = {name: self._person(name) for name in PEOPLE}
-        self.build()
+        self.make_ada()
 
     def _person(self, name: str) -> Any:
         account = self._account(name)
@@ -112,7 +113,7 @@ class CommandWorld(HearingTest):
             account.permissions.add(PERMISSIONS[name])
         return account
 
-    def build(self) -> None:
+    def make_ada(self) -> None:
         """Ada as new; whom her lock names is the same each time."""
         for script in operations.list_assistants():
             body = script.obj
@@ -123,7 +124,7 @@ class CommandWorld(HearingTest):
         self.ada_script, self.ada = self.make("Ada")
         self.ada_script.clock = self.clock
         chosen = self.people[IN_CONTROL].account.id
-        self.ada.locks.add(f"control:perm(Admin) or pid({chosen})")
+        self.ada.locks.add(f"ai_control:perm(Admin) or pid({chosen})")
 
     def put(self, standing: str) -> None:
         """Bring Ada into a state."""
@@ -149,7 +150,7 @@ class CommandWorld(HearingTest):
                 self.ada_script.attributes.remove(name)
             self.ada_script.work.read_anew()
         else:
-            self.build()
+            self.make_ada()
             self.put(standing)
 
     def shown(self, who: str, row: Row, standing: str) -> str:

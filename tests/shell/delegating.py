@@ -39,7 +39,7 @@ class DelegationTest(ToolTest):
         self.addCleanup(audit.LISTENERS.remove, self._note)
         self.brass_script, self.brass = self.make_specialist("Brass")
         self.allow(self.ada_script)
-        self.ada.locks.add("control:perm(Builder)")
+        self.ada.locks.add("ai_control:perm(Builder)")
 
     def _note(self, event: str, subject: str, facts: Facts) -> None:
         self.happened.append((event, subject, facts))

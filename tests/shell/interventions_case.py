@@ -29,7 +29,7 @@ class QuestionsTest(ShellTest):
     def setUp(self) -> None:
         """Ada is controlled by builders, and the record is read."""
         super().setUp()
-        self.ada.locks.add("control:perm(Builder)")
+        self.ada.locks.add("ai_control:perm(Builder)")
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
         self.records: list[tuple[str, dict[str, Any]]] = []

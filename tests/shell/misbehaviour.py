@@ -11,6 +11,10 @@ SORRY = (
     "Ada looks away for a moment. "
     '"Forgive me, my thoughts won\'t settle. Try me again in a minute."'
 )
+WORN = (
+    'Ada turns away, worn out. "That led nowhere. Let me be for a minute, then ask for something '
+    'else."'
+)
 Calls = list[dict[str, Any]]
 
 
@@ -83,8 +87,8 @@ def mended(name: str, bad: str, kept: str) -> Row:
 
 
 def for_ever(name: str, bad: str, detail: str) -> Row:
-    """The same wrong reply for ever: the fourth locks her, and nothing of it is kept."""
-    return Row(name, (), "max_iterations", (SORRY,), "", 4, bad, detail)
+    """The same wrong reply for ever: the fourth ends the turn, and nothing of it is kept."""
+    return Row(name, (), "max_iterations", (WORN,), "", 4, bad, detail)
 
 
 def said(name: str, reply: str, words: str, kept: str = "whisper") -> Row:
@@ -104,7 +108,7 @@ DEEP = '{"target": ' + "[" * 900 + "]" * 900 + "}"
 
 CALLS = (
     mended("unknown tool", does(call("fly")), "fly!"),
-    for_ever("unknown tool for ever", does(call("fly")), "fly failed 4 times with the same "),
+    for_ever("unknown tool for ever", does(call("fly")), "(3 characters) failed 4 times with"),
     mended("name in the wrong case", does(call("Whisper", {})), "Whisper!"),
     mended("name with blanks around it", does(call(" look ", {})), "_look_!"),
     mended("a name that is a sentence", does(call("say hello to Tom!", {})), "say_hello_to_Tom_!"),

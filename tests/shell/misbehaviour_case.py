@@ -49,7 +49,7 @@ class MisbehaviourTest(HearingTest):
     def setUp(self) -> None:
         """The real way to the server, and a lamp to be taken."""
         super().setUp()
-        self.set(safety_config={"on_limit": {"mode": "unattended"}})
+        self.set(safety_config={"on_limit": {"mode": "unattended"}}, private_words="free")
         # All rows together are more than one minute or one player may have.
         caps = {"calls_per_minute": 0, "tokens_per_day": 0}
         self.set(budget_config={"assistant": caps, "player": caps})
@@ -102,14 +102,18 @@ class MisbehaviourTest(HearingTest):
 
     def ending(self) -> str:
         """The stop reason of the newest turn, from Ada's records."""
-        steps = [s for s in self.records()[0].steps if s[0] != "went another way"]
-        step, detail = steps[-1]
+        step, detail = self.last_step()
         if step == "silent by choice":
             return "noop"
         if step == "answered":
             category = REGISTRY[detail.split()[0]].spec.category
             return str(AFTER_TOOL[category])
         return step.removeprefix("failed: ")
+
+    def last_step(self) -> tuple[str, str]:
+        """The end in Ada's newest record, and its detail."""
+        beside = ("went another way", "cools off")
+        return [step for step in self.records()[0].steps if step[0] not in beside][-1]
 
     def turns(self) -> list[list[dict[str, Any]]]:
         """The stored conversation, a list of messages for each turn."""
@@ -127,7 +131,7 @@ class MisbehaviourTest(HearingTest):
         asked = self.server.count_calls()
         expected = (row.ends, list(row.heard), [row.kept] if row.kept else [], row.asked)
         assert expected == (ends, self.tom.heard_from(self.ada), kept, asked)
-        assert row.detail in self.records()[0].steps[-1][1]
+        assert row.detail in self.last_step()[1]
         assert [] == [line for line in self.mira.heard_from(self.ada) if "whispers" in line]
         self.expect_well()
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, ClassVar, Self
 from unittest import mock
 
 import evennia
 from django.db import connection
 from django.test.utils import CaptureQueriesContext, override_settings
+from evennia.server.serversession import ServerSession
 from evennia.utils.test_resources import BaseEvenniaCommandTest
 from twisted.internet import reactor
 from twisted.internet.task import Clock
@@ -19,7 +20,9 @@ from evennia_ai.core.inbox import Event
 from evennia_ai.llm.scripted import ScriptedTransport
 from tests.game_case import end_assistants, forget_process
 from tests.llm.doubles import MemoryTransport, completion
+from tests.online import put_online
 from tests.shell.people import Person
+from tests.standing_world import StandingWorld
 
 NOT_A_COMPLETION = b"{}"
 # Assistants that answer at once and anybody, so that a test need not move the clock.
@@ -59,7 +62,7 @@ def whispers(message: str, target: str = "Tom") -> bytes:
     CMDSET_ACCOUNT="evennia.commands.default.cmdset_account.AccountCmdSet",
     CMDSET_SESSION="evennia.commands.default.cmdset_session.SessionCmdSet",
 )
-class ShellTest(BaseEvenniaCommandTest):
+class ShellTest(StandingWorld, BaseEvenniaCommandTest):
     """Ada stands in a room with Tom, a developer who is online, and Mira, who is nobody special.
 
     Attributes:
@@ -71,12 +74,26 @@ class ShellTest(BaseEvenniaCommandTest):
     character_typeclass = Person
     environ: dict[str, str] = {"EVENNIA_AI_MODEL": "scripted"}
     hearing: dict[str, float] = {}
+    _ada: ClassVar[int]
+
+    @classmethod
+    def build_once(cls, builder: Self) -> None:
+        """Names for the people, and Ada, who is started anew in each test as after a kill."""
+        super().build_once(builder)
+        builder.char1.key, builder.char2.key = "Tom", "Mira"
+        with mock.patch.dict(os.environ, cls.environ):
+            forget_process()
+            script, _ = builder.make("Ada")
+            pump()
+            script.ndb._task.stop()
+            cls._ada = script.pk
+            forget_process()
 
     def setUp(self) -> None:
         """People, Ada, and no model but ours."""
         super().setUp()
         self.tom, self.mira = self.char1, self.char2
-        self.tom.key, self.mira.key = "Tom", "Mira"
+        self.put_online(self.mira)
         environ = mock.patch.dict(os.environ, self.environ)
         environ.start()
         self.addCleanup(environ.stop)
@@ -84,7 +101,9 @@ class ShellTest(BaseEvenniaCommandTest):
         self.addCleanup(forget_process)
         self.model = MemoryTransport()
         services.pool().set_transport(services.endpoint(), self.model)
-        self.ada_script, self.ada = self.make("Ada")
+        self.ada_script = AssistantScript.objects.get(pk=self._ada)
+        self.ada = self.ada_script.obj
+        self.ada_script.at_server_start()
         self.clock = self.ada_script.clock = Clock()
         pump()
         self.forget()
@@ -94,6 +113,13 @@ class ShellTest(BaseEvenniaCommandTest):
         end_assistants()
         pump()
         super().tearDown()
+
+    def put_online(self, character: Any, number: int = 2) -> ServerSession:
+        """Let somebody be behind a character, who is not logged in by an account that a test uses.
+
+        What reaches the character is seen there alone: see `Person.messages`.
+        """
+        return put_online(character, number)
 
     def make(self, name: str, **options: Any) -> tuple[AssistantScript, Any]:
         """Another assistant in the room: its script and its body."""

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from django.test.utils import override_settings
 
 from evennia_ai import state
-from tests.shell.ai_case import REFUSED, UNKNOWN, StaffCommandTest
+from tests.shell.ai_case import REFUSED_SETTINGS, UNKNOWN, StaffCommandTest
 
 
 class AuditTest(StaffCommandTest):
@@ -101,6 +101,6 @@ class TestKeeping(AuditTest):
         """Looking does not."""
         self.lock_out()
         for word in ("export", "archive"):
-            assert REFUSED == self.typed(f"aiaudit ada {word}"), word
+            assert REFUSED_SETTINGS == self.typed(f"aiaudit ada {word}"), word
         assert [] == [path for path in Path(self.folder.name).rglob("*") if path.is_file()]
         assert "GoalCreated" in self.typed("aiaudit ada")

@@ -52,7 +52,7 @@ class TestRunning(StaffCommandTest):
         self.forget()
         self.typed("aiexec ada say Good evening, all of you.")
         shown = self.typed('aiexec ada whisper {"target": "Mira", "message": "psst |r"}')
-        assert "Ada: whispered to Mira" == shown
+        assert "Ada: whispered to Mira" == shown.splitlines()[-1].strip()
         self.typed("aiexec/ada say message = Ho")
         heard = self.mira.heard_from(self.ada)
         assert 'Ada says, "Good evening, all of you."' in heard

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai import operations, state
-from tests.shell.ai_case import REFUSED, UNKNOWN, StaffCommandTest
+from tests.shell.ai_case import REFUSED_SETTINGS, UNKNOWN, StaffCommandTest
 from tests.shell.support import whispers
 
 
@@ -126,7 +126,7 @@ class TestSwitching(StaffCommandTest):
     def test_it_needs_a_say_over_her(self) -> None:
         """Looking and trying do not."""
         self.lock_out()
-        assert REFUSED == self.typed("aiinteract ada off")
+        assert REFUSED_SETTINGS == self.typed("aiinteract ada off")
         assert state.read(self.ada_script, "interaction_enabled") is True
         assert self.typed("aiinteract ada").startswith("Ada: hears and answers")
 

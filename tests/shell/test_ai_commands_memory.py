@@ -13,7 +13,7 @@ from evennia_ai import services, state
 from evennia_ai.core.recollection import WORLD
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations import monitoring, running
-from tests.shell.ai_case import REFUSED
+from tests.shell.ai_case import REFUSED, REFUSED_MEMORY
 from tests.shell.remembering_case import RememberingTest
 
 
@@ -92,10 +92,14 @@ class TestLooking(StaffTest):
         self.typed("aimemory ada list facts")
         assert [] == self.facts("memory_viewed")
         self.typed("aimemory ada list")
+        assert [] == self.facts("words_revealed")
+        self.typed("aimemory ada list reveal")
         self.typed("aimemory ada person mira")
         told = self.facts("memory_viewed")
-        assert [(self.miras, 1, "Tom")] * 2 == [(t["person"], t["count"], t["by"]) for t in told]
-        assert "came" not in str(told)
+        assert [(self.miras, 1, "Tom")] == [(t["person"], t["count"], t["by"]) for t in told]
+        shown = self.facts("words_revealed")
+        assert [(1, "Tom", "memories")] == [(t["count"], t["by"], t["kind"]) for t in shown]
+        assert "came" not in str([*told, *shown])
 
     def test_whom_she_knows(self) -> None:
         """All, and one by name, account or number."""
@@ -147,7 +151,7 @@ class TestChanging(StaffTest):
         """For the owner of the game alone; where it is is told."""
         self.remember("Mira came in", self.miras)
         with TemporaryDirectory() as folder, override_settings(GAME_DIR=folder):
-            self.typed("aimemory ada export person mira")
+            self.typed("aimemory ada export person mira reveal")
             (path,) = Path(folder).rglob("*.json")
             content = json.loads(path.read_text(encoding="utf-8"))
             assert 0o600 == S_IMODE(path.stat().st_mode)
@@ -175,13 +179,13 @@ class TestChanging(StaffTest):
             "forget person mira",
             "export person mira",
             "reindex",
-            "sleep",
-            "wake",
         ):
+            assert REFUSED_MEMORY == self.typed(f"aimemory ada {line}"), line
+        for line in ("sleep", "wake"):
             assert REFUSED == self.typed(f"aimemory ada {line}"), line
-        assert REFUSED == self.typed("history reset ada all")
+        assert REFUSED_MEMORY == self.typed("history reset ada all")
         assert ["Mira came in"] == self.texts()
-        assert "Mira came in" in self.typed("aimemory ada list")
+        assert "Mira came in" in self.typed("aimemory ada list reveal")
 
     def test_sleep_and_wake(self) -> None:
         """For so many hours; what makes no sense is said."""

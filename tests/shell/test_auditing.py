@@ -261,7 +261,7 @@ class TestFiles(AuditingTest):
 
     def test_two_exports_do_not_meet(self) -> None:
         """However alike two names are, each has its file."""
-        scripts = [self.make(name)[0] for name in ("Old Edda", "Old-Edda")]
+        scripts = [self.make(name)[0] for name in ("Old Edda", "Old-Eda")]
         paths = [self.data(auditing.export_audit(script))["path"] for script in scripts]
         assert 2 == len(set(paths))
         for path in paths:

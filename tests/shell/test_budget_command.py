@@ -181,7 +181,7 @@ class TestCommand(BudgetTest):
         """The lock of her body decides; a refusal is recorded."""
         line = "budget Ada raise tokens_per_day 1000"
         assert "raised by 1,000" in self.told(line)
-        self.ada.locks.add("control:false()")
+        self.ada.locks.add("ai_control:false()")
         self.tom.account.is_superuser = False
         assert "You may not control Ada" in self.told(line)
         assert ["budget_raised", "control_refused"] == [event for event, _, _ in self.recorded]

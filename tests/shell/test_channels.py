@@ -250,6 +250,7 @@ class TestDeaf(ChannelTest):
     def test_the_game_may_stop_a_message(self) -> None:
         """The channel's own hook is asked here as well."""
         self.public.at_pre_msg = lambda message, **kwargs: None
+        self.ada_script.db.private_words = "free"
         self.model.answers.append(tells("Good evening."))
         self.ada_script.work.muted = {self.person(self.mira)}
         self.type(self.tom, "whisper Ada = tell them")

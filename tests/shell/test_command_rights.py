@@ -41,8 +41,8 @@ stopped, that locked itself, and that there is none of. What is shown is what th
 - **no such command**: for this person there is none, in help neither.
 
 Where a state makes a difference it is named. The *builder in control* is named by her lock
-`control`, as `lock ada = control:perm(Admin) or pid(12)` does; the other builder is not. A right is
-one of the acts in `evennia_ai/operations/rights.py`, which the REST API asks too.
+`ai_control`, as `lock ada = ai_control:perm(Admin) or pid(12)` does; the other builder is not. A
+right is one of the acts in `evennia_ai/operations/rights.py`, which the REST API asks too.
 """
 
 
@@ -127,7 +127,7 @@ class TestRights(CommandWorld):
         outcomes: dict[tuple[Row, str, str], str] = {}
         wrong: list[str] = []
         for standing in STATES:
-            self.build()
+            self.make_ada()
             self.put(standing)
             before = self.print_of()
             for row, who in product(ROWS, PEOPLE):

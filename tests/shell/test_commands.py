@@ -52,7 +52,7 @@ class TestOverview(CommandTest):
             "Ada: awake",
             "where     Room",
             "brain     scripted model",
-            "used      1 model calls, 0 tokens",
+            "used      1 model calls, ",
             "waiting   0",
             "errors    0 in a row, stops itself at 5",
             "breaker   llm:scripted closed",
@@ -237,7 +237,7 @@ class TestPermission(CommandTest):
         self.type(self.mira, "history reset ada")
         assert not state.read(self.ada_script, "emergency_stop")
         refused, unknown = self.mira.seen
-        assert "You may not control Ada: that needs her lock 'control:perm(Builder)'." == refused
+        assert "You may not control Ada: that needs her lock 'ai_control:perm(Builder)'." == refused
         assert "Command 'history reset ada' is not available" in unknown
         self.type(self.tom, "aisetup emergency stop ada")
         assert state.read(self.ada_script, "emergency_stop")

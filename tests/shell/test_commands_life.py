@@ -73,12 +73,12 @@ class TestMade(LifeTest):
     def test_the_right_is_asked_again_after_the_answer(self) -> None:
         """Whoever lost it meanwhile deletes nobody; nor does who was too slow."""
         self.assistant("delete ada")
-        self.ada.locks.add("control:false()")
+        self.ada.locks.add("ai_control:false()")
         self.account.is_superuser = False
         self.tom.locks.cache_lock_bypass(self.tom)
         self.type(self.tom, "yes")
         assert "You may not control Ada" in self.tom.seen[-1]
-        self.ada.locks.add("control:perm(Builder)")
+        self.ada.locks.add("ai_control:perm(Builder)")
         self.assistant("delete ada")
         self.ada_script.delete()
         self.type(self.tom, "yes")
@@ -86,7 +86,7 @@ class TestMade(LifeTest):
 
     def test_who_may_not_is_not_asked(self) -> None:
         """The refusal comes at once."""
-        self.ada.locks.add(f"control:id({self.mira.id})")
+        self.ada.locks.add(f"ai_control:id({self.mira.id})")
         self.account.is_superuser = False
         self.tom.locks.cache_lock_bypass(self.tom)
         shown = self.assistant("delete ada")

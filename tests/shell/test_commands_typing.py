@@ -135,7 +135,7 @@ class TestHelp(TypingTest):
     def test_who_controls_one_reads_the_part_for_staff(self) -> None:
         """A player whom a lock names may use its words too."""
         assert "For staff" not in CmdAssistant().get_help(self.mira, None)
-        self.ada.locks.add(f"control:id({self.mira.id})")
+        self.ada.locks.add(f"ai_control:id({self.mira.id})")
         assert "For staff" in CmdAssistant().get_help(self.mira, None)
         assert "Ada is silent until: assistant start Ada" == self.assistant("stop ada", self.mira)
         assert "You may not do that: status needs perm(Builder)." == self.assistant(
@@ -186,11 +186,11 @@ class TestInWhoseName(TypingTest):
 
     def test_a_games_own_lock_goes_before_the_setting(self) -> None:
         """A subclass with a lock `staff` keeps it, for looking and for its help."""
-        self.ada.locks.add("control:false()")
+        self.ada.locks.add("ai_control:false()")
         self.account2.permissions.add("Builder")
         shown = self.call(OwnersCommand(), "status ada", caller=self.mira)
         assert "'keeper status' is for staff. Type: help keeper" == shown
-        self.ada.locks.add(f"control:id({self.mira.id})")
+        self.ada.locks.add(f"ai_control:id({self.mira.id})")
         shown = self.call(OwnersCommand(), "status ada", caller=self.mira)
         assert "You may not do that: status needs the lock staff:perm(Admin)." == shown
         self.account2.permissions.add("Admin")

@@ -78,6 +78,7 @@ GOOD: list[tuple[str, Any, Any]] = [
     ("initiative", "yes", {"initiative": True}),
     ("command_allowlist", "inventory, look", ["inventory", "look"]),
     ("attribute_allowlist", "is_lit", ["is_lit"]),
+    ("private_words", "free", "free"),
     ("max_log_entries", "5", 5),
 ]
 # path, what is typed, what the answer says

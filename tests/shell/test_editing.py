@@ -9,7 +9,7 @@ import evennia
 from evennia_ai import operations, state
 from evennia_ai.commands.editing import open_editor
 from evennia_ai.operations.texts import TEXTS, set_text, text_of
-from tests.shell.ai_case import REFUSED, StaffCommandTest
+from tests.shell.ai_case import REFUSED_SETTINGS, StaffCommandTest
 
 KEPT = "Your text is still in the editor"
 
@@ -145,10 +145,10 @@ class TestRefusals(EditorTest):
         self.edit("persona")
         self.typed("Ada is a pirate.")
         self.lock_out()
-        assert f"{REFUSED} {KEPT}" in self.typed(":w")
+        assert f"{REFUSED_SETTINGS} {KEPT}" in self.typed(":w")
         assert "" == state.read(self.ada_script, "persona")
         self.typed(":q!")
-        assert REFUSED == self.edit("persona")
+        assert REFUSED_SETTINGS == self.edit("persona")
         assert not self.is_open
 
     def test_an_assistant_that_is_gone(self) -> None:

@@ -77,6 +77,7 @@ class TestEntries(MemoryTest):
 
     def test_what_she_whispers_to_others_is_not_told_to_whoever_asked(self) -> None:
         """Nor does a private entry hold what a third person was told."""
+        state.write(self.ada_script, private_words="free")
         self.ask("whisper Ada = tell Mira the word", whispers("It is fish.", "Mira"))
         assert 'Tom whispered: "tell Mira the word"' == self.the_entry().text
 

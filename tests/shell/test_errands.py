@@ -6,6 +6,7 @@ from typing import Any
 
 from evennia_ai import errands, operations, state
 from evennia_ai.errands import Reason
+from evennia_ai.operations.revealing import Look
 from tests.llm.doubles import completion
 from tests.shell.delegating import hands_on
 from tests.shell.errand_case import ErrandTest, reports_of
@@ -71,16 +72,21 @@ class TestAsking(ErrandTest):
         assert [["One."], ["Two."]] == [self.outcome(first), self.outcome(second)]
 
     def test_it_is_on_record(self) -> None:
-        """With who asked and how long it was, and without a word of it."""
+        """With who asked and how long it was, and without a word of it but for whoever asked."""
         self.model.answers.append(reports_of())
         self.outcome(self.ada.ask("When is the tide?", asker=self.mira))
         (asked,), (answered,) = self.facts("asked"), self.facts("errand_answered")
         assert ("Mira", 17, 18) == (asked["by"], asked["characters"], answered["characters"])
         assert asked["number"] == answered["number"]
-        why = operations.why(self.ada_script)
-        assert "message 1 of Mira" in why.message
-        assert "asked by the game: 17 characters" in why.message
-        assert 'answered: report "An hour past noon."' in why.message
+        for person, told in (
+            (self.mira, 'report "An hour past noon."'),
+            (self.tom, "(27 characters)"),
+        ):
+            why = operations.why(self.ada_script, look=Look.of(person))
+            assert "message 1 of Mira" in why.message
+            assert "asked by the game: 17 characters" in why.message
+            assert f"answered: {told}" in why.message
+            assert (person is self.mira) is ("An hour past noon." in why.message)
 
 
 class TestInSomebodysName(ErrandTest):

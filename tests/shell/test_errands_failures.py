@@ -8,6 +8,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
 from evennia_ai import delegations, errands, operations, reports, state
+from evennia_ai.core.audience import OPEN
 from evennia_ai.errands import NoAnswerError, Reason
 from evennia_ai.errors import ModelStatusError
 from tests.llm.doubles import completion
@@ -148,7 +149,7 @@ class TestFailures(ErrandTest):
         (number,) = [fact["number"] for fact in self.facts("errand_answered")]
         errand = errands.Errand(delegate=self.ada_script, event=self.event(number), began_at=0.0)
         assert (False, False) == (
-            reports.answer(errand.event, "Again."),
+            reports.answer(errand.event, "Again.", held=OPEN),
             reports.fail(errand.event, "a test"),
         )
 

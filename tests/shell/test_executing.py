@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai import operations
 from evennia_ai.operations.executing import execute_tool, list_tools, parse_arguments
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.revealing import Look
 from evennia_ai.tools import TOOL_REGISTRY, tool
 from tests.shell.errand_case import ErrandTest, confirm
 
@@ -40,17 +41,24 @@ class TestRunning(ExecutingTest):
         assert (True, "Ada: said", data) == (result.ok, result.message, result.data)
 
     def test_it_is_recorded_with_who_did_it(self) -> None:
-        """In the record, without the words, and in `why`, with them."""
+        """In the record, without the words; in `why` with them for whoever did it alone."""
         self.run_tool("say", message="The word is kestrel.")
         (fact,) = self.facts("tool_by_hand")
         assert ("Tom", "say", True) == (fact["by"], fact["tool_name"], fact["success"])
         (executed,) = self.facts("ToolExecuted")
         assert ("Tom", "say") == (executed["by"], executed["tool_name"])
         assert "kestrel" not in str(self.happened)
-        why = operations.why(self.ada_script, number=fact["number"]).message
-        assert "message 1 of Tom" in why
-        assert "say {" in why
-        assert "by hand: done: said" in why
+        whys = [
+            operations.why(self.ada_script, number=fact["number"], look=Look.of(person)).message
+            for person in (self.tom, self.mira)
+        ]
+        assert all("message 1 of Tom" in why for why in whys)
+        assert all("by hand: done" in why for why in whys)
+        assert [True, False] == [
+            'say {\\"message\\": \\"The word is kestrel.' in why for why in whys
+        ]
+        assert [True, False] == ["by hand: done: said" in why for why in whys]
+        assert [True, False] == ["kestrel" in why for why in whys]
 
     def test_a_dangerous_one_needs_no_further_yes(self) -> None:
         """Whoever runs it has said it."""

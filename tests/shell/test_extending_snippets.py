@@ -30,7 +30,7 @@ class TestExtendingSnippets(ErrandTest):
     def test_an_instruction(self) -> None:
         """She does it, and the one who told her reads it; who may not is told so."""
         ring = snippet("def ring_for_dinner")["ring_for_dinner"]
-        self.ada.locks.add("control:perm(Builder)")
+        self.ada.locks.add("ai_control:perm(Builder)")
         self.model.answers.append(says("Dinner!"))
         self.outcome(ring(self.ada_script, self.tom))
         assert ['Ada says, "Dinner!"'] == self.mira.heard_from(self.ada)

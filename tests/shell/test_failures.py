@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import audit, services, state
+from evennia_ai import audit, operations, services, state
 from evennia_ai.errors import ModelReplyError, ModelStatusError
 from tests.llm.doubles import completion
 from tests.shell.support import NOT_A_COMPLETION, ShellTest, pump, says, whispers
@@ -28,7 +28,7 @@ class TestFailure(ShellTest):
         ):
             with self.subTest(answer=answer):
                 self.forget()
-                state.write(self.ada_script, consecutive_errors=0)
+                operations.clear(self.ada_script)
                 self.ask("whisper Ada = hello", answer)
                 assert [SORRY] == self.tom.heard_from(self.ada)
                 assert [] == self.mira.seen
@@ -80,13 +80,14 @@ class TestFailure(ShellTest):
         assert [SORRY] == self.tom.heard_from(self.ada)
         (told,) = self.sent_to_staff()
         assert "max_iterations, limit max_iterations reached: 5 steps a tick (the mode" in told
-        assert "the last call failed: Nobody 4 is not here; here are: " in told
+        assert "the last call failed: (57 characters)" in told, "it was whispered, and so is masked"
 
     def test_a_model_that_makes_one_mistake_again_and_again_is_stopped(self) -> None:
-        """The fourth equal failure locks her: staff read why, and whoever asked is told once."""
-        self.ask("whisper Ada = hello", *[whispers("Hello.", "Nobody")] * 9)
-        assert 4 == len(self.model.bodies)
-        assert [SORRY] == self.tom.heard_from(self.ada)
+        """The fourth equal failure ends the turn; as a second person's it locks her."""
+        for person in (self.tom, self.mira):
+            self.ask("whisper Ada = hello", *[whispers("Hello.", "Nobody")] * 4, person=person)
+            assert 1 == len(person.heard_from(self.ada))
+        assert 8 == len(self.model.bodies)
         assert "repeat" == state.read(self.ada_script, "lockout")["cause"]
 
     def test_a_setting_that_is_wrong_is_a_failure_with_its_name(self) -> None:
@@ -114,12 +115,12 @@ class TestInARow(ShellTest):
     def test_five_stop_her(self) -> None:
         """The fifth failure sets the emergency stop, and the sixth question is not asked."""
         for number in range(1, 5):
-            self.ask("whisper Ada = hello", ModelReplyError("no"))
+            self.ask("whisper Ada = hello", ModelStatusError(401, "no"))
             assert (number, False) == (
                 self._errors(),
                 state.read(self.ada_script, "emergency_stop"),
             )
-        self.ask("whisper Ada = hello", ModelReplyError("no"))
+        self.ask("whisper Ada = hello", ModelStatusError(401, "no"))
         assert state.read(self.ada_script, "emergency_stop")
         cause = "Maximum consecutive errors reached (5)"
         told = f"Ada is locked (consecutive_errors): {cause}."
@@ -130,7 +131,7 @@ class TestInARow(ShellTest):
     def test_the_number_is_a_setting(self) -> None:
         """One is enough where an owner wants it so."""
         state.write(self.ada_script, max_consecutive_errors=1)
-        self.ask("whisper Ada = hello", NOT_A_COMPLETION)
+        self.ask("whisper Ada = hello", ModelStatusError(401, "no"))
         assert state.read(self.ada_script, "emergency_stop")
 
     def test_an_answer_begins_the_count_anew(self) -> None:

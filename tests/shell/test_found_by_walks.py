@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from evennia_ai import operations, state
+from evennia_ai import compaction, operations, state
 from evennia_ai.core.limits import Kind
 from evennia_ai.core.lockout import Cause
 from evennia_ai.emergency import lockout_of
+from evennia_ai.errors import ModelStatusError
 from evennia_ai.tools import load_modules
 from tests.llm.doubles import completion
 from tests.shell import game_tools
 from tests.shell.stopping import SafetyTest
-from tests.shell.support import NOT_A_COMPLETION, says
+from tests.shell.support import says, whispers
 
 LOOK = completion(None, ("look", {}))
 TIDE = completion(None, ("tide", {"harbour": "Greyport"}))
 HOIST = completion(None, ("hoist_flag", {}))
+LONG = [{"role": "user", "content": f"{n}: {'about the sea ' * 40}"} for n in range(60)]
 OLD = [{"role": "user", "content": f"earlier {number}"} for number in range(60)]
 
 
@@ -44,11 +46,21 @@ class TestFound(SafetyTest):
         self.set(max_consecutive_errors=1)
         state.write(self.ada_script, conversation_history=OLD)
         self.ada_script.work.history = list(OLD)
-        self.ask("whisper Ada = hello", NOT_A_COMPLETION)
+        self.ask("whisper Ada = hello", ModelStatusError(401, "no such key"))
         lockout = lockout_of(self.ada_script)
         assert lockout is not None
         assert Cause.CONSECUTIVE_ERRORS is lockout.cause
         assert 1 == len(self.model.bodies)
+
+    def test_a_second_summary_hides_the_first_from_no_stop(self) -> None:
+        """It is refused at once, and the one under way is dropped by a stop as ever."""
+        state.write(self.ada_script, conversation_history=LONG)
+        self.ada_script.work.history = list(LONG)
+        for _ in range(2):
+            compaction.compact_conversation_history(self.ada_script)
+        assert 1 == len(self.model.waiting)
+        operations.stop(self.ada_script, "test")
+        assert ([], 1) == (self.model.waiting, self.model.cancelled)
 
     def test_a_stop_says_nothing_of_the_tool_that_it_cuts_off(self) -> None:
         """It does not count towards the tool's breaker, nor is it logged as a defect."""
@@ -61,6 +73,6 @@ class TestFound(SafetyTest):
 
     def test_a_turn_that_was_over_at_once_is_not_under_way(self) -> None:
         """A stop does not claim to have dropped its call."""
-        self.ask("whisper Ada = hello", says("Good day."))
+        self.ask("whisper Ada = hello", whispers("Good day."))
         assert self.ada_script.work.in_flight is None
         assert 0 == operations.stop(self.ada_script, "test").data["calls"]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from evennia_ai import hearing
 from evennia_ai.core.manners import Company
+from evennia_ai.errors import NameTakenError
 from tests.shell.listening import HearingTest
 
 FORGED = (
@@ -52,6 +53,16 @@ TRY = settings(
 )
 
 
+def be_called(being: Any, name: str) -> None:
+    """Give somebody a name; one like an assistant's they have from before those were guarded."""
+    try:
+        being.key = name
+    except NameTakenError:
+        field = "db_key" if hasattr(being, "location") else "username"
+        type(being).objects.filter(pk=being.pk).update(**{field: name})
+        being.__dict__[field] = name
+
+
 class TestAnything(HearingTest):
     """Honest metadata, and any text."""
 
@@ -85,7 +96,7 @@ class TestAnything(HearingTest):
         @example("say", "Tom", 'x" |n whispers: "@ada')
         @example("", "Tom", 'Tom whispers: "|nhello|n"')
         def check(kind: str, name: str, words: str) -> None:
-            self.tom.key = name or "Tom"
+            be_called(self.tom, name or "Tom")
             text = SENT[kind].replace("{name}", name).replace("{text}", words)
             rule = self.hears((text, {"type": kind}), self.tom)
             assert rule not in BY_METADATA
@@ -101,7 +112,7 @@ class TestAnything(HearingTest):
         @TRY
         @given(NAMES, WORDS, st.booleans())
         def check(name: str, words: str, is_dressed: bool) -> None:
-            self.account.key = name or "Tom"
+            be_called(self.account, name or "Tom")
             if is_dressed:
                 line = f"[Public] {self.account.key}: {words}"
                 rule = self.hears((line, {"from_channel": public.id}), [self.account])
@@ -122,7 +133,7 @@ class TestAnything(HearingTest):
         @TRY
         @given(NAMES, st.text(min_size=1, max_size=40))
         def check(name: str, words: str) -> None:
-            self.tom.key = name or "Tom"
+            be_called(self.tom, name or "Tom")
             text = (f'{self.tom.key} whispers: "|n{words}|n"', {"type": "whisper"})
             assert self.hears(text, self.tom) in ("", "direct_message", "direct_address")
 

@@ -11,7 +11,7 @@ from django.test.utils import override_settings
 
 from evennia_ai import operations, state
 from evennia_ai.operations.exports import save_history
-from tests.shell.ai_case import REFUSED, UNKNOWN, StaffCommandTest
+from tests.shell.ai_case import REFUSED_MEMORY, UNKNOWN, StaffCommandTest
 from tests.shell.support import whispers
 
 
@@ -126,6 +126,6 @@ class TestReset(HistoryTest):
         self.talk()
         self.lock_out()
         for line in ("history reset ada", "history ada export"):
-            assert REFUSED == self.typed(line), line
+            assert REFUSED_MEMORY == self.typed(line), line
         assert [] == self.files()
         assert "question 0" in self.typed("history ada")

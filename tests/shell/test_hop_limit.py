@@ -36,7 +36,7 @@ class HopTest(HearingTest):
         self.scripts = [self.ada_script, self.brass_script]
         self.answers = 0
         for body in (self.ada, self.brass):
-            body.locks.add("control:perm(Builder)")
+            body.locks.add("ai_control:perm(Builder)")
         self.recorded: list[tuple[str, dict[str, Any]]] = []
         listener = lambda event, _subject, facts: self.recorded.append((event, facts))  # noqa: E731
         audit.LISTENERS.append(listener)
@@ -190,6 +190,7 @@ class TestMarks(HopTest):
     def test_it_goes_with_every_way_to_speak(self) -> None:
         """With an answer aloud, in a whisper, in a pose and on a channel."""
         self.mode("interactive")
+        state.write(self.ada_script, private_words="free")
         self.channel("Public", self.brass)
         told = completion(None, ("channel", {"channel": "Public", "message": WORDS}))
         for name, said in (

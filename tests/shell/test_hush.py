@@ -157,6 +157,7 @@ class TestQuiet(HushTest):
     def test_her_tools_refuse_the_room(self) -> None:
         """A model that would speak up all the same is told, and may whisper instead."""
         self.hush()
+        self.set(private_words="free")
         for tool in (("say", {"message": "Hello!"}), ("emote", {"action": "shouts."})):
             self.forget()
             self.ask("whisper Ada = hello", completion(None, tool), whispers("Psst."))

@@ -124,10 +124,11 @@ class TestNobodyAbout(IdleTest):
     """Awake, with a goal, in a game that nobody plays."""
 
     def setUp(self) -> None:
-        """Tom, the last one, logs out."""
+        """Tom, the last one, logs out; nor is anybody behind Mira."""
         super().setUp()
         self.account.unpuppet_object(self.session)
-        del evennia.SESSION_HANDLER[self.session.sessid]
+        self.mira.sessions.clear()
+        evennia.SESSION_HANDLER.clear()
 
     def tearDown(self) -> None:
         """He is back, as whoever cleans up expects it."""

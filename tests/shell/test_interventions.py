@@ -70,7 +70,7 @@ class TestAnswer(QuestionsTest):
 
     def test_only_who_has_control_answers(self) -> None:
         """Not a player, and not staff whom the lock keeps out; and nothing changes by it."""
-        self.ada.locks.add("control:perm(Developer)")
+        self.ada.locks.add("ai_control:perm(Developer)")
         builder = self.log_in("Bill", "Builder")
         came = self.put()
         (number,) = self.open_numbers()
@@ -86,7 +86,7 @@ class TestAnswer(QuestionsTest):
 
     def test_no_assistant_answers(self) -> None:
         """Neither her body, whatever its rights, nor another's, nor an account of theirs."""
-        self.ada.locks.add("control:all()")
+        self.ada.locks.add("ai_control:all()")
         _, bert = self.make("Bert")
         account = operations.give_account(self.ada_script).data["account"]
         came = self.put()
@@ -288,10 +288,10 @@ class TestNobody(QuestionsTest):
 
     def test_i5_the_last_who_could_answer_leaves(self) -> None:
         """After ten seconds the wait ends; what others were asked stays."""
-        self.ada.locks.add("control:perm(Developer)")
+        self.ada.locks.add("ai_control:perm(Developer)")
         bert, body = self.make("Bert")
         bert.clock = self.clock
-        body.locks.add("control:perm(Builder)")
+        body.locks.add("ai_control:perm(Builder)")
         self.log_in("Bill", "Builder")
         came, kept = self.put(), self.put(bert, self.limit("tick 2"))
         self.log_out(self.account)

@@ -228,7 +228,7 @@ class TestDelegated(PeopleTest):
         for name in ("Bert", "Carl"):
             script, body = self.make(name)
             script.clock = self.clock
-            body.locks.add("control:perm(Player) and not perm(Builder)")
+            body.locks.add("ai_control:perm(Player) and not perm(Builder)")
             scripts.append(script)
         self.bert, self.carl = scripts
 

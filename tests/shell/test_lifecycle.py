@@ -162,7 +162,7 @@ class TestClone(SafetyTest):
         channel = create_channel("Public", locks="listen:all();send:all()")
         assert operations.set_channel(self.ada_script, "Public", "context").ok
         self.ada.db.desc = "Grey."
-        self.ada.locks.add("control:id(5)")
+        self.ada.locks.add("ai_control:id(5)")
         self.ada.permissions.add("Builder")
         state.write(
             self.ada_script,
@@ -185,7 +185,7 @@ class TestClone(SafetyTest):
         for name in ("persona", "prompt_components", "channel_configs", "hearing_config"):
             assert state.read(self.ada_script, name) == state.read(script, name)
         assert channel.subscriptions.has(body)
-        assert "control:id(5)" == body.locks.get("control")
+        assert "ai_control:id(5)" == body.locks.get("ai_control")
         assert [] == body.permissions.all()
         for name in ("conversation_history", "current_goals", "muted_by", "emergency_stop"):
             assert state.DEFAULTS[name] == state.read(script, name)

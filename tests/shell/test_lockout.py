@@ -5,6 +5,7 @@ from __future__ import annotations
 from evennia_ai import operations
 from evennia_ai.core.lockout import Cause, State
 from evennia_ai.emergency import lockout_of, state_of, trigger_emergency_stop
+from evennia_ai.errors import ModelStatusError
 from tests.llm.doubles import completion
 from tests.shell.stopping import DEAF, RETURNED, SafetyTest
 from tests.shell.support import pump, says, whispers
@@ -96,9 +97,9 @@ class TestLocked(LockoutTest):
                 operations.clear(self.ada_script)
 
     def test_five_failures_are_a_lockout(self) -> None:
-        """The one that the seed names."""
+        """The one that the seed names, as a service brings it about that is down for everybody."""
         for _ in range(5):
-            self.ask("whisper Ada = hello", b"{}")
+            self.ask("whisper Ada = hello", ModelStatusError(401, "no such key"))
         lockout = lockout_of(self.ada_script)
         assert lockout is not None
         assert (Cause.CONSECUTIVE_ERRORS, "Maximum consecutive errors reached (5)") == (
@@ -185,8 +186,8 @@ class TestTrouble(LockoutTest):
         """The state has its name, and there is a record of it."""
         self.set(llm_extra_params=7)
         with self.audited() as records:
-            for _ in range(5):
-                self.type(self.tom, "whisper Ada = hello")
+            for number in range(5):
+                self.type((self.tom, self.mira)[number % 2], "whisper Ada = hello")
         assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
         (facts,) = [facts for event, facts in records if event == "EmergencyStopTriggered"]
         assert "consecutive_errors" == facts["cause"]

@@ -108,6 +108,24 @@ class TestTwo(LoopTest):
 
     def test_from_one_way_to_another(self) -> None:
         """The count goes with the talk, from a whisper to a channel to the room."""
+        for script in (self.ada_script, self.brass_script):
+            state.write(script, private_words="free")
+        assert (MOST - 1, 1) == self.from_way_to_way()
+        assert ["say", "pose", "whisper"] == self.ways()
+
+    def test_what_is_whispered_in_place_of_another_way(self) -> None:
+        """The count goes with what a whispered talk keeps from others, too."""
+        assert (MOST - 1, 1) == self.from_way_to_way()
+        assert ["whisper"] * 3 == self.ways()
+        assert [] == self.mira.heard_from(self.ada) + self.mira.heard_from(self.brass)
+
+    def ways(self) -> list[str]:
+        """By which ways Ada heard Brass, and Brass Ada, the newest first."""
+        records = self.records() + self.records(self.brass_script)
+        return [record.heard.source.value for record in records]
+
+    def from_way_to_way(self) -> tuple[int, int]:
+        """A talk that begins with a whisper, each answer by another way: answers, and its ends."""
         self.channel("Public", self.brass)
         ways = [
             lambda name: completion(
@@ -120,7 +138,7 @@ class TestTwo(LoopTest):
             lambda: outbound.whisper(self.ada, self.brass, "hello", hops=1),
             lambda name: ways[len(self.model.bodies) % len(ways)](name),
         )
-        assert (MOST - 1, 1) == (count, len(lines))
+        return count, len(lines)
 
     def test_the_count_survives_a_restart(self) -> None:
         """What waited goes on where it was."""

@@ -161,6 +161,7 @@ class TestLimits(MannersTest):
         """The account is measured."""
         twin = create_object("tests.shell.people.Person", key="Twin", location=self.room1)
         twin.account = self.account
+        self.put_online(twin, 3)
         public = self.channel()
         for act in (
             lambda: self.type(self.tom, "whisper Ada = one"),

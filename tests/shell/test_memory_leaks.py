@@ -88,6 +88,9 @@ class TestLeaks(MemoryTest):
         super().setUp()
         eve = create_object(Person, key="Eve", location=self.room1)
         eve.account = create_account("Eve", "eve@example.com", "testpassword")
+        for number, being in enumerate((self.mira, eve), 3):
+            session = self.put_online(being, number)
+            session.account, session.uid = being.account, being.account.id
         self.people = {"Tom": self.tom, "Mira": self.mira, "Eve": eve}
         self.addCleanup(eve.delete)
         state.write(self.ada_script, memory_config={"recall_limit": 50, "min_similarity": 0.0})

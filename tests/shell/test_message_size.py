@@ -117,7 +117,7 @@ class TestAsking(SizeTest):
     def setUp(self) -> None:
         """Ada's owner is asked, and answers later."""
         super().setUp()
-        self.ada.locks.add("control:perm(Builder)")
+        self.ada.locks.add("ai_control:perm(Builder)")
         self.limit("ask")
 
     def asked(self) -> list[str]:
@@ -153,7 +153,7 @@ class TestAsking(SizeTest):
                 end()
                 assert GIVEN_BACK == self.tom.heard_from(self.ada)[-1]
                 assert ([], []) == (self.waiting(), self.asked())
-        self.ada.locks.add("control:false()")
+        self.ada.locks.add("ai_control:false()")
         self.account.is_superuser = False
         self.send(50)
         assert [GIVEN_BACK] == self.tom.heard_from(self.ada)

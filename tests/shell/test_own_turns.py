@@ -18,7 +18,7 @@ class OwnTurnsTest(HearingTest):
     def setUp(self) -> None:
         """A goal, a quick pace, and Tom, who may decide for her."""
         super().setUp()
-        self.ada.locks.add("control:perm(Builder)")
+        self.ada.locks.add("ai_control:perm(Builder)")
         self.recorded: list[tuple[str, dict[str, Any]]] = []
         listener = lambda event, _subject, facts: self.recorded.append((event, facts))  # noqa: E731
         audit.LISTENERS.append(listener)

@@ -8,6 +8,7 @@ from evennia_ai import audit, operations, state, turns
 from evennia_ai.core.toolspec import ToolCall
 from evennia_ai.tool_execution import execute_tool_call
 from tests.core.samples import make_event
+from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, whispers
 
@@ -78,7 +79,9 @@ class TestTurns(RecordTest):
 
     def test_a_failing_tool_is_told_of(self) -> None:
         """With what was wrong, and counted as an error."""
-        self.ask("say @Ada hello", whispers("Hm.", "Nobody"), whispers("Hm."))
+        self.ask(
+            "say @Ada hello", completion(None, ("look", {"target": "Nobody"})), whispers("Hm.")
+        )
         first = self.recorded("ToolExecuted")[0]
         assert (False, True) == (first["success"], "Nobody" in first["error"])
         self.agrees()

@@ -1,4 +1,4 @@
-"""Who has a say over an assistant: the lock `control` of its body, and nothing else."""
+"""Who has a say over an assistant: the lock `ai_control` of its body, and nothing else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evennia_ai.emergency import state_of, trigger_emergency_stop
 from tests.llm.doubles import completion
 from tests.shell.stopping import SafetyTest
 
-LACKS = "You may not control Ada: that needs her lock 'control:id(999)'."
+LACKS = "You may not control Ada: that needs her lock 'ai_control:id(999)'."
 
 
 class ControlTest(SafetyTest):
@@ -29,7 +29,7 @@ class ControlTest(SafetyTest):
 
     def keep_tom_out(self) -> None:
         """Staff in general have no say over Ada any more."""
-        self.ada.locks.add("control:id(999)")
+        self.ada.locks.add("ai_control:id(999)")
 
 
 class TestEmergency(ControlTest):
@@ -37,7 +37,8 @@ class TestEmergency(ControlTest):
 
     def test_a_new_assistant_is_under_builders(self) -> None:
         """Its lock says so, and an owner may change it."""
-        assert "control:perm(Builder)" == self.ada.locks.get("control")
+        assert "ai_control:perm(Builder)" == self.ada.locks.get("ai_control")
+        assert "control:perm(Admin)" == self.ada.locks.get("control")
         assert "tool_move:false()" == self.ada.locks.get("tool_move")
 
     def test_b9_who_has_no_right_is_refused_and_that_is_recorded(self) -> None:
@@ -54,7 +55,7 @@ class TestEmergency(ControlTest):
 
     def test_b9_who_has_the_right_may(self) -> None:
         """A player too, if the lock names her; the lock alone counts."""
-        self.ada.locks.add(f"control:id({self.mira.id})")
+        self.ada.locks.add(f"ai_control:id({self.mira.id})")
         trigger_emergency_stop(self.ada_script, "in circles", cause=Cause.REPEAT)
         shown = self.line(self.mira, "assistant emergency clear ada")
         assert "Ada: Emergency stop cleared; the assistant goes on with its next beat." == shown
@@ -65,7 +66,7 @@ class TestEmergency(ControlTest):
 
     def test_b9_a_right_of_the_account_counts_too(self) -> None:
         """For all characters of a player."""
-        self.ada.locks.add(f"control:pid({self.account2.id})")
+        self.ada.locks.add(f"ai_control:pid({self.account2.id})")
         self.mira.account = self.account2
         assert "Ada is stopped." in self.line(self.mira, "assistant emergency stop ada")
         assert LACKS[:23] in self.line(self.tom, "assistant emergency clear ada")
@@ -79,6 +80,7 @@ class TestEmergency(ControlTest):
 
     def test_a_body_that_never_had_the_lock_is_under_staff(self) -> None:
         """An assistant of an older game."""
+        self.ada.locks.remove("ai_control")
         self.ada.locks.remove("control")
         shown = self.line(self.mira, "assistant emergency stop ada")
         assert "You may not control Ada: that needs the rights of staff." == shown
@@ -164,7 +166,7 @@ class TestOtherWords(ControlTest):
             ("assistant context ada tick_event reset", "configure"),
         ):
             with self.subTest(line), self.audited() as records:
-                assert LACKS == self.line(self.tom, line)
+                assert self.line(self.tom, line).startswith(LACKS.rstrip("."))
                 facts = {"act": act, "by": "Tom", "via": "game"}
                 assert [("control_refused", facts)] == records
         assert self.stored("enabled")

@@ -133,7 +133,7 @@ class TestJournal(NightCase):
         """What was guessed holds, and the entries wait for another night; others go on."""
         self.note("Tom said: the harbour is open.")
         self.note("Tom whispered: the cellar is shut.", "Tom")
-        self.model.answers.extend([completion("Hm."), completion("Hm.")])
+        self.model.answers.extend([completion("Hm.")] * 3)
         self.sleep_through()
         rows_ = self.stored("journal")
         assert ["heuristic"] * 2 == [row.importance_by for row in rows_]

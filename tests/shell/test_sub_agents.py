@@ -54,7 +54,7 @@ class TestThereAndBack(DelegationTest):
         for name, does, key, words in cases:
             with self.subTest(name):
                 self.model.bodies.clear()
-                self.ask("whisper Ada = call them", hands_on(), does, whispers("Done."))
+                self.ask("say @Ada call them", hands_on(), does, says("Done."))
                 assert words in self.result(2)[key]
 
     def test_a_long_report_is_cut_at_a_sentence(self) -> None:

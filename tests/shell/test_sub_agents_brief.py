@@ -24,7 +24,7 @@ class TestWhatIsTold(DelegationTest):
         state.write(self.ada_script, current_goals=goals)
         self.ask("say @Ada hello there", says("Welcome, all."))
         self.ask("whisper Ada = the password is swordfish", whispers("I keep it."))
-        self.ask("whisper Ada = mira's secret", whispers("Hush, you."), person=self.mira)
+        self.ask("whisper Ada = mira's secret", whispers("Hush, you.", "Mira"), person=self.mira)
 
     def told(self, insulation: str, line: str = "say @Ada count the lamps") -> str:
         """What Brass reads when Ada hands a task on."""

@@ -7,6 +7,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from evennia_ai import checkpoints, delegations, operations, state
+from evennia_ai.core.audience import OPEN
 from evennia_ai.core.inbox import TASK, Event
 from evennia_ai.core.limits import Decision, Kind, Reason
 from evennia_ai.errors import LimitReachedError
@@ -86,7 +87,7 @@ class TestHops(DelegationTest):
         self.limit(cora, loop={"max_delegations_per_task": 1}, **INTERACTIVE)
         state.write(self.ada_script, max_agent_hops=9)
         for name in ("Brass", "Cora"):
-            operations.find_assistant(name).obj.locks.add("control:false()")
+            operations.find_assistant(name).obj.locks.add("ai_control:false()")
         twice = hands_on(specialist="Dora"), reports("D"), hands_on(specialist="Dora")
         self.run_chain(*twice)
         (prompt,) = self.prompts()
@@ -101,7 +102,7 @@ class TestHops(DelegationTest):
     def test_i9_nobody_is_asked_for_a_task_that_nobody_waits_for(self) -> None:
         """A child without its parent is refused at once, with the reason of its own."""
         self.limit(self.brass_script, **INTERACTIVE)
-        self.brass.locks.add("control:all()")
+        self.brass.locks.add("ai_control:all()")
         lost = Event("t1", TASK, "whisper", "#1", "Ada", "count", 0.9, 0, 1, 0.0)
         hit = LimitReachedError(Kind.DELEGATIONS, used=5, cap=5, amount=1, scope="task t1")
         asked = checkpoints.ask(self.brass_script, hit, event=lost)
@@ -248,7 +249,7 @@ class TestHowLong(DelegationTest):
         self.hand_on(**INTERACTIVE)
         (event,) = map(Event.from_stored, self.brass_script.work.inbox)
         self.model.answers.append(whispers("Seven."))
-        assert delegations.answer(event, "Seven.")
+        assert delegations.answer(event, "Seven.", held=OPEN)
         self.pass_time(60)
         assert ([], {"success": True, "result": "Seven."}) == (self.questions(), self.result(2))
 

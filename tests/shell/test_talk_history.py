@@ -7,6 +7,8 @@ from typing import Any
 from evennia_ai import inbound, state
 from evennia_ai.core.compaction import summary_message
 from evennia_ai.operations import talk
+from evennia_ai.operations.result import Result
+from evennia_ai.operations.revealing import Look
 from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, says, whispers
 
@@ -20,7 +22,8 @@ class TestHistory(ShellTest):
         self.ask("whisper Ada = where?", whispers("Upstairs.", "Mira"), person=self.mira)
 
     def rows(self, **page: Any) -> list[dict[str, Any]]:
-        """The messages of a page."""
+        """The messages of a page, with the private words."""
+        page = {"look": Look(is_revealing=True)} | page
         return list(talk.show_history(self.ada_script, **page).data["messages"])
 
     def test_it_reads_as_it_was(self) -> None:
@@ -36,11 +39,25 @@ class TestHistory(ShellTest):
         assert 'whispers to Mira: "Upstairs."' == rows[4]["text"]
         mira = inbound.person_of(self.mira)
         assert [None] * 3 + [mira] * 3 == [row["private_to"] for row in rows]
-        told = talk.show_history(self.ada_script).message.splitlines()
+        look = Look.of(self.mira)
+        told = talk.show_history(self.ada_script, look=look).message.splitlines()
         assert "Ada's conversation, 1 to 6 of 6:" == told[0]
         assert '   2  Ada says: "Good evening."' == told[2]
         assert '   5  Ada whispers to Mira: "Upstairs."   (private to TestAccount2)' == told[5]
         assert told[3].startswith("   3  say gave: {")
+        assert 7 == len(told)
+
+    def test_what_is_private_to_somebody_else_is_as_long_as_it_is(self) -> None:
+        """Everything else is told all the same, and how to see the words."""
+        self.talk()
+        rows = self.rows()
+        for look in (None, Look.of(self.tom)):
+            shown = self.rows(look=look)
+            masked = [{**row, "text": f"({len(row['text'])} characters)"} for row in rows[3:]]
+            assert [*rows[:3], *masked] == shown
+        told = talk.show_history(self.ada_script).message
+        assert "   5  Ada (29 characters)   (private to TestAccount2)" in told.splitlines()
+        assert [False, True] == [words in told for words in ("Upstairs", "(3 private words are")]
 
     def test_pages_lead_to_the_oldest(self) -> None:
         """Each page ends where the one before began."""
@@ -99,6 +116,8 @@ class TestHistory(ShellTest):
         assert ("tool", 500) == (rows[4]["name"], len(rows[4]["text"]))
         assert ("Mira", 2000) == (rows[5]["name"], len(rows[5]["text"]))
         assert "Mira" == rows[6]["name"]
+        (masked,) = [row for row in self.rows(look=None) if row["private_to"]]
+        assert {**rows[5], "text": "(2000 characters)"} == masked
         told = talk.show_history(self.ada_script).message
         assert "(private to somebody who is gone)" in told
         assert '\n      - a\n      \n      Mira says on the channel Pub: "z"' in told
@@ -107,16 +126,39 @@ class TestHistory(ShellTest):
         """Also of an assistant that does not run; and what is done to it changes nothing."""
         self.talk()
         kept = state.read(self.ada_script, "conversation_history")
-        result = talk.export_history(self.ada_script)
+        result = self.export(is_revealing=True)
         assert (kept, "Ada: 6 messages.") == (result.data["messages"], result.message)
         result.data["messages"][0]["content"] = "x"
-        assert kept == talk.export_history(self.ada_script).data["messages"]
+        assert kept == self.export(is_revealing=True).data["messages"]
         work, self.ada_script.work = self.ada_script.work, None
         try:
-            assert kept == talk.export_history(self.ada_script).data["messages"]
+            assert kept == self.export(is_revealing=True).data["messages"]
             assert 6 == talk.show_history(self.ada_script).data["count"]
         finally:
             self.ada_script.work = work
+
+    def test_of_what_is_private_no_words_are_given_out(self) -> None:
+        """Unless it is asked to; the rest is as it is kept, and what is kept stays as it was."""
+        self.talk()
+        kept = state.read(self.ada_script, "conversation_history")
+        result = self.export(is_revealing=False)
+        given = result.data["messages"]
+        assert "Ada: 6 messages." == result.message
+        assert kept[:3] == given[:3]
+        assert [message["role"] for message in kept] == [message["role"] for message in given]
+        call = given[4]["tool_calls"][0]
+        assert kept[4]["tool_calls"][0]["id"] == call["id"]
+        assert {"name": "whisper", "arguments": "{}"} == call["function"]
+        lengths = [f"({len(kept[at]['content'])} characters)" for at in (3, 5)]
+        assert lengths == [given[at]["content"] for at in (3, 5)]
+        assert "Upstairs" not in str(given)
+        assert kept == self.export(is_revealing=True).data["messages"]
+
+    def export(self, *, is_revealing: bool) -> Result:
+        """The whole conversation, given out to Tom."""
+        return talk.export_history(
+            self.ada_script, look=Look.of(self.tom, is_revealing=is_revealing)
+        )
 
     def test_a_gesture_is_told(self) -> None:
         """As what she does."""

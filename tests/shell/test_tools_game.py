@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
+import pytest
 from django.test.utils import override_settings
+from evennia.commands import cmdhandler
 from evennia.commands.cmdparser import cmdparser
 from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.logger import formatEvent, globalLogPublisher
 
 from evennia_ai import state
+from evennia_ai.tools.capture import tells_of_a_crash
 from tests.shell.tool_case import ToolTest
 
 RAN: list[tuple[str, str]] = []
+SECRET = "password of the vault"
 
 
 class CmdPolish(Command):
@@ -97,12 +104,51 @@ class CmdNovel(CmdPolish):
             self.caller.msg("It was a dark and stormy night.")
 
 
+class CmdBroken(CmdPolish):
+    """A command that fails inside, at a place that depends on what it is told.
+
+    What follows a `yield`, or comes of a Deferred, is late.
+    """
+
+    key = "shatter"
+    aliases = []
+
+    def _break(self, place: str) -> None:
+        if self.args.strip().startswith(place):
+            raise KeyError(f"{SECRET} at {place}")
+
+    def at_pre_cmd(self) -> Any:
+        """Before it is parsed."""
+        if "before" in self.raw_string:
+            raise KeyError(SECRET)
+        return fail(KeyError(SECRET)) if "deferred" in self.raw_string else None
+
+    def parse(self) -> None:
+        """While it is parsed."""
+        self._break("parse")
+
+    def func(self) -> Any:
+        """While it is done, at once or in steps."""
+        self._break("func")
+        if "late" in self.args:
+            return fail(KeyError(SECRET))
+        return self._steps() if "steps" in self.args else None
+
+    def _steps(self) -> Iterator[float]:
+        self._break("steps")
+        yield 1.0
+
+    def at_post_cmd(self) -> None:
+        """When it is done."""
+        self._break("after")
+
+
 class Commands(CmdSet):
     """The commands of this game."""
 
     def at_cmdset_creation(self) -> None:
         """Add them."""
-        harmless = (CmdPolish, CmdSlow, CmdMute, CmdNames, CmdNovel)
+        harmless = (CmdPolish, CmdSlow, CmdMute, CmdNames, CmdNovel, CmdBroken)
         for command in (*harmless, CmdPolishAll, CmdBurn, CmdStaff):
             self.add(command())
 
@@ -132,7 +178,7 @@ class TestExecuteCommand(ToolTest):
         super().setUp()
         RAN.clear()
         self.ada.cmdset.add(Commands)
-        self.allow("Polish", "look", "staffonly", "slow", "mutter", "novel")
+        self.allow("Polish", "look", "staffonly", "slow", "mutter", "novel", "shatter")
 
     def allow(self, *keys: str) -> None:
         """Put these on the list, and no others."""
@@ -167,6 +213,37 @@ class TestExecuteCommand(ToolTest):
         assert "Room" in self.told("execute_command", command="look")
         self.allow("names")
         assert "burn" in self.told("execute_command", command="names")
+
+    def test_hole_c18_a_defect_of_a_command_is_for_the_log(self) -> None:
+        """Wherever it fails inside, the model reads one plain sentence, and staff the cause."""
+        expected = (
+            "the command shatter failed inside; staff can read why in the log. Do something else"
+        )
+        logged: list[str] = []
+        observer = lambda event: logged.append(formatEvent(event) or "")  # noqa: E731
+        globalLogPublisher.addObserver(observer)
+        self.addCleanup(globalLogPublisher.removeObserver, observer)
+        for place in ("before", "deferred", "parse", "func", "late", "steps", "after"):
+            with self.subTest(place):
+                logged.clear()
+                line = f"shatter {place} words-of-the-model"
+                assert expected == self.refusal("execute_command", command=line)
+                told = "\n".join(logged)
+                assert SECRET in told
+                assert "the command shatter failed inside" in told
+                assert "words-of-the-model" not in told
+        assert self.ada_script.work.capture is None
+        assert self.told("execute_command", command="shatter nothing")
+
+    @pytest.mark.filterwarnings("ignore:datetime.datetime.utcfromtimestamp:DeprecationWarning")
+    def test_hole_c18_what_the_game_shows_of_its_own_crash(self) -> None:
+        """Where Evennia itself tells a traceback, the model is not told it either."""
+        told = tells_of_a_crash(["\nTraceback (most recent call last):\n  File x\nKeyError"])
+        assert told
+        assert not tells_of_a_crash(["A painting: Traceback (most recent call last)."])
+        with mock.patch.object(cmdhandler, "_COMMAND_RECURSION_LIMIT", 0):
+            text = self.refusal("execute_command", command="polish lamp")
+        assert "the command polish failed inside" in text
 
     def test_what_is_not_on_the_list(self) -> None:
         """By name, alias, prefix, abbreviation, number, capitals or a longer name."""

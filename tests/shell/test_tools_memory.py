@@ -68,7 +68,7 @@ class TestStore(MemoryToolTest):
     def test_what_was_told_in_private_is_kept_in_private(self) -> None:
         """Also where the turn only knows something private."""
         aloud = self.aloud()
-        aloud.is_private = True
+        aloud.hold(person_audience(aloud.event.person))
         for number, turn in enumerate((self.turn("hello"), aloud)):
             with self.subTest(number):
                 self.told("store_memory", text=f"Tom owes {number} gold.", turn=turn)

@@ -86,7 +86,7 @@ class TestNotes(ToolTest):
     def test_a_turn_that_knows_something_private(self) -> None:
         """What is noted in it is private as well."""
         turn = public(TOM)
-        turn.is_private = True
+        turn.hold("person:account-1")
         self.told("write_note", text="a secret", turn=turn)
         assert "your notebook is empty" == self.told("read_notes", turn=public(MIRA))
 

@@ -20,6 +20,7 @@ class TestInspect(ToolTest):
         self.room2.key = "North Gallery"
         self.obj1.db.desc = "It glows."
         self.obj2.location = self.ada
+        self.mira.sessions.clear()
         expected = [
             "You are in Reading Room.",
             'It looks like this: "Lamplight pools on long tables."',
@@ -112,6 +113,7 @@ class TestWhoIsHere(ToolTest):
     def test_whom_one_can_talk_to(self) -> None:
         """AIs are marked, also when they do not answer, and so is who is not at the keys."""
         script, _ = self.make("Brass")
+        self.mira.sessions.clear()
         expected = "With you: Tom; Mira (asleep: its player is away); Brass (an AI)."
         assert expected == self.told("who_is_here")
         state.write(script, enabled=False)

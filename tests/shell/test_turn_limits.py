@@ -252,17 +252,21 @@ class TestLocks(LimitsTest):
     """What a no at some limits, and what going in circles leads to."""
 
     def test_the_loop_cap_of_a_task_locks_her(self) -> None:
-        """Refused, she tells how far she came, and is locked with its cause."""
+        """Refused, she tells how far she came; a second who gets there locks her."""
         self.set(safety_config={"loop": {"max_iterations_per_task": 3}, **UNATTENDED})
-        self.ask("whisper Ada = find it", *[look(n) for n in range(3)], completion("Two found."))
-        assert ['Ada whispers: "Two found."'] == self.told()
+        for person in (self.tom, self.mira):
+            steps = [look(n) for n in range(3)]
+            self.ask("whisper Ada = find it", *steps, completion("Two found."), person=person)
+            assert 'Ada whispers: "Two found."' == person.heard_from(self.ada)[0]
         assert "loop" == state.read(self.ada_script, "lockout")["cause"]
         assert State.SAFETY_LOCKOUT == state_of(self.ada_script)
 
     def test_the_tokens_of_a_task_lock_her(self) -> None:
         """The cause is the budget."""
         self.set(safety_config={"loop": {"max_tokens_per_task": 200}, **UNATTENDED})
-        self.ask("whisper Ada = find it", look(1), look(2), completion("One found."))
+        for person in (self.tom, self.mira):
+            steps = (look(1), look(2), completion("One found."))
+            self.ask("whisper Ada = find it", *steps, person=person)
         assert "budget" == state.read(self.ada_script, "lockout")["cause"]
 
     def test_o6_a_healthy_task_of_ten_tools_locks_nobody(self) -> None:

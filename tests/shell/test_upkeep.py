@@ -10,6 +10,7 @@ from evennia_ai.commands import CmdAssistant
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.operations import explaining, upkeep
 from evennia_ai.operations.result import Problem
+from evennia_ai.operations.revealing import Look
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import whispers
@@ -207,7 +208,7 @@ class TestHeard(UpkeepTest):
     def test_a_message(self) -> None:
         """The same facts as `assistant why` tells."""
         self.ask("whisper Ada = hello there", whispers("Hello."))
-        row = self.heard_rows()["records"][0]
+        row = self.heard_rows(look=Look.of(self.tom))["records"][0]
         shown: str = self.call(CmdAssistant(), "why", caller=self.tom)
         assert (1, "Tom", "whisper", "hello there", "trigger") == tuple(
             row[name] for name in ("number", "sender", "source", "text", "outcome")
@@ -221,17 +222,34 @@ class TestHeard(UpkeepTest):
             assert expected in shown
         assert explaining.iso(row["at_seconds"]) == row["at"]
 
+    def test_a_message_of_somebody_else(self) -> None:
+        """The same facts; of what was whispered, either way, only how long it is."""
+        self.ask("whisper Ada = hello there", whispers("Hello."))
+        own, others = (
+            self.heard_rows(look=look)["records"][0] for look in (Look.of(self.tom), None)
+        )
+        assert ("hello there", "(11 characters)") == (own["text"], others["text"])
+        answers = ('whisper "Hello."', "(16 characters)")
+        assert answers == (own["steps"][-1]["detail"], others["steps"][-1]["detail"])
+        differing = [name for name in own if own[name] != others[name]]
+        assert ["text", "steps"] == differing
+        assert own["steps"][:-1] == others["steps"][:-1]
+
     def test_no_more_of_a_private_talk_than_why_tells(self) -> None:
         """Of long words their beginning, here and there, and none of what waits."""
         words = "I confess " + "that it was me " * 20 + "UNTOLD"
         self.type(self.tom, f"whisper Ada = {words}")
-        found = self.heard_rows()
+        found = self.heard_rows(look=Look.of(self.tom))
         assert explaining.MOST_WORDS == len(found["records"][0]["text"])
         assert "UNTOLD" not in json.dumps(found)
         assert "confess" not in json.dumps(found["waiting"])
-        why = operations.why(self.ada_script)
+        why = operations.why(self.ada_script, look=Look.of(self.tom))
         assert found["records"][0] == why.data["record"]
         assert "UNTOLD" not in why.message
+        of_others = self.heard_rows(), operations.why(self.ada_script)
+        assert "confess" not in json.dumps(of_others[0])
+        assert of_others[0]["records"][0] == of_others[1].data["record"]
+        assert "confess" not in of_others[1].message
 
     def test_what_waits(self) -> None:
         """Who, since when and of which number."""

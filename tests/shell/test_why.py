@@ -164,7 +164,7 @@ class TestReasons(WhyTest):
         """The talk of two assistants has ended, and by which number."""
         _, brass = self.make("Brass")
         outbound.whisper(brass, self.ada, "hello", hops=3)
-        shown = self.why("ada")
+        shown = self.why("ada reveal")
         assert '  heard     whisper "hello", of an assistant, hop 3' in shown
         assert "  rule      4 hop_limit: context" in shown
         assert "then      silent: 3 messages in a row between assistants, of 3" in shown
@@ -200,7 +200,7 @@ class TestNumbers(WhyTest):
 
     def test_without_a_number_the_newest_and_what_was_before(self) -> None:
         """A line each, with their numbers."""
-        shown = self.why()
+        shown = self.why("reveal")
         assert shown.startswith("Ada, message 4 of Mira")
         head, _, before = shown.partition("Before that:\n")
         assert head

@@ -133,11 +133,18 @@ def sweep(folder: Path) -> None:
             scrap.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a small file so that a reader sees the old text or the new one, never a piece."""
+def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
+    """Write a small file so that a reader sees the old text or the new one, never a piece.
+
+    Args:
+        mode: who may do what with it, less what the process lets nobody do.
+    """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
     try:
-        part.write_text(text, "utf-8")
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

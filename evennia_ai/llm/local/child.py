@@ -14,6 +14,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from evennia_ai.llm.local.host import KEY_VARIABLE
 from evennia_ai.llm.local.logfile import open_chapter
 
 _HEALTH_SECONDS = 5.0
@@ -25,6 +26,7 @@ class Child:
     Args:
         command: what to run.
         log: file that its standard error is added to.
+        key: what requests to it have to hold; not on its command line, which anybody may read.
 
     Attributes:
         started_at: monotonic seconds.
@@ -33,7 +35,7 @@ class Child:
         announcement_fd: descriptor that has something to read when it announces.
     """
 
-    def __init__(self, command: Sequence[str], log: Path) -> None:
+    def __init__(self, command: Sequence[str], log: Path, key: str = "") -> None:
         self.started_at = time.monotonic()
         self.address = ""
         self.is_mute = False
@@ -41,7 +43,11 @@ class Child:
         open_chapter(log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {' '.join(command)}")
         with log.open("ab") as file:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                env={**os.environ, KEY_VARIABLE: key},
             )
         assert self._process.stdout is not None
         self.announcement_fd = self._process.stdout.fileno()

@@ -40,7 +40,7 @@ def find_running(state_dir: Path) -> LocalModel | None:
     # The lock tells a living supervisor from a stale file and from another process of that number.
     if supervisor_pid(state_dir) != snapshot.pid:
         return None
-    return LocalModel(snapshot.base_url, snapshot.model, snapshot.pid)
+    return LocalModel(snapshot.base_url, snapshot.model, snapshot.pid, snapshot.api_key)
 
 
 def ensure_running(

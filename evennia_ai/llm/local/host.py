@@ -19,6 +19,8 @@ from typing import Any, NoReturn
 
 HOPELESS_EXIT = 78
 """Exit code (EX_CONFIG) that says starting again will not help."""
+KEY_VARIABLE = "EVENNIA_AI_LOCAL_API_KEY"
+"""Environment variable with the key that requests have to hold: other users cannot read it."""
 
 # The model's own code replaces our signal handlers some time after it has started.
 _REARM_SECONDS = 0.5
@@ -90,6 +92,8 @@ def _serve(options: argparse.Namespace) -> Any:
     params.use_jinja = True
     params.webui = False
     params.endpoint_slots = False
+    if key := os.environ.pop(KEY_VARIABLE, ""):
+        params.api_keys = [key]
     params.verbosity = 1
     try:
         return runtime.Server(params)

@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,13 @@ class LocalModel:
         base_url: root of its chat completions API, `http://127.0.0.1:PORT/v1`.
         model: the name it answers to.
         pid: process id of its supervisor.
+        api_key: what requests have to hold; "" of a server that an earlier version started.
     """
 
     base_url: str
     model: str
     pid: int
+    api_key: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Snapshot:
         started_at: when the supervisor started, seconds since the epoch.
         restarts: how often the model was started again.
         reason: why it failed, stopped or is being restarted, else "".
+        api_key: what requests have to hold, made anew by each supervisor.
     """
 
     phase: Phase
@@ -62,6 +65,7 @@ class Snapshot:
     started_at: float = 0.0
     restarts: int = 0
     reason: str = ""
+    api_key: str = field(default="", repr=False)
 
 
 def state_path(state_dir: Path) -> Path:
@@ -75,8 +79,8 @@ def log_path(state_dir: Path) -> Path:
 
 
 def write_snapshot(state_dir: Path, snapshot: Snapshot) -> None:
-    """Put a snapshot where everybody looks, whole or not at all."""
-    write_whole(state_path(state_dir), json.dumps(asdict(snapshot), indent=1))
+    """Put a snapshot where everybody of the same user looks, whole or not at all."""
+    write_whole(state_path(state_dir), json.dumps(asdict(snapshot), indent=1), mode=0o600)
 
 
 def read_snapshot(state_dir: Path) -> Snapshot | None:
@@ -97,6 +101,7 @@ def _snapshot(raw: Mapping[str, Any]) -> Snapshot:
         started_at=float(raw["started_at"]),
         restarts=int(raw["restarts"]),
         reason=str(raw["reason"]),
+        api_key=str(raw.get("api_key", "")),
     )
 
 

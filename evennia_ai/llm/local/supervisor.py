@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import select
 import signal
 import time
@@ -23,6 +24,8 @@ from evennia_ai.llm.local.state import (
     log_path,
     write_snapshot,
 )
+
+KEY_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class Supervisor:
         self._port = 0
         self._end = ""
         self._end_phase = Phase.STOPPED
+        self._key = secrets.token_urlsafe(KEY_BYTES)
         self._woken = -1
 
     def take_charge(self) -> None:
@@ -106,7 +110,8 @@ class Supervisor:
 
     def _live_once(self) -> None:
         """Run one child from its birth to its end."""
-        child = Child([*self._command, "--port", str(self._port)], log_path(self._state_dir))
+        command = [*self._command, "--port", str(self._port)]
+        child = Child(command, log_path(self._state_dir), self._key)
         try:
             fault = self._live_with(child)
         finally:
@@ -188,6 +193,7 @@ class Supervisor:
                     started_at=self._started_at,
                     restarts=self._restarts,
                     reason=reason,
+                    api_key=self._key if child else "",
                 ),
             )
 

@@ -12,10 +12,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NoReturn
 
+from evennia_ai.llm.local.host import KEY_VARIABLE
+
 
 def main() -> None:
-    """Serve /health until standard input closes."""
+    """Serve /health, and to whoever has the key the rest, until standard input closes."""
     options = _options()
+    key = os.environ.pop(KEY_VARIABLE, "")
     starts = _count(options.starts)
     if starts <= options.die_first:
         _die(options.exit_code)
@@ -26,6 +29,7 @@ def main() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", options.port), _Health)
     server.daemon_threads = True
     server.looks_left = options.healthy_looks  # type: ignore[attr-defined]
+    server.key = key  # type: ignore[attr-defined]
     host, port = server.server_address[:2]
     sys.stdout.write(json.dumps({"address": f"http://{host!s}:{port}"}) + "\n")
     sys.stdout.flush()
@@ -40,9 +44,21 @@ class _Health(BaseHTTPRequestHandler):
         """Be healthy for so many looks."""
         self.server.looks_left -= 1  # type: ignore[attr-defined]
         is_well = self.server.looks_left >= 0  # type: ignore[attr-defined]
-        self.send_response(200 if is_well else 503)
-        self.send_header("Content-Length", "0")
+        self._reply(200 if is_well else 503)
+
+    def do_POST(self) -> None:
+        """Answer whoever has the key, as the true host does."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        key = self.server.key  # type: ignore[attr-defined]
+        knows = not key or self.headers["Authorization"] == f"Bearer {key}"
+        self._reply(200 if knows else 401, b"{}")
+
+    def _reply(self, status: int, body: bytes = b"") -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

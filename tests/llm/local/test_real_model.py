@@ -6,8 +6,10 @@ import importlib.util
 import json
 import os
 import signal
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +74,7 @@ def ask(model: local.LocalModel, **more: Any) -> dict[str, Any]:
     request = urllib.request.Request(
         f"{model.base_url}/chat/completions",
         json.dumps(body).encode(),
-        {"Content-Type": "application/json"},
+        {"Content-Type": "application/json", "Authorization": f"Bearer {model.api_key}"},
     )
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(request, timeout=ASK_SECONDS) as reply:
@@ -121,6 +123,15 @@ def test_it_is_listed_under_its_name(model: local.LocalModel) -> None:
     """The name that the package gives is the name that the server knows."""
     with urllib.request.urlopen(f"{model.base_url}/models", timeout=ASK_SECONDS) as reply:
         assert [model.model] == [entry["id"] for entry in json.load(reply)["data"]]
+
+
+@pytest.mark.parametrize("key", ["", "wrong"])
+def test_hole_c18_other_users_cannot_ask_it(model: local.LocalModel, key: str) -> None:
+    """Without the key that only the game's own user can read, it answers 401."""
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        ask(replace(model, api_key=key))
+    refused.value.close()
+    assert 401 == refused.value.code
 
 
 def test_it_comes_back_at_the_same_address(model: local.LocalModel, state_dir: Path) -> None:

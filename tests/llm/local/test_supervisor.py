@@ -56,6 +56,23 @@ class TestStart:
                 assert b"sk-never" not in environment.read_bytes()
                 assert b"PLAIN=yes" in environment.read_bytes()
 
+    def test_hole_c18_its_key_is_known_to_its_own_user_only(self, brain: Brain) -> None:
+        """New with each start; not in a command line, nor in a log, nor in a file of others."""
+        brain.launch()
+        first = brain.wait()
+        assert len(first.api_key) > 40
+        assert first.api_key not in repr(first)
+        for pid in (brain.snapshot.pid, brain.snapshot.host_pid):
+            line = Path(f"/proc/{pid}/cmdline")
+            if line.exists():
+                assert first.api_key.encode() not in line.read_bytes()
+        for path in brain.state_dir.iterdir():
+            is_private = not path.stat().st_mode & 0o077
+            assert is_private or first.api_key.encode() not in path.read_bytes(), path
+        control.stop(brain.state_dir)
+        brain.launch()
+        assert first.api_key != brain.wait().api_key
+
     def test_a_folder_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
         """The error says where the model cannot be started."""
         (tmp_path / "file").write_text("")

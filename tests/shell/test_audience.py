@@ -10,7 +10,7 @@ from tests.shell.support import says, whispers
 SECRET = "the crown is under the stairs"
 
 
-class TestEarshot(HearingTest):
+class TestAudience(HearingTest):
     """Tom whispered a secret; Mira stands beside him."""
 
     def setUp(self) -> None:

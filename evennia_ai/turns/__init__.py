@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evennia_ai.audience import sole_recipient
 from evennia_ai.core import compaction, conversation, executions, inbox
 from evennia_ai.core.audit_events import Fact, fact
+from evennia_ai.core.chain import Chain
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.limits import LIMITS, Kind
 from evennia_ai.core.overheard import tellable
 from evennia_ai.core.perception import PRIVATE
 from evennia_ai.core.react import Stop
+from evennia_ai.core.recollection import person_audience
 from evennia_ai.core.safety import SafetyMonitor
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
-from evennia_ai.earshot import confidant
+from evennia_ai.inbound import CHAINS
 from evennia_ai.state import Beside, Work, bump_epoch, read, safety_config, write
 
 _COUNTED = ("visits", "tool_calls", "delegations", "earlier_tokens")
@@ -34,17 +37,29 @@ def load(script: Any, first: inbox.Stored, limit: int) -> Turn:
     return _begin(script, inbox.batch(script.work.inbox, first, limit))
 
 
-def resume(script: Any) -> Turn | None:
-    """The tray that was set down before a restart or a pause, if its events still wait."""
+def set_down(script: Any) -> tuple[Event, ...]:
+    """The events of the turn that was set down before a restart or a pause; () without one."""
     noted, work = read(script, "current_tool_call"), script.work
     if not noted or "tool" in noted:
-        return None
+        return ()
     stored = [item for item in work.inbox if item["id"] in noted["events"]]
     if not stored or len(stored) != len(noted["events"]):
         write(script, current_tool_call=None)
-        return None
+        return ()
+    return tuple(Event.from_stored(item) for item in stored)
+
+
+def resume(script: Any) -> Turn:
+    """Go on with the turn that was set down."""
+    return go_on(script, read(script, "current_tool_call"))
+
+
+def go_on(script: Any, noted: Mapping[str, Any]) -> Turn:
+    """A tray as it was set down, with its events."""
+    stored = [item for item in script.work.inbox if item["id"] in noted["events"]]
     turn = _begin(script, stored)
-    turn.overheard, turn.is_private = (), turn.is_private or noted["is_private"]
+    turn.overheard, turn.asides = (), dict(noted.get("asides", {}))
+    turn.hold(*_held(noted, turn.event))
     turn.said, turn.found = list(noted["said"]), list(noted["found"])
     turn.iterations = turn.began_at = noted["iterations"]
     turn.effects = noted["effects"]
@@ -60,10 +75,15 @@ def of_goal(script: Any, event: Event) -> Turn:
 def by_hand(script: Any, event: Event) -> Turn:
     """A tray for one call that a person lets the assistant make, beside what else it does."""
     work, now = script.work, script.clock.seconds()
-    is_private = event.source in PRIVATE
-    turn = Turn(work.epoch, (event,), is_private=is_private, model=BY_HAND)
-    turn.tick, turn.began_seconds = work.ticks, now
+    turn = Turn(work.epoch, (event,), is_apart=event.source in PRIVATE, model=BY_HAND)
+    turn.tick, turn.began_seconds, turn.chain = work.ticks, now, _chain_of(script, event)
     return turn
+
+
+def _chain_of(script: Any, event: Event) -> Chain:
+    """What an event belongs to: the chain of what it answers, else the one that begins with it."""
+    loop = safety_config(script).loop
+    return CHAINS.of(event.chain or event.id, event.begun_by or event.person, loop)
 
 
 def _begin(script: Any, stored: Sequence[inbox.Stored]) -> Turn:
@@ -71,19 +91,31 @@ def _begin(script: Any, stored: Sequence[inbox.Stored]) -> Turn:
     events = tuple(Event.from_stored(item) for item in stored)
     work.busy = frozenset(event.id for event in events)
     work.given_up.clear()
-    person = confidant(script, events[-1])
+    person = sole_recipient(script, events[-1])
     overheard = tellable(work.overheard, person)
-    sources = {events[-1].source, *(item.source for item in overheard)}
-    return Turn(
+    turn = Turn(
         work.epoch,
         events,
         overheard,
         conversation.known_to(work.history, person),
-        is_private=bool(PRIVATE & sources) or conversation.holds_private(work.history, person),
+        is_apart=events[-1].kind == inbox.TASK,
         monitor=SafetyMonitor(safety_config(script).checks),
         tick=work.ticks + 1,
         began_seconds=script.clock.seconds(),
+        chain=_chain_of(script, events[0]),
     )
+    turn.hold(*(audience for event in events for audience in event.held))
+    is_told_alone = any(item.source in PRIVATE for item in overheard)
+    if is_told_alone or conversation.holds_private(work.history, person):
+        turn.hold(person_audience(person))
+    return turn
+
+
+def _held(noted: Mapping[str, Any], event: Event) -> Sequence[str]:
+    """What a turn that was set down held; older ones said only whether that was private."""
+    if "held" in noted:
+        return list(noted["held"])
+    return [person_audience(event.person)] if noted["is_private"] else []
 
 
 def _take_up(script: Any, turn: Turn, bounds: Mapping[str, Any]) -> None:
@@ -91,6 +123,10 @@ def _take_up(script: Any, turn: Turn, bounds: Mapping[str, Any]) -> None:
     for name in _COUNTED:
         setattr(turn, name, bounds.get(name, 0))
     turn.grants = dict(bounds.get("grants", {}))
+    chain = turn.chain  # which a restart forgot
+    chain.steps = max(chain.steps, turn.iterations)
+    chain.tokens = max(chain.tokens, turn.earlier_tokens)
+    chain.delegations = max(chain.delegations, turn.delegations)
     checks = safety_config(script).checks
     turn.monitor = SafetyMonitor.from_stored(bounds.get("monitor", {}), checks)
 
@@ -166,6 +202,8 @@ def _as_noted(turn: Turn) -> dict[str, Any]:
         "found": list(turn.found),
         "effects": turn.effects,
         "is_private": turn.is_private,
+        "held": sorted(turn.held),
+        "asides": dict(turn.asides),
         "bounds": _bounds(turn),
     }
 
@@ -176,19 +214,27 @@ def _forget_told(work: Work, turn: Turn) -> None:
 
 
 def settle(
-    script: Any, turn: Turn, stop: Stop, *, consecutive_errors: int, beside: Beside | None = None
+    script: Any,
+    turn: Turn,
+    stop: Stop,
+    *,
+    consecutive_errors: int,
+    beside: Beside | None = None,
+    **also: Any,
 ) -> None:
     """Close a turn: its events leave the inbox, and what was said or done is remembered.
 
     Args:
+        also: further values that are stored with it.
         beside: writes what else is remembered of it, in the same transaction.
     """
     work = script.work
     work.inbox = inbox.settle(work.inbox, {event.id for event in turn.events})
     work.busy = frozenset()
-    values: dict[str, Any] = {"pending_events": work.inbox}
+    values: dict[str, Any] = {"pending_events": work.inbox, **also}
     if not stop.is_failure or turn.effects:
-        _remember(script, turn.said, turn.event.person, is_private=turn.is_private)
+        said = conversation.marked_paid(turn.said, turn.event.person, turn.payer)
+        _remember(script, said, turn.event.person, is_private=turn.is_private, asides=turn.asides)
         _forget_told(work, turn)
         values["conversation_history"] = work.history
     if script.attributes.get("current_tool_call") is not None:
@@ -200,13 +246,16 @@ def settle(
 
 
 def _remember(
-    script: Any, said: Sequence[conversation.Message], person: str, *, is_private: bool
+    script: Any,
+    said: Sequence[conversation.Message],
+    person: str,
+    *,
+    is_private: bool,
+    asides: Mapping[str, str],
 ) -> None:
-    if is_private and not person:  # what a program asked for nobody: no later turn may see it
+    said = conversation.kept_of(said, person, asides, is_private=is_private)
+    if not said:
         return
-    said = conversation.marked_of(said, person)
-    if is_private:
-        said = conversation.marked_private(said, person)
     work, limit = script.work, read(script, "max_history")
     history = [*work.history, *said]
     if len(history) > limit:
@@ -297,11 +346,11 @@ def recover(script: Any, *, is_final: bool = False) -> str:
         return ""
     is_in_effect = "tool" in noted
     if is_in_effect or (is_final and noted.get("effects")):
-        _give_up(script, noted)
-    return f"{noted['tool']} {noted['arguments']}" if is_in_effect else ""
+        give_up(script, noted)
+    return f"{noted['tool']} ({len(str(noted['arguments']))} characters)" if is_in_effect else ""
 
 
-def _give_up(script: Any, noted: Mapping[str, Any]) -> None:
+def give_up(script: Any, noted: Mapping[str, Any]) -> None:
     """Take the events as answered, and remember what is known to have happened."""
     work = script.work
     lost = [_lost(script, noted)] if "tool" in noted else []
@@ -311,7 +360,8 @@ def _give_up(script: Any, noted: Mapping[str, Any]) -> None:
     said = [_with_unknown(message, noted.get("call_id", "")) for message in noted.get("said", ())]
     if said and events:
         last = Event.from_stored(events[-1])
-        _remember(script, said, last.person, is_private=noted["is_private"])
+        asides = noted.get("asides", {})
+        _remember(script, said, last.person, is_private=noted["is_private"], asides=asides)
     _write(
         script,
         lost,
@@ -322,13 +372,14 @@ def _give_up(script: Any, noted: Mapping[str, Any]) -> None:
 
 
 def _lost(script: Any, noted: Mapping[str, Any]) -> Fact:
-    turn = Turn(0, (), is_private=noted["is_private"], tick=script.work.ticks + 1)
+    turn = Turn(0, (), is_apart=noted["is_private"], tick=script.work.ticks + 1)
     return unknown(turn, ToolCall(noted["call_id"], noted["tool"], noted["arguments"]))
 
 
 def unknown(turn: Turn, call: ToolCall) -> Fact:
     """The fact of a call of which nobody knows whether it happened."""
-    told = executions.tool_executed(turn, call, UNKNOWN, seconds=0.0)
+    spec = ToolSpec(call.name, "", {})
+    told = executions.tool_executed(turn, call, UNKNOWN, seconds=0.0, spec=spec)
     return fact(told.event, **{**told.details, "error": UNKNOWN.text})
 
 
@@ -344,7 +395,6 @@ def reset_history(script: Any) -> None:
     noted = read(script, "current_tool_call")
     if script.work is not None:
         if noted and ("tool" in noted or noted.get("effects")):
-            _give_up(script, noted)
+            give_up(script, noted)
         script.work.history, script.work.talks = [], {}
-    told = fact("HistoryReset")
-    write(script, told, conversation_history=[], current_tool_call=None)
+    write(script, fact("HistoryReset"), conversation_history=[], current_tool_call=None)

@@ -11,6 +11,7 @@ from typing import Any
 from evennia.locks.lockhandler import LockException
 
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.rights.people import seen
 
 _ACCESS = "ai_condition"
 
@@ -24,6 +25,7 @@ def meets(being: Any, condition: str, judge: Any) -> bool:
     Raises:
         ConfigurationError: the condition is no lock string.
     """
+    being = seen(being)
     if "(" not in condition:
         return bool(being.check_permstring(condition))
     try:

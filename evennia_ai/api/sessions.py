@@ -1,0 +1,72 @@
+"""A middleware that lets requests to the API read a login of the website, and never write one.
+
+Evennia saves a session for each request that comes without one, and counts in a session's row each
+request that comes with one. A program that asks each second would fill the table, or rewrite a row.
+`evennia_ai.apps` puts it before Evennia's middleware for logins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.urls import Resolver404, resolve
+
+APP_NAME = "evennia_ai_api"
+WEBCLIENT_LOGIN = "webclient_authenticated_uid"
+
+
+class ReadOnlySessions:
+    """The middleware."""
+
+    def __init__(self, get_response: Callable[[Any], Any]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        """Put a session that is only read in the place of a request's own."""
+        if hasattr(request, "session") and _is_ours(request):
+            session = _kind(settings.SESSION_ENGINE)(request.session.session_key)
+            if not _is_half_a_login(session):
+                request.session = session
+        return self.get_response(request)
+
+
+def _is_ours(request: Any) -> bool:
+    try:
+        found = resolve(request.path_info, getattr(request, "urlconf", None))
+    except Resolver404:
+        return False
+    return APP_NAME in found.app_names
+
+
+def _is_half_a_login(session: Any) -> bool:
+    """Whether somebody is logged in on the webclient only: Evennia makes that one login of both."""
+    if not session.session_key:
+        return False
+    return WEBCLIENT_LOGIN in session and SESSION_KEY not in session
+
+
+@lru_cache(maxsize=4)
+def _kind(engine: str) -> Any:
+    """Sessions as the game keeps them, but only read."""
+    kind: Any = import_module(engine).SessionStore
+
+    class ReadOnly(kind):  # type: ignore[misc]
+        """A session of which nothing is written."""
+
+        def save(self, must_create: bool = False) -> None:
+            """What was changed is forgotten with the request."""
+
+        def create(self) -> None:
+            """There is none."""
+
+        def delete(self, session_key: str | None = None) -> None:
+            """What is stored stays."""
+
+    # Django signs what it stores with the name of the class that stored it.
+    ReadOnly.__qualname__ = kind.__qualname__
+    return ReadOnly

@@ -1,0 +1,85 @@
+"""What is typed after `assistant token`: tokens of the REST API, one's own and, for owners, all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.accounts.accounts import DefaultAccount
+from evennia.accounts.models import AccountDB
+
+from evennia_ai import operations
+from evennia_ai.commands.words import Word, WordCommand
+
+NEW, REVOKE, OF, ALL = "new", "revoke", "of", "all"
+OF_OTHERS = "tokens of others"
+MOST_DIGITS = 9
+
+
+class TokenWords(WordCommand):
+    """Making, seeing and revoking tokens."""
+
+    def _token(self, rest: str) -> None:
+        """`token`, `token new backup`, `token revoke 3`, `token revoke all of Tom`."""
+        word, _, more = rest.partition(" ")
+        word, more = word.casefold(), more.strip()
+        if word == NEW:
+            self._new(more)
+        elif word == REVOKE:
+            self._revoke(more)
+        elif not word or (word == OF and more):
+            account = self._account(more)
+            if account is not None:
+                self.show_long(operations.list_tokens(account).message)
+        else:
+            self.show_how(f"A token knows no {rest!r}.")
+
+    def _new(self, name: str) -> None:
+        account = self._account("")
+        # What is shown is for the eyes of whoever typed it; a line that was forced is nobody's.
+        if account is not None and self.session is None:
+            self.show_how("A token is made only for who types it.")
+        elif account is not None:
+            self.show(operations.make_token(account, name))
+
+    def _revoke(self, rest: str) -> None:
+        which, of, name = rest.partition(f" {OF} ")
+        which = which.strip().casefold()
+        account = self._account(name.strip()) if bool(of) == bool(name.strip()) else None
+        by = str(self.caller.key)
+        if which == ALL and account is not None:
+            self.show(operations.revoke_tokens(account, by=by))
+        elif which.isdecimal() and account is not None:
+            number = int(which[:MOST_DIGITS])
+            self.show(operations.revoke_token(account, number, by=by))
+        elif account is not None:
+            self.show_how(f"There is no token to revoke by {rest!r}.")
+
+    def _account(self, name: str) -> Any:
+        """The account of that name, if the caller may; the caller's own without one."""
+        own = self.caller
+        if not isinstance(own, DefaultAccount):
+            own = getattr(own, "account", None)
+        if not name:
+            if own is None:
+                self.show_how("Only accounts have tokens.")
+            return own
+        if not self.may(OF_OTHERS):
+            return None
+        account = AccountDB.objects.filter(username__iexact=name).first()
+        if account is None:
+            self.show_how(f"There is no account named {name}.")
+        return account
+
+
+WORDS = {
+    "token": Word(
+        TokenWords._token,
+        "assistant token, assistant token new [<what for>], assistant token revoke <number> | all, "
+        "assistant token of <account>, assistant token revoke <number> | all of <account>",
+        "Tokens for programs that use the game's REST API in your name: those you have, when each "
+        "was last used, a new one (shown once), and letting one, or all, be worth nothing. They "
+        "end by themselves after a time, and when you change your password. Those of others are "
+        "for owners of the game.",
+        is_for_all=True,
+    ),
+}

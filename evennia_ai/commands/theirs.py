@@ -1,0 +1,110 @@
+"""Commands of the game's own that do a little more where assistants are about.
+
+Each is a class on top of the game's, so that its aliases, locks, help and doings stay.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from evennia.utils.utils import class_from_module
+
+from evennia_ai.errors import NameTakenError
+from evennia_ai.outbound import literal
+
+# While the game's commands are looked at, ours stay out of its command set.
+_is_looking: ContextVar[bool] = ContextVar("is_looking", default=False)
+
+
+class PrefersAssistant:
+    """A `whisper` that reaches the assistant where somebody else is called the same."""
+
+    caller: Any
+
+    def func(self) -> Any:
+        """Whisper to the assistant and say how to reach the others; else do as ever."""
+        message = getattr(self, "rhs", None)
+        names = [name.strip() for name in (getattr(self, "lhs", None) or "").split(",")]
+        meant = {name: body for name in names if (body := self._assistant(name)) is not None}
+        if not message or not meant:
+            return super().func()  # type: ignore[misc]
+        found = [meant.get(name) or self.caller.search(name) for name in dict.fromkeys(names)]
+        receivers = [being for being in found if being]
+        speech = self.caller.at_pre_say(message, whisper=True, receivers=receivers)
+        to_self = None if self.caller in receivers else True
+        self.caller.at_say(speech, msg_self=to_self, receivers=receivers, whisper=True)
+        for name, body in meant.items():
+            self._tell_of_others(name, body)
+        return None
+
+    def _assistant(self, name: str) -> Any:
+        """The one assistant here of that name, where others have it too; else None."""
+        place = self.caller.location
+        around = [*place.contents, *self.caller.contents] if place is not None else []
+        called = [being for being in around if _is_called(being, name)]
+        bodies = [being for being in called if getattr(being, "assistant_script", None)]
+        is_needed = len(bodies) == 1 < len(called)
+        return bodies[0] if is_needed and bodies[0].access(self.caller, "search", True) else None
+
+    def _tell_of_others(self, name: str, body: Any) -> None:
+        """Say how to whisper to the others of that name."""
+        found = self.caller.search(name, quiet=True)
+        ways = [
+            settings.SEARCH_MULTIMATCH_TEMPLATE.format(
+                name=literal(name), number=number, aliases="", info=""
+            ).strip()
+            for number, being in enumerate(found, 1)
+            if being not in (body, self.caller)
+        ]
+        if ways:
+            line = f"That went to {literal(body.key)}, the assistant. Others are called so too; "
+            self.caller.msg(f"{line}for them type: whisper {' or '.join(ways)} = <message>")
+
+
+def _is_called(being: Any, name: str) -> bool:
+    """Whether a search for a name finds a being by its whole name."""
+    wanted = name.casefold()
+    is_it = str(being.key).casefold() == wanted
+    return bool(wanted) and (is_it or wanted in map(str.casefold, being.aliases.all()))
+
+
+class TellsOfNames:
+    """A command that gives names, and says why one is refused."""
+
+    msg: Any
+
+    def func(self) -> Any:
+        """Do as ever."""
+        try:
+            return super().func()  # type: ignore[misc]
+        except NameTakenError as error:
+            self.msg(literal(str(error)))
+            return None
+
+
+ADDED = {"whisper": PrefersAssistant, "@name": TellsOfNames, "@alias": TellsOfNames}
+
+
+def commands() -> tuple[type, ...]:
+    """The game's commands with what is added to them; those that it has not are left out."""
+    return () if _is_looking.get() else _commands_of(settings.CMDSET_CHARACTER)
+
+
+@lru_cache(maxsize=4)
+def _commands_of(path: str) -> tuple[type, ...]:
+    token = _is_looking.set(True)
+    try:
+        theirs = class_from_module(path)()
+    finally:
+        _is_looking.reset(token)
+    found = ((added, theirs.get(key)) for key, added in ADDED.items())
+    return tuple(_extended(added, type(command)) for added, command in found if command)
+
+
+def _extended(added: type, kind: Any) -> type:
+    namespace = {"__doc__": kind.__doc__, "__module__": kind.__module__}
+    made: type = type(kind)(kind.__name__, (added, kind), namespace)
+    return made

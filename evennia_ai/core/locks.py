@@ -1,0 +1,63 @@
+"""Lock expressions as Evennia writes them: `perm(Admin) or pid(12)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+ADMIN = "perm(Admin)"
+_TOKEN = re.compile(r"\w+\([^)]*\)|\b(?:and|or|not|AND|OR|NOT)\b")
+_PERMISSION = re.compile(r"perm\(\s*(\w+?)s?\s*\)", re.IGNORECASE)
+_EVERYBODY = ("all()", "true()")
+
+
+def rest_of(lock: str) -> str:
+    """The expression of a lock, without the access type before it."""
+    return lock.partition(":")[2].strip()
+
+
+def narrowed(expression: str, hierarchy: Sequence[str]) -> str:
+    """An expression that lets nobody pass but those whom it let pass before and who are admins.
+
+    Evennia takes no notice of brackets around terms, so there are none in it.
+
+    Args:
+        hierarchy: the permissions of the game, the least first.
+    """
+    names = [name.casefold() for name in hierarchy]
+    ranks = {name: rank for rank, name in enumerate(names)} if "admin" in names else {}
+    terms = [_trimmed(term, ranks) for term in _terms(expression)]
+    return ADMIN if not terms or [] in terms else " or ".join(map(" ".join, terms))
+
+
+def _terms(expression: str) -> list[list[str]]:
+    """What stands between one `or` and the next, each as its words."""
+    terms: list[list[str]] = [[]]
+    for token in _TOKEN.findall(expression):
+        if token.casefold() == "or":
+            terms.append([])
+        else:
+            terms[-1].append(token if "(" in token else token.casefold())
+    return [term for term in terms if term]
+
+
+def _trimmed(term: Sequence[str], ranks: dict[str, int]) -> list[str]:
+    """One term that asks for an admin too; an empty list where it is that and nothing else."""
+    first = term[0].casefold()
+    if len(term) == 1 and (first in _EVERYBODY or _rank(first, ranks) in _up_to_admin(ranks)):
+        return []
+    is_there = any(
+        _rank(word, ranks) >= ranks.get("admin", 0) and (place == 0 or term[place - 1] != "not")
+        for place, word in enumerate(term)
+    )
+    return [*term] if is_there else [*term, "and", ADMIN]
+
+
+def _up_to_admin(ranks: dict[str, int]) -> range:
+    return range(ranks.get("admin", -1) + 1)
+
+
+def _rank(word: str, ranks: dict[str, int]) -> int:
+    """The rank of the permission that a lock function asks for; -1 where it asks for none."""
+    found = _PERMISSION.fullmatch(word)
+    return ranks.get(found[1].casefold(), -1) if found else -1

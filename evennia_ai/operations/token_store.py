@@ -1,0 +1,256 @@
+"""The table of access tokens: made, found by what was sent, and ended. The tokens are nowhere.
+
+A token ends with its time, with the account's password, with a ban of the account's name, and when
+the account is switched off. Tokens of Django REST framework, which stand in its table as they are,
+are taken over and removed there.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.db import connections, transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Greatest
+from django.utils.crypto import salted_hmac
+from evennia.accounts.models import AccountDB
+from evennia.server.models import ServerConfig
+from rest_framework.authentication import TokenAuthentication
+from rest_framework.settings import api_settings
+
+from evennia_ai.core.api_config import NAME, ApiConfig, read_api_config
+from evennia_ai.models import AccessToken
+
+OLD_APP, OLD_TABLE = "authtoken", "authtoken_token"
+OLD_NAME = "from before"
+BANS = "server_bans"
+# Whoever finds one in a log or a file can tell by it what it is.
+BEGINNING = "eai_"
+TOKEN_BYTES, SHOWN = 32, 8
+LONGEST_NAME = 60
+MOST_OF_ONE = 20
+DAY_SECONDS = 86_400
+USE_IS_WRITTEN_SECONDS = 3600
+
+
+def config() -> ApiConfig:
+    """The settings of the API.
+
+    Raises:
+        ConfigurationError: something in them is wrong.
+    """
+    return read_api_config(getattr(settings, NAME, {}))
+
+
+def now() -> int:
+    """Seconds since 1970."""
+    return int(time.time())
+
+
+def make(account: Any, name: str, address: str = "") -> tuple[str, AccessToken]:
+    """Make a token. Beyond `MOST_OF_ONE` the one that was unused for longest ends.
+
+    Args:
+        address: where it was asked for from; "" where it was made in the game.
+
+    Returns:
+        The token, which is told this once, and its row.
+    """
+    key = BEGINNING + secrets.token_urlsafe(TOKEN_BYTES)
+    with transaction.atomic():
+        AccessToken.objects.filter(ends_at__lte=now()).delete()
+        row = _insert(account, key, name[:LONGEST_NAME], address)
+        kept = of_account(account).order_by(Greatest("used_at", "made_at"))
+        end(list(kept.exclude(pk=row.pk).values_list("pk", flat=True))[: -MOST_OF_ONE + 1])
+    return key, row
+
+
+def find(key: str) -> AccessToken | None:
+    """The row of a token that is good, its account with it; None: it is worth nothing.
+
+    One that has ended is removed. Where a token of Django REST framework was sent that nobody took
+    over yet, it is taken over.
+    """
+    rows = AccessToken.objects.filter(digest=_digest(key)).select_related("account")
+    # As stored: the game's own copy of an account does not know what other programs changed.
+    known = rows.annotate(stored=F("account__password"), is_active=F("account__is_active"))
+    row = known.first()
+    if row is None:
+        if not _adopt_key(key):
+            return None
+        row = known.first()
+    if row is None:
+        return None
+    if row.ends_at <= now() or row.password != _mark(row.stored) or not row.is_active:
+        end([row.pk])
+        return None
+    note_use(row)
+    return row
+
+
+def note_use(row: AccessToken) -> None:
+    """Write down that a token was used, at most once an hour."""
+    if now() - row.used_at >= USE_IS_WRITTEN_SECONDS:
+        row.used_at = now()
+        AccessToken.objects.filter(pk=row.pk).update(used_at=row.used_at)
+
+
+def of_account(account: Any) -> QuerySet[AccessToken]:
+    """The tokens of an account that are good."""
+    mine = AccessToken.objects.filter(account_id=account.pk, ends_at__gt=now())
+    stored = AccountDB.objects.filter(pk=account.pk).values_list("password", flat=True).first()
+    return mine.filter(password=_mark(stored or ""))
+
+
+def was_here(username: str, address: str) -> bool:
+    """Whether an account of this name got a token from this network before."""
+    rows = AccessToken.objects.filter(account__username__iexact=username)
+    return rows.filter(place=_place(address)).exists()
+
+
+def end(numbers: Iterable[int]) -> int:
+    """Let tokens be worth nothing, in the table they came from too.
+
+    Returns:
+        How many there were.
+    """
+    rows = AccessToken.objects.filter(pk__in=list(numbers))
+    digests = set(rows.values_list("digest", flat=True))
+    if not digests:
+        return 0
+    with transaction.atomic():
+        if apps.is_installed(f"rest_framework.{OLD_APP}"):
+            old = _old().objects.filter(user_id__in=list(rows.values_list("account_id", flat=True)))
+            dead = [token.pk for token in old if _digest(token.pk) in digests]
+            _old().objects.filter(pk__in=dead).delete()
+        count, _ = AccessToken.objects.filter(digest__in=digests).delete()
+    return int(count)
+
+
+def missing_tables() -> list[str]:
+    """The table, if the game's database has none."""
+    connection = connections[AccessToken.objects.db]
+    table = AccessToken._meta.db_table
+    return [] if table in connection.introspection.table_names() else [table]
+
+
+# ---- what happens elsewhere in the game ----------------------------------------------------
+
+
+def on_saved(instance: Any) -> None:
+    """A ban, an account that was switched off, and a token of Django REST framework are heeded.
+
+    Before the game is migrated there is nothing to heed them for.
+    """
+    is_account = isinstance(instance, AccountDB)
+    is_other = isinstance(instance, ServerConfig) and instance.db_key != BANS
+    if is_other or (is_account and instance.is_active) or missing_tables():
+        return
+    if isinstance(instance, ServerConfig):
+        end(_of_banned(instance.value or ()))
+    elif is_account:
+        mine = AccessToken.objects.filter(account_id=instance.pk)
+        end(list(mine.values_list("pk", flat=True)))
+    elif isinstance(instance, _old()):
+        _adopt(instance)
+
+
+def on_old_deleted(instance: Any) -> None:
+    """A token that is deleted where it came from is worth nothing here either."""
+    if not missing_tables():
+        mine = AccessToken.objects.filter(account_id=instance.user_id)
+        mine.filter(digest=_digest(instance.key)).delete()
+
+
+def adopt_all() -> int:
+    """Take over every token of Django REST framework.
+
+    Returns:
+        How many were taken over. Doing it again does no harm.
+    """
+    if not apps.is_installed(f"rest_framework.{OLD_APP}"):
+        return 0
+    tables = connections[AccessToken.objects.db].introspection.table_names()
+    if OLD_TABLE not in tables or AccessToken._meta.db_table not in tables:
+        return 0
+    return sum(_adopt(token) for token in _old().objects.all())
+
+
+def are_shared() -> bool:
+    """Whether other parts of the game take the tokens of Django REST framework too."""
+    from_settings = apps.is_installed(f"rest_framework.{OLD_APP}") and _is_default()
+    return config().keeps_old_tokens or from_settings
+
+
+def _is_default() -> bool:
+    ways = api_settings.DEFAULT_AUTHENTICATION_CLASSES
+    return any(issubclass(way, TokenAuthentication) for way in ways)
+
+
+def _old() -> Any:
+    return apps.get_model(OLD_APP, "Token")
+
+
+def _adopt_key(key: str) -> bool:
+    if not apps.is_installed(f"rest_framework.{OLD_APP}"):
+        return False
+    token = _old().objects.filter(pk=key).first()
+    return token is not None and _adopt(token)
+
+
+def _adopt(token: Any) -> bool:
+    """Take over one token; True if it was not here before."""
+    with transaction.atomic():
+        if not are_shared():
+            # Not by its instance, of which whoever made it is about to tell the key.
+            _old().objects.filter(pk=token.key).delete()
+        if AccessToken.objects.filter(digest=_digest(token.key)).exists():
+            return False
+        account = AccountDB.objects.filter(pk=token.user_id).first()
+        if account is None:
+            return False
+        _insert(account, token.key, OLD_NAME, "")
+    return True
+
+
+def _insert(account: Any, key: str, name: str, address: str) -> AccessToken:
+    stored = AccountDB.objects.filter(pk=account.pk).values_list("password", flat=True).first()
+    at = now()
+    row: AccessToken = AccessToken.objects.create(
+        account_id=account.pk,
+        name=name,
+        begins=key[:SHOWN],
+        digest=_digest(key),
+        password=_mark(stored or ""),
+        place=_place(address),
+        made_at=at,
+        ends_at=at + max(1, config().token_days) * DAY_SECONDS,
+    )
+    return row
+
+
+def _of_banned(bans: Iterable[Any]) -> list[int]:
+    names = {str(ban[0]).casefold() for ban in bans if ban and ban[0]}
+    rows = AccessToken.objects.values_list("pk", "account__username") if names else ()
+    return [pk for pk, username in rows if str(username).casefold() in names]
+
+
+def _digest(key: str) -> str:
+    """What is stored of a token. It is as random as the digest, so that no salt is needed."""
+    return sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def _mark(password: str) -> str:
+    """What a token keeps of the account's password, which is stored salted and hashed already."""
+    return sha256(f"evennia_ai.token {password}".encode()).hexdigest()
+
+
+def _place(address: str) -> str:
+    """What is kept of an address: nothing that can be read without the game's secret key."""
+    return salted_hmac("evennia_ai.token", address).hexdigest() if address else ""

@@ -1,0 +1,115 @@
+"""Access tokens of the REST API: what their owners can do with them, and whoever owns the game."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from evennia.accounts.accounts import DefaultGuest
+from evennia.utils import logger
+
+from evennia_ai.models import AccessToken
+from evennia_ai.operations import token_store
+from evennia_ai.operations.result import Problem, Result
+
+NO_TOKENS = "This game keeps no tokens: token_days in EVENNIA_AI_API_CONFIG is 0."
+NOT_MIGRATED = "This game has no table for tokens yet; its owner has to type: evennia migrate"
+
+
+def refusal_of(account: Any) -> Result | None:
+    """None where an account may have tokens; else why not."""
+    if not token_store.config().token_days:
+        return Result(False, NO_TOKENS, problem=Problem.MISSING)
+    if token_store.missing_tables():
+        return Result(False, NOT_MIGRATED, problem=Problem.UNAVAILABLE)
+    if isinstance(account, DefaultGuest):
+        return Result(False, "Guests have no tokens.", problem=Problem.FORBIDDEN)
+    if account.attributes.get("assistant_body"):
+        return Result(False, "Assistants have no tokens.", problem=Problem.FORBIDDEN)
+    return None
+
+
+def make_token(account: Any, name: str = "", *, address: str = "") -> Result:
+    """Make a token for an account.
+
+    Args:
+        name: what it is for, in the owner's words.
+        address: where it was asked for from; "" in the game.
+
+    Returns:
+        In `data` the `token`, which nobody is told again, its `number` and when it `ends_at`.
+    """
+    refused = refusal_of(account)
+    if refused is not None:
+        return refused
+    key, row = token_store.make(account, name.strip(), address)
+    logger.log_sec(f"Token {row.pk} of the API was made for {account.key}.")
+    ends = _moment(row.ends_at)
+    told = (
+        f"Your token, which is shown this once: {key}\nIt is number {row.pk}, and good until"
+        f" {ends[:10]} or until you change your password."
+    )
+    return Result(True, told, {"token": key, "number": row.pk, "ends_at": ends})
+
+
+def list_tokens(account: Any, *, current: int | None = None) -> Result:
+    """The tokens of an account that are good, the newest first.
+
+    Args:
+        current: the number of the one that asks.
+    """
+    if token_store.missing_tables():
+        return Result(False, NOT_MIGRATED, problem=Problem.UNAVAILABLE)
+    rows = [_row(row, current) for row in token_store.of_account(account).order_by("-pk")]
+    lines = [_line(row) for row in rows]
+    return Result(True, "\n".join(lines) or "No tokens.", {"tokens": rows})
+
+
+def revoke_token(account: Any, number: int, *, by: str) -> Result:
+    """Let one token of an account be worth nothing from now on.
+
+    Args:
+        by: the name of whoever does it.
+    """
+    mine = AccessToken.objects.filter(account_id=account.pk, pk=number)
+    if not token_store.end(list(mine.values_list("pk", flat=True))):
+        told = f"{account.key} has no token of number {number}."
+        return Result(False, told, problem=Problem.MISSING)
+    logger.log_sec(f"Token {number} of the API, of {account.key}, was revoked by {by}.")
+    return Result(True, f"Token {number} of {account.key} is worth nothing any more.", {"count": 1})
+
+
+def revoke_tokens(account: Any, *, by: str) -> Result:
+    """Let all tokens of an account be worth nothing from now on.
+
+    Args:
+        by: the name of whoever does it.
+    """
+    mine = AccessToken.objects.filter(account_id=account.pk)
+    count = token_store.end(list(mine.values_list("pk", flat=True)))
+    if count:
+        logger.log_sec(f"All {count} tokens of the API, of {account.key}, were revoked by {by}.")
+    return Result(True, f"{count} tokens of {account.key} were revoked.", {"count": count})
+
+
+def _row(row: AccessToken, current: int | None) -> dict[str, Any]:
+    return {
+        "number": row.pk,
+        "name": row.name,
+        "begins": row.begins,
+        "made_at": _moment(row.made_at),
+        "ends_at": _moment(row.ends_at),
+        "used_at": _moment(row.used_at) if row.used_at else None,
+        "is_this": row.pk == current,
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    used = f"used {row['used_at'][:10]}" if row["used_at"] else "never used"
+    name = f" {row['name']!r}" if row["name"] else ""
+    days = f"made {row['made_at'][:10]}, good until {row['ends_at'][:10]}"
+    return f"{row['number']:>4}  {row['begins']}...{name}  {days}, {used}"
+
+
+def _moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -1,0 +1,86 @@
+"""A command of the game whose defects are for the log, and not for whoever typed it.
+
+Evennia shows a traceback to whoever typed a command that fails inside, and writes the whole line
+into the log. What an assistant typed is a model's, and what it reads goes to a model's service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from copy import copy
+from dataclasses import dataclass
+from types import GeneratorType
+from typing import Any
+
+from evennia.commands.command import InterruptCommand
+from evennia.utils import logger
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
+
+FAILED_INSIDE = "failed inside; staff can read why in the log. Do something else"
+HOOKS = ("at_pre_cmd", "parse", "func", "at_post_cmd")
+
+
+@dataclass(slots=True)
+class Guarded:
+    """A copy of a command that ends quietly where the command would have failed.
+
+    Attributes:
+        command: the copy, which is run as it is.
+        has_failed: whether it came to that.
+    """
+
+    command: Any
+    has_failed: bool = False
+
+    @classmethod
+    def around(cls, command: Any) -> Guarded:
+        """Guard a command."""
+        guarded = cls(copy(command))
+        # Evennia would run a copy of the copy, whose hooks are those of this one.
+        guarded.command.retain_instance = True
+        for name in HOOKS:
+            setattr(guarded.command, name, guarded._quiet(getattr(guarded.command, name)))
+        return guarded
+
+    def _quiet(self, hook: Callable[[], Any]) -> Callable[[], Any]:
+        """One hook of it; what goes wrong there interrupts the command, without a word."""
+
+        def run() -> Any:
+            try:
+                outcome = hook()
+            except InterruptCommand:
+                raise
+            except Exception:
+                self._note()
+                raise InterruptCommand from None
+            if isinstance(outcome, Deferred):
+                # Evennia waits for a hook, and not for what `func` gives back.
+                return outcome.addErrback(self._end, is_waited_for=hook.__name__ != "func")
+            return self._stepwise(outcome) if isinstance(outcome, GeneratorType) else outcome
+
+        return run
+
+    def _stepwise(self, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        """A command that waits in between: where one of its steps fails, it is over."""
+        try:
+            return (yield from steps)
+        except InterruptCommand:
+            raise
+        except Exception:
+            self._note()
+            return None
+
+    def _end(self, failure: Failure, *, is_waited_for: bool) -> None:
+        if not failure.check(InterruptCommand, CancelledError):
+            self._note(failure)
+        if is_waited_for:
+            raise InterruptCommand
+
+    def _note(self, failure: Failure | None = None) -> None:
+        self.has_failed = True
+        told = f"[assistant] the command {self.command.key} failed inside"
+        if failure is None:
+            logger.log_trace(told)
+        else:
+            logger.log_err(f"{told}: {failure.getTraceback()}")

@@ -1,0 +1,200 @@
+"""Whether a call may let words leave now: who would hear it at this moment, and what else is done.
+
+The rule and the table of ways are in `core.audience`; here is who listens, as it is when the call
+is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evennia.accounts.models import AccountDB
+
+from evennia_ai import audience, inbound, outbound, state
+from evennia_ai.core.audience import (
+    WAYS,
+    Hearers,
+    Leave,
+    Listener,
+    Otherwise,
+    carries_words,
+    listener,
+    masked,
+    may_leave,
+    way_of,
+)
+from evennia_ai.core.inbox import OWN, TASK
+from evennia_ai.core.recollection import WORLD, faction_audience, person_audience
+from evennia_ai.core.text import name_as_data
+from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn import Turn
+from evennia_ai.errors import ToolDeniedError
+from evennia_ai.tools.senses import find_here
+from evennia_ai.tools.speech import find_online
+
+FREE = "free"
+ADVICE = "answer whoever told you, in a whisper or a page, or let it be"
+
+
+class People:
+    """The people of the game, as a call names them."""
+
+    def online(self, name: str, asker_id: str) -> Any:
+        """The account of an online player; raises ToolError where there is none."""
+        return find_online(name, asker_id)
+
+    def by_id(self, being_id: str) -> Any:
+        """The object or account of an id, or None when it is gone."""
+        return inbound.find_being(being_id)
+
+    def is_account(self, being: Any) -> bool:
+        """Whether a being is an account and no character."""
+        return isinstance(being, AccountDB)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Decides for one assistant, each time anew.
+
+    Args:
+        check: raises ToolError where a turn may not use the tool of that name.
+        people: finds those who are named, and who is behind them.
+    """
+
+    script: Any
+    check: Callable[[str, Turn], None]
+    people: People = field(default_factory=People)
+
+    def refusal(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> str:
+        """Why a call may not be made at all, for the model, or ""."""
+        leave = self._leave(turn, spec, call)
+        is_held = not leave.is_allowed and leave.way.otherwise is Otherwise.REFUSED
+        return _told(leave) if is_held else ""
+
+    def __call__(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
+        """The call as it may be run, or what was done in its place.
+
+        Raises:
+            ToolError: nothing of it may leave.
+        """
+        leave = self._leave(turn, spec, call)
+        if leave.is_allowed:
+            return call
+        if leave.way.otherwise is Otherwise.MASKED:
+            self._note(turn, call, f"{leave.why}; its words were left out")
+            return _without_words(call, leave)
+        if leave.way.otherwise is Otherwise.ASIDE:
+            return self._aside(turn, call, leave)
+        self._note(turn, call, f"{leave.why}; it was held back")
+        raise ToolDeniedError(_told(leave))
+
+    def _leave(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> Leave:
+        way = way_of(spec)
+        if not turn.held or state.read(self.script, "private_words") == FREE:
+            return Leave(way)
+        if not carries_words(spec, call.arguments):
+            return Leave(way)
+        found: Iterable[Listener] = ()
+        if way.hearers in (Hearers.ROOM, Hearers.NAMED):
+            found = self._listeners(turn, way.hearers, call)
+        return may_leave(way, turn.held, found)
+
+    def _listeners(self, turn: Turn, hearers: Hearers, call: ToolCall) -> Iterator[Listener]:
+        """Those who would hear it now.
+
+        Raises:
+            ToolError: whoever is named is not to be found.
+        """
+        body = self.script.obj
+        if hearers is Hearers.NAMED:
+            name = str(call.arguments.get("target", ""))
+            if call.name == "page":
+                beings = [self.people.online(name, turn.event.person)]
+            else:
+                beings = [find_here(body, name, preferred_id=turn.event.sender_id)]
+            # Of a room the tool itself says that it has no ears.
+            beings = [each for each in beings if each != body.location or audience.has_ears(each)]
+        else:
+            beings = list(audience.ears(body))
+        deaf = outbound.muters(body, beings)
+        return (self._listener(turn, being) for being in beings if being not in deaf)
+
+    def _listener(self, turn: Turn, being: Any) -> Listener:
+        person = self._person_of(being, turn)
+        audiences = [WORLD, person_audience(person)]
+        if any(each.startswith("faction:") for each in turn.held):
+            audiences += map(faction_audience, self._factions(being))
+        return listener(name_as_data(str(being.key)), audiences)
+
+    def _person_of(self, being: Any, turn: Turn) -> str:
+        """The player behind a being, as `inbound.person_of`, without reading the account."""
+        if self.people.is_account(being):
+            return inbound.id_of(being)
+        account = being.db_account_id
+        if account is not None:
+            return f"*#{account}"
+        # Nobody is in the asker's own body: whoever comes back to it is the asker.
+        is_askers = being.dbref == turn.event.sender_id and not being.sessions.count()
+        return turn.event.person if is_askers else str(being.dbref)
+
+    def _factions(self, being: Any) -> set[str]:
+        category = state.memory_config(self.script).faction_category
+        bodies = being.get_all_puppets() if self.people.is_account(being) else [being]
+        return {
+            name for body in bodies for name in body.tags.get(category=category, return_list=True)
+        }
+
+    # ---- in its place --------------------------------------------------------------------------
+
+    def _aside(self, turn: Turn, call: ToolCall, leave: Leave) -> ToolResult:
+        """Tell whoever asked alone what was to be said before others.
+
+        Raises:
+            ToolError: nobody asked, or not even the one who did may know, or is there to hear it.
+        """
+        found = self._asker(turn)
+        if found is None:
+            self._note(turn, call, f"{leave.why}; it was held back")
+            raise ToolDeniedError(_told(leave))
+        being, tool = found
+        self.check(tool, turn)
+        tell = outbound.whisper if tool == "whisper" else outbound.page
+        words = str(call.arguments.get(leave.way.words[0], ""))
+        tell(self.script.obj, being, words, hops=turn.hops, more=turn.marks)
+        turn.addressee = turn.event.person
+        self._note(turn, call, f"{leave.why}; it went by {tool} to whoever asked")
+        who = name_as_data(turn.event.sender_name)
+        return ToolResult(True, f"{leave.why}, so it went by {tool} to {who} alone")
+
+    def _asker(self, turn: Turn) -> tuple[Any, str] | None:
+        """Whoever asked, and the tool by which they alone are told; None where that cannot be."""
+        event, room = turn.event, self.script.obj.location
+        being = None if event.kind in (OWN, TASK) else self.people.by_id(event.sender_id)
+        if being is None:
+            return None
+        tool = "whisper"
+        if room is None or self.people.is_account(being) or being.location != room:
+            being, tool = self.people.by_id(event.person), "page"
+            if being is None or not self.people.is_account(being) or not being.sessions.count():
+                return None
+        leave = may_leave(WAYS[tool], turn.held, [self._listener(turn, being)])
+        return (being, tool) if leave.is_allowed else None
+
+    def _note(self, turn: Turn, call: ToolCall, detail: str) -> None:
+        numbers = [event.number for event in turn.events if event.number]
+        name = call.name if call.name in WAYS else "a tool"
+        self.script.work.records.note(numbers, "private words", f"{name}: {detail}")
+
+
+def _told(leave: Leave) -> str:
+    return f"you were told something in private, and {leave.why}; {ADVICE}"
+
+
+def _without_words(call: ToolCall, leave: Leave) -> ToolCall:
+    given = {
+        name: masked(str(value)) if name in leave.way.words else value
+        for name, value in call.arguments.items()
+    }
+    return replace(call, arguments=given)

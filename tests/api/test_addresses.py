@@ -1,0 +1,182 @@
+"""Where requests come from: what a client says of itself lifts no limit, and harms nobody else."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.hashers import MD5PasswordHasher
+from django.test import RequestFactory
+from django.test.utils import override_settings
+from evennia.server.models import ServerConfig
+from twisted.web.http_headers import Headers
+
+from evennia_ai.api import portal
+from evennia_ai.api.limits import address_of
+from tests.api.support import PASSWORD, ApiTest
+
+# As the game has them: Evennia's test classes bring a list of their own.
+PORTAL_PARTS = list(settings.PORTAL_SERVICES_PLUGIN_MODULES)
+FORGED = "HTTP_X_FORWARDED_FOR"
+LOGIN = {"username": "Berit", "password": PASSWORD}
+WRONG = LOGIN | {"password": "wrong"}
+
+
+class Counting(MD5PasswordHasher):  # type: ignore[misc]
+    """A hasher that counts what it is asked."""
+
+    calls = 0
+
+    def encode(self, password: str, salt: str, *rest: Any) -> str:
+        """Count it, and do it."""
+        type(self).calls += 1
+        return str(super().encode(password, salt, *rest))
+
+
+class _Handle:
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def getpeername(self) -> tuple[str, int]:
+        """Who is at the other end of the socket."""
+        return self._address, 4711
+
+
+class _Transport:
+    def __init__(self, address: str) -> None:
+        self._handle = _Handle(address)
+
+    def getHandle(self) -> _Handle:  # noqa: N802  (Twisted's name)
+        """The socket."""
+        return self._handle
+
+
+class _Passing:
+    """A request on its way through the portal."""
+
+    def __init__(self, address: str, headers: dict[bytes, list[bytes]]) -> None:
+        self.transport = _Transport(address)
+        self.requestHeaders = Headers(headers)  # type: ignore[no-untyped-call]
+
+
+def passed_on(address: str, **headers: str) -> dict[str, str]:
+    """What the server is told of a request that the portal passed on."""
+    sent = {name.encode(): [value.encode()] for name, value in headers.items()}
+    request = _Passing(address, sent)
+    portal.tell(request)
+    return {
+        f"HTTP_{name.decode().upper().replace('-', '_')}": b",".join(values).decode()
+        for name, values in request.requestHeaders.getAllRawHeaders()
+    }
+
+
+class TestWhere(ApiTest):
+    """The address that counts."""
+
+    def came_from(self, **environ: str) -> str:
+        """The address of a request."""
+        return address_of(RequestFactory().get("/", **environ))
+
+    def test_hole_c15_the_portal_tells_who_is_connected(self) -> None:
+        """And a client that writes that header, in any spelling, is not believed."""
+        told = passed_on("203.0.113.7")
+        assert "203.0.113.7" == self.came_from(**told)
+        forged = told[portal.KEY]
+        for name in ("x-evennia-ai-peer", "X_Evennia_AI-Peer"):
+            sent = passed_on("198.51.100.9", **{name: forged})
+            assert [portal.KEY] == list(sent)
+            assert "198.51.100.9" == self.came_from(**sent)
+        for value in (f"198.51.100.9 {forged.split()[1]}", "198.51.100.9", "", " "):
+            assert "127.0.0.1" == self.came_from(**{portal.KEY: value})
+
+    def test_hole_c15_x_forwarded_for_is_believed_of_trusted_proxies_only(self) -> None:
+        """Evennia puts a part of it in the place of its proxy's address; that is seen through."""
+        assert "203.0.113.7" == self.came_from(**passed_on("203.0.113.7"), **{FORGED: "1.1.1.1"})
+        assert "127.0.0.1" == self.came_from(REMOTE_ADDR="1.1.1.1", **{FORGED: "1.1.1.1, 2.2.2.2"})
+        behind = passed_on("10.0.0.5")
+        with override_settings(EVENNIA_AI_API_CONFIG={"trusted_proxies": ["10.0.0.0/8"]}):
+            assert "2.2.2.2" == self.came_from(**behind, **{FORGED: "1.1.1.1, 2.2.2.2"})
+        with override_settings(UPSTREAM_IPS=["127.0.0.1", "10.0.0.5"]):
+            assert "2.2.2.2" == self.came_from(**behind, **{FORGED: "1.1.1.1, 2.2.2.2"})
+        assert "10.0.0.5" == self.came_from(**behind, **{FORGED: "1.1.1.1, 2.2.2.2"})
+
+    def test_hole_c15_the_portal_has_our_part(self) -> None:
+        """In every game, without a line in its settings."""
+        assert portal.__name__ in PORTAL_PARTS
+
+
+class TestLimits(ApiTest):
+    """Limits by address."""
+
+    def test_hole_c15_forging_lifts_no_limit(self) -> None:
+        """Sixty forged addresses after a 429 are sixty more 429s."""
+        with override_settings(EVENNIA_AI_API_CONFIG={"anonymous_per_minute": 3}):
+            found = [self.call("GET", "schema/", who=None).status_code for _ in range(4)]
+            assert [200, 200, 200, 429] == found
+            for number in range(60):
+                forged = f"203.0.113.{number}"
+                sent = {FORGED: forged, "REMOTE_ADDR": forged}
+                assert 429 == self.call("GET", "schema/", who=None, **sent).status_code
+
+    def test_hole_c15_thirty_names_from_one_address(self) -> None:
+        """Passwords are tried five times a minute from one address, whatever it says it is."""
+        found = []
+        for number in range(30):
+            forged = f"203.0.113.{number}"
+            body = {"username": f"Name{number}", "password": "wrong"}
+            sent = {FORGED: forged, "REMOTE_ADDR": forged}
+            found.append(self.call("POST", "token/", body, who=None, **sent).status_code)
+        assert [401] * 5 + [429] * 25 == found
+
+    def test_hole_c15_strangers_keep_nobody_out(self) -> None:
+        """Not by five wrong tries, and not by wrong tries from very many addresses."""
+        home = {"REMOTE_ADDR": "198.51.100.1"}
+        assert 200 == self.call("POST", "token/", LOGIN, who=None, **home).status_code
+        for number in range(60):
+            sent = {"REMOTE_ADDR": f"203.0.113.{number}"}
+            self.call("POST", "token/", WRONG, who=None, **sent)
+        assert 429 == self.call("POST", "token/", WRONG, who=None, **sent).status_code
+        assert 200 == self.call("POST", "token/", LOGIN, who=None, **home).status_code
+        elsewhere = {"REMOTE_ADDR": "198.51.100.2"}
+        bo = LOGIN | {"username": "Bo"}
+        assert 200 == self.call("POST", "token/", bo, who=None, **elsewhere).status_code
+
+    def test_hole_c15_health_is_refused_to_nobody(self) -> None:
+        """However often one client asks; past its limit it is told what was so a second ago."""
+        with override_settings(EVENNIA_AI_API_CONFIG={"anonymous_per_minute": 2}):
+            found = {self.call("GET", "health/", who=None).status_code for _ in range(40)}
+            assert {200} == found
+            assert 401 == self.call("GET", "assistants/", who=None).status_code
+            elsewhere = self.call("GET", "health/", who=None, REMOTE_ADDR="198.51.100.1")
+            assert 200 == elsewhere.status_code
+
+    def test_a_ban_of_an_address_cannot_be_forged_away(self) -> None:
+        """It holds for the address that is connected."""
+        bans = [("", "203.0.113.7", re.compile(r"203\.0\.113\.7"), "now", "a test")]
+        ServerConfig.objects.conf("server_bans", bans)
+        sent = {**passed_on("203.0.113.7"), FORGED: "1.1.1.1"}
+        self.fault(403, "GET", "assistants/", **sent)
+        self.get("assistants/", **passed_on("203.0.113.8"))
+
+
+class TestTime(ApiTest):
+    """How long an answer takes tells no name."""
+
+    def test_hole_c15_every_wrong_try_costs_one_hash(self) -> None:
+        """Of a name that is there, of one that is not, and of one that is banned."""
+        kind = f"{__name__}.{Counting.__name__}"
+        with override_settings(
+            PASSWORD_HASHERS=[kind], EVENNIA_AI_API_CONFIG={"tokens_per_minute": 0}
+        ):
+            for account in (self.people["builder with control"], self.people["builder"]):
+                account.set_password(PASSWORD)
+                account.save()
+            ServerConfig.objects.conf("server_bans", [("bo", "", "", "now", "a test")])
+            costs = []
+            for name in ("Berit", "nobody", "Bo"):
+                before = Counting.calls
+                body = {"username": name, "password": "wrong"}
+                assert 401 == self.call("POST", "token/", body, who=None).status_code
+                costs.append(Counting.calls - before)
+        assert [1, 1, 1] == costs

@@ -1,0 +1,113 @@
+"""Rights over REST: quelled is quelled, each act asks its own, and an order needs both rights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.utils.create import create_object
+
+from evennia_ai import operations, state
+from tests.api.support import ApiTest
+from tests.shell.people import Person
+from tests.shell.support import pump
+
+
+class TestQuelled(ApiTest):
+    """A builder who quelled, and is offline."""
+
+    def test_hole_b13_a_quelled_builder_who_is_offline_is_no_builder(self) -> None:
+        """What was open to her is closed, until she unquells; her own memories are hers."""
+        berit = self.people["builder with control"]
+        self.ada.locks.add("ai_control:perm(Builder)")
+        body = create_object(Person, key="Berit", location=self.room1)
+        body.permissions.add("Player")
+        berit.attributes.add("_last_puppet", body)
+        who = "builder with control"
+        assert 200 == self.call("GET", "assistants/", who=who).status_code
+        assert 200 == self.call("GET", "assistants/Ada/memory/", who=who).status_code
+        berit.attributes.add("_quell", True)
+        for method, path in (
+            ("GET", "assistants/"),
+            ("GET", "assistants/Ada/memory/"),
+            ("GET", "lore/"),
+            ("POST", "assistants/Ada/sleep/"),
+        ):
+            self.fault(403, method, path, {} if method == "POST" else None, who=who)
+        assert 200 == self.call("GET", "assistants/Ada/me/memory/", who=who).status_code
+        berit.attributes.remove("_quell")
+        assert 200 == self.call("GET", "assistants/", who=who).status_code
+
+    def test_hole_b13_a_quelled_superuser_who_is_offline_is_none(self) -> None:
+        """With no character at all he has the least there is."""
+        self.account.unpuppet_object(self.session)
+        self.account.attributes.remove("_last_puppet")
+        self.account.attributes.add("_quell", True)
+        self.fault(403, "GET", "assistants/")
+        self.fault(403, "PATCH", "assistants/Ada/configuration/", {"command_allowlist": ["dig"]})
+        self.account.attributes.remove("_quell")
+        assert 200 == self.call("GET", "assistants/").status_code
+
+
+class TestActs(ApiTest):
+    """Pia, a player, is named by Ada's lock `ai_control`; Berit, a builder, too."""
+
+    def setUp(self) -> None:
+        """Somebody told Ada something."""
+        super().setUp()
+        self.pia = self.people["player"]
+        self.ada.locks.add(f"ai_control:perm(Builder) or pid({self.pia.id})")
+
+    def test_hole_b11_a_player_in_control_deletes_no_memories_and_moves_nobody(self) -> None:
+        """She stops Ada and sets her up."""
+        made: Any = operations.add_memory(self.ada_script, "Mira loves whales.", by="Tom")
+        pump()
+        path = "assistants/Ada/memory/"
+        (row,) = self.get(path)["memories"]
+        assert made.ok
+        self.fault(403, "DELETE", f"{path}{row['key']}/", who="player")
+        self.fault(403, "PATCH", f"{path}{row['key']}/", {"text": "Mira hates."}, who="player")
+        self.fault(403, "DELETE", "assistants/Ada/history/", who="player")
+        self.fault(403, "DELETE", "assistants/Ada/", who="player")
+        there = {"location": self.room2.dbref}
+        self.fault(403, "PATCH", "assistants/Ada/", there, who="player")
+        assert (self.room1, 1) == (self.ada.location, self.get(path)["count"])
+        changes = {"tick_rate": 9}
+        config = "assistants/Ada/configuration/"
+        assert 200 == self.call("PATCH", config, changes, who="player").status_code
+        assert 200 == self.call("POST", "assistants/Ada/stop/", who="player").status_code
+        self.ada.locks.add(f"ai_memory:pid({self.pia.id})")
+        assert 200 == self.call("DELETE", f"{path}{row['key']}/", who="player").status_code
+
+    def test_hole_b11_a_room_that_refuses_her_is_not_entered(self) -> None:
+        """Nor one that refuses who moves her."""
+        there, who = {"location": self.room2.dbref}, "builder"
+        for lock in (f"not id({self.ada.id})", "perm(Admin)"):
+            self.room2.locks.add(f"teleport_here:{lock}")
+            self.fault(403, "PATCH", "assistants/Ada/", there, who=who)
+            assert self.room1 == self.ada.location
+        self.room2.locks.remove("teleport_here")
+        assert 200 == self.call("PATCH", "assistants/Ada/", there, who=who).status_code
+        assert self.room2 == self.ada.location
+
+    def test_hole_b10_a_builder_boots_nobody_by_her_hand(self) -> None:
+        """`tools/execute_command/execute/` with what she may type and he may not."""
+        self.ada.permissions.add("Admin")
+        state.write(self.ada_script, command_allowlist=["boot"])
+        path = "assistants/Ada/tools/execute_command/execute/"
+        error = self.fault(403, "POST", path, {"arguments": {"command": "boot Tom"}}, who="builder")
+        assert "no more than Bo may" in error["message"]
+        assert (
+            200
+            == self.call(
+                "POST", path, {"arguments": {"command": "boot Tom"}}, who="admin"
+            ).status_code
+        )
+
+    def test_hole_b10_a_copy_has_no_powers(self) -> None:
+        """That no owner gave it."""
+        state.write(self.ada_script, command_allowlist=["boot"])
+        for who, key, expected in (("builder", "Edda", []), ("admin", "Brass", ["boot"])):
+            made = self.call("POST", "assistants/Ada/clone/", {"key": key}, who=who)
+            assert 201 == made.status_code
+            copy = operations.find_assistant(key)
+            assert expected == list(state.read(copy, "command_allowlist"))

@@ -1,0 +1,256 @@
+"""Tokens: hashed, ended by passwords, bans and time, seen and revoked by whom they are of."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import override_settings
+from evennia.accounts.models import AccountDB
+from evennia.server.models import ServerConfig
+from rest_framework.authtoken.models import Token
+
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.models import AccessToken
+from evennia_ai.operations import token_store
+from tests.api.support import PASSWORD, ApiTest
+
+BERIT = "builder with control"
+LOGIN = {"username": "Berit", "password": PASSWORD}
+
+
+class TokenTest(ApiTest):
+    """Berit has a token, which she got by her password."""
+
+    def setUp(self) -> None:
+        """The token."""
+        super().setUp()
+        self.berit = self.people[BERIT]
+        self.token = self.new(name="backup")
+
+    def new(self, **more: Any) -> str:
+        """Another token of Berit's."""
+        with override_settings(EVENNIA_AI_API_CONFIG={"tokens_per_minute": 0}):
+            made = self.call("POST", "token/", LOGIN | more, who=None)
+        return str(made.told["token"])
+
+    def status(self, token: str = "", method: str = "GET", path: str = "assistants/") -> int:
+        """The status of a request with a token."""
+        headers = {"authorization": f"Token {token or self.token}"}
+        return int(self.call(method, path, who=None, headers=headers).status_code)
+
+    def listed(self, who: Any = BERIT, path: str = "tokens/") -> list[dict[str, Any]]:
+        """The tokens that somebody sees."""
+        rows: list[dict[str, Any]] = self.get(path, who=who)["tokens"]
+        return rows
+
+
+class TestStored(TokenTest):
+    """What stands in the database."""
+
+    def test_hole_c14_the_token_stands_nowhere(self) -> None:
+        """Neither it nor more than its first characters: in no column of any table."""
+        Token.objects.create(user=self.people["builder"], key="b" * 40)
+        with connection.cursor() as cursor:
+            for table in connection.introspection.table_names(cursor):
+                cursor.execute(f'SELECT * FROM "{table}"')
+                text = repr(cursor.fetchall())
+                assert self.token[4:20] not in text, table
+                assert "b" * 40 not in text, table
+        assert 200 == self.status() == self.status("b" * 40)
+
+    def test_hole_c14_its_use_is_written_once_an_hour(self) -> None:
+        """To see that it is used costs no write for each request."""
+        assert 200 == self.status()
+        assert self.listed()[0]["used_at"]
+        with self.statements() as second:
+            assert 200 == self.status()
+        written = [q["sql"] for q in second if q["sql"].startswith(("UPDATE", "INSERT"))]
+        assert not [sql for sql in written if "accesstoken" in sql]
+        AccessToken.objects.update(used_at=token_store.now() - 3601)
+        assert 200 == self.status()
+        assert token_store.now() - 5 <= AccessToken.objects.get(name="backup").used_at
+
+
+class TestEnds(TokenTest):
+    """When a token is worth nothing any more."""
+
+    def test_hole_c14_it_ends_with_the_password(self) -> None:
+        """Changed in the game, or by another program that the game's own copy knows nothing of."""
+        self.berit.set_password("another-lantern")
+        self.berit.save()
+        assert 401 == self.status()
+        login = LOGIN | {"password": "another-lantern"}
+        token = self.call("POST", "token/", login, who=None).told["token"]
+        assert 200 == self.status(token)
+        with connection.cursor() as cursor:
+            stored = "UPDATE accounts_accountdb SET password = 'md5$x$y' WHERE id = %s"
+            cursor.execute(stored, [self.berit.pk])
+        assert 401 == self.status(token)
+        assert not AccessToken.objects.filter(account_id=self.berit.pk).exists()
+
+    def test_hole_c14_it_ends_with_a_ban(self) -> None:
+        """For good: when the ban is lifted it stays so. Others keep theirs."""
+        other = self.token_of(self.people["admin"]).split()[1]
+        ServerConfig.objects.conf("server_bans", [("berit", "", "", "now", "a test")])
+        assert [other[:8]] == list(AccessToken.objects.values_list("begins", flat=True))
+        ServerConfig.objects.conf("server_bans", [])
+        assert 401 == self.status()
+        assert 200 == self.status(other)
+
+    def test_hole_c14_it_ends_with_an_account_that_is_switched_off(self) -> None:
+        """For good, also when nobody used it meanwhile."""
+        for is_active in (False, True):
+            self.berit.is_active = is_active
+            self.berit.save()
+        assert 401 == self.status()
+
+    def test_an_account_that_another_program_switched_off(self) -> None:
+        """The game's own copy of it does not count."""
+        AccountDB.objects.filter(pk=self.berit.pk).update(is_active=False)
+        assert 401 == self.status()
+
+    def test_hole_c14_it_ends_with_its_time(self) -> None:
+        """By `token_days`, 90 where nothing is set; what has ended is removed."""
+        row = AccessToken.objects.get(name="backup")
+        assert 90 * 86_400 == row.ends_at - row.made_at
+        with override_settings(EVENNIA_AI_API_CONFIG={"token_days": 1}):
+            self.call("POST", "token/", LOGIN, who=None)
+        newest = AccessToken.objects.order_by("-pk")[0]
+        assert 86_400 == newest.ends_at - newest.made_at
+        AccessToken.objects.filter(name="backup").update(ends_at=token_store.now())
+        assert 401 == self.status()
+        assert not AccessToken.objects.filter(name="backup").exists()
+
+
+class TestOwners(TokenTest):
+    """Seeing and revoking."""
+
+    def test_hole_c14_they_are_listed_without_themselves(self) -> None:
+        """With their names, their ends, and which of them asks."""
+        second = self.new()
+        headers = {"authorization": f"Token {second}"}
+        told = self.call("GET", "tokens/", who=None, headers=headers)
+        assert ["", "backup"] == [row["name"] for row in told.told["tokens"]]
+        assert [True, False] == [row["is_this"] for row in told.told["tokens"]]
+        assert [second[:8], self.token[:8]] == [row["begins"] for row in told.told["tokens"]]
+        assert second.encode() not in told.content
+
+    def test_hole_c14_one_is_revoked_and_the_others_go_on(self) -> None:
+        """By its number; by `token/` the one that is sent."""
+        second, third = self.new(name="second"), self.new(name="third")
+        number = next(row["number"] for row in self.listed() if row["name"] == "second")
+        assert 200 == self.call("DELETE", f"tokens/{number}/", who=BERIT).status_code
+        assert 404 == self.call("DELETE", f"tokens/{number}/", who=BERIT).status_code
+        assert 204 == self.status(third, "DELETE", "token/")
+        assert [401, 401, 200] == [self.status(each) for each in (second, third, self.token)]
+        assert 1 == self.call("DELETE", "tokens/", who=BERIT).told["count"]
+        assert 401 == self.status()
+
+    def test_hole_c14_others_are_for_owners_of_the_game(self) -> None:
+        """Whoever is none is refused, and is not told which numbers there are."""
+        berit = f"tokens/?account=account-{self.berit.pk}"
+        number = self.listed()[0]["number"]
+        for who in ("builder", "player"):
+            self.fault(403, "GET", berit, who=who)
+            self.fault(403, "DELETE", berit, who=who)
+            self.fault(404, "DELETE", f"tokens/{number}/", who=who)
+        assert 200 == self.status()
+        assert "backup" == self.listed("admin", berit)[0]["name"]
+        assert 200 == self.call("DELETE", f"tokens/{number}/", who="admin").status_code
+        assert 401 == self.status()
+        self.fault(404, "GET", "tokens/?account=account-999999", who="admin")
+        self.fault(404, "GET", "tokens/?account=object-1", who="admin")
+
+    def test_the_one_that_was_unused_for_longest_makes_room(self) -> None:
+        """Whoever gets one at each start never has more than twenty, and is never refused."""
+        assert 200 == self.status()
+        AccessToken.objects.update(made_at=1, used_at=2)
+        for _ in range(20):
+            self.new()
+        assert 20 == len(self.listed())
+        assert 401 == self.status()
+
+    def test_making_and_revoking_is_written_down_without_the_token(self) -> None:
+        """In the game's log of what matters for its safety, and in the API's."""
+        with self.audited() as lines:
+            token = self.new(name="night watch")
+        assert ["token"] == [line["action"] for line in lines]
+        assert token[4:] not in repr(lines)
+
+
+class TestCommand(TokenTest):
+    """`assistant token`."""
+
+    def typed(self, line: str) -> str:
+        """What Tom, a superuser who is online, is shown."""
+        self.forget()
+        self.tom.cmdset.add(AssistantCmdSet)
+        self.type(self.tom, line)
+        return "\n".join(self.tom.seen)
+
+    def test_hole_c14_an_owner_sees_and_revokes_the_tokens_of_others(self) -> None:
+        """In the game too."""
+        number = self.listed()[0]["number"]
+        assert "'backup'" in self.typed("assistant token of berit")
+        assert "no token of number" in self.typed("assistant token revoke 999999 of Berit")
+        assert "worth nothing" in self.typed(f"assistant token revoke {number} of Berit")
+        assert 401 == self.status()
+        self.new()
+        assert "1 tokens of Berit were revoked" in self.typed("assistant token revoke all of Berit")
+        assert "There is no account named Nobody." in self.typed("assistant token of Nobody")
+
+
+class TestTakenOver(TokenTest):
+    """Tokens of Django REST framework."""
+
+    def test_hole_c14_old_tokens_go_on_hashed_until_their_end(self) -> None:
+        """Each is moved by `migrate`; doing it again changes nothing."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO authtoken_token (key, user_id, created) VALUES (%s, %s, %s)",
+                ["c" * 40, self.berit.pk, "2026-01-01"],
+            )
+        for _ in range(2):
+            call_command("migrate", verbosity=0)
+            assert not Token.objects.exists()
+            assert 200 == self.status("c" * 40)
+        row = AccessToken.objects.get(name="from before")
+        assert row.ends_at > token_store.now()
+        AccessToken.objects.filter(pk=row.pk).update(ends_at=1)
+        assert 401 == self.status("c" * 40)
+
+    def test_one_that_was_not_moved_is_moved_by_its_first_use(self) -> None:
+        """Whatever put it there."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO authtoken_token (key, user_id, created) VALUES (%s, %s, %s)",
+                ["d" * 40, self.berit.pk, "2026-01-01"],
+            )
+        assert 200 == self.status("d" * 40)
+        assert not Token.objects.exists()
+
+    def test_the_command_of_django_rest_framework_works_as_before(self) -> None:
+        """It tells the key, which is good, and stands nowhere."""
+        with mock.patch("sys.stdout.write") as written:
+            call_command("drf_create_token", "Berit")
+        said = "".join(str(call.args[0]) for call in written.call_args_list)
+        assert 200 == self.status(said.split()[2])
+        assert not Token.objects.exists()
+
+    def test_where_others_take_them_too_they_stay_there(self) -> None:
+        """And end in both places at once, whichever it began in."""
+        with override_settings(EVENNIA_AI_API_CONFIG={"keeps_old_tokens": True}):
+            old = Token.objects.create(user=self.berit)
+            assert [200, 204] == [
+                self.status(old.key),
+                self.status(old.key, "DELETE", "token/"),
+            ]
+            assert not Token.objects.exists()
+            old = Token.objects.create(user=self.berit)
+            key = old.key
+            assert 200 == self.status(key)
+            old.delete()
+            assert 401 == self.status(key)

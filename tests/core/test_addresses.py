@@ -1,0 +1,102 @@
+"""Where a request comes from, and which addresses are counted as one."""
+
+from __future__ import annotations
+
+import pytest
+
+from evennia_ai.core.addresses import (
+    MOST_HOPS,
+    client_of,
+    counted_as,
+    is_network,
+    is_within,
+    read_address,
+    read_networks,
+)
+from evennia_ai.errors import ConfigurationError
+
+PROXIES = ("10.0.0.0/8", "2001:db8::1")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (" 203.0.113.7 ", "203.0.113.7"),
+        ("203.0.113.7:4711", "203.0.113.7"),
+        ("[2001:db8::7]:4711", "2001:db8::7"),
+        ("fe80::1%eth0", "fe80::1"),
+        ("::ffff:203.0.113.7", "203.0.113.7"),
+        ("unknown", "None"),
+        ("", "None"),
+        ("[", "None"),
+    ],
+)
+def test_an_address_is_read_however_proxies_write_it(text: str, expected: str) -> None:
+    """With a port, in brackets, with a zone, or IPv4 in the words of IPv6."""
+    assert expected == str(read_address(text))
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "expected"),
+    [
+        pytest.param("203.0.113.7", "", "203.0.113.7", id="nobody between"),
+        pytest.param("203.0.113.7", "1.1.1.1", "203.0.113.7", id="a client that lies"),
+        pytest.param("10.0.0.1", "203.0.113.7", "203.0.113.7", id="one proxy"),
+        pytest.param("10.0.0.1", "1.1.1.1, 203.0.113.7", "203.0.113.7", id="a lie and one proxy"),
+        pytest.param("10.0.0.1", "203.0.113.7, 10.0.0.2", "203.0.113.7", id="two proxies"),
+        pytest.param("10.0.0.1", "1.1.1.1,203.0.113.7,10.0.0.2", "203.0.113.7", id="no blanks"),
+        pytest.param("10.0.0.1", "", "10.0.0.1", id="a proxy of itself"),
+        pytest.param("10.0.0.1", "rubbish", "10.0.0.1", id="a proxy that says nothing"),
+        pytest.param("10.0.0.1", "203.0.113.7, rubbish", "10.0.0.1", id="rubbish ends it"),
+        pytest.param("2001:db8::1", "203.0.113.7:99", "203.0.113.7", id="with a port"),
+        pytest.param("", "203.0.113.7", "", id="nobody knows"),
+    ],
+)
+def test_hole_c15_only_what_a_trusted_proxy_added_is_believed(
+    peer: str, forwarded: str, expected: str
+) -> None:
+    """Whatever a client writes before that changes nothing."""
+    assert expected == client_of(peer, forwarded, PROXIES)
+    assert expected == client_of(peer, f"9.9.9.9, {forwarded}" if forwarded else "", PROXIES)
+
+
+def test_a_chain_of_hops_is_followed_only_so_far() -> None:
+    """A header of any length costs little."""
+    hops = ["203.0.113.7", *["10.0.0.2"] * (MOST_HOPS + 5)]
+    assert "10.0.0.2" == client_of("10.0.0.1", ",".join(hops), PROXIES)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("203.0.113.7", "203.0.113.7"),
+        ("::ffff:203.0.113.7", "203.0.113.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("", ""),
+        ("unknown", "unknown"),
+    ],
+)
+def test_hole_c15_a_network_of_ones_own_is_counted_as_one(text: str, expected: str) -> None:
+    """Who has 2^64 addresses has not as many tries."""
+    assert expected == counted_as(text)
+
+
+def test_networks_and_what_is_within() -> None:
+    """Single addresses are networks too; what is no address is within none."""
+    assert is_network("10.0.0.0/8")
+    assert not is_network("a host")
+    assert is_within("10.1.2.3", PROXIES)
+    assert not is_within("11.1.2.3", PROXIES)
+    assert not is_within("", ("0.0.0.0/0",))
+
+
+@pytest.mark.parametrize("value", ["10.0.0.1", ["a host"], [7], None, [""]])
+def test_what_is_no_list_of_networks_is_refused(value: object) -> None:
+    """With the path, the value, and an example."""
+    with pytest.raises(ConfigurationError, match=r"^x\.y .*; it must be a list of addresses and"):
+        read_networks("x.y", value)
+
+
+def test_networks_are_read() -> None:
+    """A list of them, also where host bits are set."""
+    assert ("10.0.0.5", "10.0.0.1/8") == read_networks("x", ["10.0.0.5", "10.0.0.1/8"])

@@ -1,0 +1,77 @@
+"""What belongs together among assistants: counted and bounded as one."""
+
+from __future__ import annotations
+
+import pytest
+
+from evennia_ai.core import chain as chains
+from evennia_ai.core.chain import Chain, Chains, is_of_chain
+from evennia_ai.core.limits import Kind
+from evennia_ai.core.safety_config import Loop
+from evennia_ai.core.turn import Turn, Usage
+from tests.core.samples import make_event
+
+LOOP = Loop(max_iterations_per_task=7, max_tokens_per_task=90)
+
+
+def test_a_chain_is_what_it_began_as() -> None:
+    """Whoever says later that it is his changes nothing, nor do other limits."""
+    known = Chains()
+    first = known.of("e1", "*#3", LOOP)
+    assert first is known.of("e1", "*#4", Loop()) is known.get("e1")
+    assert ("*#3", 7, 90, 5) == (
+        first.person, first.most_steps, first.most_tokens, first.most_delegations
+    )  # fmt: skip
+    assert "chain e1" == first.scope
+    assert is_of_chain(first.scope)
+    assert not is_of_chain("task e1")
+
+
+@pytest.mark.parametrize("name", ["e2", "", None, 5, ["e1"]])
+def test_what_is_no_chain_is_none(name: object) -> None:
+    """Whatever is found in a mark."""
+    known = Chains()
+    known.of("e1", "*#3", LOOP)
+    assert known.get(name) is None
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that nobody spoke in for longest are forgotten first."""
+    monkeypatch.setattr(chains, "MOST_CHAINS", 2)
+    known = Chains()
+    for name in ("e1", "e2", "e1", "e3"):
+        known.of(name, "", LOOP)
+    assert [True, False, True] == [known.get(name) is not None for name in ("e1", "e2", "e3")]
+    known.clear()
+    assert known.get("e1") is None
+
+
+def test_grants_go_with_the_chain() -> None:
+    """What somebody allowed for it counts for every turn of it; 0 stays no limit."""
+    chain = Chain("e1", steps=4, tokens=50, most_steps=7)
+    assert (4, 50) == (chain.used(Kind.TASK_ITERATIONS), chain.used(Kind.TASK_TOKENS))
+    chain.grant(Kind.TASK_ITERATIONS, 3)
+    chain.grant(Kind.TASK_ITERATIONS, 0)
+    chain.grant(Kind.TASK_TOKENS, 5)
+    assert (10, 0) == (chain.cap(Kind.TASK_ITERATIONS), chain.cap(Kind.TASK_TOKENS))
+    chain.delegations, chain.most_delegations = 2, 5
+    assert (2, 5) == (chain.used(Kind.DELEGATIONS), chain.cap(Kind.DELEGATIONS))
+    assert (7, 0) == (chain.most(Kind.TASK_ITERATIONS), chain.most(Kind.TASK_TOKENS))
+
+
+@pytest.mark.parametrize(
+    ("expected", "begun_by", "person"),
+    [("*#3", "*#3", "#9"), ("#9", "", "#9"), ("", "", "")],
+)
+def test_hole_d25_who_began_it_pays(expected: str, begun_by: str, person: str) -> None:
+    """Else whoever spoke; nobody where there is nobody."""
+    turn = Turn(0, (make_event(person=person),), chain=Chain("e1", begun_by))
+    assert expected == turn.payer
+    turn.count(Usage(3, 4))
+    assert (7, 7) == (turn.tokens, turn.chain.tokens)
+    assert {"assistant_chain": "e1"} == turn.marks
+
+
+def test_a_turn_of_nothing_is_nobodys() -> None:
+    """As it is where only usage is counted."""
+    assert ("", {}) == (Turn(0, ()).payer, {} if not Turn(0, ()).chain.id else None)

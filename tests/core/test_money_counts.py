@@ -1,0 +1,179 @@
+"""What the money rules count with: credible reports, shares, margins, and prices of answers."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.budget import accounts_of, parts_of
+from evennia_ai.core.budget_config import Scope
+from evennia_ai.core.compaction import shares
+from evennia_ai.core.conversation import (
+    PAID_BY,
+    known_to,
+    marked_of,
+    marked_paid,
+    marked_private,
+    payer_of,
+    user_message,
+)
+from evennia_ai.core.inbox import joins
+from evennia_ai.core.prices import (
+    FREE,
+    MOST_REPORTED,
+    Price,
+    answer_tokens_for,
+    cost_of,
+    reported,
+)
+from evennia_ai.core.tokens import Margin
+from evennia_ai.core.turn import Usage
+from tests.core.samples import make_event
+
+TOM, MIRA = "*#3", "*#4"
+SAID = user_message("hello")
+
+
+@pytest.mark.parametrize(
+    ("expected", "raw"),
+    [
+        pytest.param(Usage(7, 3), {"prompt_tokens": 7, "completion_tokens": 3}, id="as told"),
+        pytest.param(Usage(7, 9), {"prompt_tokens": 7, "completion_tokens": -1}, id="negative"),
+        pytest.param(
+            Usage(7, 9), {"prompt_tokens": 7, "completion_tokens": MOST_REPORTED + 1}, id="absurd"
+        ),
+        pytest.param(
+            Usage(7, 93),
+            {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 100},
+            id="a larger total",
+        ),
+        pytest.param(
+            Usage(97, 3), {"completion_tokens": 3, "total_tokens": 100}, id="a total alone"
+        ),
+        pytest.param(Usage(0, 9), "nonsense", id="no report"),
+    ],
+)
+def test_hole_d23_a_report_is_made_credible(expected: Usage, raw: Any) -> None:
+    """Field by field: what cannot be is our own count."""
+    assert expected == reported(raw, lambda: 9)
+
+
+ANY = st.one_of(
+    st.integers(), st.floats(), st.none(), st.text(), st.booleans(), st.lists(st.text())
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(("prompt_tokens", "completion_tokens", "total_tokens")), ANY)
+)
+def test_hole_d23_no_report_makes_an_answer_free(raw: dict[str, Any]) -> None:
+    """Whatever a service makes up: whole, not negative, and never less than nothing written."""
+    usage = reported(raw, lambda: 9)
+    assert type(usage.prompt_tokens) is type(usage.completion_tokens) is int
+    assert usage.prompt_tokens >= 0
+    assert 0 < usage.completion_tokens <= 2 * MOST_REPORTED
+
+
+@given(
+    st.integers(1, 10**15),
+    st.decimals("0.0001", "1000", places=4),
+    st.integers(0, 100_000),
+)
+def test_hole_d22_so_many_tokens_less_make_room(nano: int, output: Decimal, prompt: int) -> None:
+    """An answer that is so much shorter costs at least so much less."""
+    price = Price(Decimal("0.37"), output)
+    tokens = answer_tokens_for(nano, price)
+    shorter = cost_of(Usage(prompt, 500), price)
+    assert cost_of(Usage(prompt, 500 + tokens), price) - shorter >= nano
+
+
+@pytest.mark.parametrize("price", [None, FREE, Price(Decimal(1), Decimal(0))])
+def test_answers_that_are_free_make_no_room(price: Price | None) -> None:
+    """Then a shorter one does not help."""
+    assert 0 == answer_tokens_for(5, price)
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(0, 10**6),
+    st.dictionaries(st.sampled_from((TOM, MIRA, "*#5", "")), st.floats(0, 1e6), min_size=1),
+)
+def test_hole_d25_parts_are_the_whole(prompt: int, answer: int, given: dict[str, float]) -> None:
+    """However it is shared out, nothing is lost or counted twice."""
+    parts = parts_of(Usage(prompt, answer), given)
+    assert set(given) == set(parts)
+    assert Usage(prompt, answer) == sum(parts.values(), Usage())
+    assert all(min(part.prompt_tokens, part.completion_tokens) >= 0 for part in parts.values())
+
+
+def test_hole_d25_whoever_said_most_pays_most() -> None:
+    """And what is left over by rounding is his."""
+    assert {TOM: Usage(76, 8), MIRA: Usage(25, 2)} == parts_of(Usage(101, 10), {MIRA: 1, TOM: 3})
+
+
+def test_a_call_of_the_game_counts_to_no_assistant() -> None:
+    """As a check of its model."""
+    assert {Scope.GAME} == {account.scope for account in accounts_of("", "", 0.0)}
+
+
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        (TOM, {**SAID, PAID_BY: TOM, "of": MIRA}),
+        (MIRA, {**SAID, "of": MIRA}),
+        (MIRA, marked_private([SAID], MIRA)[0]),
+        ("", SAID),
+    ],
+)
+def test_hole_d25_a_message_knows_who_paid(expected: str, message: dict[str, Any]) -> None:
+    """Whose it is, unless somebody else began what it is of."""
+    assert expected == payer_of(message)
+
+
+def test_hole_d25_the_payer_is_marked_where_it_is_another() -> None:
+    """And no model is told."""
+    (marked,) = marked_paid(marked_of([SAID], "#9"), "#9", TOM)
+    assert TOM == marked[PAID_BY]
+    assert [SAID] == known_to([marked], "#9")
+    assert [SAID] == marked_paid([SAID], TOM, TOM) == marked_paid([SAID], "#9", "")
+
+
+def test_hole_d25_talk_is_shared_by_its_tokens() -> None:
+    """What is nobody's belongs to all; where all of it is nobody's, nobody pays."""
+    toms, miras = marked_of([SAID], TOM)[0], marked_of([SAID], MIRA)[0]
+    found = shares([toms, toms, SAID, miras], len)
+    assert {TOM, MIRA} == set(found)
+    assert found[TOM] == 2 * found[MIRA]
+    assert {""} == set(shares([SAID], len))
+    assert {} == shares([], len)
+
+
+@pytest.mark.parametrize(
+    ("factor", "notes"),
+    [
+        pytest.param(1.0, [], id="nothing is known"),
+        pytest.param(1.0, [(100, 60)], id="shorter"),
+        pytest.param(3.0, [(100, 300), (100, 120)], id="the most of them"),
+        pytest.param(10.0, [(100, 5_000)], id="bounded"),
+        pytest.param(1.0, [(10, 300), (100, 0)], id="too little is known"),
+        pytest.param(1.2, [(100, 300), *[(100, 120)] * Margin.REPLIES], id="it is forgotten"),
+    ],
+)
+def test_hole_d22_longer_prompts_are_learned(factor: float, notes: list[tuple[int, int]]) -> None:
+    """By what is held for the next ones."""
+    margin = Margin()
+    for estimated, real in notes:
+        margin.note(estimated, real)
+    assert math.isclose(factor, margin.factor)
+
+
+def test_hole_d25_chains_of_two_people_are_answered_apart() -> None:
+    """Though it is the same assistant that says both."""
+    first, second, third = (make_event(chain=chain).as_stored() for chain in ("a", "b", "a"))
+    assert not joins(first, second)
+    assert joins(first, third)

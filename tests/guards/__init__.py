@@ -1,0 +1,19 @@
+"""What keeps an assistant in bounds, each with the test that fails where it is missing.
+
+`python -m tests.mutants` takes each of them out once and runs its test. Every snippet stands exactly
+once in its file, so that the table cannot grow old unnoticed.
+"""
+
+from __future__ import annotations
+
+from tests.guards.hearing import HEARING
+from tests.guards.limits import LIMITS
+from tests.guards.memory import MEMORY
+from tests.guards.people import PEOPLE
+from tests.guards.speaking import SPEAKING
+from tests.guards.stopping import STOPPING
+from tests.guards.table import Edit, Guard
+
+__all__ = ["GUARDS", "Edit", "Guard"]
+
+GUARDS = (*STOPPING, *LIMITS, *HEARING, *SPEAKING, *MEMORY, *PEOPLE)

@@ -1,0 +1,113 @@
+"""Who is believed to have said what, and what follows from it."""
+
+from __future__ import annotations
+
+from tests.guards.table import guard
+
+HEARING = (
+    guard(
+        "its own words start nothing",
+        "core/rules.py",
+        "return heard.from_assistant and heard.sender_id == ear.id",
+        "return False",
+        "tests/core/test_perception.py::test_rules",
+    ),
+    guard(
+        "talk between assistants comes to an end",
+        "core/rules.py",
+        "return cap > 0 and heard.hops >= cap + heard.hops_granted",
+        "return False",
+        "test_no_endless_talk",
+    ),
+    guard(
+        "a task that goes from one to the next has as few hops",
+        "delegations.py",
+        "        hops=turn.hops,\n",
+        "        hops=0,\n",
+        "test_l4_depth_three_goes_and_the_fourth_is_refused_with_its_key",
+    ),
+    guard(
+        "the muted do not hear it, and it does not hear them",
+        "core/rules.py",
+        "return sender.is_muted and not _is_self(heard, ear, sender)",
+        "return False",
+        "test_the_muted_are_not_heard",
+    ),
+    guard(
+        "what kind a message is says the server, not its text",
+        "inbound.py",
+        '    source = _source_of(marked.get("type"))\n',
+        "    source = _source_of(marked.get(\"type\")) or (Source.WHISPER if 'whispers' in rendered else None)\n",
+        "test_no_text_is_taken_for_metadata",
+    ),
+    guard(
+        "who sent a message says the server",
+        "inbound.py",
+        "        person=person_of(sender),\n",
+        "        person=rendered.split()[0],\n",
+        "test_all_characters_of_an_account_are_one_person",
+    ),
+    guard(
+        "only the server says that an assistant spoke",
+        "inbound.py",
+        "is_assistant = marked.get(ASSISTANT_MARK) is True",
+        "is_assistant = ASSISTANT_MARK in str(marked) or 'assistant' in body",
+        "test_no_text_is_taken_for_metadata",
+    ),
+    guard(
+        "what a bot passes on is believed no more than a stranger",
+        "core/trust.py",
+        "        base = min(base, RELAYED_TRUST)\n",
+        "        pass\n",
+        "test_a_bot_never_raises_trust",
+    ),
+    guard(
+        "a bot's rights are nobody's who speaks through it",
+        "core/trust.py",
+        "        override = None\n    if own",
+        "    if own",
+        "test_a_bots_permission_lends_nothing",
+    ),
+    guard(
+        "a task is believed no more than what it came from",
+        "delegations.py",
+        "trust=min(event.trust for event in turn.events),",
+        "trust=1.0,",
+        "test_person_and_trust_travel_along",
+    ),
+    guard(
+        "one person has only so many messages waiting",
+        "core/manners.py",
+        "if waiting >= config.pending_per_player:",
+        "if False:",
+        "test_more_waiting_messages_are_refused",
+    ),
+    guard(
+        "one person has only so many turns a minute",
+        "core/manners.py",
+        "if len(self.turns) >= config.calls_per_player:",
+        "if False:",
+        "test_more_turns_a_minute_are_refused_with_one_line",
+    ),
+    guard(
+        "a message that is too long is cut or refused",
+        "admission.py",
+        "is_too_long = 0 < size.message_characters < len(heard.body)",
+        "is_too_long = False",
+        "test_l11_one_more_is_cut",
+    ),
+    guard(
+        "people's words are data: no quote can be left",
+        "core/text.py",
+        "return json.dumps(strip_control(text), ensure_ascii=False)",
+        "return '\"' + text + '\"'",
+        "test_quote_cannot_be_left",
+    ),
+    guard(
+        "a name is data: it poses as no part of the conversation",
+        "core/text.py",
+        "    return is_plain and is_short and not _ROLES.intersection(words)\n",
+        "    return True\n",
+        "test_a_name_is_a_name_or_quoted",
+    ),
+)

@@ -1,0 +1,57 @@
+"""Who may know what."""
+
+from __future__ import annotations
+
+from tests.guards.table import guard
+
+MEMORY = (
+    guard(
+        "a prompt holds only memories that its asker may know",
+        "core/recollection.py",
+        "    if memory.audience in seeker.audiences:\n        return True\n    return is_open",
+        "    return True\n    return is_open",
+        "test_who_may_know",
+    ),
+    guard(
+        "of the talk so far a prompt holds no private words of others",
+        "core/conversation.py",
+        "if PRIVATE_TO not in message or (person and message[PRIVATE_TO] == person)",
+        "if True",
+        "test_no_secret_of_one_is_sent_for_another",
+    ),
+    guard(
+        "before others in the room nothing private is told",
+        "audience.py",
+        "    return next(listeners(body, event), None) is None",
+        "    return True",
+        "test_before_others_she_was_told_nothing",
+    ),
+    guard(
+        "what was overheard in private is told to nobody else",
+        "core/overheard.py",
+        "return tuple(item for item in kept if item.may_be_told_to(person))",
+        "return tuple(kept)",
+        "test_tellable",
+    ),
+    guard(
+        "to forget a person takes what was concluded too",
+        "remembering/forgetting.py",
+        "keys = [*mine, *conclusions(script.pk, mine)]",
+        "keys = [*mine]",
+        "test_what_was_concluded_goes_too",
+    ),
+    guard(
+        "to forget a person takes the memories",
+        "remembering/forgetting.py",
+        "        rows.remove(script.pk, keys)\n        EntityProfile.objects.filter(assistant=script.pk, entity=person).delete()",
+        "        EntityProfile.objects.filter(assistant=script.pk, entity=person).delete()",
+        "test_nothing_of_hers_is_left",
+    ),
+    guard(
+        "private words stand in no record",
+        "core/executions.py",
+        "return masked(text) if is_private else one_line(text, LONGEST_WORD)",
+        "return one_line(text, LONGEST_WORD)",
+        "test_of_a_private_one_no_word",
+    ),
+)

@@ -1,0 +1,113 @@
+"""Who may do what, by command, by page and over HTTP."""
+
+from __future__ import annotations
+
+from tests.guards.table import guard
+
+PEOPLE = (
+    guard(
+        "who may not control an assistant is refused",
+        "operations/rights.py",
+        "        if may_control(script, person, is_staff=staff, right=right):",
+        "        if True:",
+        "test_b9_who_has_no_right_is_refused_and_that_is_recorded",
+    ),
+    guard(
+        "what concerns the whole game needs its owner",
+        "operations/rights.py",
+        "if staff if right is Right.STAFF else is_owner(person):",
+        "if staff:",
+        "test_the_games_caps_need_an_admin",
+    ),
+    guard(
+        "no assistant has a say over assistants",
+        "rights/bodies.py",
+        'if getattr(person, "assistant_script", None) is not None and not person.sessions.count():',
+        "if False:",
+        "test_no_assistant_has_a_say",
+    ),
+    guard(
+        "the API asks the same rights",
+        "api/base.py",
+        "    if refused is not None:\n        told =",
+        "    if False:\n        told =",
+        "tests/api/test_memory.py::test_somebody_is_exported_and_forgotten",
+    ),
+    guard(
+        "without an account the API says nothing",
+        "api/base.py",
+        "if self.needs_account and not known:",
+        "if False:",
+        "test_who_is_not_logged_in_is_told_what_to_send",
+    ),
+    guard(
+        "a change from a browser needs the CSRF token",
+        "api/people.py",
+        "return [TokenAccess(), SessionAccess()] if has_tokens()",
+        "return [TokenAccess(), type('Open', (SessionAccess,), {'enforce_csrf': lambda *_: None})()] if has_tokens()",
+        "test_a_change_needs_the_csrf_token",
+    ),
+    guard(
+        "who is banned may not use the API",
+        "api/people.py",
+        "if DefaultAccount.is_banned(username=str(account.username), ip=address):",
+        "if False:",
+        "test_a_banned_account",
+    ),
+    guard(
+        "an account that is switched off may not either",
+        "api/people.py",
+        "if account is None or not account.is_active:",
+        "if account is None:",
+        "test_an_account_that_is_switched_off",
+    ),
+    guard(
+        "no assistant's account may",
+        "api/people.py",
+        'if account.attributes.get("assistant_body"):',
+        "if False:",
+        "test_an_assistant_gets_none",
+    ),
+    guard(
+        "who is quelled has the rights of their character",
+        "api/people.py",
+        'if account.attributes.get("_quell"):',
+        "if False:",
+        "test_who_is_quelled_has_the_rights_of_their_character",
+    ),
+    guard(
+        "tries for a token are counted by address",
+        "api/passwords.py",
+        "if not throttle.allow_request(request, view):",
+        "if False:",
+        "test_hole_c15_thirty_names_from_one_address",
+    ),
+    guard(
+        "wrong tries for a token are counted by name",
+        "api/passwords.py",
+        "if wrong.is_over(request, view) and not",
+        "if False and not",
+        "test_wrong_tries_are_counted_by_name",
+    ),
+    guard(
+        "requests are counted",
+        "api/base.py",
+        "            if not throttle.allow_request(request, self):",
+        "            if False:",
+        "test_changes_are_counted_by_account",
+    ),
+    guard(
+        "a setting that makes no sense keeps it from acting",
+        "assistant_script.py",
+        "        return self.work.safety_problem if self.work",
+        "        return '' if self.work",
+        "test_l2_a_wrong_setting_stops_her_with_its_name",
+    ),
+    guard(
+        "who may hush it says its lock",
+        "operations/hushing.py",
+        "if not body.access(being, LOCK, default=True):",
+        "if False:",
+        "tests/shell/test_hush.py::test_the_lock_decides",
+    ),
+)

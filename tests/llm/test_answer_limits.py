@@ -1,0 +1,133 @@
+"""How long answers may be: by the model's name, and as endpoints say when they refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+from evennia_ai.errors import ContextLengthError, ModelStatusError
+from evennia_ai.llm.answer_limits import (
+    LEAST_TOKENS,
+    PLAIN,
+    REASONED,
+    TOKENS_OF_A_CALL,
+    AnswerLimit,
+    Wanted,
+    thinks,
+    wanted_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("expected", "model"),
+    [
+        (False, "gpt-4o"), (False, "claude-3-5-sonnet"), (False, "llama3.2"), (False, "mistral"),
+        (False, "solar"), (True, "o1-mini"), (True, "o3"), (True, "openai/o4-mini"),
+        (True, "gpt-5-nano"), (True, "gpt-oss:20b"), (True, "gemini-2.5-pro"), (True, "qwen3:8b"),
+        (True, "deepseek-reasoner"), (True, "deepseek-r1"), (True, "kimi-k2-thinking"),
+    ],
+)  # fmt: skip
+def test_hole_d22_models_that_think_are_known_by_name(expected: bool, model: str) -> None:
+    """What they think counts as answer, so they need more of it."""
+    assert expected is thinks(model)
+
+
+@pytest.mark.parametrize(
+    ("expected", "model", "how"),
+    [
+        pytest.param(Wanted(4_096, 300), "gpt-4o", {}, id="a large window"),
+        pytest.param(Wanted(2_048, 300), "gpt-4-0613", {}, id="a quarter of a small one"),
+        pytest.param(Wanted(2_048, 300), "unheard-of", {}, id="unknown"),
+        pytest.param(Wanted(16_384, 2_000), "o3", {}, id="it thinks"),
+        pytest.param(Wanted(4_096, 2_000), "qwen3:8b", {}, id="it thinks in a small window"),
+        pytest.param(Wanted(16_384, 2_000), "gpt-4o", {"is_thinking": True}, id="told to think"),
+        pytest.param(
+            Wanted(TOKENS_OF_A_CALL, TOKENS_OF_A_CALL), "x", {"is_native": False}, id="one call"
+        ),
+    ],
+)
+def test_hole_d22_a_length_that_fits_the_model(
+    expected: Wanted, model: str, how: dict[str, bool]
+) -> None:
+    """Where nobody set one."""
+    assert expected == wanted_of(model, **{"is_native": True, **how})
+
+
+@pytest.mark.parametrize(
+    ("expected", "provider", "model"),
+    [(REASONED, "openai", "o3-mini"), (REASONED, "openai", "gpt-5"), (PLAIN, "openai", "gpt-4o"),
+     (PLAIN, "custom", "o3-mini"), (PLAIN, "anthropic", "claude-3")],
+)  # fmt: skip
+def test_hole_d22_the_form_is_the_providers(expected: str, provider: str, model: str) -> None:
+    """Its newer models refuse the older form."""
+    assert {expected: 9} == AnswerLimit.of(provider, model).as_body(9)
+
+
+UNSUPPORTED = (
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+    "'max_completion_tokens' instead."
+)
+
+
+@pytest.mark.parametrize(
+    ("may", "body", "error"),
+    [
+        pytest.param(
+            4_096, {REASONED: 4_096}, ModelStatusError(400, UNSUPPORTED), id="the other form"
+        ),
+        pytest.param(
+            2_048,
+            {PLAIN: 2_048},
+            ModelStatusError(
+                400, "max_tokens is too large: 4096. This model supports at most 2048 completion"
+            ),
+            id="less",
+        ),
+        pytest.param(
+            1_024,
+            {PLAIN: 1_024},
+            ModelStatusError(422, "max_tokens: 4096 > 1024, the maximum for this model"),
+            id="less, in another way",
+        ),
+        pytest.param(
+            LEAST_TOKENS,
+            {PLAIN: 4_096},
+            ContextLengthError(
+                400, "maximum context length is 8192; you asked for 9000 (4096 in the completion)"
+            ),
+            id="no room beside this prompt",
+        ),
+        pytest.param(
+            None, {PLAIN: 4_096}, ContextLengthError(400, "prompt is too long"), id="the prompt"
+        ),
+        pytest.param(
+            None, {PLAIN: 4_096}, ModelStatusError(400, "no such tool"), id="something else"
+        ),
+        pytest.param(
+            None, {PLAIN: 4_096}, ModelStatusError(500, UNSUPPORTED), id="it is not our fault"
+        ),
+        pytest.param(
+            None,
+            {PLAIN: 4_096},
+            ModelStatusError(400, "max_tokens is too large"),
+            id="too large, it says no number",
+        ),
+        pytest.param(None, {PLAIN: 4_096}, ModelStatusError(400, "max_tokens: hm"), id="unclear"),
+    ],
+)
+def test_hole_d22_an_endpoint_says_what_it_takes(
+    may: int | None, body: dict[str, int], error: ModelStatusError
+) -> None:
+    """What it refuses is told otherwise, once, and so from then on."""
+    limit = AnswerLimit()
+    assert may == limit.after(error, PLAIN, 4_096)
+    assert body == limit.as_body(4_096)
+
+
+def test_hole_d22_two_calls_learn_the_same_once() -> None:
+    """A refusal of what is not sent any more changes nothing; both forms refused is an error."""
+    limit = AnswerLimit()
+    for _ in range(2):
+        assert 9 == limit.after(ModelStatusError(400, UNSUPPORTED), PLAIN, 9)
+        assert {REASONED: 9} == limit.as_body(9)
+    refused = ModelStatusError(400, "unknown member max_completion_tokens")
+    assert limit.after(refused, REASONED, 9) is None

@@ -1,0 +1,255 @@
+"""Does a test fail where a guard is missing? Each guard is taken out once, and a named test run.
+
+Usage: python -m tests.mutants [WORD...] [--lanes N]      only guards with one of these words
+
+No file is changed. One process loads the game and splits: each child gets the code of the guard's
+functions without the guard, and runs the one test. First every named test has to pass with all
+guards in place. The exit code is 1 if any test passes without its guard; each such is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import gc
+import importlib
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import NamedTuple
+
+from tests.guards import GUARDS, Edit, Guard
+from tests.named_tests import ROOT, node_id
+
+PASSED, FAILED = 0, 1  # pytest's codes: all passed; tests ran, and some failed
+MOST_SECONDS = 900
+SUMMARY = re.compile(r"\b\d+ (failed|passed|error|deselected)")
+# What is loaded already is no matter: pytest writes only assertions of tests anew.
+LOADED = "ignore::pytest.PytestAssertRewriteWarning"
+OPTIONS = ("-q", "--tb=short", "-W", LOADED, "-p", "no:cacheprovider", "-p", "no:xdist")
+
+
+class Finding(NamedTuple):
+    """What came of running a test without its guard.
+
+    Attributes:
+        code: pytest's.
+        told: its last line.
+    """
+
+    guard: Guard
+    code: int
+    told: str
+    seconds: float
+
+    @property
+    def is_noticed(self) -> bool:
+        """Whether the test failed, as it should."""
+        return self.code == FAILED and " failed" in f" {self.told}"
+
+
+# ---- taking a guard out ------------------------------------------------------------------------
+
+
+def without(edit: Edit) -> str:
+    """The source of a file without a guard.
+
+    Raises:
+        ValueError: the snippet does not stand in it once, or what is left differs in more than the
+            bodies of functions.
+    """
+    source = (ROOT / edit.path).read_text(encoding="utf-8")
+    if (times := source.count(edit.snippet)) != 1:
+        raise ValueError(f"{edit.path} has it {times} times: {edit.snippet!r}")
+    left = source.replace(edit.snippet, edit.replacement)
+    if _frame(source) != _frame(left):
+        raise ValueError(f"{edit.path}: it is not inside a function: {edit.snippet!r}")
+    return left
+
+
+def _frame(source: str) -> str:
+    """All of a module but the bodies of its functions."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            node.body = []
+    return ast.dump(tree)
+
+
+def take_out(edits: Iterable[Edit]) -> None:
+    """Give the functions of this process the code that they have without a guard.
+
+    Raises:
+        ValueError: see `without`.
+    """
+    sources: dict[str, str] = {}
+    for edit in edits:
+        before = sources.get(edit.path)
+        left = without(edit)
+        if before is not None:
+            left = before.replace(edit.snippet, edit.replacement)
+        sources[edit.path] = left
+    for path, source in sources.items():
+        module = path.removesuffix(".py").removesuffix("/__init__")
+        importlib.import_module(module.replace("/", "."))
+        file = str(ROOT / path)
+        new = _codes(compile(source, file, "exec", dont_inherit=True))
+        for name, functions in _functions_of(file).items():
+            for function, code in zip(functions, new[name], strict=True):
+                function.__code__ = code
+
+
+def _codes(module: CodeType) -> dict[str, list[CodeType]]:
+    """The code of each function of a module and its classes, by qualified name, in its order."""
+    found: dict[str, list[CodeType]] = defaultdict(list)
+
+    def walk(code: CodeType) -> None:
+        for inner in code.co_consts:
+            if isinstance(inner, CodeType):
+                found[inner.co_qualname].append(inner)
+                walk(inner)
+
+    walk(module)
+    return found
+
+
+def _functions_of(file: str) -> dict[str, list[FunctionType]]:
+    """The living functions of a file, without those that a call of another one makes."""
+    found: dict[str, list[FunctionType]] = defaultdict(list)
+    for each in gc.get_objects():
+        # To ask more of an object than its type might wake what is lazy.
+        if type(each) is FunctionType and each.__code__.co_filename == file:
+            name = each.__code__.co_qualname
+            if "<" not in name:  # such as a function within a function, or a lambda
+                found[name].append(each)
+    for functions in found.values():
+        functions.sort(key=lambda function: function.__code__.co_firstlineno)
+    return found
+
+
+# ---- running -----------------------------------------------------------------------------------
+
+
+def load() -> None:
+    """Load all that tests of the game need, so that no child has to."""
+    import pytest  # noqa: F401
+
+    import tests.evennia_setup
+
+    with tests.evennia_setup.fresh_database():
+        from evennia_ai import api, commands, mcp, operations, sleeping, sub_agents  # noqa: F401
+        from tests.shell import support  # noqa: F401
+
+
+class Child(NamedTuple):
+    """A process that runs tests.
+
+    Attributes:
+        output: the file that it writes into.
+    """
+
+    guard: Guard | None
+    pid: int
+    output: Path
+    began: float
+
+
+def begin(guard: Guard | None, nodes: Sequence[str], folder: Path) -> Child:
+    """Run tests in a child, without a guard."""
+    output = folder / f"{time.monotonic_ns()}"
+    pid = os.fork()
+    if pid:
+        return Child(guard, pid, output, time.monotonic())
+    code = 99
+    try:
+        os.setsid()
+        file = os.open(output, os.O_WRONLY | os.O_CREAT)
+        for number in (1, 2):
+            os.dup2(file, number)
+        sys.stdout = sys.stderr = os.fdopen(1, "w", closefd=False)
+        if guard is not None:
+            signal.alarm(MOST_SECONDS)
+            gc.unfreeze()  # what is frozen cannot be found
+            take_out(guard.edits)
+        import pytest
+
+        code = int(pytest.main([*OPTIONS, *nodes]))
+    except BaseException as error:
+        print(repr(error))
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+    raise AssertionError("a child ends in the lines above")
+
+
+def end(child: Child, status: int) -> Finding:
+    """What a child that has ended found."""
+    code = os.waitstatus_to_exitcode(status)
+    text = child.output.read_text("utf-8", "replace") if child.output.exists() else ""
+    lines = [line for line in text.splitlines() if SUMMARY.search(line)]
+    told = lines[-1].strip("= ") if lines else text[-300:].strip()
+    if code == -signal.SIGALRM:
+        code, told = FAILED, f"1 failed: it went on for more than {MOST_SECONDS} s"
+    guard = child.guard or Guard("", (), "")
+    return Finding(guard, code, told, time.monotonic() - child.began)
+
+
+def try_all(
+    guards: Iterable[Guard], lanes: int, folder: Path, note: Callable[[Finding], None]
+) -> Iterator[Finding]:
+    """Take each guard out once, in as many children at a time as there are lanes."""
+    running: dict[int, Child] = {}
+    left = list(guards)[::-1]
+    while left or running:
+        while left and len(running) < lanes:
+            guard = left.pop()
+            child = begin(guard, [node_id(guard.test)], folder)
+            running[child.pid] = child
+        pid, status = os.wait()
+        found = end(running.pop(pid), status)
+        note(found)
+        yield found
+
+
+def _note(found: Finding) -> None:
+    word = "noticed " if found.is_noticed else "SURVIVED"
+    print(f"{word} {found.seconds:5.1f} s  {found.guard.text}  [{found.told}]", flush=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Try guards, and say which of them no test missed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants")
+    parser.add_argument("words", nargs="*", help="only guards whose texts or files have one")
+    parser.add_argument("--lanes", type=int, default=os.cpu_count() or 1)
+    given = parser.parse_args(arguments)
+    chosen = [g for g in GUARDS if not given.words or any(w in str(g) for w in given.words)]
+    began = time.monotonic()
+    os.chdir(ROOT)
+    os.environ["EVENNIA_AI_TEST_PROFILE"] = "quick"
+    load()
+    with tempfile.TemporaryDirectory(prefix="evennia-ai-mutants-") as room:
+        nodes = sorted({node_id(guard.test) for guard in chosen})
+        child = begin(None, nodes, Path(room))
+        whole = end(child, os.waitpid(child.pid, 0)[1])
+        print(f"with all guards in place: {whole.told} ({whole.seconds:.0f} s)", flush=True)
+        if whole.code != PASSED:
+            print(child.output.read_text("utf-8", "replace"))
+            return 1
+        found = list(try_all(chosen, given.lanes, Path(room), _note))
+    survivors = [each for each in found if not each.is_noticed]
+    minutes = (time.monotonic() - began) / 60
+    print(f"{len(found) - len(survivors)} of {len(found)} were noticed, in {minutes:.1f} minutes")
+    for each in survivors:
+        print(f"no test missed it: {each.guard.text} ({each.guard.test}: {each.told})")
+    return int(bool(survivors))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

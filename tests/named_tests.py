@@ -1,0 +1,79 @@
+"""Tests found by their names, for the tables that say which test holds which promise."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Iterator
+from functools import lru_cache
+from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Named(NamedTuple):
+    """A test that is named after one or more cases: `test_c3_c4_...`, `test_hole_a1_...`."""
+
+    case: str
+    path: str
+    name: str
+
+
+@lru_cache(maxsize=1)
+def all_tests() -> tuple[tuple[str, str], ...]:
+    """Path and name of every test function under tests/."""
+    return tuple(_read())
+
+
+def _read() -> Iterator[tuple[str, str]]:
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                yield path.relative_to(ROOT).as_posix(), node.name
+
+
+def names_with_prefix(prefix: str, cases: Container[str]) -> tuple[Named, ...]:
+    """Tests whose names go on with a prefix ("" for none) and then the ids of cases."""
+    skip = 1 + bool(prefix)
+    found = []
+    for path, name in all_tests():
+        words = name.split("_")
+        if prefix and words[1] != prefix:
+            continue
+        found += [Named(case, path, name) for case in takewhile(cases.__contains__, words[skip:])]
+    return tuple(found)
+
+
+def find(name: str) -> str:
+    """The path of the one test function of a name under tests/.
+
+    Args:
+        name: of the function; where several have it, "path::name".
+
+    Raises:
+        LookupError: there is none, or more than one.
+    """
+    path, _, bare = name.rpartition("::")
+    found = [at for at, test in all_tests() if test == bare and path in ("", at)]
+    if len(found) != 1:
+        raise LookupError(f"{name}: there are {len(found)} tests of that name: {found}")
+    return found[0]
+
+
+def node_id(name: str) -> str:
+    """What pytest calls the one test function of a name.
+
+    Raises:
+        LookupError: there is none, or more than one.
+    """
+    path, bare = find(name), name.rpartition("::")[2]
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    inside = (
+        f"{each.name}::"
+        for each in tree.body
+        if isinstance(each, ast.ClassDef)
+        for item in each.body
+        if isinstance(item, ast.FunctionDef) and item.name == bare
+    )
+    return f"{path}::{next(inside, '')}{bare}"

@@ -1,0 +1,42 @@
+"""What tests of walks share: two assistants as new, in a game in which nothing was spent yet."""
+
+from __future__ import annotations
+
+from django.test.utils import override_settings
+from twisted.internet.task import Clock
+
+from evennia_ai import ledger, operations, state
+from evennia_ai.models import BudgetTotal, ModelCall
+from evennia_ai.tools import load_modules
+from tests.shell.b15 import World
+from tests.shell.b15_accounts import Listener
+from tests.shell.support import ShellTest, pump
+
+TOOLS = "tests.shell.b15_tools"
+NOON = 1_795_262_430.0
+
+
+@override_settings(EVENNIA_AI_TOOL_MODULES=[TOOLS])
+class WalkedCase(ShellTest):
+    """Tom may control Ada and Brass; Mira is nobody special."""
+
+    character_typeclass = Listener
+
+    def begin(self) -> World:
+        """Two assistants as new, and an empty ledger."""
+        for script in operations.list_assistants():
+            script.obj.delete()  # and its script with it
+        ledger.start_anew()
+        BudgetTotal.objects.all().delete()
+        ModelCall.objects.all().delete()
+        load_modules([TOOLS])
+        clock = Clock()
+        clock.rightNow = NOON
+        self.forget()
+        scripts = [self.make(name)[0] for name in ("Ada", "Brass")]
+        for script in scripts:
+            script.clock = clock
+            state.write(script, max_history=8, compact_preserve_window=2)
+        scripts[1].tags.add("specialist")
+        pump()
+        return World(scripts, (self.tom, self.mira), clock, pump)

@@ -1,0 +1,108 @@
+"""What a model sent, by its own count: the ledger has to agree with it, whatever else it holds."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from evennia_ai import ledger
+from evennia_ai.models import ModelCall
+
+# A prompt holds at least the rules of the game: no estimate is as small as what is reported.
+MOST_REPORTED = 20
+
+
+class Figures(NamedTuple):
+    """What a service reported of one answer."""
+
+    key: str
+    prompt: int
+    completion: int
+
+
+def figures_of(body: bytes) -> tuple[int, int] | None:
+    """The tokens that an answer reports; None where it reports nothing that can be."""
+    try:
+        usage = json.loads(body)["usage"]
+        prompt, completion = usage["prompt_tokens"], usage["completion_tokens"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return (prompt, completion) if 0 < prompt <= MOST_REPORTED and completion >= 0 else None
+
+
+class Till:
+    """Counts each answer of a model as it leaves, and each request that ends without one.
+
+    Attributes:
+        sent: answers that somebody waited for.
+        doubtful: answers that came too late, or that a process took that was killed then: either
+            what they report counts, or what was held for them.
+        unknown: requests, by assistant, of which nobody knows what they cost.
+    """
+
+    def __init__(self) -> None:
+        self.sent: Counter[Figures] = Counter()
+        self.doubtful: Counter[Figures] = Counter()
+        self.unknown: Counter[str] = Counter()
+        self._unwritten: list[Figures] = []
+
+    def answered(self, key: str, body: bytes, *, is_awaited: bool) -> None:
+        """An answer leaves."""
+        found = figures_of(body)
+        if found is None:
+            self.unknown[key] += 1
+        elif is_awaited:
+            self._unwritten.append(Figures(key, *found))
+        else:
+            self.doubtful[Figures(key, *found)] += 1
+
+    def given_up(self, key: str) -> None:
+        """A request was broken off, or failed in the middle."""
+        self.unknown[key] += 1
+
+    def written(self) -> None:
+        """The ledger has written down how calls ended, so that no kill can undo it."""
+        self.sent.update(self._unwritten)
+        self._unwritten.clear()
+
+    def killed(self, waiting: Iterable[str]) -> None:
+        """The process that asked is gone, and with it what it had not written down."""
+        self.doubtful.update(self._unwritten)
+        self._unwritten.clear()
+        self.unknown.update(waiting)
+
+    def check(self) -> None:
+        """Raise AssertionError where the ledger says otherwise. Nothing may be under way."""
+        ledger.flush()
+        self.written()
+        rows = list(ModelCall.objects.exclude(state="released").values())
+        reported = Counter(Figures(_key(row), *_counted(row)) for row in rows if _is_told(row))
+        others = Counter(_key(row) for row in rows if not _is_told(row))
+        missing = self.sent - reported
+        assert not missing, f"sent, and not counted as sent: {dict(missing)}"
+        beyond = reported - self.sent - self.doubtful
+        assert not beyond, f"counted, and never sent: {dict(beyond)}"
+        unknown = self.unknown.copy()
+        for figures, count in (self.sent + self.doubtful - reported).items():
+            unknown[figures.key] += count
+        few = unknown - others
+        assert not few, f"asked for, and not even counted as held: {dict(few)}"
+        free = [row["key"] for row in rows if not _is_told(row) and not sum(_counted(row))]
+        assert not free, f"calls that count as nothing: {free}"
+
+
+def _key(row: dict[str, Any]) -> str:
+    """Whose call it was, as it is named in the game."""
+    return str(row["assistant"]).capitalize()
+
+
+def _is_told(row: dict[str, Any]) -> bool:
+    return row["state"] == "settled" and row["prompt_tokens"] <= MOST_REPORTED
+
+
+def _counted(row: dict[str, Any]) -> tuple[int, int]:
+    """What a row counts as: while it is open, what it holds."""
+    name = "estimated_{}_tokens" if row["state"] == "open" else "{}_tokens"
+    return row[name.format("prompt")], row[name.format("completion")]

@@ -1,0 +1,68 @@
+"""A game's own character class with needs, and a body that it makes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.objects.objects import DefaultCharacter
+from evennia.typeclasses.attributes import AttributeProperty
+from evennia.utils.utils import lazy_property
+
+from evennia_ai.assistant_character import AssistantMixin
+
+
+class Satchel:
+    """A handler, as games have them on their characters."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+    def weight(self) -> int:
+        """Weight in stones; it needs what the character was made with."""
+        return int(self.owner.db.strength) // 2
+
+
+class GameCharacter(DefaultCharacter):
+    """A character of a game: it has strength, a satchel, wax in its ears, and loose locks."""
+
+    hit_points = AttributeProperty(default=8)
+
+    @lazy_property
+    def satchel(self) -> Satchel:
+        """What it carries things in."""
+        return Satchel(self)
+
+    def at_object_creation(self) -> None:
+        """Begin with strength; any player may enter it."""
+        super().at_object_creation()
+        self.db.strength = 12
+        self.locks.add("puppet:all();get:all()")
+
+    def at_object_post_creation(self) -> None:
+        """Loosen the locks again, when all else is done."""
+        super().at_object_post_creation()
+        self.locks.add("puppet:all()")
+
+    def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
+        """Count what is heard, by weight; nothing is while there is wax in the ears."""
+        self.ndb.heard = (self.ndb.heard or 0) + self.satchel.weight()
+        if self.db.has_wax:
+            return False
+        return super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
+
+    def msg(self, text: Any = None, **kwargs: Any) -> None:
+        """Keep the last thing that was sent."""
+        self.ndb.last_sent = text
+        super().msg(text=text, **kwargs)
+
+
+class Brickman(AssistantMixin, GameCharacter):
+    """A body of the game's own for assistants."""
+
+
+class Statue(GameCharacter):
+    """No ears."""
+
+
+class Anybody(AssistantMixin, DefaultCharacter):
+    """A base class of which every character could be an assistant."""

@@ -1,0 +1,242 @@
+"""A way into each limit of the inventory, as it is met in a game by a model or a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from twisted.internet.task import Clock
+
+from evennia_ai import audit, checkpoints, ledger, operations, services, state
+from evennia_ai.core.limits import LIMITS, Kind
+from evennia_ai.models import BudgetTotal, ModelCall
+from evennia_ai.operations import auditing
+from evennia_ai.resilience import CircuitBreakerRegistry
+from tests.llm.doubles import MemoryTransport, completion
+from tests.shell.delegating import DelegationTest, hands_on, reports
+from tests.shell.support import pump
+
+NOON = 1_795_262_430.0
+TOKENS = {"prompt_tokens": 100, "completion_tokens": 10}
+LAST = completion("So far so good.", usage=TOKENS)
+EVENTS = ("safety_limit_checkpoint", "limit_denied")
+# A dollar a token, so that the same figures do for tokens and for money.
+PRICES = {"a-model": {"input": 1_000_000, "output": 1_000_000}}
+# Beside a prompt: too little for a step and what is kept for a last word, enough for the latter.
+LITTLE = 700
+
+
+def look(number: int) -> bytes:
+    """An answer that does something harmless which is like nothing before."""
+    return completion(None, ("write_note", {"text": f"thing {number}"}), usage=TOKENS)
+
+
+class LimitCase(DelegationTest):
+    """Ada meets one limit after the other, each as an assistant that was just made.
+
+    Attributes:
+        at_record: what was recorded, each with how many model calls there had been.
+    """
+
+    environ = {
+        "EVENNIA_AI_MODEL": "a-model",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "OPENAI_API_KEY": "none",
+    }
+
+    def setUp(self) -> None:
+        """The clock of a test is the model's, too."""
+        super().setUp()
+        self.at_record: list[tuple[str, Mapping[str, Any], int]] = []
+
+    def _note(self, event: str, subject: str, facts: dict[str, Any]) -> None:
+        super()._note(event, subject, facts)
+        if event in EVENTS:
+            self.at_record.append((event, facts, len(self.model.bodies)))
+
+    def begin_anew(self, way: Way, mode: str) -> None:
+        """Ada and Brass as new, with the limit set so low that it is met."""
+        for script in operations.list_assistants():
+            script.obj.delete()
+        ledger.start_anew()
+        BudgetTotal.objects.all().delete()
+        ModelCall.objects.all().delete()
+        checkpoints._RAISED.clear()
+        self.clock = Clock()
+        self.clock.rightNow = NOON
+        self.model = MemoryTransport()
+        services.pool.cache_clear()
+        pool = services.pool()
+        # As of a process whose time a test moves.
+        pool._reactor, pool.breakers = self.clock, CircuitBreakerRegistry(clock=self.clock.seconds)
+        pool.set_transport(services.endpoint(), self.model)
+        self.ada_script, self.ada = self.make("Ada")
+        self.brass_script, self.brass = self.make("Brass")
+        for script in (self.ada_script, self.brass_script):
+            script.clock = self.clock
+        self.brass_script.tags.add("specialist")
+        self.ada.locks.add("ai_control:perm(Builder);ai_configure:perm(Builder)")
+        on_limit = {"mode": mode, "modes": {way.kind.value: mode}, "auto_extend_times": 1}
+        config = {"sub_agents_enabled": True, **way.settings.get("execution_config", {})}
+        safety = {"on_limit": on_limit, **way.settings.get("safety_config", {})}
+        given = {**way.settings, "execution_config": config, "safety_config": safety}
+        state.write(self.ada_script, compact_enabled=False, **given)
+        self.forget()
+        self.at_record.clear()
+        pump()
+
+    def meet(self, way: Way, mode: str) -> None:
+        """Begin anew, and do what leads to the limit."""
+        self.begin_anew(way, mode)
+        self.model.answers.extend((*way.answers, *way.last))
+        way.act(self)
+        pump()
+
+    def nobody_may_answer(self) -> None:
+        """Whoever could be asked is not there."""
+        for body in (self.ada, self.brass):
+            body.locks.add("ai_control:id(99999);ai_configure:id(99999)")
+
+    def end(self) -> None:
+        """Let whatever is under way come to its end, well."""
+        for _ in range(5):
+            while self.model.waiting:
+                asked = self.model.bodies[-1].get("tools", ())
+                is_task = any(tool["function"]["name"] == "report" for tool in asked)
+                self.model.answer(reports("Done.") if is_task else LAST)
+                pump()
+
+    def answers(self) -> list[str]:
+        """What Tom was told of Ada, but for the lines in which she is seen to think."""
+        return [line for line in self.tom.heard_from(self.ada) if "think" not in line]
+
+    def on_record(self, kind: Kind) -> list[tuple[str, Mapping[str, Any]]]:
+        """What the stored record says of a limit, the oldest first."""
+        audit.flush()
+        log = auditing.audit_log(self.ada_script, limit=100, events=EVENTS)
+        entries = [(entry["event"], entry["details"]) for entry in log.data["entries"]]
+        return [entry for entry in reversed(entries) if entry[1]["kind"] == kind]
+
+
+# ---- the ways ----------------------------------------------------------------------------------
+
+
+def _whisper(case: LimitCase) -> None:
+    case.type(case.tom, "whisper Ada = find it")
+
+
+def _whisper_at_length(case: LimitCase) -> None:
+    case.type(case.tom, f"whisper Ada = {'x' * 30}")
+
+
+def _wait(seconds: float) -> Callable[[LimitCase], None]:
+    def act(case: LimitCase) -> None:
+        _whisper(case)
+        case.model.answers.extend([LAST])
+        case.pass_time(seconds)
+
+    return act
+
+
+def _two_beats(case: LimitCase) -> None:
+    _whisper(case)
+    case.ada_script.at_repeat()
+
+
+def _twice_at_once(case: LimitCase) -> None:
+    _whisper(case)
+    # A turn waits for its task, so a second one at a time comes from beside it.
+    case.start("delegate_task", {"task": "Count the chairs."}).addErrback(lambda failure: None)
+
+
+def _spend(name: str) -> Callable[[LimitCase], None]:
+    """Set a cap so that it has room for the step under way and for a last word, and no more."""
+
+    def act(case: LimitCase) -> None:
+        answers = list(case.model.answers)
+        case.model.answers.clear()
+        _whisper(case)
+        left = sum(TOKENS.values()) + case.ada_script.work.context_tokens + LITTLE
+        state.write(case.ada_script, budget_config={"assistant": {name: left}})
+        case.model.answers.extend(answers[1:])
+        case.model.answer(answers[0])
+
+    return act
+
+
+def _alone(case: LimitCase) -> None:
+    operations.add_goal(case.ada_script, "find the lost atlas")
+    for _ in range(3):
+        case.clock.advance(5)
+        case.ada_script.at_repeat()
+        pump()
+
+
+@dataclass(frozen=True)
+class Way:
+    """How one limit is met.
+
+    Attributes:
+        settings: what of Ada's is set.
+        answers: what the model answers on the way.
+        last: what it answers after the limit.
+        act: what happens.
+    """
+
+    kind: Kind
+    settings: dict[str, Any]
+    answers: tuple[bytes, ...] = ()
+    act: Callable[[LimitCase], None] = _whisper
+    last: tuple[bytes, ...] = field(default=(LAST,))
+
+
+def _loop(**values: int) -> dict[str, Any]:
+    return {"safety_config": {"loop": values}}
+
+
+PACE = {"autonomy_config": {"seconds": 1, "acts_per_hour": 1000}}
+COUNT = hands_on(specialist="Brass")
+WAYS = (
+    Way(Kind.ITERATIONS, {"execution_config": {"max_iterations_per_tick": 1}}, (look(1),)),
+    Way(Kind.MODEL_CALLS, _loop(max_model_calls_per_tick=1), (look(1),)),
+    Way(Kind.TOOL_CALLS, _loop(max_tool_calls_per_context=1), (look(1), look(2))),
+    Way(
+        Kind.CONTEXT_VISITS,
+        {**_loop(max_context_visits=1), "execution_config": {"multi_action_enabled": False}},
+        (look(1),),
+        _two_beats,
+    ),
+    Way(Kind.TASK_ITERATIONS, _loop(max_iterations_per_task=1), (look(1),)),
+    Way(Kind.TASK_TOKENS, _loop(max_tokens_per_task=10), (look(1),)),
+    Way(Kind.TICK_SECONDS, {"safety_config": {"timeout": {"tick_seconds": 30}}}, (), _wait(30), ()),
+    Way(Kind.MODEL_CALL_SECONDS, {}, (), _wait(60), ()),
+    Way(Kind.DELEGATIONS, _loop(max_delegations_per_task=1), (COUNT, reports("7"), COUNT)),
+    Way(
+        Kind.DELEGATES_AT_ONCE,
+        {"execution_config": {"sub_agent_budget": 1}},
+        (COUNT,),
+        _twice_at_once,
+        (),
+    ),
+    Way(Kind.AGENT_HOPS, {"max_agent_hops": 1}, (COUNT,)),
+    Way(Kind.DELEGATION_SECONDS, {}, (COUNT,), _wait(60), ()),
+    Way(Kind.OWN_TURNS, {**_loop(max_own_turns=1), **PACE}, (), _alone, (LAST,) * 3),
+    Way(
+        Kind.MESSAGE_CHARACTERS,
+        {"safety_config": {"size": {"message_characters": 20, "on_oversize": "ask"}}},
+        (),
+        _whisper_at_length,
+    ),
+    *(
+        Way(kind, {}, (look(1),), _spend(kind.removeprefix("cost.")))
+        for kind in Kind
+        if kind.startswith("cost.") and kind is not Kind.CALLS_PER_MINUTE
+    ),
+    Way(
+        Kind.CALLS_PER_MINUTE,
+        {"budget_config": {"assistant": {"calls_per_minute": 2}}},
+        (look(1),),
+    ),
+)
+ASKED = [kind for kind in Kind if LIMITS[kind].asks]

@@ -1,0 +1,78 @@
+"""What tests of rights share: people of each rank with accounts, and lines that they type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import evennia
+from evennia.server.serversession import ServerSession
+from evennia.utils.create import create_account, create_object
+
+from evennia_ai import operations, state
+from evennia_ai.commands import AssistantCmdSet
+from tests.shell.people import Person
+from tests.shell.support import ShellTest, pump
+
+
+class RightsTest(ShellTest):
+    """Bea and Bob are builders, Ann is an admin, Pia a player; all stand beside Ada."""
+
+    def setUp(self) -> None:
+        """Nobody of them is online."""
+        super().setUp()
+        self.bea, self.bob = self.person("Bea", "Builder"), self.person("Bob", "Builder")
+        self.ann, self.pia = self.person("Ann", "Admin"), self.person("Pia", "Player")
+        self.tom.cmdset.add(AssistantCmdSet)
+
+    def person(self, name: str, permission: str, of_body: str = "Player") -> Any:
+        """A character, and the account that plays it."""
+        account = create_account(name, "", "lanterns-are-bright")
+        account.permissions.clear()
+        account.permissions.add(permission)
+        body = create_object(Person, key=name, location=self.room1, home=self.room1)
+        body.permissions.add(of_body)
+        body.account = account
+        account.db._last_puppet = body
+        body.cmdset.add(AssistantCmdSet)
+        body.locks.cache_lock_bypass(body)
+        return body
+
+    def line(self, person: Any, line: str) -> str:
+        """What somebody reads who types a line."""
+        person.ndb.messages = []
+        self.type(person, line)
+        return "\n".join(person.seen)
+
+    def come_online(self, account: Any) -> Any:
+        """An account logs in. Its session."""
+        handler = evennia.SESSION_HANDLER
+        number = max(handler, default=0) + 1
+        made = ServerSession()
+        made.init_session("telnet", ("localhost", "testmode"), handler)
+        made.sessid = number
+        handler.portal_connect(made.get_sync_data())
+        session = handler.session_from_sessid(number)
+        handler.login(session, account, testmode=True)
+        self.addCleanup(handler.pop, number, None)
+        return session
+
+    def begin_anew(self, script: Any) -> None:
+        """An assistant is started as after a restart of the game."""
+        script.at_pause()
+        script.at_start()
+        self.answer_at_once(script)
+        pump()
+
+    def as_before(self, control: str = "perm(Builder)") -> None:
+        """Let Ada's body be as older versions made it."""
+        for kind in ("ai_control", "control", "delete", "edit"):
+            self.ada.locks.remove(kind)
+        self.ada.locks.add(f"control:{control};delete:perm(Admin);edit:perm(Admin)")
+
+    def set(self, **settings: Any) -> None:
+        """Settings of Ada."""
+        state.write(self.ada_script, **settings)
+
+    def made(self, name: str) -> Any:
+        """The assistant of a name."""
+        return operations.find_assistant(name)

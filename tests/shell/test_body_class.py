@@ -1,0 +1,217 @@
+"""The body of an assistant is a character of the game's own."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.test.utils import override_settings
+from evennia.objects.models import ObjectDB
+from evennia.objects.objects import DefaultCharacter
+from evennia.utils import logger
+from evennia.utils.create import create_object, create_script
+from evennia.utils.utils import class_from_module
+
+import evennia_ai
+from evennia_ai import assistant_character, operations
+from evennia_ai.assistant_character import AssistantMixin, HearsForAssistant
+from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.operations.assistants import BODY
+from evennia_ai.operations.lifecycle import clone_assistant
+from tests.shell.game_bodies import Anybody, Brickman, GameCharacter
+from tests.shell.listening import HearingTest
+from tests.shell.test_documents import snippet
+
+OURS = "evennia_ai.assistant_character.AssistantCharacter"
+BODIES = "tests.shell.game_bodies"
+
+
+@contextmanager
+def process_of_game(base: str) -> Iterator[None]:
+    """A process of a game whose characters are of this class: ours is built when it is needed."""
+    names = vars(assistant_character)
+    before = assistant_character.AssistantCharacter
+    del names["AssistantCharacter"]
+    try:
+        with warnings.catch_warnings(), override_settings(BASE_CHARACTER_TYPECLASS=base):
+            warnings.filterwarnings("ignore", "Model .* was already registered", RuntimeWarning)
+            yield
+    finally:
+        names["AssistantCharacter"] = before
+
+
+@override_settings(BASE_CHARACTER_TYPECLASS=f"{BODIES}.GameCharacter")
+class BodyTest(HearingTest):
+    """The game's own class is `GameCharacter`."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Another process than that of other tests."""
+        cls.enterClassContext(process_of_game(f"{BODIES}.GameCharacter"))
+        super().setUpClass()
+
+    def setUp(self) -> None:
+        """Tom has our commands."""
+        super().setUp()
+        self.tom.cmdset.add_default(AssistantCmdSet)
+        self.forget()
+
+
+class TestDefaultBody(BodyTest):
+    """What an assistant gets where nobody names another."""
+
+    def test_hole_a1_it_stands_on_the_games_class(self) -> None:
+        """It has all that a character of this game has, and Evennia knows it as one."""
+        assert isinstance(self.ada, GameCharacter)
+        assert isinstance(self.ada, AssistantMixin)
+        assert (12, 8, 6) == (
+            self.ada.db.strength,
+            self.ada.hit_points,
+            self.ada.satchel.weight(),
+        )
+        assert OURS == self.ada.typeclass_path == type(self.ada).path
+        assert evennia_ai.AssistantCharacter is type(self.ada)
+        assert "already exists" in GameCharacter.validate_name("ADA", account=self.account)
+
+    def test_the_games_hooks_are_called(self) -> None:
+        """She hears, and so do they; what the game does not let in she does not hear."""
+        self.ada.ndb.heard = 0
+        self.type(self.tom, "whisper ada = hello")
+        assert (["hello"], 6) == (self.bodies(), self.ada.ndb.heard)
+        assert self.ada.ndb.last_sent
+        self.ada.db.has_wax = True
+        self.type(self.tom, "whisper ada = are you there?")
+        assert (["hello"], 12) == (self.bodies(), self.ada.ndb.heard)
+
+    def test_hole_a1_nobody_enters_it(self) -> None:
+        """Loose locks of the game's class do not hold for her; she is no player's character."""
+        golem = self.make("Brick", typeclass=Brickman)[1]
+        copied = clone_assistant(self.ada_script, "Copy").data["character"]
+        for body in (self.ada, golem, copied):
+            for account in (self.account, self.account2):
+                account.permissions.clear()
+                account.permissions.add("Player")
+                assert not body.access(account, "puppet"), body
+                assert not body.access(self.mira, "get"), body
+                assert body not in account.characters
+                assert 0 == len(account.characters)
+        assert create_object(GameCharacter, key="Roy").access(self.account2, "puppet")
+
+    def test_hole_a1_a_body_of_before_goes_on(self) -> None:
+        """A row as it was stored when the body stood on Evennia's own class hears and answers."""
+        body = create_object(DefaultCharacter, key="Edda", location=self.room1)
+        body.locks.add("get:false();puppet:perm(Admin);tool_move:false();control:perm(Builder)")
+        ObjectDB.objects.filter(pk=body.pk).update(db_typeclass_path=OURS)
+        number = body.pk
+        body.flush_from_cache(force=True)
+        body = ObjectDB.objects.get(pk=number)
+        body.db.strength = 4  # as `typeclass/update` would have it by the game's hook
+        script = create_script(
+            AssistantScript,
+            key="Edda",
+            obj=body,
+            attributes=[("assistant_key", "Edda")],
+            tags=[(tag_of("Edda"), TAG_CATEGORY), ("ai_assistant", TAG_CATEGORY)],
+        )
+        self.answer_at_once(script)
+        assert isinstance(body, GameCharacter)
+        self.type(self.tom, "whisper edda = hello")
+        assert ["hello"] == [record.heard.body for record in self.records(script)]
+        assert not body.access(self.account2, "puppet")
+
+
+class TestOwnBody(BodyTest):
+    """A body of a class that staff name."""
+
+    def test_hole_a1_a_class_is_named(self) -> None:
+        """Behind the name, as in Evennia's own `create`."""
+        self.type(self.tom, f"assistant create Brick:{BODIES}.Brickman = A golem of few words.")
+        assert "Brick is awake" in self.tom.seen[-1]
+        assert type(operations.find_assistant("Brick").obj) is Brickman
+
+    def test_hole_a1_a_class_that_will_not_do(self) -> None:
+        """It is told what is wrong with it, and what would be right; nothing is made."""
+        count = ObjectDB.objects.count()
+        for path, why in (
+            (f"{BODIES}.Statue", "has no ears for an assistant. Put AssistantMixin in front"),
+            (f"{BODIES}.Nothing", f"There is no class {BODIES}.Nothing"),
+            ("no.such.module.Golem", "There is no class no.such.module.Golem"),
+            ("Golem", "There is no class Golem; give the whole path"),
+            (f"{BODIES}.Satchel", "is no typeclass of objects"),
+            ("os.getcwd", "is no typeclass of objects"),
+        ):
+            self.type(self.tom, f"assistant create Brick:{path}")
+            assert why in self.tom.seen[-1], path
+        assert count == ObjectDB.objects.count()
+
+    def test_the_menu_takes_one_too(self) -> None:
+        """With the name; it is shown at the end."""
+        self.type(self.tom, "assistant create")
+        self.type(self.tom, f"Brick:{BODIES}.Statue")
+        assert any("has no ears" in line for line in self.tom.seen)
+        for line in (f"Brick:{BODIES}.Brickman", "", "", "here", "1", "next"):
+            self.type(self.tom, line)
+        assert f"{BODIES}.Brickman" in self.tom.seen[-1]
+        self.type(self.tom, "create")
+        assert type(operations.find_assistant("Brick").obj) is Brickman
+
+    def test_the_three_lines_of_the_docs(self) -> None:
+        """What a developer copies has ears."""
+        game = ModuleType("typeclasses.characters")
+        game.Character = GameCharacter  # type: ignore[attr-defined]
+        modules = {"typeclasses": ModuleType("typeclasses"), game.__name__: game}
+        with mock.patch.dict(sys.modules, modules):
+            golem = snippet("# typeclasses/golems.py")["Golem"]
+        assert issubclass(golem, AssistantMixin)
+        assert issubclass(golem, GameCharacter)
+
+    def test_the_name_of_before(self) -> None:
+        """Games that name the mixin as it was called first go on."""
+        assert HearsForAssistant is AssistantMixin
+
+
+class TestBuilding(HearingTest):
+    """How the default body comes to its class, in games of every kind."""
+
+    def base_of(self, path: str) -> tuple[Any, list[str]]:
+        """The class of a game where characters are of this class, and what the log says."""
+        told: list[str] = []
+        with process_of_game(path), mock.patch.object(logger, "log_warn", told.append):
+            return class_from_module(BODY), told
+
+    def test_a_base_with_ears_needs_no_more(self) -> None:
+        """A game may give all its characters ears."""
+        built, _ = self.base_of(f"{BODIES}.Anybody")
+        assert issubclass(built, Anybody)
+
+    def test_hole_a1_a_game_that_imports_ours_first(self) -> None:
+        """Its half-imported module is not waited for: Evennia's class stands in, and is told of."""
+        half = ModuleType("half_imported")
+        half.__spec__ = mock.Mock(_initializing=True)
+        with mock.patch.dict(sys.modules, half_imported=half):
+            built, told = self.base_of("half_imported.Character")
+        assert issubclass(built, DefaultCharacter)
+        assert "while half_imported is still being imported" in told[-1]
+        assert "Import `AssistantMixin` there" in told[-1]
+
+    def test_a_base_that_cannot_be_had(self) -> None:
+        """As Evennia does: its own class stands in."""
+        built, _ = self.base_of("no.such.Character")
+        assert issubclass(built, DefaultCharacter)
+
+    def test_a_game_whose_characters_are_all_ours(self) -> None:
+        """It stands on Evennia's class, as before."""
+        built, _ = self.base_of(OURS)
+        assert issubclass(built, AssistantMixin)
+
+    def test_nothing_else_is_made_up(self) -> None:
+        """A wrong name is an error, as in any module."""
+        with pytest.raises(AttributeError, match="AssistantCharacters"):
+            _ = assistant_character.AssistantCharacters

@@ -1,0 +1,229 @@
+"""One person cannot lock an assistant for all: who asked for what fails again and again waits."""
+
+from __future__ import annotations
+
+import json
+
+from evennia_ai import errands, operations, services
+from evennia_ai.core.lockout import Cause, State
+from evennia_ai.emergency import lockout_of, state_of, trigger_emergency_stop
+from evennia_ai.errors import ModelStatusError, ModelTimeoutError
+from tests.llm.doubles import completion
+from tests.shell.stopping import SafetyTest
+from tests.shell.support import NOT_A_COMPLETION, pump, whispers
+
+SEEK = "whisper Ada = keep trying to look at the unicorn until you see it"
+LOST = completion(None, ("look", {"target": "unicorn"}))
+FILTERED = ModelStatusError(400, "http://model answered with HTTP 400: content_filter")
+WORN = (
+    'Ada turns away, worn out. "That led nowhere. Let me be for {}, then ask for something else."'
+)
+UNATTENDED = {"on_limit": {"mode": "unattended"}}
+
+
+def note(number: int) -> bytes:
+    """A step that is like no other."""
+    usage = {"prompt_tokens": 100, "completion_tokens": 10}
+    return completion(None, ("write_note", {"text": f"thing {number}"}), usage=usage)
+
+
+class CoolingTest(SafetyTest):
+    """Ada's model does whatever it is told."""
+
+    def circle(self, person: object = None) -> None:
+        """Somebody (Tom) has her fail at the same four times, in one turn."""
+        self.ask(SEEK, LOST, LOST, LOST, LOST, person=person)
+
+    def state(self) -> State:
+        """Whether Ada may act."""
+        return state_of(self.ada_script)
+
+    def expect_answer(self, person: object) -> None:
+        """Somebody asks her something else, and is answered."""
+        name = person.key  # type: ignore[attr-defined]
+        self.ask("whisper Ada = hello", whispers("Hello.", name), person=person)
+        heard = person.heard_from(self.ada)  # type: ignore[attr-defined]
+        assert 'Ada whispers: "Hello."' == heard[-1]
+
+
+class TestOnePerson(CoolingTest):
+    """Tom alone goes too far."""
+
+    def test_hole_b12_four_equal_failures_of_one_whisper(self) -> None:
+        """The turn ends, Tom is told in character that he has to wait, and Mira is answered."""
+        with self.audited() as records:
+            self.circle()
+        assert (4, State.WAITING_FOR_EVENT) == (len(self.model.bodies), self.state())
+        assert [WORN.format("a minute")] == self.tom.heard_from(self.ada)
+        (told,) = [facts for event, facts in records if event == "cooled_off"]
+        assert (self.person(self.tom), 60, "repeat") == (
+            told["person"],
+            told["seconds"],
+            told["cause"],
+        )
+        self.expect_answer(self.mira)
+
+    def test_hole_b12_staff_are_told_who(self) -> None:
+        """And what of it, and how to let him back."""
+        self.circle()
+        told = self.sent_to_staff()[-1]
+        assert (
+            "Ada does nothing for Tom (TestAccount) for a minute: look failed 4 times with the "
+            "same arguments. Others are answered. Until: assistant emergency clear Ada"
+        ) in told
+        assert "cools off" in self.steps()
+        assert ["TestAccount waits a minute"] == operations.status(self.ada_script).data["cooling"]
+
+    def test_hole_b12_meanwhile_nothing_is_paid_for_him(self) -> None:
+        """He is refused in private, once a minute, and asked nothing of the model."""
+        self.circle()
+        self.forget()
+        for _ in range(3):
+            self.type(self.tom, "whisper Ada = hello")
+        assert [WORN.format("a minute")] == self.tom.heard_from(self.ada)
+        assert (4, []) == (len(self.model.bodies), self.waiting())
+        assert "refused" in self.steps()
+        failure = errands.ask(self.ada_script, "hello", asker=self.tom)
+        self.failures = []
+        failure.addErrback(lambda error: self.failures.append(str(error.value)))
+        assert ["Ada gives no answer: Tom has to wait a minute"] == self.failures
+        self.clock.advance(61)
+        self.expect_answer(self.tom)
+
+    def test_hole_b12_each_wait_is_longer(self) -> None:
+        """Twice as long each time, and he locks nobody with patience."""
+        for words, minutes in (("a minute", 1), ("2 minutes", 2), ("4 minutes", 4)):
+            self.forget()
+            self.circle()
+            assert [WORN.format(words)] == self.tom.heard_from(self.ada)
+            self.clock.advance(60 * minutes + 1)
+        assert State.WAITING_FOR_EVENT is self.state()
+
+    def test_hole_b12_what_he_asked_before_waits_with_him(self) -> None:
+        """What stood in the inbox already is answered when the wait is over, others before it."""
+        self.type(self.tom, SEEK)
+        self.type(self.tom, "whisper Ada = and hello")
+        for _ in range(4):
+            self.model.answer(LOST)
+            pump()
+        assert ["and hello"] == [event.body for event in self.waiting()]
+        self.expect_answer(self.mira)
+        self.model.answers.append(whispers("And hello."))
+        self.clock.advance(61)
+        pump()
+        assert 'Ada whispers: "And hello."' == self.tom.heard_from(self.ada)[-1]
+
+    def test_hole_b12_by_the_limits_of_one_task(self) -> None:
+        """Nor by its steps or its tokens: he hears how far she came, and cools off."""
+        for name, cap, steps in (("iterations", 3, 3), ("tokens", 200, 2)):
+            with self.subTest(name):
+                loop = {f"max_{name}_per_task": cap}
+                self.set(safety_config={"loop": loop, **UNATTENDED})
+                self.forget()
+                self.ask(
+                    "whisper Ada = look for it",
+                    *map(note, range(steps)),
+                    completion("I found some."),
+                )
+                heard = self.tom.heard_from(self.ada)
+                assert 'Ada whispers: "I found some."' == heard[0]
+                assert "Let me be for" in heard[1]
+                assert State.WAITING_FOR_EVENT is self.state()
+                operations.clear(self.ada_script)
+
+    def test_hole_b12_it_outlasts_the_process(self) -> None:
+        """A restart does not let him back, and what is stored is plain."""
+        self.circle()
+        assert json.loads(json.dumps(self.stored("cooling"))) == self.stored("cooling")
+        self.restart()
+        self.forget()
+        self.type(self.tom, "whisper Ada = hello")
+        assert [WORN.format("a minute")] == self.tom.heard_from(self.ada)
+
+    def test_hole_b12_staff_let_him_back(self) -> None:
+        """By the command that clears a stop, which says so."""
+        self.circle()
+        assert "nobody has to wait any more" in operations.clear(self.ada_script).message
+        self.expect_answer(self.tom)
+        assert not operations.clear(self.ada_script).ok
+
+    def test_hole_d26_five_whispers_that_a_filter_refuses(self) -> None:
+        """After the third he has to wait; nothing more is asked for him, and Mira is answered."""
+        for _ in range(5):
+            self.ask("whisper Ada = something vile", FILTERED)
+        assert (3, State.WAITING_FOR_EVENT) == (len(self.model.bodies), self.state())
+        assert WORN.format("a minute") in self.tom.heard_from(self.ada)
+        assert 3 == self.stored("consecutive_errors")
+        self.model.answers.clear()
+        self.expect_answer(self.mira)
+        assert 0 == self.stored("consecutive_errors")
+
+    def test_hole_d26_whatever_he_makes_the_model_fail_at(self) -> None:
+        """Answers of nothing, replies that cannot be read, and time that runs out."""
+        for failure in (NOT_A_COMPLETION, completion(" "), ModelTimeoutError("late"), FILTERED):
+            with self.subTest(failure):
+                for _ in range(9):
+                    self.ask("whisper Ada = say nothing", failure)
+                    self.clock.advance(3601)
+                assert State.WAITING_FOR_EVENT is self.state()
+                operations.clear(self.ada_script)
+
+
+class TestLocked(CoolingTest):
+    """What still locks her."""
+
+    def test_hole_b12_a_second_person(self) -> None:
+        """Mira meets the same within the hour: it is no matter of one person."""
+        self.circle()
+        self.circle(self.mira)
+        lockout = lockout_of(self.ada_script)
+        assert lockout is not None
+        assert (
+            Cause.REPEAT,
+            "look failed 4 times with the same arguments, for TestAccount and TestAccount2",
+        ) == (
+            lockout.cause,
+            lockout.reason,
+        )
+        operations.clear(self.ada_script)
+        self.expect_answer(self.tom)
+
+    def test_hole_b12_a_goal_of_her_own(self) -> None:
+        """Nobody asked for it, so nobody can wait."""
+        self.set(autonomy_config={"seconds": 10, "acts_per_hour": 4})
+        operations.add_goal(self.ada_script, "find the unicorn")
+        self.ada_script.at_repeat()
+        pump()
+        self.model.answers.extend([LOST] * 4)
+        self.clock.advance(10)
+        self.ada_script.at_repeat()
+        pump()
+        assert State.SAFETY_LOCKOUT is self.state()
+
+    def test_hole_b12_an_owner_may_have_it_lock_at_once(self) -> None:
+        """As the check itself says: three the same are a warning, the fourth locks."""
+        self.set(safety_config={"cooling": {"mode": "lock"}})
+        self.circle()
+        assert "SYSTEM ALERT" in str(self.model.bodies[-1])
+        assert State.SAFETY_LOCKOUT is self.state()
+
+    def test_hole_d26_failures_of_several_people(self) -> None:
+        """Three of Tom's and two of Mira's are five."""
+        for person in (self.tom, self.mira, self.tom, self.mira, self.tom):
+            self.ask("whisper Ada = something vile", FILTERED, person=person)
+        assert State.SAFETY_LOCKOUT is self.state()
+
+    def test_hole_d26_a_service_that_is_down(self) -> None:
+        """For everybody, though Tom alone is there to notice."""
+        for status in (401, 404):
+            with self.subTest(status):
+                for _ in range(5):
+                    self.ask("whisper Ada = hello", ModelStatusError(status, "not here"))
+                assert State.SAFETY_LOCKOUT is self.state()
+                operations.clear(self.ada_script)
+                services.pool().breakers.reset_all()
+
+    def test_a_lockout_by_hand_is_none_of_it(self) -> None:
+        """Game code that locks her does so for everybody."""
+        trigger_emergency_stop(self.ada_script, "the tavern burns", cause=Cause.LOOP)
+        assert State.SAFETY_LOCKOUT is self.state()

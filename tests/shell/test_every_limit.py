@@ -1,0 +1,135 @@
+"""What holds at every limit alike, each met in the game: nobody asked, on record, last word."""
+
+from __future__ import annotations
+
+from django.test.utils import override_settings
+
+from evennia_ai import operations
+from evennia_ai.core.limits import LIMITS, Denial, Kind
+from tests.shell.limit_ways import ASKED, EVENTS, LAST, PRICES, WAYS, LimitCase, Way, look
+from tests.shell.support import pump
+
+CHECKPOINT, DENIED = EVENTS
+# Whoever asked for too much in one task waits; the last word comes before that.
+LAID_TO_THE_ASKER = (Kind.TASK_ITERATIONS, Kind.TASK_TOKENS)
+WORN = "That led nowhere. Let me be for a minute, then ask for something else."
+# Money is counted by the account; what is beside a turn ends with no turn.
+COUNTED_BY_TASK = [
+    kind for kind in ASKED if not kind.startswith("cost.") and kind is not Kind.DELEGATES_AT_ONCE
+]
+
+
+@override_settings(EVENNIA_AI_PRICES=PRICES)
+class TestEveryLimit(LimitCase):
+    """Every limit that may be asked about has a way into it."""
+
+    def test_no_limit_is_left_out(self) -> None:
+        """The ways are as many as the limits."""
+        assert sorted(ASKED) == sorted(way.kind for way in WAYS)
+
+    def test_c11_c16_nobody_to_ask_is_one_refusal_at_every_limit(self) -> None:
+        """With nobody there who might answer: no, for one reason, and that is on record."""
+        for way in WAYS:
+            with self.subTest(way.kind.value):
+                self.begin_anew(way, "interactive")
+                self.nobody_may_answer()
+                self.model.answers.extend((*way.answers, *way.last))
+                way.act(self)
+                pump()
+                stored = self.on_record(way.kind)
+                assert [] == self.prompts()
+                assert [CHECKPOINT, DENIED] == [event for event, _ in stored[:2]]
+                for _, facts in stored[:2]:
+                    assert ("interactive", "no_operator") == (facts["mode"], facts["reason"])
+                    assert (False, 0) == (facts["allow_continue"], facts["extension"])
+
+    def test_c10_c16_a_grant_is_on_record_and_gone_with_its_task(self) -> None:
+        """Each kind, granted by itself: recorded with its figures; nothing is kept of a task."""
+        for way in WAYS:
+            with self.subTest(way.kind.value):
+                self.meet(way, "auto_extend")
+                event, facts = self.on_record(way.kind)[0]
+                assert (CHECKPOINT, True) == (event, facts["allow_continue"])
+                assert ("auto_extend", "auto_extended") == (facts["mode"], facts["reason"])
+                assert 0 < facts["extension"]
+                assert 0 < facts["cap"] <= facts["used"] + facts["extension"]
+                self.end()
+                self.ask("whisper Ada = thanks", LAST)
+                self.end()
+                if way.kind in COUNTED_BY_TASK:
+                    for script in (self.ada_script, self.brass_script):
+                        assert {} == script.work.extensions.counts
+                elif way.kind.startswith("cost."):
+                    # One of the account, while its day, month or minute lasts; none of the task.
+                    ((scope, kind),) = self.ada_script.work.extensions.counts
+                    assert ("assistant ada", way.kind) == (scope[:13], kind)
+                    assert facts["scope"] == scope
+                    assert {} == self.brass_script.work.extensions.counts
+
+    def test_f1_every_limit_that_ends_a_turn_has_a_last_word(self) -> None:
+        """Recorded, then one call without tools whose system prompt names the limit; it is said."""
+        for way in WAYS:
+            limit = LIMITS[way.kind]
+            if limit.denial is not Denial.WRAP_UP:
+                continue
+            with self.subTest(way.kind.value):
+                self.meet(way, "unattended")
+                calls = next(calls for event, _, calls in self.at_record if event == DENIED)
+                assert calls + 1 == len(self.model.bodies)
+                last = self.model.bodies[-1]
+                assert "tools" not in last
+                assert limit.text in last["messages"][0]["content"]
+                worn = [WORN] if way.kind in LAID_TO_THE_ASKER else []
+                said = [line.split('"')[1] for line in self.answers()]
+                assert ["So far so good.", *worn] == said
+
+    def test_c10_nor_is_anything_of_one_that_is_cut_off(self) -> None:
+        """Stopped, reset or failed: the counter goes with it."""
+        way = next(way for way in WAYS if way.kind is Kind.MODEL_CALLS)
+        thinks = Way(way.kind, way.settings, way.answers, way.act, ())
+        for name in ("stop", "reset", "fail"):
+            with self.subTest(name):
+                self.meet(thinks, "auto_extend")
+                assert 1 == len(self.ada_script.work.extensions.counts)
+                if name == "stop":
+                    operations.stop(self.ada_script, "a test")
+                elif name == "reset":
+                    operations.reset_history(self.ada_script)
+                else:
+                    self.model.fail(RuntimeError("broken"))
+                pump()
+                assert {} == self.ada_script.work.extensions.counts
+
+
+@override_settings(EVENNIA_AI_PRICES=PRICES)
+class TestModelTime(LimitCase):
+    """A model that takes all its time, and a person who gives it more."""
+
+    def test_l9_a_model_that_takes_all_its_time(self) -> None:
+        """The deadline of the call itself is a limit: each yes is one more call, a no is told."""
+        way = next(way for way in WAYS if way.kind is Kind.MODEL_CALL_SECONDS)
+        self.begin_anew(way, "interactive")
+        self.type(self.tom, "whisper Ada = find it")
+        for calls in (1, 2, 3):
+            assert (calls, 1) == (len(self.model.bodies), len(self.model.waiting))
+            self.pass_time(59.9)
+            assert [] == self.prompts()
+            self.pass_time(0.1)
+            assert calls == self.model.cancelled
+            (prompt,) = self.prompts()
+            assert prompt.startswith("I have used my ")
+            assert "60 seconds more?" in prompt
+            self.decide("yes" if calls < 3 else "no")
+        assert 3 == len(self.model.bodies)
+        assert "no whole answer within 60 s" in self.sent_to_staff()[-1]
+        assert 1 == len(self.answers())
+
+    def test_l9_after_a_yes_it_is_answered(self) -> None:
+        """The call that is made anew is the same step, and its answer is said."""
+        way = next(way for way in WAYS if way.kind is Kind.MODEL_CALL_SECONDS)
+        self.begin_anew(way, "interactive")
+        self.type(self.tom, "whisper Ada = find it")
+        self.pass_time(60)
+        self.model.answers.extend((look(1), LAST))
+        self.decide("yes")
+        assert ['Ada whispers: "So far so good."'] == self.answers()

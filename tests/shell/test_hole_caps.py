@@ -1,0 +1,191 @@
+"""Who extends a cap is who has the right over the account that it belongs to, and nobody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import evennia
+from django.test.utils import override_settings
+from evennia.utils.ansi import strip_ansi
+
+from evennia_ai import audit, checkpoints, interventions, ledger, state
+from evennia_ai.core.lockout import State
+from evennia_ai.core.questions import Question
+from evennia_ai.emergency import state_of
+from evennia_ai.inbound import person_of
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.rights_case import RightsTest
+from tests.shell.support import pump
+
+PLENTY = {"tokens_per_day": 0}
+USED = {"prompt_tokens": 3_000, "completion_tokens": 10}
+WILD = {"on_limit": {"mode": "auto_extend", "auto_extend_times": 100_000}}
+
+
+def capped(scope: str, tokens: int = 20_000) -> dict[str, Any]:
+    """A game with one cap."""
+    return dict.fromkeys(("game", "assistant", "player"), PLENTY) | {
+        scope: {"tokens_per_day": tokens}
+    }
+
+
+class CapsTest(RightsTest, HearingTest):
+    """Mira talks with Ada, whose every answer costs 3,000 tokens; a builder or an admin is here."""
+
+    def setUp(self) -> None:
+        """Nobody is online but whom a test lets come."""
+        super().setUp()
+        ledger.start_anew()
+        self.addCleanup(ledger.start_anew)
+        checkpoints._RAISED.clear()
+        checkpoints._OF_GAME.counts.clear()
+        self.account.unpuppet_object(self.session)
+        evennia.SESSION_HANDLER.pop(self.session.sessid, None)
+        self.denied: list[dict[str, Any]] = []
+        self.raised: list[dict[str, Any]] = []
+        audit.LISTENERS.append(self._note)
+        self.addCleanup(audit.LISTENERS.remove, self._note)
+
+    def tearDown(self) -> None:
+        """The test base takes its session out, also where the test did."""
+        evennia.SESSION_HANDLER.setdefault(self.session.sessid, self.session)
+        super().tearDown()
+
+    def _note(self, event: str, _subject: str, facts: dict[str, Any]) -> None:
+        if event == "limit_denied":
+            self.denied.append(facts)
+        elif event == "budget_raised":
+            self.raised.append(facts)
+
+    def talk(self, times: int = 12) -> None:
+        """Mira whispers again and again; each time the model answers with `noop`."""
+        for _ in range(times):
+            self.model.answers.append(completion(None, ("noop", {}), usage=USED))
+            self.type(self.mira, "whisper Ada = hello")
+        self.model.answers.clear()
+
+    def open(self) -> list[Question]:
+        """The open questions."""
+        return interventions.pending(self.ada_script)
+
+    def told(self, account: Any) -> list[str]:
+        """What an account online was shown of questions."""
+        calls = evennia.SESSION_HANDLER.data_out.call_args_list
+        texts = [
+            call.kwargs["text"]
+            for call in calls
+            if "text" in call.kwargs and call.args[0].account == account
+        ]
+        plain = [text if isinstance(text, str) else text[0] for text in texts]
+        return [strip_ansi(text) for text in plain if "question " in text]
+
+
+class TestTheGames(CapsTest):
+    """20,000 tokens a day for the whole game."""
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game"))
+    def test_hole_d21_a_builder_is_not_asked_and_his_yes_raises_nothing(self) -> None:
+        """Who is refused `assistant budget game raise`; an admin is asked in his place."""
+        self.come_online(self.bea.account)
+        refused = self.line(self.bea, "assistant budget game raise tokens_per_day 5000")
+        assert "raise budget of the game needs perm(Admin)" in refused
+        self.come_online(self.ann.account)
+        self.talk()
+        (question,) = self.open()
+        assert (person_of(self.ann),) == question.people
+        (line,) = self.told(self.ann.account)
+        assert "The cap tokens_per_day of the whole game is reached: " in line, line
+        assert " of 20,000 tokens of this day are used" in line, line
+        assert "May I have " in line
+        assert [] == self.told(self.bea.account)
+        assert "Nobody asks you anything." == self.line(self.bea, "assistant questions")
+        answered = f"assistant answer {question.number} yes"
+        assert "was not put to you" in self.line(self.bea, answered)
+        assert ([], 1) == (self.raised, len(self.open()))
+        assert "goes on with your yes" in self.line(self.ann, answered)
+        pump()
+        assert ["game 1970-01-01"] == [facts["account"] for facts in self.raised]
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game"))
+    def test_hole_d21_with_nobody_who_may_it_is_a_no_that_says_so(self) -> None:
+        """A builder is online, and nobody is asked."""
+        self.come_online(self.bea.account)
+        self.talk()
+        assert ([], []) == (self.open(), self.raised)
+        assert {"no_operator"} == {facts["reason"] for facts in self.denied}
+        why = self.line(self.bea, "assistant why ada")
+        assert "nobody who may raise a cap of the whole game is there" in why, why
+        assert "EVENNIA_AI_BUDGET_CONFIG.game.tokens_per_day" in why, why
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game"))
+    def test_hole_d21_an_assistants_auto_extend_never_loosens_the_games_cap(self) -> None:
+        """`on_limit.mode auto_extend` and `auto_extend_times 100000` on one assistant."""
+        state.write(self.ada_script, safety_config=WILD)
+        self.talk(20)
+        assert ([], "no_operator") == (self.raised, self.denied[-1]["reason"])
+        # The last call that was let through may be longer than its estimate.
+        used = ledger.tokens_of("ada", 0.0)
+        assert used < 20_000 + 3_010, used
+
+    @override_settings(
+        EVENNIA_AI_BUDGET_CONFIG=capped("game"),
+        EVENNIA_AI_SAFETY_CONFIG={"on_limit": {"mode": "auto_extend", "auto_extend_times": 2}},
+    )
+    def test_hole_d21_the_games_own_auto_extend_holds_as_often_as_it_says(self) -> None:
+        """For all assistants together, whatever each of them sets."""
+        state.write(self.ada_script, safety_config=WILD)
+        self.talk(20)
+        assert 2 == len(self.raised)
+        assert "auto_extend_spent" == self.denied[-1]["reason"]
+
+    @override_settings(
+        EVENNIA_AI_BUDGET_CONFIG=capped("game"),
+        EVENNIA_AI_SAFETY_CONFIG={"on_limit": {"mode": "auto_extend", "auto_extend_times": 2}},
+    )
+    def test_hole_d21_what_an_assistant_sets_more_tightly_counts(self) -> None:
+        """`unattended`, although the game would extend."""
+        state.write(self.ada_script, safety_config={"on_limit": {"mode": "unattended"}})
+        self.talk()
+        assert ([], "unattended") == (self.raised, self.denied[-1]["reason"])
+
+
+class TestOthers(CapsTest):
+    """Caps of one player, and of one assistant."""
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("player"))
+    def test_hole_d21_a_players_cap_is_an_owners_to_raise(self) -> None:
+        """It counts over all assistants, so who runs one of them does not decide."""
+        self.come_online(self.bea.account)
+        self.talk(8)
+        assert ([], "no_operator") == (self.raised, self.denied[-1]["reason"])
+        why = self.line(self.bea, "assistant why ada")
+        assert "nobody who may raise the cap of a player is there" in why, why
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("assistant"))
+    def test_hole_d21_an_assistants_cap_is_for_who_sets_it_up(self) -> None:
+        """The lock `ai_configure`: who may only run her is not asked."""
+        locks = f"ai_control:perm(Builder);ai_configure:pid({self.bob.account.id})"
+        self.ada.locks.add(locks)
+        for person in (self.bea, self.bob):
+            self.come_online(person.account)
+        self.talk(8)
+        (question,) = self.open()
+        assert (person_of(self.bob),) == question.people
+        assert "The cap tokens_per_day of Ada is reached" in question.asking.prompt
+        answered = f"assistant answer {question.number} yes"
+        assert "was not put to you" in self.line(self.bea, answered)
+        assert "goes on with your yes" in self.line(self.bob, answered)
+        assert ["assistant ada 1970-01-01"] == [facts["account"] for facts in self.raised]
+        assert State.SAFETY_LOCKOUT is not state_of(self.ada_script)
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game", 0))
+    def test_hole_d21_her_own_cap_she_extends_as_she_is_set(self) -> None:
+        """A cap that the game does not set is hers, and so is what happens at it."""
+        state.write(
+            self.ada_script,
+            budget_config={"assistant": {"tokens_per_day": 20_000}},
+            safety_config={"on_limit": {"mode": "auto_extend", "auto_extend_times": 1}},
+        )
+        self.talk(8)
+        assert ["auto_extended"] == [facts["by"] for facts in self.raised]

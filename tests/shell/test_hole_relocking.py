@@ -1,0 +1,115 @@
+"""Who may run an assistant has no right over its body: it is not relocked, forced or puppeted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.utils.create import create_object, create_script
+
+from evennia_ai import operations
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.lockout import State
+from evennia_ai.emergency import state_of
+from tests.shell.people import AttentivePerson
+from tests.shell.rights_case import RightsTest
+
+
+class TestRelocking(RightsTest):
+    """Evennia's own commands, typed by a builder whom the lock lets run Ada."""
+
+    def refuse_all(self) -> None:
+        """Bea relocks, forces and puppets nothing, and still may run Ada."""
+        before = str(self.ada.locks)
+        for lock in ("edit", "puppet", "control", "delete", "ai_control"):
+            shown = self.line(self.bea, f"lock ada = {lock}:perm(Builder)")
+            assert "You are not allowed to do that." in shown, shown
+        assert before == str(self.ada.locks)
+        shown = self.line(self.bea, "force ada = say I am forced.")
+        assert "You don't have permission to force" in shown, shown
+        assert not self.mira.heard_from(self.ada)
+        session = self.come_online(self.bea.account)
+        self.bea.account.execute_cmd("ic ada", session=session)
+        assert self.ada.account is None
+        assert "Ada is stopped." in self.line(self.bea, "assistant emergency stop ada")
+        assert "stop cleared" in self.line(self.bea, "assistant emergency clear ada")
+
+    def test_hole_b9_who_runs_an_assistant_relocks_forces_and_puppets_nothing(self) -> None:
+        """`lock ada = edit:perm(Builder)`, then `force ada = ...`; or `puppet`, then `ic ada`."""
+        self.refuse_all()
+
+    def test_hole_b9_nor_in_a_game_of_an_older_version(self) -> None:
+        """Its lock `control` named builders; that is `ai_control` from the next start on."""
+        self.as_before()
+        shown = self.line(self.bea, "lock ada = edit:perm(Builder)")
+        assert "Added lock 'edit:perm(Builder)' to Ada." in shown, shown
+        self.as_before()
+        self.begin_anew(self.ada_script)
+        self.refuse_all()
+
+    def test_hole_b9_its_maker_and_admins_have_evennias_rights(self) -> None:
+        """As of everything that somebody makes; another builder has none."""
+        self.line(self.bea, "assistant create Edda = Edda sorts maps.")
+        edda = self.made("Edda").obj
+        own = f"pid({self.bea.account.id}) or perm(Admin)"
+        assert [f"control:{own}", f"delete:{own}"] == [
+            edda.locks.get(kind) for kind in ("control", "delete")
+        ]
+        assert "puppet:perm(Admin)" == edda.locks.get("puppet")
+        for person, may in ((self.bea, True), (self.ann, True), (self.bob, False)):
+            shown = self.line(person, "lock edda = view:all()")
+            assert may is ("Added lock" in shown), (person, shown)
+
+
+class TestSorting(RightsTest):
+    """Bodies of older games, when the game starts."""
+
+    def locks(self) -> tuple[str, str]:
+        """Who may run Ada, and who may do all to her body."""
+        return self.ada.locks.get("ai_control"), self.ada.locks.get("control")
+
+    def test_hole_b9_whom_an_owner_named_stays_named(self) -> None:
+        """And of Evennia's own right nobody keeps it but admins who had it: nothing is loosened."""
+        rows = (
+            ("perm(Builder)", "perm(Admin)"),
+            ("perm(Admin) or pid(12)", "perm(Admin)"),
+            ("id(5)", "id(5) and perm(Admin)"),
+            ("false()", "false() and perm(Admin)"),
+        )
+        for old, own in rows:
+            with self.subTest(old):
+                self.as_before(old)
+                self.begin_anew(self.ada_script)
+                assert (f"ai_control:{old}", f"control:{own}") == self.locks()
+
+    def test_hole_b9_once_and_cheaply(self) -> None:
+        """The second start changes nothing, and writes nothing for it."""
+        self.as_before()
+        self.begin_anew(self.ada_script)
+        before = str(self.ada.locks)
+        self.ada_script.at_pause()
+        with self.statements() as made:
+            self.ada_script.at_start()
+        assert before == str(self.ada.locks)
+        sql = [each["sql"] for each in made.captured_queries]
+        assert not [each for each in sql if each.startswith("UPDATE") and "lock_storage" in each]
+
+    def test_hole_b9_an_owners_own_lock_is_left(self) -> None:
+        """Who has set both has meant both."""
+        self.ada.locks.add("ai_control:id(5);control:perm(Builder)")
+        self.begin_anew(self.ada_script)
+        assert ("ai_control:id(5)", "control:perm(Builder)") == self.locks()
+
+    def test_hole_b9_a_body_that_somebody_made_by_hand_stays_theirs(self) -> None:
+        """Evennia's `create` gives `control` and `delete` to who typed it; both are Evennia's."""
+        body = create_object(AttentivePerson, key="Cora", location=self.room1)
+        own = f"id({self.bea.id}) or perm(Admin)"
+        body.locks.add(f"control:{own};delete:{own}")
+        tags = [("ai_assistant:cora", "system"), ("ai_assistant", "system")]
+        script: Any = create_script(AssistantScript, key="Cora", obj=body, tags=tags)
+        self.begin_anew(script)
+        assert f"control:{own}" == body.locks.get("control")
+        assert "Cora is stopped." in self.line(self.bea, "assistant emergency stop cora")
+        lacks = f"You may not control Cora: that needs her lock 'control:{own}'."
+        assert lacks == self.line(self.bob, "assistant emergency clear cora")
+        assert State.STOPPED is state_of(script)
+        assert operations.may_control(script, self.ann, is_staff=True)

@@ -1,0 +1,166 @@
+"""Each act asks its own right, and a quelled account has what its character has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import operations
+from evennia_ai.operations import lifecycle
+from evennia_ai.operations.result import Problem
+from evennia_ai.operations.rights import ACTS, refusal
+from evennia_ai.rights import OF_THE_BODY, Right, forms_of, is_owner, is_staff, lets, meets, seen
+from tests.shell.rights_case import RightsTest
+
+RUNNING = ("start", "stop", "emergency stop", "tell", "goal", "sleep", "execute tool")
+SETTING_UP = ("configure", "update", "clone", "channel", "raise budget", "archive audit")
+KNOWING = ("change memories", "reset history", "export history")
+
+
+class TestActs(RightsTest):
+    """One lock each: `lock ada = ai_control:...`, `ai_configure`, `ai_memory` and so on."""
+
+    def may(self, person: Any, *acts: str) -> list[str]:
+        """Those of the acts that a person may do to Ada."""
+        return [act for act in acts if refusal(act, person, self.ada_script) is None]
+
+    def name(self, kind: str, person: Any) -> None:
+        """Ann, an admin, types the lock."""
+        account = person.account
+        shown = self.line(self.ann, f"lock ada = {kind}:perm(Admin) or pid({account.id})")
+        assert "Added lock" in shown, shown
+
+    def test_hole_b11_a_player_who_runs_her_changes_no_memories_and_moves_her_nowhere(self) -> None:
+        """She starts and stops, sets up, and no more."""
+        self.name("ai_control", self.pia)
+        others = (*KNOWING, "move", "delete")
+        every = (*RUNNING, *SETTING_UP, *others)
+        assert [*RUNNING, *SETTING_UP] == self.may(self.pia, *every)
+        refused = refusal("change memories", self.pia, self.ada_script)
+        assert refused is not None
+        wanted = "and the rights of staff, or a lock 'ai_memory' of her own."
+        assert (Problem.FORBIDDEN, True) == (refused.problem, refused.message.endswith(wanted))
+        assert [] == self.may(self.bea, *every)
+        assert [*every] == self.may(self.ann, *every)
+
+    def test_hole_b11_each_right_has_a_lock_of_its_own(self) -> None:
+        """Whom it names has that and nothing else; whom it does not name has it not."""
+        acts = {
+            Right.CONFIGURE: SETTING_UP,
+            Right.MEMORY: KNOWING,
+            Right.MOVE: ("move",),
+            Right.DELETE: ("delete",),
+        }
+        every = [act for each in (RUNNING, *acts.values()) for act in each]
+        for right, named in acts.items():
+            with self.subTest(right):
+                self.name(right, self.pia)
+                assert [*named] == self.may(self.pia, *every)
+                assert not self.may(self.bea, *named)
+                self.ada.locks.remove(right)
+        assert set(ACTS.values()) == set(Right)
+
+    def test_hole_b11_builders_have_all_by_default(self) -> None:
+        """Nothing else being set, `ai_control` of the body is enough for staff."""
+        acts = [act for act, right in ACTS.items() if right in OF_THE_BODY]
+        assert acts == self.may(self.bea, *acts)
+        assert [] == self.may(self.pia, *acts)
+
+    def test_hole_b11_no_room_is_entered_whose_lock_forbids_it(self) -> None:
+        """`teleport_here` is asked for who moves her and for her; an owner may put her anywhere."""
+        rows = (
+            (f"not id({self.bea.id})", self.bea, "You may not put anybody into Room2."),
+            (f"not id({self.ada.id})", self.bea, "Ada may not be put into Room2"),
+            ("all()", self.bea, ""),
+            (f"not id({self.ada.id})", self.ann, ""),
+        )
+        for lock, person, words in rows:
+            with self.subTest(lock, person=person):
+                self.ada.location = self.room1
+                self.room2.locks.add(f"teleport_here:{lock}")
+                moved = lifecycle.update_assistant(
+                    self.ada_script, location=self.room2, by=person.key, person=person
+                )
+                assert moved.message.startswith(words), moved.message
+                assert (not words) is moved.ok
+                assert (self.room2 if moved.ok else self.room1) == self.ada.location
+        self.room2.locks.add("teleport_here:perm(Admin)")
+        refused = operations.clone_assistant(
+            self.ada_script, "Oriel", location=self.room2, person=self.bea
+        )
+        assert ("You may not put anybody into Room2.", None) == (
+            refused.message,
+            self.made("Oriel"),
+        )
+
+    def test_hole_b11_who_has_one_right_finds_the_words_for_it(self) -> None:
+        """A player whom any of her locks names reads the part for staff."""
+        assert "is for staff" in self.line(self.pia, "assistant stop ada")
+        self.name("ai_configure", self.pia)
+        assert "You may not control Ada" in self.line(self.pia, "assistant stop ada")
+        assert "persona is" in self.line(self.pia, "assistant config ada set persona Dry.")
+
+
+class TestQuelled(RightsTest):
+    """Bea's account is a builder's, her character a player's; and she quelled."""
+
+    def setUp(self) -> None:
+        """By Evennia's own mark, and she is offline: nobody plays her character."""
+        super().setUp()
+        self.account_of_bea = self.bea.account
+        self.account_of_bea.attributes.add("_quell", True)
+        self.bea.account = None
+
+    def test_hole_b13_a_quelled_account_has_what_its_character_has(self) -> None:
+        """No staff, no right over Ada; unquelled it is all there again."""
+        account = self.account_of_bea
+        assert not is_staff(account)
+        assert not meets(account, "Builder", self.ada)
+        assert not meets(account, "perm(Builder)", self.ada)
+        assert meets(account, "perm(Player)", self.ada)
+        for act in ("status", "stop", "configure", "change memories"):
+            assert refusal(act, account, self.ada_script) is not None, act
+        account.attributes.remove("_quell")
+        assert is_staff(account)
+        assert refusal("stop", account, self.ada_script) is None
+
+    def test_hole_b13_the_lesser_of_both_counts(self) -> None:
+        """As Evennia has it while a character is played; marks without a rank count from both."""
+        account = self.account_of_bea
+        self.bea.permissions.add("Admin")
+        self.bea.permissions.add("lamplighters")
+        account.permissions.add("scribe")
+        assert {"lamplighters", "scribe", "builder"} == set(seen(account).permissions.all())
+        assert is_staff(account)
+        assert not is_owner(account)
+        account.attributes.remove("_last_puppet")
+        assert ["scribe"] == seen(account).permissions.all()
+        assert not lets(self.room1, account, "edit")
+
+    def test_hole_b13_a_quelled_superuser_is_none(self) -> None:
+        """By whatever way locks ask."""
+        account = self.account_of_bea
+        account.is_superuser = True
+        account.save()
+        account.locks.cache_lock_bypass(account)
+        self.ada.locks.add("ai_control:false()")
+        assert not is_owner(account)
+        assert refusal("stop", account, self.ada_script) is not None
+        account.attributes.remove("_quell")
+        assert is_owner(account)
+        assert refusal("stop", account, self.ada_script) is None
+
+    def test_hole_b13_a_lock_that_names_the_account_goes_on(self) -> None:
+        """Who is named is named, quelled or not: that is no rank."""
+        account = self.account_of_bea
+        self.ada.locks.add(f"ai_control:pid({account.id})")
+        assert refusal("stop", account, self.ada_script) is None
+        assert account.id == seen(account).id
+
+    def test_hole_b13_commands_honour_it_too(self) -> None:
+        """Also where they ask the account behind the character that types."""
+        self.bea.account = self.account_of_bea
+        shown = self.line(self.bea, "assistant emergency stop ada")
+        assert "You may not control Ada" in shown
+        assert [self.bea] == [form for form in forms_of(self.bea) if form is self.bea]
+        self.account_of_bea.attributes.remove("_quell")
+        assert "Ada is stopped." in self.line(self.bea, "assistant emergency stop ada")

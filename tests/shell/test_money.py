@@ -1,0 +1,329 @@
+"""What calls cost by the model's own count: never more than a cap, and never nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.test.utils import override_settings
+
+from evennia_ai import ledger, services, state
+from evennia_ai.core.budget import accounts_of
+from evennia_ai.core.budget_config import Measure, Scope
+from evennia_ai.core.turn import Usage
+from evennia_ai.errors import ModelConnectionError, ModelStatusError
+from evennia_ai.inbound import person_of
+from evennia_ai.ledger.reading import read_total
+from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.models import ModelCall
+from tests.fakes.counted import CountedModel
+from tests.llm.doubles import MemoryTransport
+from tests.shell.support import ShellTest, pump, says
+
+NOON = 1_795_262_400.0
+UNATTENDED = {"on_limit": {"mode": "unattended"}}
+NO_CAPS: dict[str, Any] = {
+    "game": {"tokens_per_day": 0, "calls_per_minute": 0},
+    "assistant": {"tokens_per_day": 0, "calls_per_minute": 0},
+    "player": {"tokens_per_day": 0},
+    "calls_in_flight": 0,
+}
+LONG = 16_000
+
+
+def capped(**player: float) -> dict[str, Any]:
+    """Caps of a player, and no others."""
+    return {**NO_CAPS, "player": {"tokens_per_day": 0, **player}}
+
+
+class MoneyTest(ShellTest):
+    """Assistants whose model counts what it sends, and a clock that stands at noon.
+
+    Attributes:
+        counted: that model.
+    """
+
+    names = ("Ada",)
+
+    def setUp(self) -> None:
+        """The assistants, and one clock for all of them."""
+        super().setUp()
+        self.clock.advance(NOON)
+        self.counted = CountedModel()
+        services.pool().set_transport(services.endpoint(), self.counted)
+        services.pool()._reactor = self.clock
+        self.scripts = {"Ada": self.ada_script}
+        for name in self.names[1:]:
+            self.scripts[name] = self.make(name)[0]
+        for script in self.scripts.values():
+            script.clock = self.clock
+            state.write(script, safety_config=UNATTENDED)
+        pump()
+
+    def rows(self) -> list[ModelCall]:
+        """The calls as the ledger has them, the oldest first."""
+        ledger.flush()
+        return sorted(ModelCall.objects.all(), key=lambda call: int(call.key.rpartition(".")[2]))
+
+    def states(self) -> list[tuple[str, str]]:
+        """How each call ended, and which model it was."""
+        return [(call.state, call.model) for call in self.rows()]
+
+    def total_of(self, person: Any) -> int:
+        """What the ledger has of a player's day, what is held included."""
+        ledger.flush()
+        accounts = accounts_of("Ada", person_of(person), NOON)
+        (today,) = (a for a in accounts if a.scope is Scope.PLAYER and len(a.period) == 10)
+        return read_total(today).used(Measure.TOKENS)
+
+    def limit(self) -> Mapping[str, Any]:
+        """How long the answer to the last request might have been."""
+        body = self.counted.bodies[-1]
+        return {name: body[name] for name in body if "max" in name}
+
+
+@override_settings(EVENNIA_AI_BUDGET_CONFIG=capped(tokens_per_day=20_000))
+class TestCapOfAPlayer(MoneyTest):
+    """A player with 20,000 tokens asks for answers of 16,000."""
+
+    names = ("Ada", "Brass", "Cog", "Dot", "Elm")
+
+    def ask_all(self) -> None:
+        """Tom whispers to all five at once, and all answers come after that."""
+        self.counted.behave(kind="hang", answer_tokens=LONG)
+        for name in self.names:
+            self.type(self.tom, f"whisper {name} = tell me all of it")
+        while self.counted.waiting:
+            self.counted.release()
+            pump()
+
+    def test_hole_d22_five_at_once_stay_within_the_cap(self) -> None:
+        """By the model's own count, whether a length is set or not, and round after round."""
+        for script in self.scripts.values():
+            state.write(script, max_context_tokens=128_000)
+        for length in (None, LONG):
+            for script in self.scripts.values():
+                state.write(script, llm_max_tokens=length)
+            for _ in range(4):
+                self.ask_all()
+                assert self.counted.tokens <= 20_000
+        assert self.counted.tokens > 10_000
+        assert self.counted.tokens <= self.total_of(self.tom) <= 20_000
+
+    def test_hole_d22_what_is_sent_is_what_was_reserved(self) -> None:
+        """The room that a cap leaves is what an answer may have, and what is held for it."""
+        self.counted.behave(kind="hang", answer_tokens=LONG)
+        state.write(self.ada_script, llm_max_tokens=LONG, max_context_tokens=128_000)
+        self.type(self.tom, "whisper Ada = tell me all of it")
+        (call,) = self.rows()
+        assert {"max_tokens": call.estimated_completion_tokens} == self.limit()
+        last = call.estimated_prompt_tokens + 300
+        held = call.estimated_prompt_tokens + call.estimated_completion_tokens
+        assert 20_000 == held + last
+        self.counted.release()
+        pump()
+        assert call.estimated_completion_tokens == self.counted.sent[0].completion_tokens
+
+    def test_hole_d22_without_room_for_an_answer_nothing_is_sent(self) -> None:
+        """What is left is less than a prompt and a few words: not even a last one is asked for."""
+        used = ledger.reserve(
+            ledger.Payer("Brass", person_of(self.tom)),
+            ledger.Need(Usage(19_900)),
+            state.budget_config(self.ada_script),
+            NOON,
+        )
+        ledger.settle(used, Usage(19_900), NOON)
+        self.type(self.tom, "whisper Ada = hello")
+        assert [] == self.counted.bodies
+
+    def test_hole_d22_a_model_that_ignores_the_length_is_counted_in_full(self) -> None:
+        """The surplus of the calls under way is all that can be too much; then nothing is sent."""
+        self.counted.behave(answer_tokens=LONG, ignores_limit=True)
+        for _ in range(5):
+            self.type(self.tom, "whisper Ada = tell me all of it")
+        assert 2 == len(self.counted.sent)
+        assert self.total_of(self.tom) >= self.counted.tokens
+
+
+@override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS)
+class TestLength(MoneyTest):
+    """How the model is told how long its answer may be."""
+
+    def told_to(self, model: str = "", **values: Any) -> Mapping[str, Any]:
+        """What the request of one whisper says of that."""
+        if model:
+            values["llm_model"] = model
+            endpoint = Endpoint("scripted", model)
+            services.pool().set_transport(endpoint, self.counted)
+        state.write(self.ada_script, **values)
+        self.type(self.tom, "whisper Ada = hello")
+        return self.limit()
+
+    def test_hole_d22_a_length_is_always_sent(self) -> None:
+        """As it is set, else a quarter of the window and no more than any model takes."""
+        for expected, model, values in (
+            (2_048, "unheard-of", {}),
+            (4_096, "gpt-4o", {}),
+            (4_096, "claude-3-opus", {}),
+            (16_384, "o3-mini", {}),
+            (16_384, "gemini-2.5-flash", {}),
+            (16_384, "gpt-4o", {"llm_reasoning_effort": "low"}),
+            (77, "gpt-4o", {"llm_max_tokens": 77, "llm_reasoning_effort": None}),
+        ):
+            with self.subTest(model=model):
+                assert {"max_tokens": expected} == self.told_to(model, **values)
+
+    def test_hole_d22_prompt_and_answer_fit_into_the_window(self) -> None:
+        """Where the prompt fills most of it, less is asked for."""
+        self.counted.behave(content="Yes.")
+        long = "storm " * 4_800
+        state.write(self.ada_script, safety_config={"size": {"message_characters": 0}})
+        self.type(self.tom, f"whisper Ada = {long}")
+        (sent,) = self.limit().values()
+        (call,) = self.rows()
+        assert 300 <= sent < 2_048
+        assert call.estimated_prompt_tokens + sent <= 8_192
+
+    def test_hole_d22_an_endpoint_that_refuses_one_form_is_told_in_the_other(self) -> None:
+        """Once refused, it is never sent again; the refused request costs nothing."""
+        self.counted.behave(refuses="max_tokens", content="Yes.")
+        for _ in range(2):
+            self.type(self.tom, "whisper Ada = hello")
+        forms = [[name for name in body if "max" in name] for body in self.counted.bodies]
+        plain, other = ["max_tokens"], ["max_completion_tokens"]
+        assert [plain, other, other] == forms
+        assert ["settled"] * 2 == [call.state for call in self.rows()]
+
+    def test_hole_d22_an_endpoint_that_takes_less_is_asked_for_less(self) -> None:
+        """The number is read from its refusal, and kept."""
+        text = "max_tokens is too large: 2048. This model supports at most 1024 completion tokens"
+        self.model.answers.append(ModelStatusError(400, text))
+        services.pool().set_transport(services.endpoint(), self.model)
+        self.ask("whisper Ada = hello", says("Yes."))
+        self.ask("whisper Ada = hello", says("Yes."))
+        assert [2048, 1024, 1024] == [body["max_tokens"] for body in self.model.bodies]
+
+    def test_hole_d22_a_prompt_counted_too_low_is_corrected(self) -> None:
+        """What the service counted of it is what is held for the next one."""
+        self.counted.behave(content="Yes.", usage={"prompt_tokens": 6_000})
+        for _ in range(2):
+            self.type(self.tom, "whisper Ada = hello")
+        first, second = self.rows()
+        assert 6_000 == first.prompt_tokens
+        assert first.estimated_prompt_tokens < 3_000
+        assert 5_000 < second.estimated_prompt_tokens < 8_000
+
+
+@override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS)
+class TestUsage(MoneyTest):
+    """What a service reports."""
+
+    def test_hole_d23_impossible_usage_is_not_free(self) -> None:
+        """Whatever is said of an answer of 5,000 tokens, most of it counts: as we count it."""
+        state.write(self.ada_script, llm_max_tokens=LONG, max_context_tokens=128_000)
+        for value in (-1e6, 1e12, "5000", None, float("nan")):
+            with self.subTest(value=value):
+                ModelCall.objects.all().delete()
+                usage = {"prompt_tokens": 200, "completion_tokens": value, "total_tokens": 200}
+                self.counted.behave(answer_tokens=5_000, usage=usage)
+                self.type(self.tom, "whisper Ada = hello")
+                (call,) = self.rows()
+                assert 200 == call.prompt_tokens
+                assert 3_000 < call.completion_tokens < 5_500
+
+    def test_hole_d23_thoughts_that_are_only_in_the_total_count(self) -> None:
+        """A proxy that reports thinking nowhere else."""
+        usage = {"prompt_tokens": 200, "completion_tokens": 5, "total_tokens": 1_205}
+        self.counted.behave(content="Yes.", usage=usage)
+        self.type(self.tom, "whisper Ada = hello")
+        (call,) = self.rows()
+        assert (200, 1_005) == (call.prompt_tokens, call.completion_tokens)
+
+    def test_hole_d23_no_usage_at_all_is_counted_by_ourselves(self) -> None:
+        """The prompt as it was estimated, the answer as it came."""
+        self.counted.behave(content="Yes. " * 100, usage=None)
+        self.type(self.tom, "whisper Ada = hello")
+        (call,) = self.rows()
+        assert call.estimated_prompt_tokens == call.prompt_tokens > 0
+        assert 150 < call.completion_tokens < 300
+
+
+@override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS, EVENNIA_AI_FALLBACK_MODELS=["scripted"])
+class TestAttempts(MoneyTest):
+    """A first model at an address, and the scripted one where it fails."""
+
+    environ = {"EVENNIA_AI_MODEL": "big", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    BIG, SCRIPTED = "custom/big", "scripted/scripted"
+
+    def setUp(self) -> None:
+        """The second model answers always."""
+        super().setUp()
+        self.first = MemoryTransport()
+        services.pool().set_transport(services.endpoint(), self.first)
+        services.pool().set_transport(Endpoint("scripted", "scripted"), self.counted)
+
+    def whisper(self, *answers: bytes | Exception) -> None:
+        """Tom whispers, and the first model does this."""
+        self.first.answers.extend(answers)
+        self.type(self.tom, "whisper Ada = hello")
+
+    def test_hole_d24_a_first_model_that_times_out_is_a_row(self) -> None:
+        """It was asked, and may be charged for: all that was held counts."""
+        self.whisper()
+        self.clock.advance(31)
+        pump()
+        assert [("cut_off", self.BIG), ("settled", self.SCRIPTED)] == self.states()
+        first, second = self.rows()
+        assert first.estimated_completion_tokens == first.completion_tokens > 0
+        assert first.prompt_tokens + first.completion_tokens + second.prompt_tokens + (
+            second.completion_tokens
+        ) == self.total_of(self.tom)
+
+    def test_hole_d24_an_answer_of_no_use_is_a_row(self) -> None:
+        """It was made; where it says what it cost, that counts, else all that was held."""
+        self.whisper(b"{}")
+        self.whisper(b"<html>502</html>")
+        usage = {"prompt_tokens": 11, "completion_tokens": 22}
+        self.whisper(json.dumps({"choices": [], "usage": usage}).encode())
+        answered = ("settled", self.SCRIPTED)
+        cut_off, settled = ("cut_off", self.BIG), ("settled", self.BIG)
+        assert [cut_off, answered, cut_off, answered, settled, answered] == self.states()
+        assert (11, 22) == (self.rows()[4].prompt_tokens, self.rows()[4].completion_tokens)
+
+    def test_hole_d24_a_broken_connection_is_a_row_for_each_attempt(self) -> None:
+        """After a request had gone out; the retry is a call of its own."""
+        broken = ModelConnectionError("gone", was_sent=True)
+        self.whisper(broken, broken)
+        self.clock.advance(2)
+        pump()
+        expected = [("cut_off", self.BIG)] * 2 + [("settled", self.SCRIPTED)]
+        assert expected == self.states()
+
+    def test_hole_d24_what_was_refused_costs_nothing(self) -> None:
+        """An error status, or nobody there: one row for the answer that came."""
+        for error in (ModelStatusError(429, "slow"), ModelConnectionError("nobody there")):
+            with self.subTest(error=str(error)):
+                ModelCall.objects.all().delete()
+                self.whisper(error, error)
+                self.clock.advance(2)
+                pump()
+                assert [("settled", self.SCRIPTED)] == self.states()
+
+    def test_hole_d24_a_gateway_that_gave_up_may_have_cost(self) -> None:
+        """What is behind it may have answered."""
+        self.whisper(ModelStatusError(504, "late"), ModelStatusError(504, "late"))
+        self.clock.advance(2)
+        pump()
+        assert ["cut_off", "cut_off", "settled"] == [call.state for call in self.rows()]
+
+    def test_hole_d24_a_cap_ends_the_row_of_attempts(self) -> None:
+        """Where the first attempt used up what there was, no other model is asked."""
+        with override_settings(EVENNIA_AI_BUDGET_CONFIG=capped(tokens_per_day=6_000)):
+            self.ada_script.work.read_anew()
+            self.whisper(b"{}")
+        assert [("turn", "cut_off"), ("wrap_up", "open")] == [
+            (call.purpose, call.state) for call in self.rows()
+        ]
+        assert [] == self.counted.bodies
+        assert self.total_of(self.tom) <= 6_000

@@ -1,0 +1,325 @@
+"""Who is stopped sends nothing, and nothing gets round the limits by a side door."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from unittest import mock
+
+from django.test.utils import override_settings
+from twisted.internet.defer import Deferred
+
+from evennia_ai import checkpoints, emergency, operations, services, state
+from evennia_ai.compaction import compact_conversation_history
+from evennia_ai.core.recollection import WORLD, Recollection, Seeker
+from evennia_ai.core.toolspec import ToolCategory, ToolSpec
+from evennia_ai.memory import rows
+from evennia_ai.memory.volatile import VolatileStore
+from evennia_ai.models import ModelCall
+from evennia_ai.operations.choosing import check_chosen
+from evennia_ai.operations.configuring import set_setting
+from evennia_ai.operations.executing import execute_tool
+from evennia_ai.remembering import indexing, recalling
+from tests.shell.memory_case import MemoryTest
+from tests.shell.support import ShellTest, pump, whispers
+from tests.shell.test_money import NO_CAPS, MoneyTest
+
+
+class Embeddings:
+    """An embeddings API on loopback, which keeps what it was sent.
+
+    Attributes:
+        asked: the texts of each request.
+        is_down: whether it refuses.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+        self.is_down = False
+        self.port = 0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """The API answers until the end of the block."""
+        api = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                api.asked.append(body["input"])
+                rows = [
+                    {"index": number, "object": "embedding", "embedding": [1.0, len(text), 3.0]}
+                    for number, text in enumerate(body["input"])
+                ]
+                answer = json.dumps({"object": "list", "model": "m", "data": rows}).encode()
+                self.send_response(500 if api.is_down else 200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_: Any) -> None:
+                """Nothing."""
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = server.server_port
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join(5)
+
+
+class TestEmbeddings(MemoryTest):
+    """Vectors are made by an API elsewhere."""
+
+    def setUp(self) -> None:
+        """The API runs, and the game is set to it as its owner would."""
+        self.api = Embeddings()
+        running = self.api.running()
+        running.__enter__()
+        self.addCleanup(running.__exit__, None, None, None)
+        values = {
+            "EVENNIA_AI_EMBEDDINGS": "endpoint",
+            "EVENNIA_AI_EMBEDDING_MODEL": "m",
+            "EVENNIA_AI_EMBEDDINGS_URL": f"http://127.0.0.1:{self.api.port}/v1",
+            "NO_PROXY": "127.0.0.1",
+        }
+        environ = mock.patch.dict(os.environ, values)
+        environ.start()
+        self.addCleanup(environ.stop)
+        super().setUp()
+        service = services.memory()
+        service._open_store = lambda: VolatileStore(service._embedder)
+
+    def look(self) -> Any:
+        """Look for something in Tom's name."""
+        seeker = Seeker(self.id_of(self.tom), "whisper", is_private=True)
+        return recalling.search(self.ada_script, "the boat Heron", seeker).result
+
+    def test_hole_d28_nothing_is_embedded_after_a_stop(self) -> None:
+        """What waited for a service that was down is not sent when its timer ends, nor later."""
+        self.api.is_down = True
+        self.remember("The boat Heron.")
+        assert 1 == len(self.api.asked)
+        emergency.stop_all([self.ada_script], "test")
+        self.api.is_down = False
+        for _ in range(20):
+            self.clock.advance(30)
+            pump()
+        assert 1 == len(self.api.asked)
+        assert 1 == indexing.status(self.ada_script).waiting
+
+    def test_hole_d28_what_is_kept_meanwhile_waits_until_it_is_cleared(self) -> None:
+        """Nothing is sent, nothing is looked for, nothing is lost; then all goes on by itself."""
+        emergency.stop_all([self.ada_script], "test")
+        self.remember("The boat Heron.")
+        assert self.look() is None
+        indexing.reindex(self.ada_script)
+        self.clock.advance(400)
+        pump()
+        assert [] == self.api.asked
+        emergency.clear_emergency_stop(self.ada_script)
+        self.catch_up()
+        assert [["The boat Heron."]] == [texts for texts in self.api.asked if "memory" not in texts]
+        assert 0 == indexing.status(self.ada_script).waiting
+        assert 1 == len(self.look())
+
+    def test_hole_d28_a_run_is_broken_off(self) -> None:
+        """Between two portions: what was not sent yet is not sent."""
+        real = services.memory()._embedder.embed_passages
+
+        def embed(texts: Any) -> Any:
+            found = real(texts)
+            emergency.stop_all([self.ada_script], "test")
+            return found
+
+        services.memory()._embedder.embed_passages = embed
+        for number in range(60):
+            self.keep(f"Fact {number}.")
+        indexing.soon(self.ada_script)
+        self.catch_up()
+        sent = [texts for texts in self.api.asked if "memory" not in texts]
+        assert 1 == len(sent)
+
+    def keep(self, text: str) -> None:
+        """Let Ada know something that is not read yet."""
+        rows.insert(
+            self.ada_script.pk,
+            [Recollection(rows.new_key(), text=text, audience=WORLD, kind="fact", at=1.0)],
+        )
+
+    def test_hole_d28_a_start_sends_nothing_for_who_is_stopped(self) -> None:
+        """The store is not even opened, which would ask the model for its dimensions."""
+        emergency.stop_all([self.ada_script], "test")
+        self.ada_script.at_pause()
+        self.ada_script.at_start()
+        self.clock.advance(400)
+        pump()
+        assert [] == self.api.asked
+
+
+@override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS)
+class TestStopped(MoneyTest):
+    """Ada is stopped."""
+
+    def test_hole_d28_no_summary_is_asked_for(self) -> None:
+        """Not even by hand."""
+        self.counted.behave(content="Yes.")
+        for number in range(12):
+            self.type(self.tom, f"whisper Ada = {number} {'storm ' * 50}")
+        before = len(self.counted.bodies)
+        emergency.stop_all([self.ada_script], "test")
+        state.write(self.ada_script, compact_preserve_window=2)
+        outcome: list[Any] = []
+        compact_conversation_history(self.ada_script).addCallback(outcome.append)
+        pump()
+        assert before == len(self.counted.bodies)
+        assert "is stopped" in outcome[0].detail
+
+    def test_hole_d28_no_attempt_follows_a_stop(self) -> None:
+        """A call that waits for another try is dropped with all the rest."""
+        self.counted.behave(kind="status", status=503)
+        self.type(self.tom, "whisper Ada = hello")
+        assert 1 == len(self.counted.bodies)
+        emergency.stop_all([self.ada_script], "test")
+        self.clock.advance(60)
+        pump()
+        assert 1 == len(self.counted.bodies)
+
+    def test_hole_d28_its_model_is_not_even_checked(self) -> None:
+        """In its name nothing is sent; the game's own model may be tried."""
+        emergency.stop_all([self.ada_script], "test")
+        report: Any = operations.check_model(self.ada_script).result
+        assert "Ada is stopped" in report.lines[0].text
+        assert [] == self.counted.bodies
+
+    def test_hole_d28_a_call_by_hand_is_broken_off(self) -> None:
+        """A tool of a server elsewhere that is under way is cancelled, and none begins."""
+        cancelled: list[bool] = []
+        servers = services.remote_servers()
+        spec = ToolSpec("far__look", "Look.", {"type": "object", "properties": {}},
+                        category=ToolCategory.SAFE_CHAIN, timeout_seconds=30)  # fmt: skip
+        asked: list[str] = []
+
+        def call(name: str, *_: Any) -> Deferred[str]:
+            asked.append(name)
+            return Deferred(lambda _: cancelled.append(True))
+
+        servers.specs, servers.call = lambda: {spec.name: spec}, call  # type: ignore[method-assign]
+        servers.beside = lambda own: {**own, spec.name: spec}  # type: ignore[method-assign]
+        self.addCleanup(services.remote_servers.cache_clear)
+        told: list[Any] = []
+        execute_tool(self.ada_script, spec.name, {}, person=self.tom).addCallback(told.append)
+        pump()
+        assert [spec.name] == asked
+        emergency.stop_all([self.ada_script], "test")
+        pump()
+        assert [True] == cancelled
+        assert not told[0].ok
+        execute_tool(self.ada_script, spec.name, {}, person=self.tom).addCallback(told.append)
+        assert "does nothing now" in told[1].message
+        assert [spec.name] == asked
+
+
+class TestSideDoors(MoneyTest):
+    """What might get round a limit."""
+
+    def checks(self) -> list[ModelCall]:
+        """Calls of the ledger that were checks."""
+        return [call for call in self.rows() if call.purpose == "check"]
+
+    def test_hole_d29_a_check_is_counted(self) -> None:
+        """As what it is, for the assistant whose model is tried, or for the game alone."""
+        for script, name in ((self.ada_script, "ada"), (None, "")):
+            with self.subTest(name=name):
+                ModelCall.objects.all().delete()
+                before = self.counted.tokens
+                operations.check_model(script)
+                assert 3 == len(self.checks())
+                assert {(name, "", "settled")} == {
+                    (call.assistant, call.person, call.state) for call in self.checks()
+                }
+                used = sum(call.prompt_tokens + call.completion_tokens for call in self.checks())
+                assert self.counted.tokens - before == used > 0
+
+    def test_hole_d29_a_model_that_is_chosen_is_counted(self) -> None:
+        """Before anybody has it: it is the game's call."""
+        check_chosen("", "")
+        assert {""} == {call.assistant for call in self.checks()}
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG={"game": {"tokens_per_day": 1}})
+    def test_hole_d29_caps_hold_for_checks(self) -> None:
+        """Where nothing is left nothing is sent, and whoever asked reads why."""
+        for script in (self.ada_script, None):
+            report: Any = operations.check_model(script).result
+            assert "cost.tokens_per_day" in report.lines[0].text
+        assert [] == self.counted.bodies
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS)
+    def test_hole_d29_further_members_cannot_loosen_limits(self) -> None:
+        """What would is refused where it is set, with a sentence, and not sent where it stands."""
+        for member in ("max_completion_tokens", "max_tokens", "n", "best_of", "models"):
+            with self.subTest(member=member):
+                self.ada_script.db.llm_extra_params = {}
+                result = set_setting(
+                    self.ada_script, f"llm_extra_params.{member}", "16000", by="Tom"
+                )
+                assert not result.ok
+                assert f"llm_extra_params cannot have {member!r}" in result.message
+                self.ada_script.db.llm_extra_params = {member: 16_000, "min_p": 0.05}
+                self.ada_script.db.llm_max_tokens = 50
+                self.counted.behave(answer_tokens=16_000)
+                self.type(self.tom, "whisper Ada = tell me all of it")
+                assert 0.05 == self.counted.bodies[-1]["min_p"]
+                assert 16_000 not in self.counted.bodies[-1].values()
+                assert 50 == self.counted.sent[-1].completion_tokens
+
+
+class TestCounters(ShellTest):
+    """`auto_extend` at limits on money, day after day."""
+
+    def test_hole_d29_counters_of_days_gone_by_are_freed(self) -> None:
+        """However many accounts met a cap: what is kept is of the day that it is.
+
+        A cap that the game sets is extended by the game's own settings, and counted once for all.
+        """
+        self.clock.advance(1_795_262_400.0)
+        auto = {"on_limit": {"mode": "auto_extend", "auto_extend_times": 1}}
+        state.write(self.ada_script, safety_config=auto)
+        own, of_game = self.ada_script.work.extensions.counts, checkpoints._OF_GAME.counts
+        self.addCleanup(of_game.clear)
+        for scope, kept, empty, accounts in (
+            ("player", of_game, own, 2),
+            ("assistant", own, of_game, 1),
+        ):
+            of_game.clear()
+            caps = {"tokens_per_day": 10}
+            games = {**NO_CAPS, "player": caps} if scope == "player" else NO_CAPS
+            state.write(self.ada_script, budget_config={scope: caps} if kept is own else {})
+            with (
+                self.subTest(scope),
+                override_settings(EVENNIA_AI_BUDGET_CONFIG=games, EVENNIA_AI_SAFETY_CONFIG=auto),
+            ):
+                self.ada_script.work.read_anew()
+                self.days(kept, accounts)
+                assert {} == empty
+
+    def days(self, counts: Mapping[tuple[str, str], int], accounts: int) -> None:
+        """Twenty days, on each of which Tom and Mira ask her."""
+        for _ in range(20):
+            for person in (self.tom, self.mira):
+                self.ask("whisper Ada = hello", whispers("Yes.", person.key), person=person)
+            assert accounts == len(counts), counts
+            days = {scope.split(" ")[-1] for scope, _ in counts}
+            assert {time.strftime("%Y-%m-%d", time.gmtime(self.clock.seconds()))} == days
+            self.clock.advance(86_400)

@@ -1,0 +1,340 @@
+"""Nobody takes the name of an assistant, nor an assistant somebody else's."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import evennia
+import pytest
+from django.conf import settings
+from django.db import transaction
+from django.test.utils import override_settings
+from evennia import default_cmds
+from evennia.accounts.accounts import DefaultAccount, DefaultGuest
+from evennia.commands.default.account import CmdCharCreate
+from evennia.objects.objects import DefaultCharacter
+from evennia.utils import logger
+from evennia.utils.create import create_account, create_object
+from evennia.utils.search import search_object
+from evennia.utils.utils import class_from_module
+
+from evennia_ai import operations
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.errors import NameTakenError
+from evennia_ai.operations import guarding
+from evennia_ai.operations.lifecycle import update_assistant
+from evennia_ai.operations.result import Problem
+from tests.shell.listening import HearingTest
+from tests.shell.people import Person
+from tests.shell.support import pump
+
+GOOD_PASSWORD = "lanterns-are-bright"
+PLAYERS = override_settings(BASE_CHARACTER_TYPECLASS="tests.shell.people.Person")
+# As people type them, each of which would be taken for "Ada" or, an alias, "The Keeper".
+DISGUISED = ("Ada", "aDA", "4da", "A.d-a", "A_D_A", "The  Keeper", "TheKeeper", "ThekeEper")
+
+
+class CmdOwnWhisper(default_cmds.CmdWhisper):
+    """Whisper, as this game has it."""
+
+    aliases = ("wh",)
+
+
+class GameCmdSet(default_cmds.CharacterCmdSet):
+    """What README's install makes of a game's commands."""
+
+    def at_cmdset_creation(self) -> None:
+        """The game's own, then ours."""
+        super().at_cmdset_creation()
+        self.add(CmdOwnWhisper())
+        self.add(AssistantCmdSet)
+
+
+@override_settings(CMDSET_CHARACTER="tests.shell.test_names.GameCmdSet")
+class NamesTest(HearingTest):
+    """Ada is also called the keeper."""
+
+    def setUp(self) -> None:
+        """Her alias; Tom and Mira have our commands."""
+        super().setUp()
+        self.ada.aliases.add("the keeper")
+        for person in (self.tom, self.mira):
+            person.cmdset.add_default(GameCmdSet)
+        evennia.SESSION_HANDLER.data_out.reset_mock()
+        self.forget()
+
+    def type_apart(self, person: Any, line: str) -> None:
+        """Type a line that Django refuses in the middle of storing; tests run in a transaction."""
+        with transaction.atomic():
+            self.type(person, line)
+
+    def old_account(self, name: str) -> Any:
+        """An account from before its name was an assistant's."""
+        made = create_account("Somebody", None, GOOD_PASSWORD)
+        self.addCleanup(made.delete)
+        type(made).objects.filter(pk=made.pk).update(username=name)
+        made.__dict__["username"] = name  # Evennia has one instance in memory
+        return made
+
+    def old_character(self, name: str, **options: Any) -> Any:
+        """A character from before its name was an assistant's."""
+        made = create_object(Person, key="Somebody", location=self.room1, **options)
+        type(made).objects.filter(pk=made.pk).update(db_key=name)
+        made.__dict__["db_key"] = name
+        return made
+
+
+class TestPlayers(NamesTest):
+    """What players make."""
+
+    def test_hole_a1_create_ada_pw(self) -> None:
+        """`create Ada <pw>` makes nobody and says why; the website's form goes the same way."""
+        for name in DISGUISED:
+            made, errors = DefaultAccount.create(username=name, password=GOOD_PASSWORD)
+            assert made is None, name
+            assert "assistant" in " ".join(errors), errors
+
+    def test_hole_a1_accounts_by_code_and_guests(self) -> None:
+        """By every other way, a guest's among them."""
+        count = DefaultAccount.objects.all_family().count()
+        with pytest.raises(NameTakenError, match="Ada is an assistant of this game"):
+            create_account("Ada", None, GOOD_PASSWORD)
+        made, errors = DefaultGuest.create(username="Ada", password=GOOD_PASSWORD, guest=True)
+        assert made is None
+        assert errors
+        assert count == DefaultAccount.objects.all_family().count()
+
+    def test_hole_a1_an_account_is_not_renamed_so(self) -> None:
+        """`name *account = Ada` tells why, and the account keeps its name, also in memory."""
+        self.type(self.tom, "@name *TestAccount2 = Ada")
+        assert "Ada is an assistant of this game" in self.tom.seen[-1]
+        assert "TestAccount2" == self.account2.username
+        self.account2.refresh_from_db()
+        assert "TestAccount2" == self.account2.username
+        self.account2.save()
+
+    def test_hole_a1_charcreate(self) -> None:
+        """A player's new character, by the command and by what the website calls."""
+        players = class_from_module(settings.BASE_CHARACTER_TYPECLASS)
+        for name in DISGUISED:
+            told = self.call(CmdCharCreate(), name, caller=self.account)
+            assert "assistant" in told or "already exists" in told, told
+            made, errors = players.create(name, self.account)
+            assert made is None, name
+            assert errors
+        assert 0 == len(self.account.characters)
+
+    @PLAYERS
+    def test_hole_a1_a_character_is_not_renamed_so(self) -> None:
+        """Not by the command, not by code, nor is it called so beside; it keeps its name."""
+        self.mira.locks.add(f"puppet:pid({self.account2.id})")
+        for line in ("@name mira = Ada", "@name mira = 4da", "@alias mira = ada,foe"):
+            self.type_apart(self.tom, line)
+            assert "an assistant of this game" in self.tom.seen[-1], line
+        with pytest.raises(NameTakenError):
+            self.mira.key = "The Keeper"
+        assert ("Mira", []) == (self.mira.key, self.mira.aliases.all())
+        self.mira.refresh_from_db()
+        assert "Mira" == self.mira.key
+        self.mira.aliases.add("foe")
+        assert ["foe"] == self.mira.aliases.all()
+
+    @PLAYERS
+    def test_other_names_are_free(self) -> None:
+        """Whoever is not taken for her is made, renamed and called as he likes."""
+        made, errors = DefaultAccount.create(username="Adam", password=GOOD_PASSWORD)
+        self.addCleanup(made.delete)
+        assert not errors
+        self.mira.key = "Adalbert"
+        self.mira.aliases.add("keeper of keys")
+        assert "Adalbert" == self.mira.key
+
+    def test_what_is_saved_costs_no_look(self) -> None:
+        """Only names are looked at: what else changes of a character takes no more statements."""
+        with self.statements() as taken:
+            self.mira.location = self.room2
+        assert not [query for query in taken if "ai_assistant" in query["sql"]]
+
+    def test_the_validator_is_in_the_list_once(self) -> None:
+        """However often the app is made ready."""
+        named = [each["NAME"] for each in settings.AUTH_USERNAME_VALIDATORS]
+        assert 1 == named.count("evennia_ai.operations.guarding.NoNameOfAnAssistant")
+
+
+class TestStaff(NamesTest):
+    """What staff make, and what was there before."""
+
+    @PLAYERS
+    def test_hole_a1_staff_are_told(self) -> None:
+        """A character of another class than the players' is made, and staff read of it."""
+        made = create_object(DefaultCharacter, key="4da", location=self.room1)
+        assert "4da" == made.key
+        told = self.sent_to_staff()[-1]
+        assert "a DefaultCharacter (a new one) called 4da has a name like the assistant Ada" in told
+        assert "Rename one of them" in told
+        made.aliases.add("the keeper")
+        assert f"({made.dbref}) called the keeper has a name like" in self.sent_to_staff()[-1]
+
+    def test_hole_a1_a_body_is_not_copied_under_its_name(self) -> None:
+        """Evennia's `copy` would make a second one with a second mind; whispers find the first."""
+        before = AssistantScript.objects.count()
+        for name in ("Ada", "4da"):
+            self.type(self.tom, f"copy ada = {name}")
+        assert [self.ada] == list(search_object("Ada"))
+        assert (before, 0) == (AssistantScript.objects.count(), len(search_object("4da")))
+
+    def test_hole_a1_clashes_from_before_are_told(self) -> None:
+        """In the log at the start, to staff who log in, and by `assistant check`; none renamed."""
+        impostor, account = self.old_character("Ada"), self.old_account("A.da")
+        with override_settings(GUEST_LIST=["Guest1", "The Keeper"]):
+            log: list[str] = []
+            with mock.patch.object(logger, "log_warn", log.append):
+                guarding.report_clashes()
+            found = guarding.find_clashes()
+        assert [
+            f"the character Ada ({impostor.dbref}) has a name like the assistant Ada; people may "
+            "take one for the other.",
+            "the account A.da has a name like the assistant Ada; people may take one for the "
+            "other.",
+            "the guest The Keeper of GUEST_LIST has a name like the assistant Ada; people may take "
+            "one for the other.",
+        ] == found
+        assert all(any(line in shown for shown in log) for line in found)
+        guarding.greet_staff(self.account)
+        assert any(f"character Ada ({impostor.dbref})" in line for line in self.sent_to_staff())
+        self.type(self.tom, "assistant check ada")
+        assert any(f"character Ada ({impostor.dbref})" in line for line in self.tom.seen)
+        assert ("Ada", "A.da") == (impostor.key, account.username)
+        account.save()
+        impostor.save()
+
+    def test_nobody_is_told_of_nothing(self) -> None:
+        """Without a clash staff read nothing, and others never do."""
+        guarding.report_clashes()
+        guarding.greet_staff(self.account)
+        self.old_character("Ada")
+        guarding.report_clashes()
+        guarding.greet_staff(self.account2)
+        assert [] == self.sent_to_staff()
+
+
+class TestAssistants(NamesTest):
+    """What an assistant may be called."""
+
+    def test_hole_a1_no_assistant_passes_for_somebody(self) -> None:
+        """Not for the game, its staff, an account, a character or a guest, however written."""
+        for name, why in (
+            ("SYSTEM", "would be taken for the game itself or its staff (system)"),
+            ("Serv3r", "would be taken for the game itself or its staff (server)"),
+            ("\u0410dmin", "would be taken for the game itself or its staff (admin)"),
+            ("T0m", "looks like Tom, the name of a character"),
+            ("Test Account2", "looks like TestAccount2, the name of an account"),
+            ("4da", None),
+            ("A4ada", ""),
+        ):
+            made = operations.create_assistant(name)
+            if why == "":
+                assert made.ok, made.message
+            else:
+                assert not made.ok, name
+                assert (why or "does not begin") in made.message
+        with override_settings(GUEST_LIST=["Guest1"]):
+            assert "a guest named Guest1" in operations.create_assistant("Guest1").message
+
+    def test_hole_a1_nor_by_an_alias(self) -> None:
+        """Neither when it is made nor later; what it is called already may stay."""
+        made = operations.create_assistant("Edda", aliases=["M1ra"])
+        assert (Problem.CONFLICT, True) == (made.problem, "looks like Mira" in made.message)
+        later = update_assistant(self.ada_script, aliases=["the keeper", "TOM"])
+        assert "There is a character named TOM already" in later.message
+        assert update_assistant(self.ada_script, aliases=["the keeper", "adda"]).ok
+
+    def test_hole_a1_nor_by_another_name_for_its_body(self) -> None:
+        """A builder's `name` and `alias` are judged as the making is."""
+        for line, why in (
+            ("@name ada = Server", "would be taken for the game itself"),
+            ("@name ada = Mira", "There is a character named Mira already"),
+            ("@alias ada = m1ra", "looks like Mira"),
+        ):
+            self.type_apart(self.tom, line)
+            assert why in self.tom.seen[-1], line
+        assert "Ada" == self.ada.key
+        self.type(self.tom, "@name ada = Adela;addie")
+        assert ("Adela", True) == (self.ada.key, "addie" in self.ada.aliases.all())
+
+
+class TestWhispers(NamesTest):
+    """Who is meant where two are called the same, as in a game from before."""
+
+    def test_hole_a1_whisper_ada_hello(self) -> None:
+        """README's own line reaches the assistant, and says how to reach the other."""
+        impostor = self.old_character("Ada")
+        self.type(self.mira, "whisper ada = hello")
+        assert ["hello"] == self.bodies()
+        assert [] == [line for line in impostor.seen if "hello" in line]
+        told = self.mira.seen[-1]
+        assert "That went to Ada, the assistant." in told
+        assert "whisper ada-2 = <message>" in told
+        self.type(self.mira, "whisper ada-2 = are you she?")
+        assert any("are you she?" in line for line in impostor.seen)
+        assert ["hello"] == self.bodies()
+
+    def test_hole_a1_an_alias_and_several_at_once(self) -> None:
+        """By her alias too; and others who are named with her get it as ever."""
+        self.old_character("nobody else").aliases.add("the keeper")
+        self.type(self.tom, "whisper The Keeper, mira = hello")
+        assert ["hello"] == self.bodies()
+        assert any('Tom whispers: "hello"' in line for line in self.mira.seen)
+
+    def test_the_games_own_command_does_the_rest(self) -> None:
+        """Where nobody else is meant it is the game's, as are its help and aliases."""
+        own = self.tom.cmdset.current.get("whisper")
+        assert isinstance(own, CmdOwnWhisper)
+        assert CmdOwnWhisper.__doc__ == own.__doc__
+        self.type(self.tom, "whisper ada = hello")
+        self.type(self.tom, "wh mira = you too")
+        assert ["hello"] == self.bodies()
+        assert any("you too" in line for line in self.mira.seen)
+        self.forget()
+        self.type(self.tom, "whisper ada")
+        assert ["Usage: whisper <character> = <message>"] == self.tom.seen
+
+
+class TestPages(NamesTest):
+    """The same for `page`, whose names are those of accounts."""
+
+    def setUp(self) -> None:
+        """Tom is online."""
+        super().setUp()
+        self.account.puppet_object(self.session, self.tom)
+        self.forget()
+
+    def page(self, line: str) -> str:
+        """Tom types it at his client; what that then showed."""
+        sent = evennia.SESSION_HANDLER.data_out
+        sent.reset_mock()
+        self.tom.execute_cmd(line, session=self.session)
+        pump()
+        texts = [call.kwargs["text"] for call in sent.call_args_list if "text" in call.kwargs]
+        return "\n".join(text if isinstance(text, str) else text[0] for text in texts)
+
+    def test_hole_a1_page_ada_my_secret(self) -> None:
+        """It is never kept for an impostor; who means the player, types a star."""
+        namesake = self.old_account("Ada")
+        told = self.page("page ada = my secret")
+        self.page("page ada another one")
+        assert ["my secret", "another one"] == self.bodies()
+        assert not namesake.receiver_account_set.exists()
+        assert "page *Ada = <message>" in told
+        for line in ("page *ada = for the player", "page *ada this too"):
+            self.page(line)
+        kept = [message.message for message in namesake.receiver_account_set.all()]
+        assert ["for the player", "this too"] == sorted(kept)
+        assert 2 == len(self.bodies())
+
+    def test_by_an_alias(self) -> None:
+        """She is paged by it as she is whispered to."""
+        self.page("page the keeper = hello")
+        assert ["hello"] == self.bodies()

@@ -1,0 +1,105 @@
+"""What a turn still does that a stop has overtaken: nothing at all, whatever it was about to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from evennia_ai import compaction, operations, services, state, turns
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.toolspec import ToolCall
+from evennia_ai.errors import StaleEpochError
+from evennia_ai.models import ModelCall
+from evennia_ai.tool_execution import ScriptKeeper
+from evennia_ai.tools import load_modules
+from tests.llm.doubles import MemoryTransport, completion
+from tests.shell import b15_tools
+from tests.shell.b15_accounts import Listener
+from tests.shell.stopping import SafetyTest
+from tests.shell.support import pump, says
+
+TOOLS = "tests.shell.b15_tools"
+CALL = ToolCall("c1", "say", {"message": "Hello."})
+
+
+class TestKeeper(SafetyTest):
+    """The checkpoints of a turn that began before the stop."""
+
+    def overtaken(self, act: Callable[[turns.Turn], object]) -> None:
+        """A stop comes, and then a turn of before it would go on."""
+        self.type(self.tom, "whisper Ada = hello")
+        stored = self.stored("pending_events")[0]
+        turn = turns.of_goal(self.ada_script, Event.from_stored(stored))
+        operations.stop(self.ada_script, "test")
+        with pytest.raises(StaleEpochError):
+            act(turn)
+        assert self.stored("current_tool_call") is None
+
+    def test_hole_d30_no_effect_begins_in_an_older_epoch(self) -> None:
+        """It is not even noted: after a clearing nobody would know whose note that is."""
+        keeper = ScriptKeeper(self.ada_script)
+        self.overtaken(lambda turn: keeper.before_effect(turn, CALL))
+
+    def test_hole_d30_an_older_epoch_sets_nothing_down(self) -> None:
+        """What was said so far would be taken up again by the next start."""
+        self.overtaken(ScriptKeeper(self.ada_script).checkpoint)
+
+
+class LastGasp(MemoryTransport):
+    """Answers in the very moment in which it is cancelled."""
+
+    def _hold(self) -> Deferred[bytes]:
+        return Deferred(lambda held: held.callback(completion("They spoke of the sea.")))
+
+
+class TestSummary(SafetyTest):
+    """Older talk is being summed up."""
+
+    def test_b11_a_summary_that_comes_with_the_stop_is_dropped(self) -> None:
+        """Also where the model answers while it is cancelled, the talk stays as it was."""
+        old = [{"role": "user", "content": f"{n}: {'about the sea ' * 40}"} for n in range(60)]
+        state.write(self.ada_script, conversation_history=old)
+        self.ada_script.work.history = list(old)
+        services.pool().set_transport(services.endpoint(), LastGasp())
+        compaction.compact_conversation_history(self.ada_script)
+        operations.stop(self.ada_script, "test")
+        pump()
+        assert old == self.stored("conversation_history") == self.ada_script.work.history
+
+
+class TestReply(SafetyTest):
+    """A reply with several calls, of which the first stops her."""
+
+    def test_b12_nothing_of_a_reply_follows_the_call_that_stops_her(self) -> None:
+        """The next call is not run, be it one that nobody would notice."""
+        load_modules([TOOLS])
+        b15_tools.WRONG.clear()
+        calls = ("pull_the_cord", {}), ("look_it_up", {"number": 1}), ("say", {"message": "Done."})
+        self.ask("whisper Ada = hello", completion(None, *calls))
+        assert ([], 1) == (b15_tools.WRONG, len(self.model.bodies))
+        assert "Done." not in str(self.tom.seen)
+
+
+class TestWords(SafetyTest):
+    """Somebody stops her at the first word of her answer."""
+
+    character_typeclass = Listener
+
+    def test_hole_d30_a_dropped_turn_settles_nothing(self) -> None:
+        """The stop has settled it already: it is in her history once, and counted as cut off."""
+        stop = partial(operations.stop, reason="enough")
+        Listener.on_hearing.append(stop)
+        self.addCleanup(Listener.on_hearing.remove, stop)
+        self.ask("say @ada hello", says("Good day."))
+        pump()
+        told = [m["content"] for m in self.stored("conversation_history") if m["role"] == "user"]
+        assert 1 == len(told)
+        assert "answered" not in self.steps()
+        assert ({}, 0) == (
+            self.ada_script.work.engagements.by_place,
+            state.read(self.ada_script, "consecutive_errors"),
+        )
+        assert 1 == ModelCall.objects.count()
