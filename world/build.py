@@ -16,6 +16,7 @@ from evennia.utils.utils import class_from_module
 
 from evennia_ai.operations import create_assistant, find_assistant
 from evennia_ai.operations.lore import add_lore
+from evennia_ai.operations.naming import problem_of_owner
 from world.blueprint import Lore, Place, Resident, Thing
 from world.library import PLACES, RESIDENTS, START
 from world.lore import LORE
@@ -47,15 +48,22 @@ def build_world(*, reset_descriptions: bool = False) -> str:
         work.build(PLACES, RESIDENTS)
         work.write_lore(LORE)
     made = f"made now: {len(work.made)}" if work.made else "nothing was missing"
-    return f"The Lantern Library has {len(PLACES)} rooms and {len(RESIDENTS)} assistants ({made})."
+    told = f"The Lantern Library has {len(PLACES)} rooms and {len(RESIDENTS)} assistants ({made})."
+    return " ".join((told, *work.left_out))
 
 
 class _Building:
-    """One pass over the entries. `made` lists the tags of what was missing."""
+    """One pass over the entries.
+
+    Attributes:
+        made: the tags of what was missing.
+        left_out: which residents are not there, and why, a sentence each.
+    """
 
     def __init__(self, reset_descriptions: bool) -> None:
         self.reset_descriptions = reset_descriptions
         self.made: list[str] = []
+        self.left_out: list[str] = []
         self.rooms: dict[str, Room] = {}
 
     def build(self, places: tuple[Place, ...], residents: tuple[Resident, ...]) -> None:
@@ -121,6 +129,9 @@ class _Building:
         if found is None and find_assistant(resident.name):
             # Somebody made an assistant of this name by hand: theirs it stays.
             return
+        if found is None and (problem := problem_of_owner(resident.name)):
+            self.left_out.append(f"{resident.name} is not there: {problem}")
+            return
         found = found or self._create_resident(resident)
         if self.reset_descriptions:
             found.db.desc = resident.looks
@@ -133,7 +144,8 @@ class _Building:
             location=room,
             desc=resident.looks,
             persona=resident.briefing,
-            aliases=resident.aliases,
+            # The owner of a game may be called like one of them.
+            aliases=[alias for alias in resident.aliases if not problem_of_owner(alias)],
             lines={
                 "thinking": list(resident.thinking),
                 "failure": resident.failure,

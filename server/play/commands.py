@@ -103,6 +103,8 @@ def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> No
         with report.step("database and world") as step:
             world = game.prepare(checkout, openings)
             step.label = f"database, world ({summary.in_brief(world.summary)})"
+        if lacking := summary.left_out(world.summary):
+            report.say(f"  {lacking}")
         # What the owner's own settings decide does not move, and minutes have gone by.
         wished = openings.numbers
         insisted |= {name for name, port in world.openings.numbers.items() if port != wished[name]}

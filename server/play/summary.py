@@ -59,6 +59,11 @@ def in_brief(world: str) -> str:
     return ", ".join(re.findall(r"\d+ (?:rooms?|assistants?)", world))
 
 
+def left_out(world: str) -> str:
+    """Return what a world lacks and why, from what its builder says, or ""."""
+    return " ".join(re.findall(r"\w+ is not there: .*", world))
+
+
 def age(seconds: float) -> str:
     """Return a span of time as hours, minutes and seconds: `26:03:09`."""
     minutes, second = divmod(int(seconds), 60)

@@ -110,7 +110,7 @@ class TestAddresses(ApiTest):
 
     def test_any_name_works(self) -> None:
         """With blanks, with letters of any alphabet, in any case."""
-        for name in ("Old Tom", "Ädä", "Зоя", "O'Hara"):
+        for name in ("Old Tom", "Märta", "Зоя", "O'Hara"):
             with self.subTest(name):
                 made = self.call("POST", "assistants/", {"key": name})
                 assert 201 == made.status_code, made.content

@@ -69,8 +69,10 @@ def open_tab(browser: Browser, equipment: Equipment) -> OpenTab:
 def listener(browser: Browser, equipment: Equipment, game: Game) -> Iterator[BrowserPlayer]:
     """Mira, who stands beside Ada and reads in her browser."""
     with game.log_in_admin() as owner:
-        # What is asked by a whisper is answered by every way there is.
-        run(owner, "channel('Public').connect(ada.obj); ada.db.private_words = 'free'")
+        # What is asked by a whisper is answered by every way there is, and at any length: there is
+        # room for a flood, however full her context is of earlier ones.
+        free = "ada.db.private_words = 'free'; ada.db.llm_max_tokens = 2000"
+        run(owner, f"channel('Public').connect(ada.obj); {free}")
     with BrowserPlayer(Tab(browser, equipment), game.ports.web) as player:
         player.expect(r"\bconnect\b")
         player.create_account(LISTENER)

@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Count, F, Q, Sum
 
 from evennia_ai import ledger, state
+from evennia_ai.ledger.claims import SHARE
 from evennia_ai.models import BudgetTotal, ModelCall
 from tests.shell.people import Person
 
@@ -169,11 +170,11 @@ def check_ledger() -> None:
 
 def _sum_of_calls(calls: Any = None) -> dict[str, int]:
     calls = ModelCall.objects.all() if calls is None else calls
-    still = Q(state="open")
+    still, whole = Q(state="open"), ~Q(key__endswith=SHARE)
     tokens = F("estimated_prompt_tokens") + F("estimated_completion_tokens")
     found: dict[str, int] = calls.aggregate(
-        calls=Count("key", filter=~Q(state="released")),
-        open_calls=Count("key", filter=still),
+        calls=Count("key", filter=whole & ~Q(state="released")),
+        open_calls=Count("key", filter=whole & still),
         prompt_tokens=Sum("prompt_tokens", default=0),
         completion_tokens=Sum("completion_tokens", default=0),
         cost_nano=Sum("cost_nano", default=0),

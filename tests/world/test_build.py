@@ -51,6 +51,20 @@ class TestFirstBuild(LibraryTest):
         for resident in RESIDENTS:
             assert find(resident.place) == find(resident.name).location
 
+    def test_the_owner_may_be_called_like_them(self) -> None:
+        """An alias that a player has is left out, and so is a resident whose name one has."""
+        for resident in RESIDENTS:
+            find(resident.name).delete()
+        first, second = RESIDENTS[:2]
+        self.char1.key = first.aliases[0]
+        self.char2.key = second.name
+        self.report = build_world()
+        assert first.aliases[0] not in find(first.name).aliases.all()
+        assert f"{second.name} is not there: There is a character named" in self.report
+        self.char2.key = "Somebody"
+        assert "is not there" not in build_world()
+        assert find(second.name).location == find(second.place)
+
     def test_every_exit_has_a_way_back(self) -> None:
         """Through any exit, one can return to where one came from."""
         exits = [way for place in PLACES for way in find(place.key).exits]
