@@ -97,7 +97,7 @@ class CmdAssistant(
 
     Examples for staff:
       assistant create Edda = Edda copies old charts and loves a good riddle.
-      assistant config ada set limits.calls_per_player 10
+      assistant config ada set hearing_config.calls_per_player 10
     """
 
     key = "assistant"

@@ -13,6 +13,7 @@ from django.conf import settings
 from evennia.utils.utils import class_from_module
 
 from evennia_ai.errors import NameTakenError
+from evennia_ai.operations import find_assistant
 from evennia_ai.outbound import literal
 
 # While the game's commands are looked at, ours stay out of its command set.
@@ -85,7 +86,42 @@ class TellsOfNames:
             return None
 
 
-ADDED = {"whisper": PrefersAssistant, "@name": TellsOfNames, "@alias": TellsOfNames}
+class LeavesAssistants:
+    """A `scripts` that ends no assistant, since it asks no right and records nothing."""
+
+    ENDS = frozenset(("stop", "pause", "delete"))
+    caller: Any
+    msg: Any
+    switches: Any
+
+    def func(self) -> Any:
+        """Say what to type for an assistant; do as ever with other scripts."""
+        named = self._assistants() if self.ENDS.intersection(self.switches) else []
+        if not named:
+            return super().func()  # type: ignore[misc]
+        names = literal(", ".join(named))
+        tail = "which asks the locks of the body and is recorded."
+        self.msg(f"Nothing is done: {names} is an assistant. Type: assistant stop | delete, {tail}")
+        return None
+
+    def _assistants(self) -> list[str]:
+        """The names of those that the line would reach."""
+        found: Any = ()
+        if getattr(self, "typeclass_query", None):
+            found = self._search_script() or ()  # type: ignore[attr-defined]
+        if not found and (wanted := getattr(self, "obj_query", None)):
+            for being in self.caller.search(wanted, quiet=True)[:1]:
+                found = being.scripts.all()
+        names = [(str(script.key), script) for script in found]
+        return [name for name, script in names if find_assistant(name) is script]
+
+
+ADDED = {
+    "whisper": PrefersAssistant,
+    "@name": TellsOfNames,
+    "@alias": TellsOfNames,
+    "@scripts": LeavesAssistants,
+}
 
 
 def commands() -> tuple[type, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from evennia.scripts.scripts import DefaultScript
 from evennia.utils.create import create_object, create_script
 
 from evennia_ai import operations
@@ -36,6 +37,20 @@ class TestRelocking(RightsTest):
     def test_hole_b9_who_runs_an_assistant_relocks_forces_and_puppets_nothing(self) -> None:
         """`lock ada = edit:perm(Builder)`, then `force ada = ...`; or `puppet`, then `ic ada`."""
         self.refuse_all()
+
+    def test_hole_b9_who_may_not_delete_her_deletes_not_her_script_either(self) -> None:
+        """Evennia's `scripts/delete` asks no lock and writes no record; others it does as ever."""
+        number = self.ada_script.id
+        lines = [f"scripts/{word} #{number}" for word in ("stop", "pause", "delete")]
+        by_class = "scripts/delete assistant_script.AssistantScript"
+        for line in (*lines, "scripts/delete ada =", by_class):
+            shown = self.line(self.bea, line)
+            assert "Nothing is done: Ada is an assistant." in shown, (line, shown)
+        assert AssistantScript.objects.filter(id=number, db_is_active=True).exists()
+        for kind in (DefaultScript, AssistantScript):  # the second is no assistant of the game
+            other = create_script(kind, key="tides", autostart=False)
+            assert "Deleted" in self.line(self.bea, f"scripts/delete #{other.id}")
+            assert other.pk is None
 
     def test_hole_b9_nor_in_a_game_of_an_older_version(self) -> None:
         """Its lock `control` named builders; that is `ai_control` from the next start on."""
