@@ -11,6 +11,8 @@ from django.conf import settings
 from evennia.utils import logger
 from twisted.internet import reactor
 
+from evennia_ai.core.breaker_config import NAME as BREAKER_CONFIG
+from evennia_ai.core.breaker_config import BreakerConfig, read_breaker_config
 from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.settings import GAME_SETTINGS
 from evennia_ai.errors import ConfigurationError
@@ -63,6 +65,15 @@ def pacer() -> Pacer:
     return Pacer(reactor)
 
 
+def breaker_config() -> BreakerConfig:
+    """The setting that tells when a model's service is left alone.
+
+    Raises:
+        ConfigurationError: something in it is wrong.
+    """
+    return read_breaker_config(getattr(settings, BREAKER_CONFIG, {}))
+
+
 @lru_cache(maxsize=1)
 def pool() -> Pool:
     """The process's pool."""
@@ -75,6 +86,7 @@ def pool() -> Pool:
             max_calls_in_flight=_whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT"),
             most_reply_bytes=_whole_number("EVENNIA_AI_MAX_REPLY_BYTES"),
             app_name=settings.SERVERNAME,
+            breaker=breaker_config(),
         ),
         reactor=reactor,
     )
@@ -211,6 +223,7 @@ def check_settings() -> str:
     _number("EVENNIA_AI_CALL_DEADLINE_SECONDS")
     _whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")
     _whole_number("EVENNIA_AI_MAX_REPLY_BYTES")
+    breaker_config()
     fallbacks()
     tool_modules()
     most_tools()

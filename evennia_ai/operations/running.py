@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import audit, emergency, interventions, services, state, turns
+from evennia_ai import audit, emergency, interventions, resting, services, state, turns
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.cooling import in_words
 from evennia_ai.core.lockout import State
@@ -135,7 +135,8 @@ def status(script: AssistantScript) -> Result:
         "cache": work.tool_cache.get_stats(),
         "memory": summary_of(script),
     }
-    return Result(True, f"{script.key}: {_mood(data)}", data)
+    is_resting = resting.is_resting(script)
+    return Result(True, f"{script.key}: {_mood(data, is_resting=is_resting)}", data)
 
 
 def _cooling(script: AssistantScript) -> list[str]:
@@ -150,7 +151,7 @@ def _cooling(script: AssistantScript) -> list[str]:
     ]
 
 
-def _mood(data: Mapping[str, Any]) -> str:
+def _mood(data: Mapping[str, Any], *, is_resting: bool) -> str:
     if data["state"] == State.SAFETY_LOCKOUT:
         return f"locked {data['lockout']['cause']}"
     if data["state"] == State.STOPPED:
@@ -161,6 +162,8 @@ def _mood(data: Mapping[str, Any]) -> str:
         return "set up wrongly"
     if data["is_ticking"]:
         return "thinking"
+    if is_resting:
+        return "resting until its model answers"
     return "asleep" if data["memory"]["mode"] == ASLEEP else "awake"
 
 
