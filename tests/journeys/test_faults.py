@@ -54,9 +54,8 @@ def test_with_one_fault_in_twenty_calls_almost_all_are_answered(
         for person in people:
             answer = whisper_of(f"round {number}")
             answered += "looks away" not in person.expect(f"{answer}|{FAILURE_PATTERN}", 30)[0]
-    faults = model.count_calls() - EACH * len(PEOPLE)
-    assert faults > 0, "there were faults, and other attempts"
     assert answered >= FEWEST_ANSWERED
+    assert model.count_calls() > EACH * len(PEOPLE), "there were faults, and other attempts"
     assert "closed" == run(
         admin,
         "from evennia_ai import services\n"

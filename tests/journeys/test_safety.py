@@ -171,7 +171,7 @@ def test_b9_five_failures_lock_her_until_somebody_who_may_unlocks_her(
 def test_a_service_in_trouble_locks_nobody(
     game: Game, enter: Enter, admin: Player, model: FakeModel, status: int
 ) -> None:
-    """It is left alone, and asked now and then; when it answers, so does she, with nobody's help."""
+    """It is left alone, and asked now and then; when it answers, so does she, by herself."""
     tom = enter("Tom")
     model.behave(kind="status", status=status)
     for number in range(12):
