@@ -6,6 +6,7 @@ first answer ends it, and staff are told of that, too.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from evennia.utils import logger
@@ -51,12 +52,16 @@ def tell(script: Any, stop: Stop, told: str) -> None:
     troubles[breaker.name] = stop.trouble
     last = breaker.get_stats()["last_failure_error"] if stop.trouble == ANY else None
     cause = f"{stop.detail} (last: {last})" if last else stop.detail
-    wait = breaker.retry_after
-    then = f"in {wait:.0f} s" if wait else "with the next message"
     outbound.alert_staff(
-        f"{name}: its model does not answer: {cause}. Nothing is locked; it is asked again {then}, "
-        f"until it answers. {told}. What follows of this kind stands in the log alone."
+        f"{name}: its model does not answer: {cause}. Nothing is locked; it is asked again "
+        f"{_when(breaker.retry_after)}. {told}. What follows of this kind stands in the log alone."
     )
+
+
+def _when(wait: float | None) -> str:
+    if wait == math.inf:
+        return "when somebody resets its breaker"
+    return f"{f'in {wait:.0f} s' if wait else 'with the next message'}, until it answers"
 
 
 def end(script: Any) -> None:

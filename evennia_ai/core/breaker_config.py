@@ -1,4 +1,4 @@
-"""When a model's service is left alone for a while, and how often a call is tried, as it is set."""
+"""The rest of a model's service that fails, and the attempts of a call, as they are set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "EVENNIA_AI_BREAKER_CONFIG"
 
 @dataclass(frozen=True, slots=True)
 class BreakerConfig:
-    """When a model's service is left alone, and when it is asked again.
+    """The conditions on which a model's service is left alone, and asked again.
 
     Attributes:
         attempts: attempts of one call; only what the last of them comes to is counted. An answer

@@ -159,7 +159,7 @@ class CircuitBreaker:
 
     @property
     def has_answered_lately(self) -> bool:
-        """Whether a call went well within the window; True where that is not counted."""
+        """A call that went well within the window is known of; True where that is not counted."""
         if self._recent is None:
             return True
         calls, failures = self._recent.totals(self._clock())
@@ -215,7 +215,9 @@ class CircuitBreaker:
         if permit is not None:
             permit.success()
         elif self._generation == generation:
-            self._succeeded(None)
+            self._successes += 1
+            if self._recent is not None:
+                self._recent.add(self._clock(), is_failure=False)
         return outcome
 
     def record_success(self) -> None:

@@ -112,6 +112,10 @@ class TestResting(SafetyTest):
         assert "(last: the model answered with HTTP 401: no such ||rkey)" in told
         assert "it is asked again in " in told
         assert "resting until its model answers" in operations.status(self.ada_script).message
+        services.pool().troubles.clear()
+        breaker().isolate()
+        self.type(self.tom, "whisper Ada = hello")
+        assert "asked again when somebody resets its breaker." in self.sent_to_staff()[1]
         breaker().reset()
         self.ask("whisper Ada = hello", completion(" "))
-        assert "its model answers again" in self.sent_to_staff()[1]
+        assert "its model answers again" in self.sent_to_staff()[2]
