@@ -64,6 +64,15 @@ def audit_config() -> str:
     return as_table(("key of `EVENNIA_AI_AUDIT_CONFIG`", "default", "what it does"), rows)
 
 
+def breaker_config() -> str:
+    """When a model's service is left alone."""
+    from evennia_ai.core.breaker_config import BreakerConfig
+
+    said = attribute_texts(BreakerConfig)
+    rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(BreakerConfig)]
+    return as_table(("key of `EVENNIA_AI_BREAKER_CONFIG`", "default", "what it does"), rows)
+
+
 def rights() -> str:
     """The rights there are, and the acts that need each."""
     from evennia_ai.operations.rights import ACTS
@@ -295,6 +304,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         rights,
         audit_events,
         audit_config,
+        breaker_config,
         event_classes,
         safety_tables.limits,
         safety_tables.limit_reasons,

@@ -7,7 +7,7 @@ from typing import Any
 
 from evennia.utils import logger
 
-from evennia_ai import audience, audit, delegations, inbound, outbound, state, turns
+from evennia_ai import audience, audit, delegations, inbound, outbound, resting, state, turns
 from evennia_ai.admission import cooling_seconds
 from evennia_ai.core.chain import is_of_chain
 from evennia_ai.core.conversation import last_act, parted
@@ -130,6 +130,8 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
         note(script, turn, "went another way", notice)
     if turn.event.kind == OWN:
         work.autonomy.end(did_something=not stop.is_failure and stop.reason is not StopReason.NOOP)
+    if turn.iterations and not stop.trouble:
+        resting.end(script)
     if stop.is_failure:
         _report(script, turn, stop, judged)
     else:
@@ -203,6 +205,9 @@ def _report(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
     told = excuse(script, turn.event, _why(stop), line=line)
     told = "waited" if turn.event.kind == OWN else _whether(told)
     note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {told}")
+    if stop.trouble:
+        resting.tell(script, stop, f"{_waiting(turn)} {told}")
+        return
     limit = _most_errors(script)
     outbound.alert_staff(
         f"{script.obj.key}: {stop.reason.value}, {stop.detail} ({judged.errors} of {limit} errors "
@@ -264,6 +269,7 @@ def _judge(script: Any, turn: Turn, stop: Stop) -> tuple[Judgement, dict[str, An
         is_counted=stop.is_counted and not is_theirs,
         cause=cause,
         is_shared=is_shared,
+        may_lock=stop.may_lock,
         is_person=not (event.person and _is_assistant(event.person)),
     )
     judged = blame.judge(ended, now, config, _most_errors(script))

@@ -154,6 +154,11 @@ class AssistantScript(DefaultScript):
     def at_server_shutdown(self) -> None:
         """Drop what is under way before the process ends."""
         self.at_pause()
+        services.leave_remote_servers()
+
+    def at_server_reload(self) -> None:
+        """Let go of what the next process has for itself."""
+        services.leave_remote_servers()
 
     @property
     def silence(self) -> str:

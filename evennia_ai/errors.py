@@ -72,9 +72,12 @@ class CircuitOpenError(AssistantError):
         retry_after: seconds until it may admit a probe, never negative; infinite when it is held
             open by hand.
         counts_as_error: never, towards the errors in a row that stop an assistant.
+        is_of_service, may_lock, trouble: as of a ModelError.
     """
 
-    counts_as_error = False
+    counts_as_error = may_lock = False
+    is_of_service = True
+    trouble = "it rests"
 
     def __init__(self, name: str, retry_after: float) -> None:
         self.name = name
@@ -137,12 +140,17 @@ class ModelError(AssistantError):
         retry_after: seconds the service asked us to wait, or None.
         counts_as_error: whether it is one more of the errors in a row that stop an assistant.
         is_of_service: whether nothing that a person asked can have caused it.
+        may_lock: whether it may lock an assistant for everybody, when there are enough of them.
+            What passes when the service answers again does not.
+        trouble: the kind of it in a few words, the same for all that staff need to read only once.
     """
 
     retryable = False
     blames_service = True
     counts_as_error = True
     is_of_service = False
+    may_lock = False
+    trouble = "no answer that can be read"
 
     def __init__(self, text: str, *, retry_after: float | None = None) -> None:
         self.retry_after = retry_after
@@ -157,6 +165,7 @@ class ModelConnectionError(ModelError):
     """
 
     retryable = is_of_service = True
+    trouble = "no connection"
 
     def __init__(self, text: str, *, was_sent: bool = False) -> None:
         self.was_sent = was_sent
@@ -165,6 +174,8 @@ class ModelConnectionError(ModelError):
 
 class ModelTimeoutError(ModelError):
     """No whole answer within the deadline. Not retried: the deadline covers all attempts."""
+
+    trouble = "no answer in time"
 
 
 class NoFreeSlotError(ModelTimeoutError):
@@ -177,15 +188,30 @@ class NoFreeSlotError(ModelTimeoutError):
 class ModelStatusError(ModelError):
     """The endpoint answered with an HTTP error status.
 
+    Args:
+        is_used_up: it says that a quota or the money for it is used up, in whatever status.
+
     Attributes:
         status: the HTTP status code.
+        is_wait_told: it is only busy, and said when to come back: that is no failure of it.
     """
 
-    def __init__(self, status: int, text: str, *, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        text: str,
+        *,
+        retry_after: float | None = None,
+        is_used_up: bool = False,
+    ) -> None:
         self.status = status
         self.retryable = status in (408, 409, 425, 429) or status >= 500
-        self.blames_service = status not in (400, 413, 422)
-        self.is_of_service = status not in REFUSALS
+        self.is_wait_told = status == 429 and retry_after is not None
+        is_fault = is_used_up or status not in (400, 413, 422)
+        self.blames_service = is_fault and not self.is_wait_told
+        self.is_of_service = is_used_up or status not in REFUSALS
+        self.may_lock = not self.is_of_service
+        self.trouble = f"HTTP {status}"
         super().__init__(text, retry_after=retry_after)
 
 
@@ -195,6 +221,7 @@ class ContextLengthError(ModelStatusError):
     def __init__(self, status: int, text: str) -> None:
         super().__init__(status, text)
         self.retryable = self.blames_service = self.is_of_service = False
+        self.may_lock = True
 
 
 class MemoryStoreError(AssistantError):

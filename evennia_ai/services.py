@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from evennia.utils import logger
 from twisted.internet import reactor
+from twisted.internet.defer import Deferred
 
+from evennia_ai.core.breaker_config import NAME as BREAKER_CONFIG
+from evennia_ai.core.breaker_config import BreakerConfig, read_breaker_config
 from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.settings import GAME_SETTINGS
 from evennia_ai.errors import ConfigurationError
@@ -27,6 +32,19 @@ from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.memory import opening
 from evennia_ai.memory.opening import MemorySettings
 from evennia_ai.memory.service import MemoryService
+
+
+def _close_at_the_end(close: Callable[[], Deferred[Any]]) -> None:
+    """Begin to close something when the reactor stops, without holding that up.
+
+    The portal starts the next server as soon as this one lets go of it, and the next one gives up
+    where it finds this one's pid file, which goes when the reactor has stopped.
+    """
+
+    def begin() -> None:  # a Deferred that it returned would be waited for
+        close().addErrback(lambda failure: logger.log_warn(f"[assistant] closing: {failure.value}"))
+
+    reactor.addSystemEventTrigger("before", "shutdown", begin)
 
 
 def _number(name: str) -> float:
@@ -63,6 +81,15 @@ def pacer() -> Pacer:
     return Pacer(reactor)
 
 
+def breaker_config() -> BreakerConfig:
+    """The setting that tells when a model's service is left alone.
+
+    Raises:
+        ConfigurationError: something in it is wrong.
+    """
+    return read_breaker_config(getattr(settings, BREAKER_CONFIG, {}))
+
+
 @lru_cache(maxsize=1)
 def pool() -> Pool:
     """The process's pool."""
@@ -75,10 +102,11 @@ def pool() -> Pool:
             max_calls_in_flight=_whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT"),
             most_reply_bytes=_whole_number("EVENNIA_AI_MAX_REPLY_BYTES"),
             app_name=settings.SERVERNAME,
+            breaker=breaker_config(),
         ),
         reactor=reactor,
     )
-    reactor.addSystemEventTrigger("before", "shutdown", made.close)
+    _close_at_the_end(made.close)
     return made
 
 
@@ -158,9 +186,19 @@ def remote_servers() -> RemoteServers:
         breakers=pool().breakers,
         log=logger.log_info,
     )
-    reactor.addSystemEventTrigger("before", "shutdown", made.close)
+    _close_at_the_end(made.close)
     made.start()
     return made
+
+
+def leave_remote_servers() -> None:
+    """Begin to end the programs of the MCP servers: the game's server is about to end.
+
+    Evennia lets the reactor run for a second after it has told its scripts so. A program that has
+    not ended by then ends with the process.
+    """
+    if remote_servers.cache_info().currsize:
+        remote_servers().close().addErrback(lambda _: None)
 
 
 def memory_settings() -> MemorySettings:
@@ -182,8 +220,7 @@ def memory() -> MemoryService:
     except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
         logger.log_err(f"[assistant] {error}")
         made = opening.absent_service(str(error), reactor)
-    # A reload ends this process's reactor, too; the next process may open the folder then.
-    reactor.addSystemEventTrigger("before", "shutdown", made.close)
+    _close_at_the_end(made.close)
     return made
 
 
@@ -211,6 +248,7 @@ def check_settings() -> str:
     _number("EVENNIA_AI_CALL_DEADLINE_SECONDS")
     _whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")
     _whole_number("EVENNIA_AI_MAX_REPLY_BYTES")
+    breaker_config()
     fallbacks()
     tool_modules()
     most_tools()

@@ -22,7 +22,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "5a": ("audience", "inbound", "ledger", "prompts", "rights", "services", "state", "thinking"),
     "5b": ("beginnings", "outbound", "remembering", "reports", "turns"),
     "5c": ("tools",),
-    "6a": ("delegations", "interventions", "listening", "spending"),
+    "6a": ("delegations", "interventions", "listening", "resting", "spending"),
     "6b": ("checkpoints", "emergency", "metering", "preparation"),
     "6c": ("admission",),
     "7": (

@@ -67,6 +67,13 @@ class AllStopped(Done):
     refused = ListField(child=CharField(), help_text="Those that you have no say over.")
 
 
+class AllChanged(Done):
+    """A count of those for which something changed."""
+
+    changed = IntegerField()
+    refused = ListField(child=CharField(), help_text="Those that you have no say over.")
+
+
 class Status(Shape):
     """What an assistant is doing, and what it has used."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -269,6 +270,18 @@ class EmergencyClear(ApiView):
         return running.clear(call.script, by=call.by)
 
 
+def _to_all(call: Call, act: str, do: Callable[[list[Any]], Result]) -> Result:
+    """Do an act to all assistants that somebody has a say over; the others are named."""
+    mine, refused = [], []
+    for script in operations.list_assistants():
+        is_refused = refusal(act, call.person, script) is not None
+        (refused if is_refused else mine).append(script)
+    if refused and not mine:
+        raise problem(Problem.FORBIDDEN, NOT_YOURS)
+    done = do(mine)
+    return with_data(done, **done.data, refused=[str(script.key) for script in refused])
+
+
 class StopAll(ApiView):
     """Stopping all assistants at once."""
 
@@ -285,12 +298,59 @@ class StopAll(ApiView):
     )
     def post(self, call: Call) -> Result:
         """All that you have a say over; the others are named."""
-        mine, refused = [], []
-        for script in operations.list_assistants():
-            is_refused = refusal("emergency stop", call.person, script) is not None
-            (refused if is_refused else mine).append(script)
-        if refused and not mine:
-            raise problem(Problem.FORBIDDEN, NOT_YOURS)
         reason = call.body.get("reason", f"all were stopped by {call.by}")
-        stopped = running.stop_all(mine, reason, by=call.by)
-        return with_data(stopped, **stopped.data, refused=[str(script.key) for script in refused])
+        stop = partial(running.stop_all, reason=reason, by=call.by)
+        return _to_all(call, "emergency stop", stop)
+
+
+class ClearAll(ApiView):
+    """Clearing the stops of all assistants."""
+
+    @Endpoint(
+        "list",
+        "Let all stopped assistants go on",
+        tag=SAFETY,
+        gives=answers.AllChanged,
+        action="emergency clear all",
+        answer={"message": "2 assistants are cleared.", "changed": 2, "refused": []},
+        paths=(),
+    )
+    def post(self, call: Call) -> Result:
+        """All that you have a say over: stops, lockouts and waits; the others are named."""
+        return _to_all(call, "emergency clear", partial(running.clear_all, by=call.by))
+
+
+class StartAll(ApiView):
+    """Letting all assistants answer."""
+
+    @Endpoint(
+        "list",
+        "Let all assistants answer",
+        tag=TAG,
+        gives=answers.AllChanged,
+        action="start all",
+        answer={"message": "2 assistants are awake.", "changed": 2, "refused": []},
+        paths=(),
+    )
+    def post(self, call: Call) -> Result:
+        """All that you have a say over; the others are named."""
+        start = partial(running.set_all_enabled, enabled=True, by=call.by)
+        return _to_all(call, "start", start)
+
+
+class SilenceAll(ApiView):
+    """Keeping all assistants silent."""
+
+    @Endpoint(
+        "list",
+        "Keep all assistants silent",
+        tag=TAG,
+        gives=answers.AllChanged,
+        action="stop all",
+        answer={"message": "2 assistants are silent.", "changed": 2, "refused": []},
+        paths=(),
+    )
+    def post(self, call: Call) -> Result:
+        """All that you have a say over, until they are started again; the others are named."""
+        silence = partial(running.set_all_enabled, enabled=False, by=call.by)
+        return _to_all(call, "stop", silence)

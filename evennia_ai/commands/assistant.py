@@ -75,10 +75,12 @@ class CmdAssistant(
                                            - alone it asks step by step
       assistant clone <name> = <new name>  - another one like her
       assistant delete <name>              - for good, after asking
-      assistant start | stop [<name>]      - let her answer, or keep her silent
+      assistant start | stop [<name> | all]
+                                           - let her answer, or keep her silent
       assistant emergency stop [<name> | all]
                                            - stop at once, over restarts too
-      assistant emergency clear [<name>]   - let her go on
+      assistant emergency clear [<name> | all]
+                                           - let her go on
     Set what they do
       assistant config <name>              - all settings, and changing them
       assistant messaging <name>           - how people reach her

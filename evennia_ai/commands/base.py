@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from difflib import get_close_matches
 from typing import Any
 
@@ -167,6 +167,19 @@ class AssistantCommand(default_cmds.MuxCommand):
         """The assistant that `pick` finds, if the caller may do that act to it."""
         script = self.pick(name)
         return script if script is not None and self.may(act, script) else None
+
+    def for_all(self, act: str, do: Callable[[list[Any]], Result]) -> None:
+        """Do an act to all assistants that the caller may do it to; the others are named."""
+        scripts = operations.list_assistants()
+        if not scripts:
+            self.msg(f"There is no assistant to {act.rpartition(' ')[2]}.")
+            return
+        refused = {script: self.refusal(act, script) for script in scripts}
+        mine = [script for script, result in refused.items() if result is None]
+        if mine:
+            self.show(do(mine))
+        for result in filter(None, refused.values()):
+            self.show(result)
 
     def split_name(self, line: str) -> tuple[Any, str]:
         """The assistant whose name, of however many words, a line begins with, and the rest.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.creation import open_creation
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import ALL, Word, WordCommand
 from evennia_ai.operations import lifecycle
 
 DELETED = (
@@ -75,9 +77,11 @@ class SettingUpWords(WordCommand):
         self._enable(name, False)
 
     def _enable(self, name: str, enabled: bool) -> None:
-        script = self.pick_for(name, "start" if enabled else "stop")
-        if script is not None:
-            self.show(operations.set_enabled(script, enabled, by=str(self.caller.key)))
+        act, by = "start" if enabled else "stop", str(self.caller.key)
+        if name.strip().casefold() == ALL:
+            self.for_all(act, partial(operations.set_all_enabled, enabled=enabled, by=by))
+        elif (script := self.pick_for(name, act)) is not None:
+            self.show(operations.set_enabled(script, enabled, by=by))
 
 
 CREATE = Word(
@@ -100,11 +104,15 @@ WORDS = {
         "assistant delete <name>",
         "Deletes an assistant for good, after asking. Her record is put away as a file.",
     ),
-    "start": Word(SettingUpWords._start_one, "assistant start [<name>]", "Lets her answer."),
+    "start": Word(
+        SettingUpWords._start_one,
+        "assistant start [<name> | all]",
+        "Lets her answer, or all you have a say over.",
+    ),
     "stop": Word(
         SettingUpWords._stop_one,
-        "assistant stop [<name>]",
-        "Keeps her silent until she is started again; what waits for an answer goes on waiting. "
-        "To stop her in the middle of something: assistant emergency stop",
+        "assistant stop [<name> | all]",
+        "Keeps her, or all you have a say over, silent until started again; what waits for an "
+        "answer goes on waiting. To stop her in the middle of something: assistant emergency stop",
     ),
 }

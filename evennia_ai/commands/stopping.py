@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from evennia_ai import operations
-from evennia_ai.commands.words import Word, WordCommand
+from functools import partial
 
-ALL = "all"
+from evennia_ai import operations
+from evennia_ai.commands.words import ALL, Word, WordCommand
+
 STOP, CLEAR = "stop", "clear"
 
 
@@ -17,8 +18,8 @@ class StoppingWords(WordCommand):
         word, name = word.casefold(), name.strip()
         if word not in (STOP, CLEAR):
             self.show_how()
-        elif word == STOP and name.casefold() == ALL:
-            self._stop_all()
+        elif name.casefold() == ALL:
+            self._all_at_once(word)
         elif (script := self.pick_for(name, f"emergency {word}")) is not None:
             by = str(self.caller.key)
             if word == CLEAR:
@@ -26,25 +27,19 @@ class StoppingWords(WordCommand):
             else:
                 self.show(operations.stop(script, f"stopped by {by}", by=by))
 
-    def _stop_all(self) -> None:
-        """Stop all that the caller has a say over, and name the others."""
-        scripts = operations.list_assistants()
-        if not scripts:
-            self.msg("There is no assistant to stop.")
-            return
-        refused = {script: self.refusal("emergency stop", script) for script in scripts}
-        mine = [script for script, result in refused.items() if result is None]
+    def _all_at_once(self, word: str) -> None:
         by = str(self.caller.key)
-        if mine:
-            self.show(operations.stop_all(mine, f"all were stopped by {by}", by=by))
-        for result in filter(None, refused.values()):
-            self.show(result)
+        if word == CLEAR:
+            self.for_all("emergency clear", partial(operations.clear_all, by=by))
+            return
+        stop = partial(operations.stop_all, reason=f"all were stopped by {by}", by=by)
+        self.for_all("emergency stop", stop)
 
 
 WORDS = {
     "emergency": Word(
         StoppingWords._emergency,
-        "assistant emergency stop [<name>] | stop all, assistant emergency clear [<name>]",
+        "assistant emergency stop [<name> | all], assistant emergency clear [<name> | all]",
         "Stops an assistant at once, or all you have a say over, over restarts too: what is under "
         "way is dropped, and whoever waits is told. Clear lets her go on, where she is locked too, "
         "and lets those ask again who have to wait.",

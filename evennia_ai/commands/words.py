@@ -14,6 +14,7 @@ from evennia_ai.operations.running import may_control
 from evennia_ai.rights import OF_THE_BODY
 
 WIDTH = 78
+ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ class Ended:
         is_counted: whether a failure is one more error in a row.
         cause: why the assistant would have to be locked, or None.
         is_shared: whether that cause concerns everybody, whoever asked.
+        may_lock: False for trouble that passes by itself: it makes a person wait, and locks nobody.
         is_person: False for another assistant, by whom a person may have come a second time.
     """
 
@@ -39,6 +40,7 @@ class Ended:
     cause: Cause | None = None
     is_shared: bool = False
     is_person: bool = True
+    may_lock: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ class Blame:
             return self._judge_cause(ended, ended.cause, now, config)
         if not (ended.is_failure and ended.is_counted):
             return Judgement(self.errors)
-        if is_error_limit_reached(self.errors, most):
+        if ended.may_lock and is_error_limit_reached(self.errors, most):
             people = tuple(filter(None, self.run))
             return Judgement(self.errors, Cause.CONSECUTIVE_ERRORS, people=people)
         is_again = ended.person and self._case(ended.person).failed >= share_of(most)
@@ -159,7 +161,7 @@ class Blame:
 
     def _failed(self, ended: Ended) -> None:
         person = ended.person
-        if ended.is_person:
+        if ended.is_person and ended.may_lock:
             self.run[person] = self.run.get(person, 0) + 1
         if person:
             self._case(person).failed += 1

@@ -60,6 +60,9 @@ class Stop:
         is_told: whether whoever waits was told in her own words how far she came.
         is_of_service: whether nothing that a person asked can have caused it: the model's service
             failed, or a setting is wrong.
+        may_lock: whether it may lock the assistant for everybody, when there are enough of them.
+        trouble: the kind of trouble of the model's service, which passes when that answers again;
+            "" for anything else.
     """
 
     reason: StopReason
@@ -69,6 +72,8 @@ class Stop:
     halt: Halt | None = None
     is_told: bool = False
     is_of_service: bool = False
+    may_lock: bool = True
+    trouble: str = ""
 
     @property
     def is_failure(self) -> bool:

@@ -45,6 +45,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_CALL_DEADLINE_SECONDS": Setting(
         60.0, "seconds for one model call, waiting and retries included"
     ),
+    "EVENNIA_AI_BREAKER_CONFIG": Setting(
+        {}, "when a model's service is left alone, and attempts; its keys are in docs/models.md"
+    ),
     "EVENNIA_AI_MAX_CALLS_IN_FLIGHT": Setting(64, "model calls of the whole game at one time"),
     "EVENNIA_AI_MAX_REPLY_BYTES": Setting(
         1_000_000, "bytes of a model's reply; a longer one is an error, and none of it is read"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from evennia_ai.core.audience import WAYS, words
 from evennia_ai.core.conversation import Message, call_message, result_message
@@ -24,6 +25,7 @@ from evennia_ai.errors import (
 
 NOT_REACHED = ToolResult(False, "not done: the turn ended before it", Fault.NOT_RUN)
 ONE_AT_A_TIME = "not done: one call at a time; ask again if it is still wanted"
+NOOP = StopReason.NOOP.value
 LAST_STEP = "one step is left: answer now"
 
 
@@ -49,11 +51,11 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
             if _shorten(turn, error):
                 continue
             return _stopped_by(error)
-        calls = reply.tool_calls or spoken_call(reply.content, turn.event, turn.iterations)
+        calls = _calls_of(reply, turn)
         if not calls:
             return _silent(turn, reply)
         group = Group(calls, turn, bounds.pattern.calls_per_reply)
-        turn.reasoning = reply.content if reply.tool_calls else ""
+        turn.reasoning = reply.content if calls is reply.tool_calls else ""
         bounds.note_cut(len(calls))
         await _run(group, ports, bounds)
         stop = _end_after(group, bounds)
@@ -67,6 +69,14 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
         ports.keeper.checkpoint(turn)
     steps = f"{turn.iterations} steps without an answer"
     return Stop(StopReason.MAX_ITERATIONS, _shown(turn, turn.problem) or steps)
+
+
+def _calls_of(reply: Reply, turn: Turn) -> Sequence[ToolCall]:
+    """The calls of a reply. Words beside calls that nobody can read are its answer."""
+    calls = reply.tool_calls
+    if any(not call.problem or call.name == NOOP for call in calls):
+        return calls
+    return spoken_call(reply.content, turn.event, turn.iterations) or calls
 
 
 def _shown(turn: Turn, text: str) -> str:
@@ -121,8 +131,18 @@ def _shorten(turn: Turn, error: Exception) -> bool:
 def _stopped_by(error: ModelError | CircuitOpenError) -> Stop:
     is_full = isinstance(error, ContextLengthError)
     reason = StopReason.CRITICAL_TOKENS if is_full else StopReason.LLM_ERROR
-    is_of_service = isinstance(error, ModelError) and error.is_of_service
-    return Stop(reason, str(error), error.counts_as_error, is_of_service=is_of_service)
+    return failed_by(error, Stop(reason, str(error)))
+
+
+def failed_by(error: ModelError | CircuitOpenError, stop: Stop) -> Stop:
+    """A stop with what a failure of the model's service makes of it."""
+    return replace(
+        stop,
+        is_counted=error.counts_as_error,
+        is_of_service=error.is_of_service,
+        may_lock=error.may_lock,
+        trouble=error.trouble if error.is_of_service else "",
+    )
 
 
 async def _run(group: Group, ports: Ports, bounds: Bounds) -> None:

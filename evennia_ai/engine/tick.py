@@ -12,7 +12,7 @@ from evennia_ai.core.react import Stop, StopReason
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.bounds import Bounds
 from evennia_ai.engine.ports import Ports
-from evennia_ai.engine.react import react
+from evennia_ai.engine.react import failed_by, react
 from evennia_ai.engine.wrapup import ends_in_words, wrap_up
 from evennia_ai.errors import LimitReachedError, ModelError
 
@@ -47,7 +47,5 @@ def _ended_by(hit: LimitReachedError, turn: Turn) -> Stop:
         detail = f"{detail}; the last call failed: {problem}"
     if isinstance(hit.__cause__, ModelError):
         cause = hit.__cause__
-        told, is_of_service = f"{cause}; {detail}", cause.is_of_service
-        counts = cause.counts_as_error
-        return Stop(StopReason.LLM_ERROR, told, counts, hit, is_of_service=is_of_service)
+        return failed_by(cause, Stop(StopReason.LLM_ERROR, f"{cause}; {detail}", limit=hit))
     return Stop(StopReason.MAX_ITERATIONS, detail, False, hit)

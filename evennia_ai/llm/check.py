@@ -16,7 +16,6 @@ from evennia_ai.core.text import one_line
 from evennia_ai.core.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
-    CircuitOpenError,
     ConfigurationError,
     LimitReachedError,
     ModelError,
@@ -81,6 +80,8 @@ def check_endpoint(
 ) -> Deferred[Report]:
     """Ask the endpoint for its models, a sentence, a tool call and an answer to a long prompt.
 
+    It is asked although it is left alone; an answer ends that, and failures count nowhere.
+
     Args:
         paid: gives what asks a client and pays for it; None: nobody pays.
     """
@@ -90,7 +91,8 @@ def check_endpoint(
 class _Check:
     def __init__(self, endpoint: Endpoint, pool: Pool, paid: Paid | None, reactor: Any) -> None:
         self._endpoint = endpoint
-        self._client = pool.client(endpoint)
+        self._client = pool.trial_client(endpoint)
+        self._pool = pool
         self._purse = None if paid is None else paid(self._client)
         self._transport = pool.transport(endpoint)
         self._reactor = reactor
@@ -99,6 +101,7 @@ class _Check:
         """Try one thing after the other; without an answer the rest is left out."""
         lines = [await self._try("reachable", self._reachable)]
         if lines[0].ok:
+            self._pool.note_answer(self._endpoint)
             lines.append(await self._try("model", self._model))
             lines.append(await self._try("tool calls", self._tool_call))
             lines.append(await self._try("context", self._context))
@@ -107,7 +110,7 @@ class _Check:
     async def _try(self, name: str, probe: Callable[[], Awaitable[tuple[bool, str]]]) -> Line:
         try:
             ok, text = await probe()
-        except (ModelError, CircuitOpenError, LimitReachedError, StoppedError) as error:
+        except (ModelError, LimitReachedError, StoppedError) as error:
             ok, text = False, str(error)
         except ConfigurationError as error:  # costs are capped, and its price is not known
             ok, text = False, str(error)

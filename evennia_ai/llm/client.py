@@ -30,7 +30,7 @@ from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import REQUESTS, parse_reply
 from evennia_ai.llm.scripted import ScriptedTransport
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport, Transport
-from evennia_ai.resilience import CircuitBreaker, RetryConfig
+from evennia_ai.resilience import CircuitBreaker, CircuitBreakerState, RetryConfig
 from evennia_ai.resilience.retry import retry
 
 DEADLINE_SECONDS = 60.0
@@ -302,33 +302,42 @@ class UnifiedLLMClient:
         body |= {**self._generation.as_body(), **extra}
         body.pop(PLAIN, None)
         call = _Call(body, self.wanted(extra).tokens, payment, name)
-        return await retry(
-            lambda seconds_left: self._attempt(call, seconds_left),
-            self._retry,
-            deadline_seconds=seconds,
-            sleep=lambda wait: task.deferLater(self._reactor, wait),
-            clock=self._reactor.seconds,
-            random=self._random,
-        )
-
-    async def _attempt(self, call: _Call, seconds: float) -> Reply:
         permit = self.circuit_breaker.acquire()
         try:
-            tokens = min(call.tokens, call.payment.begin(call.name))
-            try:
-                answer = await self._fitted(call.body, tokens, seconds)
-                reply = parse_reply(answer, self.tool_mode)
-            except BaseException as error:
-                call.payment.spoil(error)
-                raise
+            reply = await retry(
+                lambda seconds_left: self._attempt(call, seconds_left),
+                self._retry,
+                deadline_seconds=seconds,
+                sleep=lambda wait: task.deferLater(self._reactor, wait),
+                clock=self._reactor.seconds,
+                random=self._random,
+            )
             permit.success()
         except ModelError as error:
+            self._note(error)
             if error.blames_service:
                 permit.failure(error)
             raise
         finally:
             permit.release()
         return reply
+
+    def _note(self, error: ModelError) -> None:
+        """Lay to the service what a request may have caused, where nobody's is answered."""
+        is_doubtful = error.blames_service and not error.may_lock
+        if is_doubtful and not self.circuit_breaker.has_answered_lately:
+            error.is_of_service = True
+
+    async def _attempt(self, call: _Call, seconds: float) -> Reply:
+        if self.circuit_breaker.state is CircuitBreakerState.OPEN:  # since the attempt before
+            self.circuit_breaker.acquire()
+        tokens = min(call.tokens, call.payment.begin(call.name))
+        try:
+            answer = await self._fitted(call.body, tokens, seconds)
+            return parse_reply(answer, self.tool_mode)
+        except BaseException as error:
+            call.payment.spoil(error)
+            raise
 
     async def _fitted(self, body: Mapping[str, Any], tokens: int, seconds: float) -> bytes:
         """Post a request; where the endpoint wants to be told the length otherwise, once more.

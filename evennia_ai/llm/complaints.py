@@ -33,6 +33,19 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
+# Some say it with 400 or 403, by which they also refuse what is in a request.
+_USED_UP = re.compile(
+    "|".join(
+        (
+            r"insufficient_quota|exceeded your current quota|quota exceeded",  # OpenAI, Gemini
+            r"credit balance is too low",  # Anthropic
+            r"insufficient (?:credits?|balance|funds)|out of credits",  # OpenRouter, DeepSeek
+            r"billing_(?:error|hard_limit_reached|not_active)",  # OpenAI, Anthropic
+        )
+    ),
+    re.IGNORECASE,
+)
+
 
 def _texts(part: Any, *keys: str) -> Iterator[str]:
     values = (part.get(key) for key in keys) if isinstance(part, Mapping) else (part,)
@@ -74,6 +87,11 @@ def read_complaint(body: bytes) -> tuple[str, str]:
         for code in _texts(part, "code", "type", "error_type")
     )
     return "; ".join(words)[:LONGEST_COMPLAINT], " ".join(codes)[:LONGEST_COMPLAINT]
+
+
+def is_used_up(complaint: tuple[str, str]) -> bool:
+    """Tell whether a refusal means that a quota, or the money for it, is used up."""
+    return any(map(_USED_UP.search, complaint))
 
 
 def is_too_long(status: int, complaint: tuple[str, str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from twisted.internet import reactor as default_reactor
 from twisted.internet.defer import Deferred, DeferredLock, DeferredSemaphore, gatherResults, succeed
 from twisted.internet.threads import deferToThread
 
+from evennia_ai.core.breaker_config import BreakerConfig
 from evennia_ai.errors import LocalModelError, ModelConnectionError
 from evennia_ai.llm import local
 from evennia_ai.llm.answer_limits import AnswerLimit
@@ -26,9 +27,14 @@ from evennia_ai.llm.client import (
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport, Transport
-from evennia_ai.resilience import CircuitBreakerRegistry, RetryConfig
-
-RETRY = RetryConfig(max_attempts=2)
+from evennia_ai.resilience import (
+    CircuitBreaker,
+    CircuitBreakerConfig,
+    CircuitBreakerMode,
+    CircuitBreakerRegistry,
+    CircuitBreakerState,
+    RetryConfig,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ class PoolConfig:
     Attributes:
         state_dir: where the embedded model leaves its address.
         pid_file: the game's portal pid file; the embedded model ends with that game.
+        breaker: when a service is left alone, and how often a call is tried.
     """
 
     state_dir: Path
@@ -47,6 +54,7 @@ class PoolConfig:
     most_reply_bytes: int = LARGEST_REPLY_BYTES
     app_name: str = "Evennia AI Assistant"
     site_url: str = ""
+    breaker: BreakerConfig = field(default_factory=BreakerConfig)
 
 
 class LocalTransport:
@@ -123,7 +131,11 @@ class Slots(DeferredSemaphore):  # type: ignore[misc]
 
 
 class Pool:
-    """Makes clients. One for a process; a test makes its own."""
+    """Makes clients. One for a process; a test makes its own.
+
+    Attributes:
+        troubles: what staff were told of services that do not answer now, by the breaker's name.
+    """
 
     def __init__(self, config: PoolConfig, *, reactor: Any = default_reactor) -> None:
         self.config = config
@@ -132,6 +144,7 @@ class Pool:
         self._slots = Slots(config.max_calls_in_flight)
         self._transports: dict[tuple[str, str, str], Transport] = {}
         self._answer_limits: dict[tuple[str, str], AnswerLimit] = {}
+        self.troubles: dict[str, str] = {}
 
     def client(
         self,
@@ -145,7 +158,7 @@ class Pool:
             fallbacks: what is asked, in order, where the endpoint fails. Of the generation they are
                 only told how long an answer may be: the rest is fitted to the first model.
         """
-        first = self._one(endpoint, generation, breaker_name(endpoint))
+        first = self._one(endpoint, generation, self.breaker_of(endpoint))
         if not fallbacks:
             return first
         models = [(endpoint.describe(), first)]
@@ -168,17 +181,50 @@ class Pool:
         if name == breaker_name(first):
             # A quota that is used up or a model that is gone must not shut out its neighbour.
             name = f"{name} {endpoint.model}"
-        return self._one(endpoint, Generation(max_tokens=cap), name)
+        return self._one(endpoint, Generation(max_tokens=cap), self._breaker(name))
 
-    def _one(self, endpoint: Endpoint, generation: Generation, breaker: str) -> UnifiedLLMClient:
+    def trial_client(self, endpoint: Endpoint) -> UnifiedLLMClient:
+        """A client for trying an endpoint: asked in any case, and its failures count nowhere."""
+        breaker = CircuitBreaker(breaker_name(endpoint), clock=self._reactor.seconds)
+        breaker.metrics_only()
+        return self._one(endpoint, Generation(), breaker)
+
+    def note_answer(self, endpoint: Endpoint) -> None:
+        """Count an answer to a trial: a service that was left alone is asked again at once."""
+        breaker = self.breaker_of(endpoint)
+        if breaker.state is CircuitBreakerState.CLOSED:
+            breaker.record_success()
+        elif breaker.mode is CircuitBreakerMode.AUTOMATIC:
+            breaker.reset()
+
+    def breaker_of(self, endpoint: Endpoint) -> CircuitBreaker:
+        """The breaker of an endpoint; models of one endpoint fail together."""
+        return self._breaker(breaker_name(endpoint))
+
+    def _breaker(self, name: str) -> CircuitBreaker:
+        config = self.config.breaker
+        wanted = CircuitBreakerConfig(
+            failure_threshold=config.failure_threshold,
+            success_threshold=config.success_threshold,
+            timeout_seconds=config.timeout_seconds,
+            window_seconds=config.window_seconds,
+            max_probes=config.max_probes,
+            failure_rate=config.failure_rate,
+            least_calls=config.least_calls,
+        )
+        return self.breakers.get_or_create(name, wanted)
+
+    def _one(
+        self, endpoint: Endpoint, generation: Generation, breaker: CircuitBreaker
+    ) -> UnifiedLLMClient:
         told = (endpoint.base_url or endpoint.provider, endpoint.model)
         if told not in self._answer_limits:
             self._answer_limits[told] = AnswerLimit.of(endpoint.provider, endpoint.model)
         return UnifiedLLMClient(
             endpoint.provider,
             model=endpoint.model,
-            retry_config=RETRY,
-            circuit_breaker=self.breakers.get_or_create(breaker),
+            retry_config=RetryConfig(max_attempts=self.config.breaker.attempts),
+            circuit_breaker=breaker,
             tool_mode=endpoint.tool_mode,
             generation=generation,
             deadline_seconds=self.config.deadline_seconds,

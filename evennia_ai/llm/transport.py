@@ -23,7 +23,7 @@ from evennia_ai.errors import (
     ReplyTooLargeError,
 )
 from evennia_ai.llm.bridge import as_deferred
-from evennia_ai.llm.complaints import is_too_long, read_complaint
+from evennia_ai.llm.complaints import is_too_long, is_used_up, read_complaint
 from evennia_ai.llm.encoding import encode
 from evennia_ai.llm.rate_limits import RateLimitInfo, read_rate_limits
 from evennia_ai.resilience.retry import read_retry_after
@@ -178,7 +178,8 @@ class OpenAITransport:
             return ContextLengthError(status, text)
         asked = response.headers.get("retry-after", "")
         retry_after = read_retry_after(asked, datetime.now(UTC))
-        return ModelStatusError(status, text, retry_after=retry_after)
+        used_up = is_used_up(complaint)
+        return ModelStatusError(status, text, retry_after=retry_after, is_used_up=used_up)
 
     def _shown(self, text: str, limit: int) -> str:
         """Text for staff, without the key: hidden before the cut, or half of it would show."""

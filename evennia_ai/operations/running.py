@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import audit, emergency, interventions, services, state, turns
+from evennia_ai import audit, emergency, interventions, resting, services, state, turns
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.cooling import in_words
 from evennia_ai.core.lockout import State
@@ -62,6 +62,20 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
     return Result(True, f"{name} is silent until: assistant start {name}")
 
 
+def set_all_enabled(scripts: Iterable[AssistantScript], enabled: bool, *, by: str = "") -> Result:
+    """Let several assistants answer, or keep them silent until they are started again.
+
+    Returns:
+        data: "changed", how many were not so before.
+    """
+    count = sum(set_enabled(script, enabled, by=by).ok for script in list(scripts))
+    mood = "awake" if enabled else "silent"
+    if not count:
+        return Result(True, f"All of them are {mood} already; nothing is changed.", {"changed": 0})
+    until = "" if enabled else ", until: assistant start all"
+    return Result(True, f"{_some(count)} {mood}{until or '.'}", {"changed": count})
+
+
 def stop(script: AssistantScript, reason: str, *, by: str = "") -> Result:
     """Emergency stop: whatever is under way is dropped, and it stays stopped over restarts."""
     name = script.key
@@ -78,8 +92,7 @@ def stop_all(scripts: Iterable[AssistantScript], reason: str, *, by: str = "") -
     count = emergency.stop_all(list(scripts), reason, by)
     if not count:
         return Result(True, "None of them was running; nothing is changed.", {"stopped": 0})
-    who = "One assistant is" if count == 1 else f"{count} assistants are"
-    told = f"{who} stopped, over restarts too, until: assistant emergency clear <name>"
+    told = f"{_some(count)} stopped, over restarts too, until: assistant emergency clear <name>"
     return Result(True, told, {"stopped": count})
 
 
@@ -88,6 +101,23 @@ def clear(script: AssistantScript, *, by: str = "") -> Result:
     ok, message = emergency.clear_emergency_stop(script, by=by)
     script.beat_soon()
     return Result(ok, f"{script.key}: {message}.")
+
+
+def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Result:
+    """Clear the stops and lockouts of several assistants, and let those back who have to wait.
+
+    Returns:
+        data: "changed", for how many there was something to clear.
+    """
+    count = sum(clear(script, by=by).ok for script in list(scripts))
+    if not count:
+        told = "None of them was stopped, and nobody has to wait; nothing is changed."
+        return Result(True, told, {"changed": 0})
+    return Result(True, f"{_some(count)} cleared, to go on with the next beat.", {"changed": count})
+
+
+def _some(count: int) -> str:
+    return "One assistant is" if count == 1 else f"{count} assistants are"
 
 
 def reset_history(script: AssistantScript, *, by: str = "") -> Result:
@@ -135,7 +165,8 @@ def status(script: AssistantScript) -> Result:
         "cache": work.tool_cache.get_stats(),
         "memory": summary_of(script),
     }
-    return Result(True, f"{script.key}: {_mood(data)}", data)
+    is_resting = resting.is_resting(script)
+    return Result(True, f"{script.key}: {_mood(data, is_resting=is_resting)}", data)
 
 
 def _cooling(script: AssistantScript) -> list[str]:
@@ -150,7 +181,7 @@ def _cooling(script: AssistantScript) -> list[str]:
     ]
 
 
-def _mood(data: Mapping[str, Any]) -> str:
+def _mood(data: Mapping[str, Any], *, is_resting: bool) -> str:
     if data["state"] == State.SAFETY_LOCKOUT:
         return f"locked {data['lockout']['cause']}"
     if data["state"] == State.STOPPED:
@@ -161,6 +192,8 @@ def _mood(data: Mapping[str, Any]) -> str:
         return "set up wrongly"
     if data["is_ticking"]:
         return "thinking"
+    if is_resting:
+        return "resting until its model answers"
     return "asleep" if data["memory"]["mode"] == ASLEEP else "awake"
 
 

@@ -28,6 +28,7 @@ from evennia_ai.errors import CircuitOpenError
 from evennia_ai.resilience.clock import Clock, seconds_left
 from evennia_ai.resilience.deferreds import error_of, is_cancellation
 from evennia_ai.resilience.permit import Permit
+from evennia_ai.resilience.sliding import SlidingCount
 
 LONGEST_ERROR_TEXT = 200
 
@@ -60,6 +61,9 @@ class CircuitBreakerConfig:
         window_seconds: failures older than this do not count.
         excluded_exceptions: errors that say nothing of the service.
         max_probes: probes that may be under way at the same time.
+        failure_rate: the share of the calls within the window that must have failed, too, before
+            it trips; 0: none is needed.
+        least_calls: calls within the window without which no share is taken for one.
     """
 
     failure_threshold: int = 5
@@ -68,14 +72,18 @@ class CircuitBreakerConfig:
     window_seconds: float = 120.0
     excluded_exceptions: tuple[type[BaseException], ...] = (ValueError, KeyError)
     max_probes: int = 1
+    failure_rate: float = 0.0
+    least_calls: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("failure_threshold", "success_threshold", "max_probes"):
+        for name in ("failure_threshold", "success_threshold", "max_probes", "least_calls"):
             if not getattr(self, name) >= 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}")
         for name in ("timeout_seconds", "window_seconds"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be above 0, not {getattr(self, name)!r}")
+        if not 0 <= self.failure_rate <= 1:
+            raise ValueError(f"failure_rate must be from 0 to 1, not {self.failure_rate!r}")
 
 
 class CircuitBreaker:
@@ -98,6 +106,7 @@ class CircuitBreaker:
         "_opened_at",
         "_probe_successes",
         "_probes",
+        "_recent",
         "_rejections",
         "_successes",
         "config",
@@ -116,6 +125,9 @@ class CircuitBreaker:
         self._clock = clock
         # Full, it spans the last `failure_threshold` failures: the oldest of them alone decides.
         self._failure_times: deque[float] = deque(maxlen=self.config.failure_threshold)
+        # Counted only where a share of failures is asked for.
+        has_rate = self.config.failure_rate > 0
+        self._recent = SlidingCount(self.config.window_seconds) if has_rate else None
         self._mode = CircuitBreakerMode.AUTOMATIC
         # Open from one time until another; outside of them, also after a step back, half open.
         self._opened_at: float | None = None
@@ -144,6 +156,14 @@ class CircuitBreaker:
     def is_available(self) -> bool:
         """Whether `acquire` would give a permit now."""
         return self.retry_after is None
+
+    @property
+    def has_answered_lately(self) -> bool:
+        """A call that went well within the window is known of; True where that is not counted."""
+        if self._recent is None:
+            return True
+        calls, failures = self._recent.totals(self._clock())
+        return calls > failures
 
     @property
     def retry_after(self) -> float | None:
@@ -196,6 +216,8 @@ class CircuitBreaker:
             permit.success()
         elif self._generation == generation:
             self._successes += 1
+            if self._recent is not None:
+                self._recent.add(self._clock(), is_failure=False)
         return outcome
 
     def record_success(self) -> None:
@@ -212,6 +234,8 @@ class CircuitBreaker:
         self._mode = CircuitBreakerMode.AUTOMATIC
         self._opened_at = None
         self._failure_times.clear()
+        if self._recent is not None:
+            self._recent.clear()
         self._probes.clear()
         self._probe_successes = 0
 
@@ -261,7 +285,11 @@ class CircuitBreaker:
 
     def _succeeded(self, permit: Permit | None) -> None:
         self._successes += 1
-        if self._opened_at is None or self.state is not CircuitBreakerState.HALF_OPEN:
+        if self._opened_at is None:
+            if self._recent is not None:
+                self._recent.add(self._clock(), is_failure=False)
+            return
+        if self.state is not CircuitBreakerState.HALF_OPEN:
             return
         self._released(permit)
         self._probe_successes += 1
@@ -285,6 +313,11 @@ class CircuitBreaker:
         now, times = self._clock(), self._failure_times
         times.append(now)
         is_over = len(times) == times.maxlen and now - times[0] <= self.config.window_seconds
+        if self._recent is not None:
+            self._recent.add(now, is_failure=True)
+            calls, failures = self._recent.totals(now)
+            is_enough = calls >= self.config.least_calls
+            is_over = is_over and is_enough and failures >= self.config.failure_rate * calls
         if is_over and self._mode is not CircuitBreakerMode.METRICS_ONLY:
             self._trip()
 
@@ -296,6 +329,8 @@ class CircuitBreaker:
         self._generation += 1
         self._opened_at = self._clock()
         self._open_until = self._opened_at + self.config.timeout_seconds
+        if self._recent is not None:
+            self._recent.clear()
         self._probes.clear()
         self._probe_successes = 0
 

@@ -85,9 +85,11 @@ class RetryPlan:
         """Seconds to wait before the next attempt, which begins with this; None for no other.
 
         There is no other when the problem will not pass, when there were enough of them, or when
-        the wait would not end before the deadline.
+        the wait would not end before the deadline. Where the service
+        said when to come back (`is_wait_told`), that is done as often as there is time for it.
         """
-        if self.attempt >= self._config.max_attempts or not is_retryable(problem):
+        is_last = self.attempt >= self._config.max_attempts
+        if not is_retryable(problem) or (is_last and not getattr(problem, "is_wait_told", False)):
             return None
         wait = backoff_seconds(
             self._config,

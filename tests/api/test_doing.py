@@ -120,6 +120,25 @@ class TestAssistants(ApiTest):
         assert 200 == self.call("POST", "assistants/Ada/emergency/clear/").status_code
         assert not self.get("assistants/Ada/status/")["emergency_stop"]
 
+    def test_all_are_changed_at_once(self) -> None:
+        """Those that one has a say over; again it changes nothing, and who has none is refused."""
+        edda, _ = self.make("Edda")
+        edda.obj.locks.add("ai_control:perm(Admin)")
+        for path, name, before in (
+            ("emergency/clear/", "emergency_stop", True),
+            ("stop/", "enabled", True),
+            ("start/", "enabled", False),
+        ):
+            with self.subTest(path):
+                for script in (edda, self.ada_script):
+                    state.write(script, **{name: before})
+                for changed in (1, 0):
+                    told = self.call("POST", path, who="builder with control").told
+                    assert (changed, ["Edda"]) == (told["changed"], told["refused"])
+                found = (state.read(edda, name), state.read(self.ada_script, name))
+                assert (before, not before) == found
+                self.fault(403, "POST", path, who="player")
+
 
 class TestTalk(ApiTest):
     """What she heard, said, is told and is after."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -53,6 +54,25 @@ def test_hole_b12_one_person_cools_off_and_locks_nobody() -> None:
         assert judged.locks is None
         waits.append(judged.cools)
     assert waits == [60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, 3600.0, 3600.0, 3600.0, 3600.0]
+
+
+@pytest.mark.parametrize("config", [COOL, LOCK], ids=["cool_off", "lock"])
+@pytest.mark.parametrize("people", [(NOBODY,), (TOM, MIRA), (NOBODY, TOM, MIRA, EDDA)], ids=str)
+def test_what_passes_by_itself_locks_nobody(people: tuple[str, ...], config: Cooling) -> None:
+    """Whoever met it, and however often; it adds nothing to what might lock either."""
+    blame = Blame()
+    judge(blame, failed(NOBODY), failed(NOBODY))
+    for number in range(30):
+        ended = replace(failed(people[number % len(people)]), may_lock=False)
+        judged = blame.judge(ended, 0.0, config, MOST)
+        assert (None, 2) == (judged.locks, judged.errors)
+
+
+def test_what_passes_by_itself_may_make_a_person_wait() -> None:
+    """Time that runs out again and again is tried by that person later."""
+    waits = [judge(blame := Blame(), *[replace(failed(), may_lock=False)] * n) for n in (2, 3)]
+    assert [0.0, 60.0] == [judged.cools for judged in waits]
+    assert {TOM: 60.0} == blame.waiting(0.0, COOL)
 
 
 def test_hole_b12_a_second_person_locks() -> None:
@@ -252,6 +272,7 @@ ENDS = st.builds(
     is_failure=st.booleans(),
     is_counted=st.booleans(),
     cause=st.sampled_from([None, Cause.REPEAT, Cause.CASCADE, Cause.LOOP]),
+    may_lock=st.booleans(),
 )
 
 
@@ -269,6 +290,7 @@ def test_hole_b12_d26_nothing_that_one_person_does_locks(
             ended.is_counted,
             ended.cause,
             is_person=is_person,
+            may_lock=ended.may_lock,
         )
         assert blame.judge(asked, now, COOL, most).locks is None
         blame = Blame.from_stored(blame.as_stored(now, COOL))

@@ -82,15 +82,30 @@ def test_every_end(reason: str, diary: str, answers: list[Reply | Exception]) ->
     ("stop", "answer"),
     [
         pytest.param(
-            Stop(StopReason.LLM_ERROR, "HTTP 500", is_of_service=True),
+            Stop(
+                StopReason.LLM_ERROR,
+                "HTTP 500",
+                is_of_service=True,
+                may_lock=False,
+                trouble="HTTP 500",
+            ),
             ModelStatusError(500, "HTTP 500"),
             id="status",
         ),
         pytest.param(
-            Stop(StopReason.LLM_ERROR, "no choices"), ModelReplyError("no choices"), id="reply"
+            Stop(StopReason.LLM_ERROR, "no choices", may_lock=False),
+            ModelReplyError("no choices"),
+            id="reply",
         ),
         pytest.param(
-            Stop(StopReason.LLM_ERROR, "breaker 'llm' is open, next try in 9 s", is_counted=False),
+            Stop(
+                StopReason.LLM_ERROR,
+                "breaker 'llm' is open, next try in 9 s",
+                is_counted=False,
+                is_of_service=True,
+                may_lock=False,
+                trouble="it rests",
+            ),
             CircuitOpenError("llm", 9.0),
             id="an open breaker is not one more error",
         ),
@@ -190,6 +205,29 @@ def test_a_call_that_cannot_run_is_never_run(told: str, call: ToolCall) -> None:
     assert "terminal_tool" == stage.play().reason
     assert ["ask", "keep", "ask", "note whisper", "run whisper"] == stage.diary
     assert told == json.loads(stage.results()[0])["error"]
+
+
+def test_words_beside_a_call_that_nobody_can_read_are_said() -> None:
+    """They are the answer, the way it was asked for; the model is not asked again."""
+    broken = ToolCall("c9", "look", problem="the arguments of look are not valid JSON")
+    stage = Stage(reply(broken, broken, content="Good evening, Tom."))
+    assert "terminal_tool" == stage.play().reason
+    assert ["ask", "note whisper", "run whisper"] == stage.diary
+    assert "Good evening, Tom." in str(stage.turn.said[1])
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        pytest.param((LOOK, ToolCall("c9", "say", problem="bad JSON")), id="one can be read"),
+        pytest.param((ToolCall("c9", "noop", problem="bad JSON"),), id="it is to be silent"),
+    ],
+)
+def test_words_beside_other_calls_are_thoughts(calls: tuple[ToolCall, ...]) -> None:
+    """Where a call can be read, or asks for silence, nothing beside it is said."""
+    stage = Stage(reply(*calls, content="I had better look first."), reply(NOOP))
+    assert "noop" == stage.play().reason
+    assert "run whisper" not in stage.diary
 
 
 def test_nothing_to_do_ends_it_even_if_said_wrongly() -> None:

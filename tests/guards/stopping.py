@@ -128,6 +128,13 @@ STOPPING = (
         "test_five_failures_are_a_lockout",
     ),
     guard(
+        "trouble of the model's service locks nobody",
+        "core/cooling.py",
+        "        if ended.is_person and ended.may_lock:\n",
+        "        if ended.is_person:\n",
+        "test_no_trouble_of_the_service_locks_her",
+    ),
+    guard(
         "so many failed turns in a row lock it",
         "core/safety.py",
         "return consecutive_errors >= max(1, max_consecutive_errors)",

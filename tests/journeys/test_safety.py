@@ -24,8 +24,11 @@ ENDS_SECONDS = 30.0
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait, and anybody may have many messages waiting."""
-    return {"EVENNIA_AI_HEARING_CONFIG": HEARING}
+    """Nobody is made to wait; many messages may, and a model is left alone for a second."""
+    return {
+        "EVENNIA_AI_HEARING_CONFIG": HEARING,
+        "EVENNIA_AI_BREAKER_CONFIG": {"timeout_seconds": 1.0},
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +138,8 @@ def test_b9_five_failures_lock_her_until_somebody_who_may_unlocks_her(
 ) -> None:
     """She stays locked over a restart; a Builder without her lock is refused, and that is noted."""
     tom = enter("Tom")
-    model.behave(kind="status", status=401)
+    model.behave(content=" ")
+    run(admin, "ada.db.safety_config = {'cooling': {'mode': 'lock'}}")
     for number in range(5):
         tom.ask(f"whisper ada = {number}", FAILURE_PATTERN)
     admin.expect(r"Ada is locked \(consecutive_errors\): Maximum consecutive errors reached \(5\)")
@@ -155,11 +159,34 @@ def test_b9_five_failures_lock_her_until_somebody_who_may_unlocks_her(
     with game.log_in_admin() as owner:
         owner.ask("assistant status ada", r"Ada: locked consecutive_errors")
         owner.ask("assistant emergency clear ada", "Ada: Emergency stop cleared")
+        run(owner, "ada.db.safety_config = {}")
         run(owner, "character('Tom').account.permissions.remove('Builder')")
     tom.ask("whisper ada = and now?", whisper_of("and now?"))
     expect_audited(
         game, start, f'EmergencyStopCleared Ada {{{BY_ADMIN}, "cause": "consecutive_errors"'
     )
+
+
+@pytest.mark.parametrize("status", [401, 429, 529])
+def test_a_service_in_trouble_locks_nobody(
+    game: Game, enter: Enter, admin: Player, model: FakeModel, status: int
+) -> None:
+    """It is left alone, and asked now and then; when it answers, so does she, by herself."""
+    tom = enter("Tom")
+    model.behave(kind="status", status=status)
+    for number in range(12):
+        tom.ask(f"whisper ada = {number}", FAILURE_PATTERN)
+    admin.expect(rf"Ada: its model does not answer: .*HTTP {status}.* Nothing is locked; .*")
+    admin.ask("assistant status ada", "Ada: resting until its model answers")
+    assert 1 == admin.count("What follows of this kind stands in the log alone")
+    model.reset()
+    answer, number = whisper_of("well again?"), 0
+    while "I heard" not in tom.ask("whisper ada = well again?", f"{answer}|{FAILURE_PATTERN}")[0]:
+        number += 1
+        assert number < 100, "the model answers, and she does not"
+        tom.watch(0.1)
+    admin.expect(r"Ada: its model answers again\.")
+    admin.ask("assistant status ada", "Ada: awake")
 
 
 def test_b8_a_stop_of_one_is_none_of_the_others(

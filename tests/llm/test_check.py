@@ -15,6 +15,7 @@ from twisted.internet.threads import blockingCallFromThread
 from evennia_ai.llm.check import LONG_PROMPT_WORDS, Line, Report, check_endpoint
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool, PoolConfig
+from evennia_ai.resilience import CircuitBreaker
 from tests.fakes.handle import MODEL_NAME, FakeModel
 from tests.llm.doubles import MemoryTransport, completion
 from tests.llm.web import BareServer, reply
@@ -37,6 +38,7 @@ def check(running_reactor: SelectReactor, model: FakeModel, tmp_path: Path) -> C
         provider: str = "custom",
         transport: Any = None,
         deadline_seconds: float = 0.5,
+        prepare: Callable[[Pool, Endpoint], object] = lambda pool, endpoint: None,
     ) -> Report:
         endpoint = Endpoint(provider, name, base_url or model.base_url, "sk-x", mode)
         config = PoolConfig(tmp_path, deadline_seconds=deadline_seconds)
@@ -45,6 +47,7 @@ def check(running_reactor: SelectReactor, model: FakeModel, tmp_path: Path) -> C
             pool.set_transport(endpoint, transport)
 
         def begin() -> Deferred[Report]:
+            prepare(pool, endpoint)
             return check_endpoint(endpoint, pool, reactor=running_reactor)
 
         try:
@@ -96,6 +99,37 @@ def test_without_an_answer_the_rest_is_left_out(
     assert ("reachable", False) == (line.name, line.ok)
     assert expected in line.text
     assert 1 == model.count_calls()
+
+
+def test_failures_of_a_check_count_nowhere(check: Check, model: FakeModel) -> None:
+    """However often somebody tries what does not work yet."""
+    pools: list[Pool] = []
+    model.behave(kind="status", status=401)
+    check(prepare=lambda pool, _: pools.append(pool))
+    assert {} == pools[0].breakers.get_all_stats()
+
+
+@pytest.mark.parametrize(
+    ("state", "act"),
+    [
+        pytest.param("closed", "force_open", id="it was left alone"),
+        pytest.param("open", "isolate", id="somebody holds it open"),
+        pytest.param("closed", "reset", id="it is well"),
+    ],
+)
+def test_an_answer_to_a_check_ends_a_rest(
+    check: Check, model: FakeModel, state: str, act: str
+) -> None:
+    """It is asked although the service is left alone, and then so are assistants' calls."""
+    breakers: list[CircuitBreaker] = []
+
+    def prepare(pool: Pool, endpoint: Endpoint) -> None:
+        breakers.append(pool.breaker_of(endpoint))
+        getattr(breakers[0], act)()
+
+    model.queue(ANSWER, RING)
+    assert check(prepare=prepare).ok
+    assert state == breakers[0].state
 
 
 def test_nobody_there_is_said_with_the_address(check: Check, model: FakeModel) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import pytest
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.task import Clock
@@ -12,6 +14,7 @@ from evennia_ai.errors import (
     CircuitOpenError,
     ConfigurationError,
     ModelConnectionError,
+    ModelError,
     ModelReplyError,
     ModelStatusError,
     ModelTimeoutError,
@@ -82,7 +85,8 @@ def test_what_may_pass_is_tried_again_after_a_wait(error: Exception) -> None:
         counts.append(len(bench.transport.bodies))
     assert [1, 2, 2, 3] == counts
     assert "hi" == outcomes[0].content
-    assert 2 == bench.failures
+    stats = bench.breaker.get_stats()
+    assert (0, 1) == (stats["total_failures"], stats["total_successes"]), "what was cured is well"
 
 
 @pytest.mark.parametrize("error", [ModelStatusError(401, "no"), ModelReplyError("not JSON")])
@@ -103,6 +107,19 @@ def test_a_wrong_request_does_not_open_the_breaker(status: int) -> None:
     assert 0 == bench.failures
 
 
+@pytest.mark.parametrize("failure", [ModelTimeoutError("late"), ModelReplyError("nonsense")])
+def test_where_nobody_is_answered_it_is_laid_to_the_service(failure: ModelError) -> None:
+    """What a request may have caused is its own only while others are answered."""
+    rate = CircuitBreakerConfig(failure_rate=0.5, least_calls=10)
+    for answers, is_of_service in ((0, True), (1, False)):
+        bench = Bench(*[FINE] * answers, copy(failure), breaker=rate)
+        for _ in range(answers):
+            bench.ask()
+        error = bench.fails()
+        assert isinstance(error, ModelError)
+        assert (is_of_service, False) == (error.is_of_service, error.may_lock)
+
+
 def test_a_wrong_body_is_a_failure_of_the_service() -> None:
     """A server that says {} all day opens the breaker, as one that is down does."""
     bench = Bench(b"{}", b"<html>", breaker=CircuitBreakerConfig(failure_threshold=2))
@@ -117,7 +134,7 @@ def test_the_last_attempt_ends_it() -> None:
     _, outcomes = bench.ask()
     bench.clock.pump([1, 2])
     assert outcomes[0].check(ModelConnectionError)
-    assert 3 == len(bench.transport.bodies)
+    assert (3, 1) == (len(bench.transport.bodies), bench.failures), "one call, one failure"
 
 
 def test_the_service_may_ask_for_a_longer_wait() -> None:
@@ -128,6 +145,24 @@ def test_the_service_may_ask_for_a_longer_wait() -> None:
     assert [] == outcomes
     bench.clock.advance(0.1)
     assert "hi" == outcomes[0].content
+    assert 0 == bench.failures
+
+
+def test_a_wait_that_the_service_names_uses_up_no_attempt() -> None:
+    """It is kept as often as there is time, and is no failure when there is none any more."""
+    busy = ModelStatusError(429, "later", retry_after=3)
+    bench = Bench(busy, busy, busy, FINE, attempts=1)
+    _, outcomes = bench.ask()
+    bench.clock.pump([3, 3])
+    assert outcomes[0].check(ModelStatusError)
+    assert (3, 0) == (len(bench.transport.bodies), bench.failures)
+
+
+def test_a_busy_service_that_names_no_time_has_failed() -> None:
+    """So does a quota that is used up: it is left alone for a while."""
+    bench = Bench(ModelStatusError(429, "insufficient_quota"), attempts=1)
+    bench.fails()
+    assert 1 == bench.failures
 
 
 @pytest.mark.parametrize("retry_after", [10.0, 3600.0])
@@ -151,8 +186,9 @@ def test_the_second_attempt_has_only_the_time_that_is_left() -> None:
 
 def test_retries_stop_when_the_breaker_opens() -> None:
     """A breaker that opens between two attempts keeps the second from being made."""
-    bench = Bench(DOWN, FINE, attempts=2, breaker=CircuitBreakerConfig(failure_threshold=1))
+    bench = Bench(DOWN, FINE, attempts=2)
     _, outcomes = bench.ask()
+    bench.breaker.force_open()
     bench.clock.advance(1)
     assert outcomes[0].check(CircuitOpenError)
     assert 1 == len(bench.transport.bodies)

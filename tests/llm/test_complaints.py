@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.llm.complaints import LONGEST_COMPLAINT, is_too_long, read_complaint
+from evennia_ai.llm.complaints import (
+    LONGEST_COMPLAINT,
+    is_too_long,
+    is_used_up,
+    read_complaint,
+)
 
 
 def _body(value: Any) -> bytes:
@@ -221,3 +226,26 @@ def test_the_words_for_people_are_found(expected: str, body: bytes) -> None:
 def test_words_have_an_end(body: bytes) -> None:
     """A long page is cut, and a broken one is no crash."""
     assert LONGEST_COMPLAINT == len(read_complaint(body)[0])
+
+
+@pytest.mark.parametrize(
+    ("expected", "message", "code"),
+    [
+        pytest.param(
+            True,
+            "Your credit balance is too low to access the Anthropic API.",
+            "invalid_request_error",
+            id="Anthropic, with 400",
+        ),
+        pytest.param(True, "You exceeded your current quota.", "insufficient_quota", id="OpenAI"),
+        pytest.param(True, "Insufficient credits. Add more.", "", id="OpenRouter"),
+        pytest.param(True, "Insufficient Balance", "unknown_error", id="DeepSeek"),
+        pytest.param(True, "Quota exceeded for metric: requests", "429", id="Gemini"),
+        pytest.param(False, "The content was filtered.", "content_filter", id="a filter"),
+        pytest.param(False, "This billing question is not allowed.", "", id="a question of it"),
+    ],
+)
+def test_what_says_that_the_account_is_used_up(expected: bool, message: str, code: str) -> None:
+    """In whatever status: that is no fault of what was asked."""
+    body = _body({"error": {"message": message, "type": code}})
+    assert expected is is_used_up(read_complaint(body))

@@ -248,6 +248,23 @@ def test_a_key_that_the_server_echoes_is_not_in_the_error(
     assert caught.value.__suppress_context__
 
 
+@pytest.mark.parametrize(
+    ("is_of_service", "text"),
+    [(True, "Your credit balance is too low."), (False, "Your request was filtered.")],
+)
+def test_a_used_up_account_is_the_services_trouble(
+    make: Make, post: Any, model: FakeModel, is_of_service: bool, text: str
+) -> None:
+    """Also where it is said by a status that refuses requests; it locks nobody."""
+    body = json.dumps({"error": {"message": text}})
+    model.queue({"kind": "status", "status": 400, "body": body})
+    with pytest.raises(ModelStatusError) as caught:
+        post(make())
+    error = caught.value
+    assert [is_of_service] * 2 == [error.is_of_service, error.blames_service]
+    assert error.may_lock is not is_of_service
+
+
 def test_a_huge_announced_answer_is_refused(make: Make, post: Any, model: FakeModel) -> None:
     """An answer of 20 MB is not even begun."""
     model.queue({"kind": "huge", "size_bytes": 20_000_000})

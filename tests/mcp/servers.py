@@ -1,4 +1,4 @@
-"""Real MCP servers for the tests, run as programs: `python servers.py <name> [old] [port]`.
+"""Real MCP servers for the tests, run as programs: `servers.py <name> [old] [lingers] [port]`.
 
 Each is written with the official SDK. Where LIFELINE names a port of the test, the program keeps a
 connection to it, so that the test hears when it ends, however it ends.
@@ -25,6 +25,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp.types import CallToolResult, ImageContent, TextContent, ToolAnnotations
+
+# As a program does that puts its things away first; the game gives it about one second.
+LINGERS_SECONDS = 1.5
 
 
 def complain(text: str) -> None:
@@ -199,6 +202,8 @@ def main(name: str, *options: str) -> None:
     else:
         server = odd() if name == "odd" else almanac(is_old=is_old)._lowlevel_server
         asyncio.run(run(server, is_old=is_old))
+    if "lingers" in options:
+        time.sleep(LINGERS_SECONDS)
 
 
 if __name__ == "__main__":

@@ -94,6 +94,9 @@ LIFE = (
     Row("assistant start {a}", "start", "is awake.", _told(RUNNING, LOCKED)),
     Row("assistant stop {a}", "stop", "is silent until", _told(STOPPED)),
     Row("assistant emergency stop {a}", "emergency stop", "is stopped"),
+    Row("assistant emergency clear all", "emergency clear", "cleared, to / None of them / no assi"),
+    Row("assistant start all", "start", "awake / no assi"),
+    Row("assistant stop all", "stop", "silent, until / silent already / no assi"),
     Row("assistant emergency stop all", "emergency stop", "None of them / stopped, over / no assi"),
     Row(
         "assistant emergency clear {a}", "emergency clear", "stop cleared", _told(RUNNING, STOPPED)

@@ -121,6 +121,11 @@ CALLS = (
         does(call("whisper", '{"target": ')),
         "whisper failed 4 times with the same arguments",
     ),
+    said(
+        "words beside bad JSON",
+        answer("Good evening.", [call("whisper", '{"target": ')]),
+        "Good evening.",
+    ),
     mended("arguments are a list", does(call("whisper", '["Tom", "Hello."]')), "whisper!"),
     mended("arguments are a number", does(call("whisper", "7")), "whisper!"),
     mended("arguments are null", does(call("whisper", "null")), "whisper!"),

@@ -148,8 +148,8 @@ class TestStartStop(CommandTest):
         ):
             assert self.assistant(line).startswith(expected), line
         usage = (
-            "Usage: assistant emergency stop [<name>] | stop all, assistant emergency clear "
-            "[<name>]"
+            "Usage: assistant emergency stop [<name> | all], assistant emergency clear "
+            "[<name> | all]"
         )
         for line in ("emergency", "emergency ada", "emergency halt ada"):
             assert usage == self.assistant(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from evennia_ai import errands, operations, services
+from evennia_ai import errands, operations
 from evennia_ai.core.lockout import Cause, State
 from evennia_ai.emergency import lockout_of, state_of, trigger_emergency_stop
 from evennia_ai.errors import ModelStatusError, ModelTimeoutError
@@ -213,15 +213,12 @@ class TestLocked(CoolingTest):
             self.ask("whisper Ada = something vile", FILTERED, person=person)
         assert State.SAFETY_LOCKOUT is self.state()
 
-    def test_hole_d26_a_service_that_is_down(self) -> None:
+    def test_hole_d26_a_setting_that_is_wrong(self) -> None:
         """For everybody, though Tom alone is there to notice."""
-        for status in (401, 404):
-            with self.subTest(status):
-                for _ in range(5):
-                    self.ask("whisper Ada = hello", ModelStatusError(status, "not here"))
-                assert State.SAFETY_LOCKOUT is self.state()
-                operations.clear(self.ada_script)
-                services.pool().breakers.reset_all()
+        self.set(llm_provider="opnai")
+        for _ in range(5):
+            self.type(self.tom, "whisper Ada = hello")
+        assert State.SAFETY_LOCKOUT is self.state()
 
     def test_a_lockout_by_hand_is_none_of_it(self) -> None:
         """Game code that locks her does so for everybody."""

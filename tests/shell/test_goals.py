@@ -97,13 +97,13 @@ class TestGoals(GoalsTest):
         assert [] == self.tom.heard_from(self.ada)
 
     def test_a_failing_model_is_told_to_staff_alone(self) -> None:
-        """No player waits, so no player is bothered; the errors count."""
+        """No player waits, so no player is bothered; it counts for nobody."""
         self.give()
         self.model.answers.append(b"{}")
         self.beat(10)
         assert [] == self.tom.heard_from(self.ada)
         assert "Nobody waited." in self.sent_to_staff()[-1]
-        assert 1 == state.read(self.ada_script, "consecutive_errors")
+        assert 0 == state.read(self.ada_script, "consecutive_errors")
 
     def test_nothing_private_is_in_its_prompt(self) -> None:
         """What somebody whispered is not known in a turn that is nobody's."""

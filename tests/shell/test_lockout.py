@@ -5,7 +5,6 @@ from __future__ import annotations
 from evennia_ai import operations
 from evennia_ai.core.lockout import Cause, State
 from evennia_ai.emergency import lockout_of, state_of, trigger_emergency_stop
-from evennia_ai.errors import ModelStatusError
 from tests.llm.doubles import completion
 from tests.shell.stopping import DEAF, RETURNED, SafetyTest
 from tests.shell.support import pump, says, whispers
@@ -97,9 +96,11 @@ class TestLocked(LockoutTest):
                 operations.clear(self.ada_script)
 
     def test_five_failures_are_a_lockout(self) -> None:
-        """The one that the seed names, as a service brings it about that is down for everybody."""
+        """The one that the seed names, as a wrong setting brings it about for everybody."""
+        self.set(llm_provider="opnai")
         for _ in range(5):
-            self.ask("whisper Ada = hello", ModelStatusError(401, "no such key"))
+            self.type(self.tom, "whisper Ada = hello")
+        self.set(llm_provider="")
         lockout = lockout_of(self.ada_script)
         assert lockout is not None
         assert (Cause.CONSECUTIVE_ERRORS, "Maximum consecutive errors reached (5)") == (

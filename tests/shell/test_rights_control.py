@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evennia_ai import operations
+from evennia_ai import operations, state
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.lockout import Cause, State
 from evennia_ai.emergency import state_of, trigger_emergency_stop
@@ -133,6 +133,26 @@ class TestStopAll(ControlTest):
         assert ("control_refused", refused) in records
         shown = self.line(self.tom, "assistant emergency stop all")
         assert "None of them was running; nothing is changed." in shown
+
+    def test_all_others_of_ones_own(self) -> None:
+        """Clearing, silencing and starting all are the same for many."""
+        brass_script, _ = self.make("Brass")
+        self.keep_tom_out()
+        for line, before, told, after in (
+            ("emergency clear all", {"emergency_stop": True}, "One assistant is cleared", False),
+            ("stop all", {"enabled": True}, "One assistant is silent, until: assistant st", False),
+            ("start all", {"enabled": False}, "One assistant is awake.", True),
+        ):
+            with self.subTest(line):
+                (name, value), *_ = before.items()
+                for script in (self.ada_script, brass_script):
+                    state.write(script, **before)
+                shown = self.line(self.tom, f"assistant {line}")
+                assert told in shown
+                assert LACKS in shown
+                found = [state.read(script, name) for script in (self.ada_script, brass_script)]
+                assert [value, after] == found
+                assert "nothing is changed." in self.line(self.tom, f"assistant {line}")
 
     def test_none(self) -> None:
         """Where there are none, or none of one's own."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from evennia_ai import operations, outbound, services, state
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
-from evennia_ai.errors import ModelReplyError
+from evennia_ai.errors import ModelReplyError, ModelStatusError
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
@@ -108,7 +108,7 @@ class TestReasons(WhyTest):
 
     def test_a_failure(self) -> None:
         """Staff read the cause."""
-        self.ask("whisper Ada = hello", ModelReplyError("no such model"))
+        self.ask("whisper Ada = hello", ModelStatusError(400, "no such model"))
         last = self.then()[-1]
         assert last.startswith("failed: llm_error:")
         assert "no such model" in last
@@ -117,9 +117,7 @@ class TestReasons(WhyTest):
 
     def test_an_open_breaker(self) -> None:
         """Named as what holds now."""
-        breaker = services.pool().client(services.endpoint()).circuit_breaker
-        for _ in range(5):
-            breaker.record_failure()
+        services.pool().breaker_of(services.endpoint()).force_open()
         self.type(self.tom, "whisper Ada = hello")
         assert "failed" in self.then()[-1]
         assert "breaker open: llm:scripted" in self.why()

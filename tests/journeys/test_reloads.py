@@ -1,0 +1,60 @@
+"""A game with MCP servers that is reloaded again and again: it always comes back."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.handle import FakeModel
+from tests.journeys import processes
+from tests.journeys.clients import Enter
+from tests.journeys.game import ROOT, UNHURRIED, Game
+from tests.journeys.lines import whisper_of
+from tests.journeys.staging import quiet_log
+
+__all__ = ("quiet_log",)
+SERVERS = str(ROOT / "tests/mcp/servers.py")
+RELOADS = int(os.environ.get("EVENNIA_AI_RELOADS", "3"))
+
+
+@pytest.fixture(scope="module")
+def game_settings() -> dict[str, Any]:
+    """Three MCP servers, one of which takes its time to end."""
+    almanac = {"command": [sys.executable, SERVERS, "almanac"]}
+    slow = {"command": [*almanac["command"], "lingers"]}
+    return {**UNHURRIED, "EVENNIA_AI_MCP_SERVERS": {"one": almanac, "two": almanac, "slow": slow}}
+
+
+@pytest.mark.usefixtures("quiet_log")
+def test_a_game_with_mcp_servers_comes_back_from_each_reload(
+    game: Game, enter: Enter, model: FakeModel
+) -> None:
+    """The server that ends is out of the way in time, and leaves none of its programs behind."""
+    tom = enter("Tom")
+    for number in range(RELOADS):
+        with game.log_in_admin() as owner:
+            for name in ("one", "two", "slow"):
+                owner.ask("assistant status ada", rf"mcp +{name}: connected, \d+ tools")
+        before = game.read_pid("server")
+        programs = children_of(before)
+        assert len(programs) >= 3
+        game.reload()
+        tom.ask(f"whisper ada = reload {number}?", whisper_of(f"reload {number}?"), 30)
+        assert before != game.read_pid("server")
+        for pid in (before, *programs):
+            processes.wait_for_end(pid, 30)
+
+
+def children_of(pid: int) -> list[int]:
+    """The programs that a process has started and that run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            parent = int(path.read_text().rpartition(")")[2].split()[1])
+            found += [int(path.parent.name)] * (parent == pid)
+    return found
