@@ -14,8 +14,8 @@ from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai import inbound, state
 from evennia_ai.admission import end_or_extend, place_of, queue
+from evennia_ai.core.calling import is_for_another
 from evennia_ai.core.inbox import talk_of
-from evennia_ai.core.mention import is_for_another
 from evennia_ai.core.overheard import Overheard
 from evennia_ai.core.perception import (
     CHANNEL,
@@ -31,7 +31,7 @@ from evennia_ai.core.perception import (
     Verdict,
 )
 from evennia_ai.core.records import Record
-from evennia_ai.core.rules import classify
+from evennia_ai.core.rules import classify, is_unsure
 from evennia_ai.listening import listen
 from evennia_ai.rights import meets, meets_any
 
@@ -85,7 +85,7 @@ def judge(script: Any, heard: Heard, from_obj: Any = None) -> tuple[Heard, Verdi
     else:
         known = work.company.people.get(heard.person)
         sender = STRANGER if known is None else known.standing()
-        if heard.source is CHANNEL or ear.room_messages is not IGNORE:
+        if _may_be_for_another(heard, ear):
             heard = _aimed(script, heard, ear)
     return heard, classify(heard, ear, sender)
 
@@ -105,12 +105,7 @@ def _regard(script: Any, heard: Heard, ear: Ear, from_obj: Any) -> tuple[Heard, 
         standing = replace(standing, is_engaged=is_engaged, is_muted=is_muted)
     if heard.person and ear.judges_rights:
         standing = _with_rights(standing, inbound.sender_of(from_obj), ear, script.obj)
-    if (
-        standing.is_engaged
-        or standing.is_permitted
-        or heard.source is CHANNEL
-        or ear.room_messages is not IGNORE
-    ):
+    if standing.is_engaged or standing.is_permitted or _may_be_for_another(heard, ear):
         heard = _aimed(script, heard, ear)
         if is_engaged and heard.is_for_another:
             work.engagements.end(talk_of(heard.source, place_of(script, heard)))
@@ -136,6 +131,12 @@ def _is_engaged(script: Any, heard: Heard, ear: Ear) -> bool:
     return bool(engagements.goes_on(talk, heard.person, script.clock.seconds()))
 
 
+def _may_be_for_another(heard: Heard, ear: Ear) -> bool:
+    """Whether it makes a difference to anybody's message that it is aimed at somebody else."""
+    is_open = heard.source is CHANNEL or ear.room_messages is not IGNORE
+    return is_open or is_unsure(heard, ear)
+
+
 def _aimed(script: Any, heard: Heard, ear: Ear) -> Heard:
     """The message, marked when it is aimed at somebody else who is there."""
     others = () if heard.source is CHANNEL else _others(script.obj)
@@ -148,7 +149,7 @@ def _others(body: Any) -> Iterator[str]:
     """Names of whoever else is in the room; looked for only when a message calls a name."""
     for being in body.location.contents if body.location is not None else ():
         if isinstance(being, DefaultCharacter) and being is not body:
-            yield being.key
+            yield from (being.key, *being.aliases.all())
 
 
 # ---- what becomes of it ------------------------------------------------------------------------

@@ -123,7 +123,10 @@ ATTRIBUTES = {
     "thinking_lines": Setting((), "lines shown while it thinks; {name} stands for its name"),
     "failure_line": Setting("", "what it says when its model fails"),
     "interaction_enabled": Setting(True, "whether it hears anybody (rule 0)"),
-    "enable_addressing": Setting(True, "whether @name is an address (rule 2)"),
+    "enable_addressing": Setting(True, "whether it can be addressed in the open at all (rule 2)"),
+    "addressed_by": Setting(
+        "name", "`name`: people may call it by its name (rule 2); `at`: only by @name"
+    ),
     "max_agent_hops": Setting(3, "messages in a row between assistants before they fall silent"),
     "trigger_permissions": Setting(
         (), "permissions or lock strings whose holders need not address it (rule 5)"

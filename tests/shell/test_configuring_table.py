@@ -39,6 +39,7 @@ GOOD: list[tuple[str, Any, Any]] = [
     ("failure_line", "{name} coughs.", "{name} coughs."),
     ("interaction_enabled", "off", False),
     ("enable_addressing", "false", False),
+    ("addressed_by", "AT", "at"),
     ("max_agent_hops", "0", 0),
     ("trigger_permissions", "Builder, perm(Admin) or id(5)", ["Builder", "perm(Admin) or id(5)"]),
     ("channel_configs.Public", "trigger", {"Public": "trigger"}),
@@ -107,6 +108,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("trigger_permissions", '[" "]', "trigger_permissions holds an empty text"),
     ("channel_configs.Public", "loud", "channel_configs['Public'] is 'loud'; it must be"),
     ("channel_configs.Public.trust", "2", "channel_configs['Public'] trust is 2; it must be"),
+    ("addressed_by", "shout", "addressed_by is 'shout'; it must be one of name, at"),
     (
         "room_messages",
         "loud",
