@@ -85,9 +85,13 @@ def judge(script: Any, heard: Heard, from_obj: Any = None) -> tuple[Heard, Verdi
     else:
         known = work.company.people.get(heard.person)
         sender = STRANGER if known is None else known.standing()
-        if _may_be_for_another(heard, ear):
+        if heard.source is CHANNEL or ear.room_messages is not IGNORE:
             heard = _aimed(script, heard, ear)
-    return heard, classify(heard, ear, sender)
+    verdict = classify(heard, ear, sender)
+    if verdict.name == "direct_address" and is_unsure(heard, ear):
+        heard = _aimed(script, heard, ear)
+        verdict = classify(heard, ear, sender)
+    return heard, verdict
 
 
 # ---- what the rules need to know ---------------------------------------------------------------
@@ -105,7 +109,12 @@ def _regard(script: Any, heard: Heard, ear: Ear, from_obj: Any) -> tuple[Heard, 
         standing = replace(standing, is_engaged=is_engaged, is_muted=is_muted)
     if heard.person and ear.judges_rights:
         standing = _with_rights(standing, inbound.sender_of(from_obj), ear, script.obj)
-    if standing.is_engaged or standing.is_permitted or _may_be_for_another(heard, ear):
+    if (
+        standing.is_engaged
+        or standing.is_permitted
+        or heard.source is CHANNEL
+        or ear.room_messages is not IGNORE
+    ):
         heard = _aimed(script, heard, ear)
         if is_engaged and heard.is_for_another:
             work.engagements.end(talk_of(heard.source, place_of(script, heard)))
@@ -129,12 +138,6 @@ def _is_engaged(script: Any, heard: Heard, ear: Ear) -> bool:
         return False
     talk = talk_of(heard.source, place_of(script, heard))
     return bool(engagements.goes_on(talk, heard.person, script.clock.seconds()))
-
-
-def _may_be_for_another(heard: Heard, ear: Ear) -> bool:
-    """Whether it makes a difference to anybody's message that it is aimed at somebody else."""
-    is_open = heard.source is CHANNEL or ear.room_messages is not IGNORE
-    return is_open or is_unsure(heard, ear)
 
 
 def _aimed(script: Any, heard: Heard, ear: Ear) -> Heard:

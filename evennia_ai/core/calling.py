@@ -80,14 +80,17 @@ def is_named(body: str, names: tuple[str, ...]) -> bool:
     return patterns is not None and patterns.anywhere.search(folded(body)) is not None
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)
+def newest_folded(body: str) -> str:
+    """A speech for comparing, folded once for all who hear it."""
+    return folded(body)
+
+
 def call_of(body: str, names: tuple[str, ...]) -> Call:
     """How plainly a speech calls the one with these names, in any case and script."""
+    text = newest_folded(body)
     patterns = _patterns(names)
-    if patterns is None:
-        return Call.NONE
-    text = folded(body)
-    if patterns.anywhere.search(text) is None:
+    if patterns is None or patterns.anywhere.search(text) is None:
         return Call.NONE
     if any(_is_opening(text, found) for found in patterns.first.finditer(text)):
         return Call.FIRST

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from evennia_ai.core.mention import folded_name
 from evennia_ai.core.trust import Basis
 from evennia_ai.errors import ConfigurationError
 
@@ -184,6 +185,7 @@ class Ear:
         channels: what to do with a channel, by its name in lower case.
         room_messages: what to do with speech in the room that is for nobody in particular.
         trigger_permissions: permissions and lock strings whose holders need not address it.
+        called: names that people may call it by without a sign, as `folded` text has them.
         trust_overrides: the same, each with the trust its holders have.
     """
 
@@ -198,6 +200,7 @@ class Ear:
     room_messages: Outcome = Outcome.IGNORE
     trigger_permissions: tuple[str, ...] = ()
     trust_overrides: tuple[tuple[str, float], ...] = ()
+    called: tuple[str, ...] = field(init=False, repr=False, compare=False)
     switches: Switches = field(init=False, repr=False, compare=False)
     judges_rights: bool = field(init=False, repr=False, compare=False)
 
@@ -209,6 +212,9 @@ class Ear:
             self.room_messages is not IGNORE,
         )
         object.__setattr__(self, "switches", switches)
+        goes_by_name = self.enable_addressing and self.addressed_by is AddressedBy.NAME
+        called = tuple(filter(None, map(folded_name, self.names))) if goes_by_name else ()
+        object.__setattr__(self, "called", called)
         judges_rights = bool(self.trigger_permissions or self.trust_overrides)
         object.__setattr__(self, "judges_rights", judges_rights)
 

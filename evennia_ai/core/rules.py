@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from evennia_ai.core.calling import Call, call_of, is_named
+from evennia_ai.core.calling import Call, call_of, is_named, newest_folded
 from evennia_ai.core.mention import is_addressed
 from evennia_ai.core.perception import (
     CALLING,
@@ -25,7 +25,6 @@ from evennia_ai.core.perception import (
     SYSTEM,
     TRIGGER,
     UNSPOKEN,
-    AddressedBy,
     Ear,
     Evidence,
     Heard,
@@ -102,9 +101,9 @@ def _is_captured(heard: Heard, ear: Ear, sender: Standing) -> bool:
 
 
 def _is_called(heard: Heard, ear: Ear) -> bool:
-    if heard.source in UNSPOKEN or not ear.enable_addressing:
+    if not ear.enable_addressing:
         return False
-    if "@" in heard.body and is_addressed(heard.body, ear.names):
+    if "@" in heard.body and heard.source not in UNSPOKEN and is_addressed(heard.body, ear.names):
         return True
     call = _call(heard, ear)
     return call is Call.FIRST or (call is Call.LAST and not heard.is_for_another)
@@ -115,14 +114,16 @@ def _call(heard: Heard, ear: Ear) -> Call:
 
     On a channel nobody sees who else listens, so that a name at the end is no call there.
     """
-    if heard.source not in CALLING or heard.from_assistant or not _goes_by_name(ear):
+    text = newest_folded(heard.body)
+    for name in ear.called:
+        if name in text:
+            break
+    else:
+        return Call.NONE
+    if heard.from_assistant or heard.source not in CALLING:
         return Call.NONE
     call = call_of(heard.body, ear.names)
     return Call.NONE if call is Call.LAST and heard.source is CHANNEL else call
-
-
-def _goes_by_name(ear: Ear) -> bool:
-    return ear.enable_addressing and ear.addressed_by is AddressedBy.NAME
 
 
 def is_unsure(heard: Heard, ear: Ear) -> bool:
@@ -177,7 +178,7 @@ def _is_room_message(heard: Heard, ear: Ear, sender: Standing) -> bool:
 
 def _is_posed_at(heard: Heard, ear: Ear, sender: Standing) -> bool:
     """A pose has the name in it, and `addressed_by` is `name`."""
-    return _goes_by_name(ear) and is_named(heard.body, ear.names)
+    return bool(ear.called) and is_named(heard.body, ear.names)
 
 
 def _always(heard: Heard, ear: Ear, sender: Standing) -> bool:

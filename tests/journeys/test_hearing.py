@@ -99,7 +99,6 @@ def test_what_is_not_for_her_is_not_answered(
     for line, seen in (
         ("say what a quiet evening", "You say"),
         ("say I saw ada yesterday", "You say"),
-        ("say brass, are you there, ada?", "You say"),
         ("say write to keeper@ada.example or @adamant", "You say"),
         ("say @brass are you there?", "You say"),
         ("pose yawns.", "Tom yawns"),
