@@ -67,6 +67,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_PRICES": Setting(
         {}, "model: what a million tokens cost in US dollars, {'input': 0.15, 'output': 0.6}"
     ),
+    "EVENNIA_AI_COMMAND_NAMES": Setting(
+        {}, "command: what it is called in your game, `{'history': 'talks'}`; empty: not added"
+    ),
     "EVENNIA_AI_STAFF_LOCK": Setting(
         "perm(Builder)", "who sees what assistants do and may make one, in commands and the API"
     ),
