@@ -13,7 +13,7 @@ from typing import Any
 from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai import inbound, state
-from evennia_ai.admission import end_or_extend, place_of, queue
+from evennia_ai.admission import end_or_extend, place_of, queue, tell_of_mute
 from evennia_ai.core.calling import is_for_another
 from evennia_ai.core.inbox import talk_of
 from evennia_ai.core.overheard import Overheard
@@ -22,6 +22,7 @@ from evennia_ai.core.perception import (
     CONTEXT,
     IGNORE,
     OPEN_SPEECH,
+    PRIVATE,
     STRANGER,
     SYSTEM,
     TRIGGER,
@@ -67,6 +68,8 @@ def take_in(script: Any, heard: Heard, from_obj: Any = None) -> Verdict | None:
     if verdict.name == "own_speech":
         return verdict
     record = work.records.add(script.clock.seconds(), heard, verdict)
+    if verdict.name == "muted" and heard.source in PRIVATE:
+        tell_of_mute(script, record, heard)
     if verdict.outcome is not IGNORE:
         _act(script, record, heard)
     return verdict

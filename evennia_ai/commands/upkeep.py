@@ -43,7 +43,7 @@ def usage_lines(usage: Result) -> list[str]:
     lines = [usage.message]
     for span, total in data["totals"].items():
         used = f"{total['calls']:,} calls, {total['tokens']:,} tokens"
-        lines.append(f"  {span:<9} {used}, ${total['cost_dollars']:,.2f}")
+        lines.append(f"  {span:<9} {used}, {services_of.cost_text(total)}")
     shares = [
         f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}"
         for row in data["by_player"]

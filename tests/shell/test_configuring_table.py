@@ -99,6 +99,11 @@ BAD: list[tuple[str, Any, str]] = [
     ("prompt_templates.stern", "{foo}", "prompt_templates['stern'] has {foo}, which is not known"),
     ("applied_template", "stern", "applied_template is 'stern'; there are default"),
     ("context_configs.tick_event.max_iterations", "30", "max_iterations is 30; it must be 1 to 10"),
+    (
+        "context_configs.tick_event.tool_filter",
+        "say, sya",
+        "context_configs.tick_event.tool_filter has 'sya', which is no tool: did you mean say",
+    ),
     ("context_configs.sleep.x", "1", "context_configs has no key 'sleep.x'; it has tick_event"),
     ("max_iterations", "3", "max_iterations is in several: context_configs.tick_event.max_"),
     ("thinking_lines", "{}", "thinking_lines is {}; it must be a list of texts"),
