@@ -6,7 +6,7 @@ import importlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from evennia_ai.core.audience import DECLARED
 from evennia_ai.core.signatures import INJECTED
@@ -123,11 +123,6 @@ def register(made: Made) -> Made:
     return made
 
 
-@overload
-def tool(function: Function, /) -> Function: ...
-
-
-@overload
 def tool(
     *,
     category: str = "safe_chain",
@@ -138,26 +133,10 @@ def tool(
     needs_confirmation: bool = False,
     heard_by: str = "",
     useful_when: When | None = None,
-) -> Callable[[Function], Function]: ...
-
-
-def tool(
-    function: Function | None = None,
-    /,
-    *,
-    category: str = "safe_chain",
-    timeout_seconds: float = 30.0,
-    cache_seconds: float | None = None,
-    cache_scope: str = "tick",
-    is_idempotent: bool = False,
-    needs_confirmation: bool = False,
-    heard_by: str = "",
-    useful_when: When | None = None,
-) -> Function | Callable[[Function], Function]:
-    """Register a function as a tool: by `@tool` alone, or with what it says of it.
+) -> Callable[[Function], Function]:
+    """Register a function as a tool.
 
     Args:
-        function: what is registered, where nothing is said of it.
         category: safe_chain reads, terminal speaks, dangerous changes, async_required waits.
         timeout_seconds: after which a function that returns a Deferred or is async is cancelled.
         cache_seconds: how long a success answers equal calls; None: it is not cached.
@@ -170,10 +149,6 @@ def tool(
     Raises:
         ConfigurationError: it cannot be registered.
     """
-    if function is not None and not callable(function):
-        raise ConfigurationError(
-            f"@tool({function!r}) names nothing; write @tool(category={function!r}), or @tool alone"
-        )
 
     def decorate(function: Function) -> Function:
         register(
@@ -192,7 +167,7 @@ def tool(
         )
         return function
 
-    return decorate if function is None else decorate(function)
+    return decorate
 
 
 def _category(name: str, function: Callable[..., Any]) -> ToolCategory:

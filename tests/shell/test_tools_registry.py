@@ -36,21 +36,6 @@ def ring(character: Any, bell: str) -> str:
     return f"{bell} rings"
 
 
-def test_the_bare_decorator_registers() -> None:
-    """`@tool` alone is `@tool()`; the function stays what it is."""
-    assert ring is tool(ring)
-    assert ToolCategory.SAFE_CHAIN is TOOL_REGISTRY["ring"].spec.category
-    assert "Ring a bell." == TOOL_REGISTRY["ring"].spec.description
-
-
-def test_a_name_in_the_decorator_is_refused() -> None:
-    """The first word is no category; what to write is told."""
-    with pytest.raises(ConfigurationError) as raised:
-        tool("terminal")  # type: ignore[call-overload]
-    told = "@tool('terminal') names nothing; write @tool(category='terminal'), or @tool alone"
-    assert told == str(raised.value)
-
-
 def named(name: str) -> Any:
     """A tool function of that name."""
 
