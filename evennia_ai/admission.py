@@ -148,6 +148,14 @@ def _turn_away(script: Any, record: Record, line: str, *, is_each: bool = False)
         record.note("told", "that no answer will come")
 
 
+def tell_of_mute(script: Any, record: Record, heard: Heard) -> None:
+    """Tell a person who muted it that it got nothing; the game says so, not the assistant."""
+    person = None if heard.from_assistant else inbound.find_being(heard.sender_id)
+    if person is not None and not getattr(person, "is_bot", False):
+        person.msg(outbound.MUTED_LINE.replace("{name}", outbound.literal(script.key)))
+        record.note("told", "that the sender has muted it")
+
+
 # ---- what reaches a limit ----------------------------------------------------------------------
 
 

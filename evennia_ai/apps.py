@@ -32,12 +32,14 @@ HEEDED = ("accounts.AccountDB", "authtoken.Token", "server.ServerConfig")
 def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     """Report settings that do not fit together."""
     from evennia_ai import audit, ledger, preparation, services
+    from evennia_ai.operations import command_names
 
     try:
         notice = services.check_settings()
         preparation.check_settings()
         ledger.check_settings(services.endpoint())
         audit.check_settings()
+        command_names.command_names()
         read_api_config(getattr(settings, API_CONFIG, {}))
     except ConfigurationError as error:
         return [checks.Error(str(error), id="evennia_ai.E001")]
@@ -99,9 +101,10 @@ def _after_login(sender: Any, **kwargs: Any) -> None:
 def _after_start() -> None:
     """Write clashes from before into the log, in the process that runs the game."""
     if not evennia.PORTAL_MODE:
-        from evennia_ai.operations import guarding
+        from evennia_ai.operations import guarding, naming
 
         guarding.report_clashes()
+        naming.words_of_the_game()  # which makes its command sets, and ours tells of clashes
 
 
 def check_files(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:

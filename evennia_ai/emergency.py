@@ -67,7 +67,7 @@ def state_of(script: Any) -> State:
 
 
 def trigger_emergency_stop(
-    script: Any, reason: str, *, cause: Cause = Cause.KILL, by: str = ""
+    script: Any, reason: str, *, cause: Cause = Cause.KILL, by: str = "", is_alarm: bool = True
 ) -> Dropped:
     """Stop an assistant at once, and tell everybody whom it concerns. It never fails.
 
@@ -77,6 +77,8 @@ def trigger_emergency_stop(
         reason: in words, for staff.
         cause: why; anything but KILL is a lockout.
         by: who stops it, or "" when it stops itself.
+        is_alarm: staff are told, and the log at the level of errors; else the log alone, as of
+            what goes its way.
     """
     stopping = _cancel(script, Lockout(cause, reason, _now(script), by))
     _store(stopping)
@@ -84,6 +86,9 @@ def trigger_emergency_stop(
     if stopping.is_new:
         name = _name_of(script)
         word = "stopped" if cause is Cause.KILL else f"locked ({cause})"
+        if not is_alarm:
+            logger.log_info(f"[assistant] {name} is {word}: {reason} {dropped.describe()}".strip())
+            return dropped
         _alert(f"{name} is {word}: {reason.rstrip('.')}.", dropped, name)
     return dropped
 

@@ -13,15 +13,16 @@ from typing import Any
 from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai import inbound, state
-from evennia_ai.admission import end_or_extend, place_of, queue
+from evennia_ai.admission import end_or_extend, place_of, queue, tell_of_mute
+from evennia_ai.core.calling import is_for_another
 from evennia_ai.core.inbox import talk_of
-from evennia_ai.core.mention import is_for_another
 from evennia_ai.core.overheard import Overheard
 from evennia_ai.core.perception import (
     CHANNEL,
     CONTEXT,
     IGNORE,
     OPEN_SPEECH,
+    PRIVATE,
     STRANGER,
     SYSTEM,
     TRIGGER,
@@ -31,7 +32,7 @@ from evennia_ai.core.perception import (
     Verdict,
 )
 from evennia_ai.core.records import Record
-from evennia_ai.core.rules import classify
+from evennia_ai.core.rules import classify, is_unsure
 from evennia_ai.listening import listen
 from evennia_ai.rights import meets, meets_any
 
@@ -67,6 +68,8 @@ def take_in(script: Any, heard: Heard, from_obj: Any = None) -> Verdict | None:
     if verdict.name == "own_speech":
         return verdict
     record = work.records.add(script.clock.seconds(), heard, verdict)
+    if verdict.name == "muted" and heard.source in PRIVATE:
+        tell_of_mute(script, record, heard)
     if verdict.outcome is not IGNORE:
         _act(script, record, heard)
     return verdict
@@ -87,7 +90,11 @@ def judge(script: Any, heard: Heard, from_obj: Any = None) -> tuple[Heard, Verdi
         sender = STRANGER if known is None else known.standing()
         if heard.source is CHANNEL or ear.room_messages is not IGNORE:
             heard = _aimed(script, heard, ear)
-    return heard, classify(heard, ear, sender)
+    verdict = classify(heard, ear, sender)
+    if verdict.name == "direct_address" and is_unsure(heard, ear):
+        heard = _aimed(script, heard, ear)
+        verdict = classify(heard, ear, sender)
+    return heard, verdict
 
 
 # ---- what the rules need to know ---------------------------------------------------------------
@@ -148,7 +155,7 @@ def _others(body: Any) -> Iterator[str]:
     """Names of whoever else is in the room; looked for only when a message calls a name."""
     for being in body.location.contents if body.location is not None else ():
         if isinstance(being, DefaultCharacter) and being is not body:
-            yield being.key
+            yield from (being.key, *being.aliases.all())
 
 
 # ---- what becomes of it ------------------------------------------------------------------------

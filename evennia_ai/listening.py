@@ -10,7 +10,15 @@ from evennia.utils import logger
 
 from evennia_ai import state
 from evennia_ai.core.manners import HearingConfig
-from evennia_ai.core.perception import ChannelConfig, Ear, Outcome, read_mode, read_trust
+from evennia_ai.core.perception import (
+    AddressedBy,
+    ChannelConfig,
+    Ear,
+    Outcome,
+    read_addressed_by,
+    read_mode,
+    read_trust,
+)
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.rights import meets
 
@@ -23,11 +31,14 @@ def listen(script: Any) -> Ear:
     work, body = script.work, script.obj
     problems: list[str] = []
     stored_mode = state.read(script, "room_messages")
+    stored_way = state.read(script, "addressed_by")
     work.ear = Ear(
         names=(body.key, *body.aliases.all()),
         id=body.dbref,
         interaction_enabled=bool(state.read(script, "interaction_enabled")),
         enable_addressing=bool(state.read(script, "enable_addressing")),
+        addressed_by=_check(partial(read_addressed_by, "addressed_by", stored_way), problems)
+        or AddressedBy.NAME,
         max_agent_hops=_hops(script, problems),
         is_capturing=work.capture is not None,
         channels=_channels(script, problems),

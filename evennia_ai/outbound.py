@@ -28,6 +28,7 @@ FAILURE_LINE = (
     '"Forgive me, my thoughts won\'t settle. Try me again in a minute."'
 )
 STOPPED_LINE = "{name} does not seem to hear you."
+MUTED_LINE = "You have muted {name}, who heard nothing of that. Back: assistant unmute {name}"
 HUSHED_LINE = "{name} keeps a finger on closed lips."
 TOO_LONG_LINE = (
     '{name} shakes a weary head. "That is too long for me. Say it in at most {most} characters."'

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from evennia_ai.core import (
     assessment,
     audit_events,
+    calling,
     characters,
     compaction,
     extraction,
@@ -209,7 +210,9 @@ PARSERS: dict[str, Parser] = {
         t[: compaction.LONGEST_SUMMARY] + " Ada", _NAME
     ),
     "core.mention.is_addressed": lambda t: mention.is_addressed(t, ("Ada",)),
-    "core.mention.is_for_another": lambda t: mention.is_for_another(t, ("Ada",), ("Tom",)),
+    "core.calling.call_of": lambda t: calling.call_of(t, ("Ada",)),
+    "core.calling.is_named": lambda t: calling.is_named(t, ("Ada",)),
+    "core.calling.is_for_another": lambda t: calling.is_for_another(t, ("Ada",), ("Tom",)),
     "core.mention.without_address": lambda t: mention.without_address(t, ("Ada",)),
     "core.tokens.estimate": tokens.estimate,
     "core.audit_events.kept": lambda t: audit_events.kept({"text": t}),

@@ -12,6 +12,7 @@ from evennia_ai.commands import (
     configuring,
     overview,
     own_memory,
+    passing,
     player,
     prompts,
     reaching,
@@ -54,6 +55,7 @@ class CmdAssistant(
       assistant answer <number> yes | no   - allow it, or not
       assistant token [new [<what for>] | revoke <number>]
                                            - for programs that act in your name
+      assistant page | hush | unhush ...   - those commands, where the game has others
       assistant help [<word>]              - one of these words, explained
 
     Examples:
@@ -90,6 +92,7 @@ class CmdAssistant(
       assistant component | template | context <name>
                                            - the parts of that, and changing them
       assistant goal <name>                - what she is after by herself
+      assistant history [<name>]           - the command history
       assistant tell <name> <instruction>  - let her do something at once
 
     `assistant help <word>` has all ways of a word. `aisetup` is the same command, and a word
@@ -118,6 +121,7 @@ class CmdAssistant(
         **upkeep.WORDS,
         **budget.WORDS,
         **prompts.WORDS,
+        **passing.WORDS,
     }
 
     def get_help(self, caller: Any, cmdset: object) -> str:

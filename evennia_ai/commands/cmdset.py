@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evennia.commands.cmdset import CmdSet
 
-from evennia_ai.commands import theirs
+from evennia_ai.commands import fitting, theirs
 from evennia_ai.commands.address import CmdAddress
 from evennia_ai.commands.aiaudit import CmdAiAudit
 from evennia_ai.commands.aiexec import CmdAiExec
@@ -31,11 +31,13 @@ COMMANDS = (
 
 
 class AssistantCmdSet(CmdSet):
-    """Everything people can type about assistants."""
+    """Everything people can type about assistants, beside what the game has itself."""
 
     key = "AssistantCmdSet"
 
     def at_cmdset_creation(self) -> None:
         """Fill the set."""
-        for command in (*COMMANDS, *theirs.commands()):
-            self.add(command())
+        if theirs.is_looking():
+            return
+        for command in (*fitting.fitted(COMMANDS), *(kind() for kind in theirs.commands())):
+            self.add(command)

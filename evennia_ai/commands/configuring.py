@@ -24,7 +24,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "max_pending_events",
     ),
     "Whom she hears": (
-        *("interaction_enabled", "enable_addressing", "room_messages", "channel_configs"),
+        *("interaction_enabled", "enable_addressing", "addressed_by"),
+        *("room_messages", "channel_configs"),
         *("trigger_permissions", "trust_overrides", "hearing_config", "max_agent_hops"),
     ),
     "Her model": ("llm_",),

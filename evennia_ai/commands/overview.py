@@ -11,6 +11,7 @@ from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.lockout import State
 from evennia_ai.core.tokens import band, calculate_utilization
 from evennia_ai.operations import Result, budget_of
+from evennia_ai.operations.budget import known_cost
 from evennia_ai.outbound import literal
 
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
@@ -78,7 +79,8 @@ def _spent(script: Any) -> tuple[str, str]:
     for name, figure in (("tokens_per_day", short), ("cost_per_day", dollars)):
         row = today[name]
         cap = f" / {figure(row['cap'])}" if row["cap"] else ""
-        shown.append(figure(row["used"]) + cap)
+        used = known_cost(figure(row["used"]), row["used"], row.get("unpriced_calls", 0))
+        shown.append(used + cap)
     return shown[0], shown[1]
 
 

@@ -35,7 +35,6 @@ class CmdPage(default_cmds.MuxCommand):
     """
 
     key = "page"
-    aliases = ("tell",)
     locks = "cmd:not pperm(page_banned)"
     help_category = "Comms"
     account_caller = True

@@ -8,6 +8,7 @@ from evennia.accounts.models import AccountDB
 
 from evennia_ai import operations, state
 from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.core.perception import AddressedBy
 from evennia_ai.operations import configuring
 from evennia_ai.operations.channels import MODES
 
@@ -16,6 +17,7 @@ ALL_MODES = " | ".join(MODES)
 SWITCHES = {
     "hearing": "interaction_enabled",
     "addressing": "enable_addressing",
+    "by": "addressed_by",
     "room": "room_messages",
     "hops": "max_agent_hops",
 }
@@ -24,6 +26,12 @@ VERBS = (*SWITCHES, "channel", "account")
 
 def _on(value: object) -> str:
     return "on" if value else "off"
+
+
+def _called(script: Any) -> str:
+    if state.read(script, "addressed_by") == AddressedBy.AT:
+        return "nothing but that calls her"
+    return f"say {script.key}, ... and say thank you {script.key} call her too"
 
 
 class ReachingWords(WordCommand):
@@ -57,6 +65,7 @@ class ReachingWords(WordCommand):
             f"{key} is reached by:",
             f"  hearing     {_on(hears)}: whisper {key} = ..., and {page}",
             f"  addressing  {_on(state.read(script, 'enable_addressing'))}: say @{key} ...",
+            f"  by          {state.read(script, 'addressed_by')}: {_called(script)}",
             f"  room        {state.read(script, 'room_messages')}: what is said there to nobody",
             f"  account     {'one of her own' if is_own else 'none'}",
             f"  hops        {state.read(script, 'max_agent_hops')}: messages in a row among "
@@ -115,16 +124,16 @@ class ReachingWords(WordCommand):
 WORDS = {
     "messaging": Word(
         ReachingWords._messaging,
-        "assistant messaging <name> [hearing on | off, addressing on | off, room trigger | context "
-        f"| ignore, hops <number>, account, channel <channel> = {ALL_MODES}]",
+        "assistant messaging <name> [hearing on | off, addressing on | off, by name | at, room "
+        f"trigger | context | ignore, hops <number>, account, channel <channel> = {ALL_MODES}]",
         "How people reach her, and one way of it set. Trigger answers all that is said, context "
-        "only takes note, ignore answers only to @name.",
+        "only takes note, ignore answers only who addresses her.",
     ),
     "channel": Word(
         ReachingWords._channel,
         f"assistant channel <name> <channel> = {ALL_MODES}",
         "What she does on a channel: answer all that is said there, only take note, only answer "
-        "to @name, or not be there.",
+        "who addresses her, or not be there.",
     ),
     "account": Word(
         ReachingWords._account,

@@ -10,12 +10,15 @@ from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
+from evennia.commands.command import Command
+from evennia.utils import logger
 from evennia.utils.utils import class_from_module
 
 from evennia_ai.errors import NameTakenError
 from evennia_ai.operations import find_assistant
 from evennia_ai.outbound import literal
 
+STOCK = "evennia.commands."
 # While the game's commands are looked at, ours stay out of its command set.
 _is_looking: ContextVar[bool] = ContextVar("is_looking", default=False)
 
@@ -124,20 +127,67 @@ ADDED = {
 }
 
 
+def is_looking() -> bool:
+    """Whether the game's command sets are only made to be looked at."""
+    return _is_looking.get()
+
+
+def paths() -> tuple[str, ...]:
+    """The game's sets of commands, that of characters first."""
+    return settings.CMDSET_CHARACTER, settings.CMDSET_ACCOUNT, settings.CMDSET_SESSION
+
+
+def all_commands() -> tuple[Command, ...]:
+    """All commands of the game, without ours."""
+    return tuple(command for path in paths() for command in _commands_in(path))
+
+
 def commands() -> tuple[type, ...]:
     """The game's commands with what is added to them; those that it has not are left out."""
-    return () if _is_looking.get() else _commands_of(settings.CMDSET_CHARACTER)
+    return _commands_of(settings.CMDSET_CHARACTER)
+
+
+def left_alone() -> tuple[str, ...]:
+    """The commands that nothing is added to, since the game does them its own way."""
+    found = _command_called("whisper", settings.CMDSET_CHARACTER)
+    if found is None or _is_done_by_stock(found):
+        return ()
+    own = f"{type(found).__module__}.{type(found).__name__}"
+    return (
+        f"The game has a command whisper of its own ({own}), which stays as it is: where a player "
+        "has the name of an assistant, it finds whom it finds",
+    )
+
+
+@lru_cache(maxsize=12)
+def _commands_in(path: str) -> tuple[Command, ...]:
+    token = _is_looking.set(True)
+    try:
+        made = class_from_module(path)()
+        return (*made.commands, *made.system_commands)
+    except Exception:
+        logger.log_trace(f"[assistant] the commands of {path} could not be looked at")
+        return ()
+    finally:
+        _is_looking.reset(token)
+
+
+def _command_called(key: str, path: str) -> Command | None:
+    return next((command for command in _commands_in(path) if command == key), None)
+
+
+def _is_done_by_stock(command: Command) -> bool:
+    return type(command).func.__module__.startswith(STOCK)
 
 
 @lru_cache(maxsize=4)
 def _commands_of(path: str) -> tuple[type, ...]:
-    token = _is_looking.set(True)
-    try:
-        theirs = class_from_module(path)()
-    finally:
-        _is_looking.reset(token)
-    found = ((added, theirs.get(key)) for key, added in ADDED.items())
-    return tuple(_extended(added, type(command)) for added, command in found if command)
+    found = ((added, _command_called(key, path)) for key, added in ADDED.items())
+    return tuple(
+        _extended(added, type(command))
+        for added, command in found
+        if command is not None and (added is TellsOfNames or _is_done_by_stock(command))
+    )
 
 
 def _extended(added: type, kind: Any) -> type:

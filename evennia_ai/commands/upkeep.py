@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evennia_ai import operations
+from evennia_ai.commands import fitting
 from evennia_ai.commands.figures import aligned
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.errors import ConfigurationError
@@ -42,7 +43,7 @@ def usage_lines(usage: Result) -> list[str]:
     lines = [usage.message]
     for span, total in data["totals"].items():
         used = f"{total['calls']:,} calls, {total['tokens']:,} tokens"
-        lines.append(f"  {span:<9} {used}, ${total['cost_dollars']:,.2f}")
+        lines.append(f"  {span:<9} {used}, {services_of.cost_text(total)}")
     shares = [
         f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}"
         for row in data["by_player"]
@@ -69,6 +70,8 @@ class UpkeepWords(WordCommand):
             return
         for line in guarding.find_clashes(script):
             self.msg(literal(f"{line} {guarding.ADVICE}"))
+        for line in fitting.clashes():
+            self.msg(literal(line))
         self.msg("Asking the model; this takes a moment.")
         checked.addCallback(self._show_report).addErrback(self._show_trouble)
 
@@ -145,7 +148,8 @@ WORDS = {
         UpkeepWords._check,
         "assistant check [<name>]",
         "Tries her model, or the game's, with real requests: does it answer, know tools, read "
-        "long prompts, and how fast. Tells who else has a name like hers, too.",
+        "long prompts, and how fast. Tells who else has a name like hers, and which words "
+        "of commands the game has itself.",
     ),
     "usage": Word(
         UpkeepWords._usage,

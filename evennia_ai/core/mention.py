@@ -1,19 +1,17 @@
-"""Whom a sentence is for: @name as a whole word, in any case and script, and names in front."""
+"""Mentions: @name as a whole word, in any case and script."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from functools import lru_cache
 
 from evennia_ai.core.characters import JOINERS, few_marks
 
-_ANY_MENTION = re.compile(r"@(?<![\w.@]@)\w")
-_VOCATIVE = re.compile(r"\A\W*+([^,:!\n]{1,60})[,:!]")
+ANY_MENTION = re.compile(r"@(?<![\w.@]@)\w")
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """Text for comparing in any case and script, with every mark and joiner held by underscores.
 
     A vowel sign or an accent that follows a letter is no word character to `re`; without the
@@ -29,17 +27,21 @@ def _folded(text: str) -> str:
 
 
 @lru_cache(maxsize=2048)
-def _folded_name(name: str) -> str:
-    return _folded(name)
+def folded_name(name: str) -> str:
+    """A name for comparing with a text that is folded."""
+    return folded(name.strip())
+
+
+def one_of(names: tuple[str, ...]) -> str:
+    """The names as alternatives of a pattern for folded text, the longest first; "" for none."""
+    words = {re.escape(word) for name in names if (word := folded_name(name))}
+    return "|".join(sorted(words, key=len, reverse=True))
 
 
 @lru_cache(maxsize=2048)
 def _mention_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
-    words = [re.escape(_folded(name)) for name in map(str.strip, names) if name]
-    if not words:
-        return None
-    words.sort(key=len, reverse=True)
-    return re.compile(rf"@(?<![\w.@]@)(?:{'|'.join(words)})(?!@|[-.]?\w)")
+    words = one_of(names)
+    return re.compile(rf"@(?<![\w.@]@)(?:{words})(?!@|[-.]?\w)") if words else None
 
 
 def is_addressed(body: str, names: tuple[str, ...]) -> bool:
@@ -50,13 +52,13 @@ def is_addressed(body: str, names: tuple[str, ...]) -> bool:
     if "@" not in body:
         return False
     pattern = _mention_pattern(names)
-    return pattern is not None and pattern.search(_folded(body)) is not None
+    return pattern is not None and pattern.search(folded(body)) is not None
 
 
 def begins_with_address(line: str, names: tuple[str, ...]) -> bool:
     """Whether the first word of a line is @name, as a whole word, in any case and script."""
     pattern = _mention_pattern(names)
-    return pattern is not None and pattern.match(_folded(line)) is not None
+    return pattern is not None and pattern.match(folded(line)) is not None
 
 
 def without_address(body: str, names: tuple[str, ...]) -> str:
@@ -68,18 +70,3 @@ def without_address(body: str, names: tuple[str, ...]) -> str:
         if is_whole and head.casefold() == f"@{name.casefold()}":
             return words or body
     return body
-
-
-def is_for_another(body: str, names: tuple[str, ...], others: Iterable[str] = ()) -> bool:
-    """Whether `body` is aimed at somebody else than the one with these names.
-
-    It is when it holds an @mention of another and none of these names, or when it begins with one
-    of the `others` ("Tom, come here").
-    """
-    if _ANY_MENTION.search(body) and not is_addressed(body, names):
-        return True
-    called = _VOCATIVE.match(body)
-    if called is None:
-        return False
-    wanted = _folded(called[1].strip())
-    return any(_folded_name(name) == wanted for name in others)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from evennia_ai.core.mention import folded_name
 from evennia_ai.core.trust import Basis
 from evennia_ai.errors import ConfigurationError
 
@@ -32,6 +33,8 @@ PRIVATE = frozenset((Source.WHISPER, Source.PAGE))
 UNSPOKEN = frozenset((Source.MOVE, Source.SYSTEM))
 # What the server says is speech; an emit may be anything, such as a lamp that is picked up.
 OPEN_SPEECH = frozenset((Source.SAY, Source.POSE, Source.CHANNEL))
+# Speech that is nothing but words: a bare name at its beginning or end calls somebody.
+CALLING = frozenset((Source.SAY, Source.CHANNEL))
 
 
 class Outcome(StrEnum):
@@ -46,6 +49,13 @@ class Outcome(StrEnum):
 # Looking a member up in its enum costs as much as a rule; these are asked of each message.
 CHANNEL, SYSTEM = Source.CHANNEL, Source.SYSTEM
 CONTEXT, IGNORE, TRIGGER = Outcome.CONTEXT, Outcome.IGNORE, Outcome.TRIGGER
+
+
+class AddressedBy(StrEnum):
+    """Which words of people address the listener: its name where one calls it, or only @name."""
+
+    NAME = "name"
+    AT = "at"
 
 
 class Evidence(StrEnum):
@@ -130,6 +140,17 @@ def read_trust(where: str, value: Any) -> float:
     raise ConfigurationError(f"{where} is {value!r}; it must be a number from 0 to 1")
 
 
+def read_addressed_by(where: str, value: object) -> AddressedBy:
+    """A setting that is name or at.
+
+    Raises:
+        ConfigurationError: it is something else; the message begins with `where`.
+    """
+    if value in tuple(AddressedBy):
+        return AddressedBy(str(value))
+    raise ConfigurationError(f"{where} is {value!r}; it must be name or at")
+
+
 def read_mode(where: str, value: object) -> Outcome:
     """A setting that is trigger, context or ignore.
 
@@ -157,12 +178,14 @@ class Ear:
     Attributes:
         id: "#12" of the listener: a message of that sender is its own.
         names: key and aliases that an @mention may use.
+        addressed_by: whether people may call it by a bare name, beside @name.
         max_agent_hops: messages between assistants trigger while their hop count is below this and
             what was granted; 0: no limit.
         is_capturing: a tool waits for the output of a command.
         channels: what to do with a channel, by its name in lower case.
         room_messages: what to do with speech in the room that is for nobody in particular.
         trigger_permissions: permissions and lock strings whose holders need not address it.
+        called: names that people may call it by without a sign, as `folded` text has them.
         trust_overrides: the same, each with the trust its holders have.
     """
 
@@ -170,12 +193,14 @@ class Ear:
     id: str = "#0"
     interaction_enabled: bool = True
     enable_addressing: bool = True
+    addressed_by: AddressedBy = AddressedBy.NAME
     max_agent_hops: int = 3
     is_capturing: bool = False
     channels: Mapping[str, ChannelConfig] = field(default_factory=dict)
     room_messages: Outcome = Outcome.IGNORE
     trigger_permissions: tuple[str, ...] = ()
     trust_overrides: tuple[tuple[str, float], ...] = ()
+    called: tuple[str, ...] = field(init=False, repr=False, compare=False)
     switches: Switches = field(init=False, repr=False, compare=False)
     judges_rights: bool = field(init=False, repr=False, compare=False)
 
@@ -187,6 +212,9 @@ class Ear:
             self.room_messages is not IGNORE,
         )
         object.__setattr__(self, "switches", switches)
+        goes_by_name = self.enable_addressing and self.addressed_by is AddressedBy.NAME
+        called = tuple(filter(None, map(folded_name, self.names))) if goes_by_name else ()
+        object.__setattr__(self, "called", called)
         judges_rights = bool(self.trigger_permissions or self.trust_overrides)
         object.__setattr__(self, "judges_rights", judges_rights)
 

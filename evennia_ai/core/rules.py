@@ -11,8 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from evennia_ai.core.calling import Call, call_of, is_named, newest_folded
 from evennia_ai.core.mention import is_addressed
 from evennia_ai.core.perception import (
+    CALLING,
     CHANNEL,
     CONTEXT,
     IGNORE,
@@ -99,13 +101,38 @@ def _is_captured(heard: Heard, ear: Ear, sender: Standing) -> bool:
 
 
 def _is_called(heard: Heard, ear: Ear) -> bool:
-    if "@" not in heard.body or heard.source in UNSPOKEN or not ear.enable_addressing:
+    if not ear.enable_addressing:
         return False
-    return is_addressed(heard.body, ear.names)
+    if "@" in heard.body and heard.source not in UNSPOKEN and is_addressed(heard.body, ear.names):
+        return True
+    call = _call(heard, ear)
+    return call is Call.FIRST or (call is Call.LAST and not heard.is_for_another)
+
+
+def _call(heard: Heard, ear: Ear) -> Call:
+    """How plainly a person calls the bare name.
+
+    On a channel nobody sees who else listens, so that a name at the end is no call there.
+    """
+    text = newest_folded(heard.body)
+    for name in ear.called:
+        if name in text:
+            break
+    else:
+        return Call.NONE
+    if heard.from_assistant or heard.source not in CALLING:
+        return Call.NONE
+    call = call_of(heard.body, ear.names)
+    return Call.NONE if call is Call.LAST and heard.source is CHANNEL else call
+
+
+def is_unsure(heard: Heard, ear: Ear) -> bool:
+    """Whether a call counts only where nobody else is called more plainly."""
+    return _call(heard, ear) is Call.LAST
 
 
 def _is_mention(heard: Heard, ear: Ear, sender: Standing) -> bool:
-    """@name is in what is said, and `enable_addressing` is on."""
+    """@name is in what is said, or a person calls the name; see `addressed_by`."""
     return _is_called(heard, ear) and _may_hop(heard, ear)
 
 
@@ -149,6 +176,11 @@ def _is_room_message(heard: Heard, ear: Ear, sender: Standing) -> bool:
     return in_room and ear.room_messages is not IGNORE
 
 
+def _is_posed_at(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """A pose has the name in it, and `addressed_by` is `name`."""
+    return bool(ear.called) and is_named(heard.body, ear.names)
+
+
 def _always(heard: Heard, ear: Ear, sender: Standing) -> bool:
     """Anything else."""
     return True
@@ -183,6 +215,7 @@ RULES = (
     Rule(5, "trigger_permission", _is_permitted, TRIGGER, OPEN_SPEECH),
     Rule(6, "channel_config", _is_configured_channel, channel_configs, needs="has_channels"),
     Rule(7, "room_message", _is_room_message, room_messages, needs="heeds_room"),
+    Rule(7, "posed_at", _is_posed_at, CONTEXT, frozenset((Source.POSE,))),
     Rule(7, "default", _always, IGNORE),
 )
 

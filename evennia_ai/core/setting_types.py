@@ -20,6 +20,7 @@ from evennia_ai.core.execution import (
 from evennia_ai.core.limits import LIMITS, Mode
 from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.memory_config import MemoryConfig
+from evennia_ai.core.perception import AddressedBy
 from evennia_ai.core.safety_config import SafetyConfig
 from evennia_ai.core.shapes import Kind, Shape
 from evennia_ai.core.sleep_config import SleepSchedule
@@ -155,6 +156,7 @@ SHAPES: Mapping[str, Shape] = {
     "failure_line": TEXT,
     "interaction_enabled": FLAG,
     "enable_addressing": FLAG,
+    "addressed_by": _choice(*map(str, AddressedBy)),
     "max_agent_hops": _whole(0, 1000),
     "trigger_permissions": _PERMISSIONS,
     "channel_configs": Shape(

@@ -70,6 +70,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_PRICES": Setting(
         {}, "model: what a million tokens cost in US dollars, {'input': 0.15, 'output': 0.6}"
     ),
+    "EVENNIA_AI_COMMAND_NAMES": Setting(
+        {}, "command: what it is called in your game, `{'history': 'talks'}`; empty: not added"
+    ),
     "EVENNIA_AI_STAFF_LOCK": Setting(
         "perm(Builder)", "who sees what assistants do and may make one, in commands and the API"
     ),
@@ -126,7 +129,10 @@ ATTRIBUTES = {
     "thinking_lines": Setting((), "lines shown while it thinks; {name} stands for its name"),
     "failure_line": Setting("", "what it says when its model fails"),
     "interaction_enabled": Setting(True, "whether it hears anybody (rule 0)"),
-    "enable_addressing": Setting(True, "whether @name is an address (rule 2)"),
+    "enable_addressing": Setting(True, "whether it can be addressed in the open at all (rule 2)"),
+    "addressed_by": Setting(
+        "name", "`name`: people may call it by its name (rule 2); `at`: only by @name"
+    ),
     "max_agent_hops": Setting(3, "messages in a row between assistants before they fall silent"),
     "trigger_permissions": Setting(
         (), "permissions or lock strings whose holders need not address it (rule 5)"

@@ -8,6 +8,7 @@ from typing import Any
 
 from evennia.server import signals
 from evennia.utils import logger
+from twisted.internet import reactor
 
 from evennia_ai.core.questions import Question
 from evennia_ai.inbound import person_of
@@ -102,16 +103,24 @@ def _on_puppet(sender: Any, **_: Any) -> None:
     _guarded(_call)
 
 
-def _on_change(sender: Any, **_: Any) -> None:
+def _on_unpuppet(sender: Any, **_: Any) -> None:
     _guarded(review)
 
 
+def _on_last_logout(sender: Any, **_: Any) -> None:
+    """Look who is left, as soon as the account has left."""
+    reactor.callLater(0, _guarded, review)
+
+
 def watch() -> None:
-    """Follow who comes and goes; more than once is the same as once."""
+    """Follow who comes and goes; more than once is the same as once.
+
+    Nothing listens to SIGNAL_ACCOUNT_POST_LOGOUT: as soon as anything does, Evennia fails to send
+    it for a guest, whose account is deleted by then, and never closes the session.
+    """
     signals.SIGNAL_ACCOUNT_POST_LOGIN.connect(_on_login, dispatch_uid="evennia_ai.login")
     signals.SIGNAL_OBJECT_POST_PUPPET.connect(_on_puppet, dispatch_uid="evennia_ai.puppet")
-    for signal in (
-        signals.SIGNAL_ACCOUNT_POST_LOGOUT,
-        signals.SIGNAL_OBJECT_POST_UNPUPPET,
-    ):
-        signal.connect(_on_change, dispatch_uid="evennia_ai.presence")
+    signals.SIGNAL_OBJECT_POST_UNPUPPET.connect(_on_unpuppet, dispatch_uid="evennia_ai.unpuppet")
+    signals.SIGNAL_ACCOUNT_POST_LAST_LOGOUT.connect(
+        _on_last_logout, dispatch_uid="evennia_ai.last_logout"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from django.db.models import F, Sum
+from django.db.models import Count, F, Q, Sum
 
 from evennia_ai.core.budget import (
     Account,
@@ -20,6 +20,7 @@ from evennia_ai.core.budget_config import BudgetConfig, Measure, Scope, Span
 from evennia_ai.ledger.rows import tables_wanted
 from evennia_ai.models import BudgetTotal, ModelCall
 
+SHORTER = (Span.DAY, Span.MINUTE)
 _FIELDS = [entry.name for entry in fields(Total)]
 
 
@@ -31,12 +32,12 @@ class Report:
         standings: one for each cap, also for those that are not set.
         shares: the id of a player ("" for nobody): their part of the month's tokens, 0 to 1, the
             largest first.
-        unpriced: calls of the month whose price nobody knows.
+        unpriced: calls whose price nobody knows, for each span; for ever those of the month.
     """
 
     standings: tuple[Standing, ...]
     shares: dict[str, float]
-    unpriced: int
+    unpriced: dict[Span, int]
 
 
 def read_total(account: Account) -> Total:
@@ -79,7 +80,13 @@ def _read_report(assistant: str | None, config: BudgetConfig, now: float) -> Rep
     if assistant is not None:
         calls = calls.filter(assistant=key)
     calls = calls.filter(state__in=(CallState.SETTLED, CallState.CUT_OFF))
-    return Report(tuple(rows), _shares(calls), calls.filter(is_priced=False).count())
+    return Report(tuple(rows), _shares(calls), _unpriced(calls.filter(is_priced=False), now))
+
+
+def _unpriced(calls: Any, now: float) -> dict[Span, int]:
+    counts = {str(s): Count("pk", filter=Q(at__gte=int(start_of(s, now)))) for s in SHORTER}
+    found = calls.aggregate(whole=Count("pk"), **counts)
+    return {span: found.get(str(span), found["whole"]) for span in Span}
 
 
 def _shares(calls: Any) -> dict[str, float]:

@@ -44,17 +44,18 @@ def budget_of(script: AssistantScript | None) -> Result:
         own = game if script is None else ledger.report(script.key, config, now)
     except ConfigurationError as error:
         return Result(False, f"No model call is made: {error}.")
-    lines = [f"{_name(script):<14}{'used':>14}{'cap':>16}   resets", *_rows(own.standings, now)]
+    head = f"{_name(script):<14}{'used':>14}{'cap':>16}   resets"
+    lines = [head, *_rows(own, now)]
     lines.append(f"  {'by player':<12} {_by_player(own.shares)}")
     if script is not None:
-        lines += ["The whole game", *_rows(game.standings, now)]
-    if own.unpriced:
-        lines.append(f"Of {own.unpriced} calls this month the price is not known: {PRICES}")
+        lines += ["The whole game", *_rows(game, now)]
+    if unpriced := own.unpriced[Span.MONTH]:
+        lines.append(f"Of {unpriced} calls this month the price is not known: {PRICES}")
     data = {
-        "standings": [_as_data(standing, now) for standing in own.standings],
-        "game": [_as_data(standing, now) for standing in game.standings],
+        "standings": [_as_data(standing, own, now) for standing in own.standings],
+        "game": [_as_data(standing, game, now) for standing in game.standings],
         "players": own.shares,
-        "unpriced": own.unpriced,
+        "unpriced": unpriced,
     }
     return Result(True, "\n".join(lines), data)
 
@@ -83,18 +84,29 @@ def _name(script: AssistantScript | None) -> str:
     return "The whole game" if script is None else str(script.key)
 
 
-def _rows(standings: tuple[Standing, ...], now: float) -> list[str]:
-    shown = [s for s in standings if s.configured or s.name in ALWAYS_SHOWN]
-    return [_row(standing, now) for standing in sorted(shown, key=_order)]
+def known_cost(shown: str, amount: float, unpriced: int) -> str:
+    """Money in words, where the price of so many calls is not known."""
+    if not unpriced:
+        return shown
+    return f"{shown} + unknown" if amount else "unknown"
+
+
+def _rows(report: ledger.Report, now: float) -> list[str]:
+    shown = [s for s in report.standings if s.configured or s.name in ALWAYS_SHOWN]
+    return [_row(each, _unpriced(each, report), now) for each in sorted(shown, key=_order)]
+
+
+def _unpriced(standing: Standing, report: ledger.Report) -> int:
+    return report.unpriced[standing.cap.span] if standing.cap.measure is Measure.COST else 0
 
 
 def _order(standing: Standing) -> int:
     return [Span.DAY, Span.MONTH, Span.EVER, Span.MINUTE].index(standing.cap.span)
 
 
-def _row(standing: Standing, now: float) -> str:
+def _row(standing: Standing, unpriced: int, now: float) -> str:
     cap = standing.cap
-    used = _amount(cap, standing.used) + _UNITS[cap.measure]
+    used = known_cost(_amount(cap, standing.used), standing.used, unpriced) + _UNITS[cap.measure]
     allowed = _amount(cap, standing.allowed) if standing.configured else "no cap"
     granted = f" ({_amount(cap, standing.granted)} of it added)" if standing.granted else ""
     return f"  {NAMES[cap.span]:<12}{used:>14}{allowed:>16}   {_resets(cap.span, now)}{granted}"
@@ -130,9 +142,11 @@ def _name_of(person: str) -> str:
     return str(being.key) if being is not None else person
 
 
-def _as_data(standing: Standing, now: float) -> dict[str, Any]:
+def _as_data(standing: Standing, report: ledger.Report, now: float) -> dict[str, Any]:
     measure = standing.cap.measure
+    unpriced = {"unpriced_calls": _unpriced(standing, report)} if measure is Measure.COST else {}
     return {
+        **unpriced,
         "name": standing.name,
         "used": as_amount(measure, standing.used),
         "cap": as_amount(measure, standing.allowed),

@@ -23,6 +23,7 @@ USUAL = ("say", "whisper")
 SHOWN = (
     "interaction_enabled",
     "enable_addressing",
+    "addressed_by",
     "max_agent_hops",
     "trigger_permissions",
     "channel_configs",

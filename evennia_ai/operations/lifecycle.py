@@ -252,7 +252,7 @@ def delete_assistant(script: AssistantScript, *, by: str = "", reason: str = "")
         return Result(False, problem, problem=Problem.CONFLICT)
     why = reason.strip() or f"deleted by {by or 'code'}"
     with signed(by):
-        emergency.trigger_emergency_stop(script, f"it is deleted: {why}", by=by)
+        emergency.trigger_emergency_stop(script, f"it is deleted: {why}", by=by, is_alarm=False)
         audit.flush()
         archive = None
         try:

@@ -53,7 +53,7 @@ def _problem_of_words(line: str) -> str:
     word = line.casefold()
     if word in TAKEN:
         return f"{line} means something else in commands; choose another name, such as Edda."
-    if word in _commands():
+    if word in words_of_the_game():
         return f"{line} is a command of the game; choose another name, such as Old {line}."
     if voice := voice_of_game(line):
         return (
@@ -158,7 +158,8 @@ def _keys_like(name: str, rows: Iterable[tuple[int, str]]) -> list[int]:
     return [key for key, other in rows if look_alike(name, other)]
 
 
-def _commands() -> frozenset[str]:
+def words_of_the_game() -> frozenset[str]:
+    """All words of its commands, ours included, in lower case."""
     return _commands_of((settings.CMDSET_CHARACTER, settings.CMDSET_ACCOUNT))
 
 

@@ -7,6 +7,7 @@ has wrong is no reason to refuse this one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,6 +38,7 @@ from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.prompts import stage
 from evennia_ai.prompts.registry import DEFAULT
 from evennia_ai.rights import meets
+from evennia_ai.tools.registry import SPECS
 
 Read = Callable[[str], Any]
 LONGEST_ERROR = 600
@@ -186,6 +188,26 @@ def _check_prompts(read: Read, _: Any) -> None:
         )
 
 
+def _check_contexts(read: Read, body: Any) -> None:
+    _check_prompts(read, body)
+    for name, given in read("context_configs").items():
+        for tool in given.get("tool_filter") or ():
+            _check_tool(f"context_configs.{name}.tool_filter", tool)
+
+
+def _check_tool(where: str, name: str) -> None:
+    """Refuse a name that no tool has; a server that is away may have the tool nevertheless."""
+    known = services.remote_servers().beside(SPECS)
+    server, mark, _ = name.partition("__")
+    if name in known or (mark and server in services.mcp_configs()):
+        return
+    near = get_close_matches(name, known, n=3)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    raise ConfigurationError(
+        f"{where} has {name!r}, which is no tool: {meant}All of them: assistant tools"
+    )
+
+
 def _check_template(read: Read, body: Any) -> None:
     """The ordinary one needs none of the others."""
     if read("applied_template") not in ("", DEFAULT):
@@ -211,7 +233,7 @@ CHECKS: Mapping[str, Callable[[Read, Any], None]] = {
     "prompt_components": _check_prompts,
     "prompt_templates": _check_prompts,
     "applied_template": _check_template,
-    "context_configs": _check_prompts,
+    "context_configs": _check_contexts,
 }
 
 

@@ -15,7 +15,7 @@ from evennia_ai.core.budget_config import Measure, Scope, Span
 from evennia_ai.core.prices import NANO
 from evennia_ai.inbound import find_being
 from evennia_ai.ledger.reading import read_total
-from evennia_ai.operations.budget import budget_of
+from evennia_ai.operations.budget import budget_of, known_cost
 from evennia_ai.operations.explaining import heard, iso
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.resilience import CircuitBreaker
@@ -143,15 +143,27 @@ def usage(script: AssistantScript) -> Result:
     ever, calls = data["totals"]["ever"], sum(tool["calls"] for tool in tools.values())
     told = (
         f"{script.key}: {ever['calls']:,} model calls, {ever['tokens']:,} tokens, "
-        f"${ever['cost_dollars']:,.2f} in all; {calls:,} tool calls."
+        f"{cost_text(ever)} in all; {calls:,} tool calls."
     )
     return Result(True, told, data)
 
 
+def cost_text(total: Mapping[str, Any]) -> str:
+    """What a row of `totals` has cost, as people read it."""
+    cost = total["cost_dollars"]
+    return known_cost(f"${cost:,.2f}", cost, total["unpriced_calls"])
+
+
 def _spent(script: AssistantScript, budget: Mapping[str, Any]) -> dict[str, Any]:
     now = float(script.clock.seconds())
+    rows = {row["name"]: row for row in budget["standings"]}
+    totals = {}
+    for span, word in SPANS.items():
+        cap = "cost_per_day" if span is Span.DAY else "cost_per_month"
+        unpriced = rows[cap]["unpriced_calls"]
+        totals[word] = {**_total(script, span, now), "unpriced_calls": unpriced}
     return {
-        "totals": {word: _total(script, span, now) for span, word in SPANS.items()},
+        "totals": totals,
         "by_player": _by_player(budget["players"]),
         "budget": {
             "standings": [_with_time(row, now) for row in budget["standings"]],

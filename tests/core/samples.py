@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.perception import (
+    AddressedBy,
     ChannelConfig,
     Ear,
     Evidence,
@@ -106,7 +107,8 @@ MODES = st.sampled_from([Outcome.TRIGGER, Outcome.CONTEXT, Outcome.IGNORE])
 CHANNELS = st.sampled_from(["", "Public", "PUBLIC", "Off Topic", "straße"])
 HEARD = st.builds(
     Heard,
-    body=st.sampled_from(["hello", "@ada hello", "ada@example.org", ""]) | POSING_TEXT,
+    body=st.sampled_from(["hello", "@ada hello", "Ada, hello", "look, Ada", "ada@example.org", ""])
+    | POSING_TEXT,
     source=st.sampled_from(Source),
     sender_id=st.sampled_from(["", "#5", "#7", "*#3"]),
     sender_name=ANY_TEXT,
@@ -125,6 +127,7 @@ EARS = st.builds(
     id=st.just(ADA.id),
     interaction_enabled=st.booleans(),
     enable_addressing=st.booleans(),
+    addressed_by=st.sampled_from(AddressedBy),
     max_agent_hops=st.integers(0, 3),
     is_capturing=st.booleans(),
     channels=st.dictionaries(

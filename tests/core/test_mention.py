@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evennia_ai.core.calling import is_for_another
 from evennia_ai.core.mention import (
     begins_with_address,
     is_addressed,
-    is_for_another,
     without_address,
 )
 from tests.core.samples import ADA, ANY_TEXT, POSING_TEXT
@@ -200,43 +200,6 @@ def test_only_an_address_goes(body: str, names: tuple[str, ...]) -> None:
         assert begins_with_address(body, names)
         cut = body.removesuffix(left).rstrip(" \t,:;").casefold()
         assert cut in {f"@{name.casefold()}" for name in names}
-
-
-@pytest.mark.parametrize(
-    ("expected", "body"),
-    [
-        pytest.param(True, "@tom come here", id="a mention of another"),
-        pytest.param(True, "hello (@tom)", id="a mention further on"),
-        pytest.param(True, "@आदि नमस्ते", id="a mention in Devanagari"),
-        pytest.param(True, "@adam come here", id="a name like hers"),
-        pytest.param(True, "Tom, come here", id="a name in front"),
-        pytest.param(True, "TOM! come here", id="a name in capitals"),
-        pytest.param(True, "tom: come here", id="a name and a colon"),
-        pytest.param(True, "« Tom , come here", id="a name after marks"),
-        pytest.param(True, "Old Mia, hello", id="a name of two words"),
-        pytest.param(True, "zoe\u0308, hello", id="an accent written apart"),
-        pytest.param(True, "Tom, ask @ada", id="told to ask her"),
-        pytest.param(False, "@ada come here", id="a mention of hers"),
-        pytest.param(False, "@tom and @ada, come here", id="a mention of both"),
-        pytest.param(False, "Ada, come here", id="her own name in front"),
-        pytest.param(False, "Tommy, come here", id="a longer name"),
-        pytest.param(False, "Well, Tom is here", id="a name further on"),
-        pytest.param(False, "Tom is here", id="a name without a mark"),
-        pytest.param(False, "write to tom@example.org", id="a mail address"),
-        pytest.param(False, "at 5 @ noon", id="the sign alone"),
-        pytest.param(False, "", id="nothing"),
-    ],
-)
-def test_speech_for_another(expected: bool, body: str) -> None:
-    """Speech is for another that mentions another only, or begins with the name of another."""
-    assert expected is is_for_another(body, ADA.names, ("Tom", "Old Mia", "Zoë"))
-
-
-@given(POSING_TEXT, st.lists(ANY_TEXT | st.just("Tom"), max_size=3))
-def test_any_speech_is_aimed_or_not(body: str, others: list[str]) -> None:
-    """No text and no name is too odd, and nothing that names her alone is for another."""
-    assert is_for_another(body, ADA.names, others) in (True, False)
-    assert not is_for_another(f"@ada {body.replace('@', '')}", ADA.names)
 
 
 @pytest.mark.parametrize("filling", [" ", ".", "a", "@", "\u0301", "@a", "a, ", " ,"])

@@ -71,6 +71,72 @@ from tests.core.samples import ADA, judge, make_heard
             {},
             id="a mention that nothing vouches for",
         ),
+        pytest.param("2 direct_address trigger", 0.7, {"body": "Ada, hi"}, {}, id="her name"),
+        pytest.param(
+            "2 direct_address trigger",
+            0.7,
+            {"body": "what is this, Ada?"},
+            {},
+            id="name at the end",
+        ),
+        pytest.param(
+            "7 default ignore",
+            0.4,
+            {"body": "what is this, Ada?", "is_for_another": True},
+            {},
+            id="her name at the end of what is for another",
+        ),
+        pytest.param(
+            "2 direct_address trigger",
+            0.7,
+            {"body": "thank you Ada", "source": "channel", "place": "Public"},
+            {},
+            id="her name on a channel",
+        ),
+        pytest.param(
+            "7 default ignore", 0.4, {"body": "Ada, hi"}, {"addressed_by": "at"}, id="only by @name"
+        ),
+        pytest.param(
+            "7 default ignore",
+            0.4,
+            {"body": "Ada, hi"},
+            {"enable_addressing": False},
+            id="names switched off",
+        ),
+        pytest.param(
+            "4 assistant_cross_talk context",
+            0.4,
+            {"body": "Ada, hi", "from_assistant": True, "hops": 1},
+            {},
+            id="her name in the mouth of another assistant",
+        ),
+        pytest.param(
+            "7 default ignore", 0.2, {"body": "Ada, hi", "source": "emit"}, {}, id="name in an emit"
+        ),
+        pytest.param(
+            "7 default ignore", 0.8, {"body": "Ada, hi", "source": "move"}, {}, id="name in a move"
+        ),
+        pytest.param(
+            "7 posed_at context",
+            0.3,
+            {"body": "nods to Ada.", "source": "pose"},
+            {},
+            id="a pose at her",
+        ),
+        pytest.param(
+            "7 default ignore",
+            0.3,
+            {"body": "nods to Ada.", "source": "pose"},
+            {"addressed_by": "at"},
+            id="a pose at her, only by @name",
+        ),
+        pytest.param(
+            "7 room_message trigger",
+            0.3,
+            {"body": "nods to Ada.", "source": "pose"},
+            {"room_messages": Outcome.TRIGGER},
+            id="a pose at her where all is answered",
+        ),
         pytest.param("3 direct_message trigger", 0.9, {"source": "whisper"}, {}, id="a whisper"),
         pytest.param("3 direct_message trigger", 0.9, {"source": "page"}, {}, id="a page"),
         pytest.param(

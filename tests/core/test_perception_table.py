@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evennia_ai.core.calling import Call, call_of, is_named
 from evennia_ai.core.mention import is_addressed
 from evennia_ai.core.perception import (
     STRANGER,
@@ -30,7 +31,15 @@ from tests.core.samples import ADA, EARS, HEARD, POSING_TEXT, STANDINGS, make_he
 
 Changes = dict[str, Any]
 
-NAMED = {"hello": False, "ada@example.org": False, "@ada hello": True}
+# What is said, and who is called by it: "at" by @name, "first" and "last" by the bare name alone.
+NAMED = {
+    "hello": "",
+    "ada@example.org": "",
+    "I saw Ada yesterday": "named",
+    "Ada, hello": "first",
+    "what is it, Ada": "last",
+    "@ada hello": "at",
+}
 KINDS = {
     "whisper": "private",
     "page": "private",
@@ -64,6 +73,7 @@ RECIPES: dict[str, tuple[str, Changes, Changes, Changes]] = {
     "trigger_permission": ("channel say pose", {}, {}, {"is_permitted": True}),
     "channel_config": ("channel", {"place": "Public"}, {"channels": PUBLIC}, {}),
     "room_message": ("say pose emit move", {}, {"room_messages": Outcome.TRIGGER}, {}),
+    "posed_at": ("pose", {"body": "I saw Ada yesterday"}, {}, {}),
     "default": ("channel say pose emit move", {}, {}, {}),
 }
 ROWS = list(product(RECIPES, KINDS, EVIDENCE))
@@ -77,7 +87,7 @@ def expected(heard: Heard, ear: Ear, sender: Standing) -> tuple[str, str]:
     is_own = heard.sender_id == ear.id or kind == "game"
     if sender.is_muted and not is_own:
         return "muted", "ignore"
-    is_called = NAMED[heard.body] and ear.enable_addressing and kind not in ("event", "game")
+    is_called = ear.enable_addressing and kind not in ("event", "game") and _calls(heard, ear)
     if is_own:
         return _of_its_own(heard, ear)
     if heard.from_assistant:
@@ -87,6 +97,15 @@ def expected(heard: Heard, ear: Ear, sender: Standing) -> tuple[str, str]:
     if kind == "private":
         return "direct_message", "trigger"
     return _of_a_person(heard, ear, sender, kind)
+
+
+def _calls(heard: Heard, ear: Ear) -> bool:
+    way = NAMED[heard.body]
+    if way in ("first", "last") and heard.source.value in ("say", "channel"):
+        is_last_word = heard.source.value == "say" and not heard.is_for_another
+        is_hers = way == "first" or is_last_word
+        return is_hers and ear.addressed_by == "name" and not heard.from_assistant
+    return way == "at"
 
 
 def _of_its_own(heard: Heard, ear: Ear) -> tuple[str, str]:
@@ -118,6 +137,9 @@ def _of_a_person(heard: Heard, ear: Ear, sender: Standing, kind: str) -> tuple[s
     else:
         mode = ear.room_messages
         name = "default" if mode is Outcome.IGNORE else "room_message"
+        goes_by_name = ear.enable_addressing and ear.addressed_by == "name"
+        if mode is Outcome.IGNORE and heard.source.value == "pose" and goes_by_name:
+            return ("posed_at", "context") if NAMED[heard.body] else ("default", "ignore")
     return name, "context" if mode is Outcome.TRIGGER and not is_hers_to_take else mode.value
 
 
@@ -263,7 +285,11 @@ def test_no_text_makes_what_only_metadata_can(
     verdict = classify(heard, ear, STRANGER)
     assert verdict.rule not in (3, 5, 6)
     if verdict.outcome is Outcome.TRIGGER and verdict.name != "room_message":
-        assert is_addressed(body, ear.names)
+        assert is_addressed(body, ear.names) or call_of(body, ear.names) is not Call.NONE
+
+
+def _naming(body: str, ear: Ear) -> tuple[bool, Call, bool]:
+    return is_addressed(body, ear.names), call_of(body, ear.names), is_named(body, ear.names)
 
 
 @given(HEARD, EARS, STANDINGS, POSING_TEXT, POSING_TEXT)
@@ -273,9 +299,9 @@ def test_text_moves_no_rule_but_those_of_a_mention(
     """Other words change nothing, but for whether they name her; another name changes nothing."""
     other = replace(heard, body=body, sender_name=name)
     for rule in RULES:
-        if rule.name not in ("direct_address", "hop_limit"):
+        if rule.name not in ("direct_address", "hop_limit", "posed_at"):
             assert rule.applies(heard, ear, sender) is rule.applies(other, ear, sender)
-    if is_addressed(heard.body, ear.names) is is_addressed(body, ear.names):
+    if _naming(heard.body, ear) == _naming(body, ear):
         assert classify(heard, ear, sender) == classify(other, ear, sender)
 
 

@@ -33,7 +33,7 @@ def test_defaults_agree_with_the_rules() -> None:
     """What holds while nothing is set is what the rules take when they are told nothing."""
     ear = Ear(names=())
     plain = ("interaction_enabled", "enable_addressing", "max_agent_hops", "trigger_permissions")
-    for name in (*plain, "room_messages"):
+    for name in (*plain, "room_messages", "addressed_by"):
         assert ATTRIBUTES[name].default == getattr(ear, name)
     assert ATTRIBUTES["channel_configs"].default == ear.channels
     assert tuple(ATTRIBUTES["trust_overrides"].default.items()) == ear.trust_overrides

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player
-from tests.journeys.game import UNHURRIED
+from tests.journeys.game import UNHURRIED, Game
 from tests.journeys.lines import say_of, whisper_of
 from tests.journeys.staging import line_of, page_of, prompt_of, quiet_log, run
 
@@ -20,8 +20,8 @@ BY = pytest.mark.parametrize("by", ["telnet", "websocket"])
 
 @pytest.fixture(scope="module")
 def game_settings() -> dict[str, Any]:
-    """Nobody is made to wait."""
-    return UNHURRIED
+    """Nobody is made to wait, and guests may come."""
+    return {**UNHURRIED, "GUEST_ENABLED": True}
 
 
 @pytest.fixture
@@ -39,6 +39,8 @@ ANSWERED = (
     ("say hm, five? @ADA", say_of("hm, five? @ADA")),
     ("say @keeper, six?", say_of("six?")),
     ('"@ada seven?', say_of("seven?")),
+    ("say Ada, ten?", say_of("Ada, ten?")),
+    ("say is it eleven, Ada?", say_of("is it eleven, Ada?")),
     ("@ada eight?", say_of("eight?")),
     ("@Keeper nine?", say_of("nine?")),
 )
@@ -50,6 +52,18 @@ def test_she_answers_in_the_way_she_was_spoken_to(enter: Enter, by: str) -> None
     tom = enter("Tom", by=by)
     for line, answer in ANSWERED:
         tom.ask(line, answer)
+
+
+def test_a_guest_is_answered_and_may_leave(game: Game, admin: Player) -> None:
+    """The connection closes by `quit`, and the account is gone."""
+    with game.open_telnet() as guest:
+        guest.ask("connect guest", r"You become .*", timeout_seconds=30)
+        guest.ask("whisper ada = may I come in?", whisper_of("may I come in?"))
+        guest.send("quit")
+        with pytest.raises(AssertionError, match="the server closed the telnet connection"):
+            guest.expect("nothing more comes")
+    counted = "evennia.AccountDB.objects.filter(db_typeclass_path__endswith='Guest').count()"
+    admin.ask(f"py 'guests', {counted}", r"'guests', 0")
 
 
 @BY
@@ -84,7 +98,7 @@ def test_what_is_not_for_her_is_not_answered(
     tom = enter("Tom", by=by)
     for line, seen in (
         ("say what a quiet evening", "You say"),
-        ("say ada, are you there?", "You say"),
+        ("say I saw ada yesterday", "You say"),
         ("say write to keeper@ada.example or @adamant", "You say"),
         ("say @brass are you there?", "You say"),
         ("pose yawns.", "Tom yawns"),

@@ -114,6 +114,7 @@ SETTINGS = (
     Row("assistant messaging {a}", "show configuration", "is reached by:"),
     Row("assistant messaging {a} hearing off", "configure", "interaction_enabled"),
     Row("assistant messaging {a} addressing off", "configure", "enable_addressing"),
+    Row("assistant messaging {a} by at", "configure", "addressed_by"),
     Row("assistant messaging {a} room context", "configure", "room_messages"),
     Row("assistant messaging {a} hops 2", "configure", "max_agent_hops"),
     Row("assistant messaging {a} channel public = trigger", "channel", "listens to Public"),
@@ -193,6 +194,12 @@ STAFF_COMMANDS = (
     Row("aiinteract {a} on", "configure", "interaction_enabled", is_hidden=True),
     Row("aiinteract {a} off", "configure", "interaction_enabled", is_hidden=True),
     Row("aiinteract {a} test @ada hello", "events", "rule", is_hidden=True),
+    Row("assistant history {a}", "show history", "conversation"),
+    Row("assistant aiaudit {a}", "audit", "entries"),
+    Row("assistant aiexec {a}", "show tools", "Category"),
+    Row("assistant aigoal {a}", "status", "has no goal"),
+    Row("assistant aimemory {a}", "show memories", "'s memory:"),
+    Row("assistant aiinteract {a}", "events", "heard last"),
 )
 MEMORY = (
     Row("aimemory {a}", "show memories", "'s memory:", is_hidden=True),
@@ -229,6 +236,9 @@ TALK = (
     Row("hush {a} off", ANYBODY, "", EXISTING),
     Row("unhush {a}", ANYBODY, "", EXISTING),
     Row("page {a} = hello", ANYBODY, "You paged"),
+    Row("assistant hush {a}", ANYBODY, "is quiet here"),
+    Row("assistant unhush {a}", ANYBODY, "", EXISTING),
+    Row("assistant page {a} = hello", ANYBODY, "You paged"),
     Row("@{a} hello", ANYBODY, 'hello"', is_hidden=True),
 )
 SECTIONS = {

@@ -105,6 +105,7 @@ class QuestionsTest(ShellTest):
         disconnect = self.backups[1]  # the test base puts a double in its place
         for session in account.sessions.all():
             disconnect(session, sync_portal=False)
+        pump()
 
     def told(self, account: Any) -> list[str]:
         """The lines about questions that an account was shown, as its client shows them."""

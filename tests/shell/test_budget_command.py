@@ -11,9 +11,11 @@ from django.test.utils import override_settings
 
 from evennia_ai import audit, ledger
 from evennia_ai.apps import check_tables
+from evennia_ai.commands.upkeep import usage_lines
 from evennia_ai.core.prices import Price
 from evennia_ai.core.turn import Usage
 from evennia_ai.inbound import person_of
+from evennia_ai.operations import upkeep
 from evennia_ai.operations.budget import budget_of, raise_budget
 from tests.shell.ledger_case import OPEN, need
 from tests.shell.support import ShellTest
@@ -106,8 +108,23 @@ class TestShown(BudgetTest):
     def test_a_price_that_nobody_knows_is_told(self) -> None:
         """What money it was is then not the whole truth."""
         self.use(1000, self.tom, None)
-        last = budget_of(self.ada_script).message.splitlines()[-1]
+        shown = budget_of(self.ada_script).message.splitlines()
+        assert "  month              unknown          $20.00   on 1 Dec" in shown
+        last = shown[-1]
         assert "Of 1 calls this month the price is not known: EVENNIA_AI_PRICES" == last
+
+    def test_what_is_known_of_the_price_is_shown(self) -> None:
+        """Beside what is not; in the usage and at a glance too."""
+        self.use(1000, self.tom, None)
+        assert "unknown in all" in upkeep.usage(self.ada_script).message
+        assert any("1 calls, 1,000 tokens, unknown" in line for line in self.usage())
+        self.use(50_000, self.tom, Price(*map(type(FREE.input), (10, 10))))
+        assert any("51,000 tokens, $0.50 + unknown" in line for line in self.usage())
+        assert "$0.50 + unknown" in budget_of(self.ada_script).message
+
+    def usage(self) -> list[str]:
+        """What `assistant usage` shows."""
+        return usage_lines(upkeep.usage(self.ada_script))
 
     def test_a_player_who_is_gone_keeps_their_number(self) -> None:
         """Nobody is left out of the sum."""

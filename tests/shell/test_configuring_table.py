@@ -39,6 +39,7 @@ GOOD: list[tuple[str, Any, Any]] = [
     ("failure_line", "{name} coughs.", "{name} coughs."),
     ("interaction_enabled", "off", False),
     ("enable_addressing", "false", False),
+    ("addressed_by", "AT", "at"),
     ("max_agent_hops", "0", 0),
     ("trigger_permissions", "Builder, perm(Admin) or id(5)", ["Builder", "perm(Admin) or id(5)"]),
     ("channel_configs.Public", "trigger", {"Public": "trigger"}),
@@ -98,6 +99,11 @@ BAD: list[tuple[str, Any, str]] = [
     ("prompt_templates.stern", "{foo}", "prompt_templates['stern'] has {foo}, which is not known"),
     ("applied_template", "stern", "applied_template is 'stern'; there are default"),
     ("context_configs.tick_event.max_iterations", "30", "max_iterations is 30; it must be 1 to 10"),
+    (
+        "context_configs.tick_event.tool_filter",
+        "say, sya",
+        "context_configs.tick_event.tool_filter has 'sya', which is no tool: did you mean say",
+    ),
     ("context_configs.sleep.x", "1", "context_configs has no key 'sleep.x'; it has tick_event"),
     ("max_iterations", "3", "max_iterations is in several: context_configs.tick_event.max_"),
     ("thinking_lines", "{}", "thinking_lines is {}; it must be a list of texts"),
@@ -107,6 +113,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("trigger_permissions", '[" "]', "trigger_permissions holds an empty text"),
     ("channel_configs.Public", "loud", "channel_configs['Public'] is 'loud'; it must be"),
     ("channel_configs.Public.trust", "2", "channel_configs['Public'] trust is 2; it must be"),
+    ("addressed_by", "shout", "addressed_by is 'shout'; it must be one of name, at"),
     (
         "room_messages",
         "loud",

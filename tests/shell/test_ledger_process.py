@@ -7,6 +7,7 @@ from django.db import OperationalError, connection
 from twisted.internet.task import Clock
 
 from evennia_ai import ledger
+from evennia_ai.core.budget_config import Span
 from evennia_ai.core.turn import Usage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.ledger import Book, rows
@@ -55,7 +56,7 @@ class TestProcess(LedgerTest):
         used = {standing.name: standing.used for standing in report.standings}
         assert (110, 2) == (used["tokens_total"], used["calls_per_minute"])
         assert {"*#3": 1.0} == report.shares
-        assert (0, {}) == (report.unpriced, ledger.report("Edda", OPEN, NOON).shares)
+        assert (0, {}) == (report.unpriced[Span.EVER], ledger.report("Edda", OPEN, NOON).shares)
 
     def test_settings_are_read_again_when_they_change(self) -> None:
         """And only then; also where somebody changes the mapping itself."""

@@ -6,12 +6,14 @@ import gzip
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
 from django.test.utils import override_settings
 from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
 from evennia.objects.models import ObjectDB
 from evennia.scripts.models import ScriptDB
+from evennia.utils import logger
 from evennia.utils.create import create_account, create_channel, create_object
 
 from evennia_ai import interventions, operations, state
@@ -58,6 +60,19 @@ class DeleteTest(SafetyTest):
 
 class TestDelete(DeleteTest):
     """`delete_assistant`."""
+
+    def test_it_is_no_alarm(self) -> None:
+        """The log has it as what goes its way, and staff online are told of no emergency."""
+        self.forget()
+        with (
+            mock.patch.object(logger, "log_err") as errors,
+            mock.patch.object(logger, "log_info") as told,
+        ):
+            assert self.delete().ok
+        assert [] == errors.call_args_list
+        lines = [call.args[0] for call in told.call_args_list]
+        assert "[assistant] Ada is stopped: it is deleted: deleted by Tom" in lines
+        assert not any("emergency" in line for line in self.tom.seen)
 
     def test_nothing_of_her_is_left(self) -> None:
         """Script, body, account and subscriptions are gone, and her name is free again."""

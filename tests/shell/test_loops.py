@@ -76,6 +76,41 @@ class TestTwo(LoopTest):
         assert 1 <= len(lines) <= 2
         assert ([], []) == (self.waiting(), list(self.brass_script.work.inbox))
 
+    def test_by_name_only_the_one_named_answers(self) -> None:
+        """Of two in the room the one called, in front or at the end; the other stays out of it."""
+        for line in (
+            "say Brass, hello",
+            "say hello brass",
+            "say Brass, do you know Ada",
+            "say hm, Brass",
+        ):
+            with self.subTest(line=line):
+                asked = len(self.model.bodies)
+                self.type(self.tom, line)
+                pump()
+                assert asked + 1 == len(self.model.bodies)
+                assert "Brass" == self.speaker()
+                self.model.answer(says("Yes?"))
+                pump()
+                self.clock.advance(100)
+
+    def test_by_name_the_talk_of_another_ends(self) -> None:
+        """Whoever talks with Ada and then thanks Brass is answered by Brass alone."""
+        self.ask("say Ada, hello", says("Hello."))
+        self.clock.advance(5)
+        asked = len(self.model.bodies)
+        self.type(self.tom, "say thank you Brass")
+        pump()
+        assert (asked + 1, "Brass") == (len(self.model.bodies), self.speaker())
+
+    def test_by_bare_names_they_do_not_call_each_other(self) -> None:
+        """The words of an assistant call by @name only."""
+        count, _ = self.audited(
+            lambda: self.type(self.tom, "say Ada, talk to Brass"),
+            lambda name: says(f"{self.other(name)}, and you?"),
+        )
+        assert 1 == count
+
     def test_in_the_room_with_all_doors_open(self) -> None:
         """Every rule that owners can open is open: it ends all the same."""
         for script in (self.ada_script, self.brass_script):

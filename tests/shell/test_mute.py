@@ -87,6 +87,16 @@ class TestUnheard(MuteTest):
         assert ([], [], []) == (work.inbox, work.overheard, self.model.bodies)
         assert [] == self.mira.heard_from(self.ada)
 
+    def test_whoever_whispers_to_one_they_muted_is_told(self) -> None:
+        """By the game, and not by her; in the open nobody is reminded."""
+        self.mute()
+        told = "You have muted Ada, who heard nothing of that. Back: assistant unmute Ada"
+        for line, times in (("whisper Ada = hello", 1), ("say @ada hi", 0)):
+            self.forget()
+            self.type(self.mira, line)
+            assert times == self.mira.seen.count(told), line
+        assert [] == self.mira.heard_from(self.ada)
+
     def test_what_was_said_before_is_not_told_any_more(self) -> None:
         """Overheard words of somebody who then parted with her are dropped."""
         self.set(room_messages="context")

@@ -1,0 +1,133 @@
+"""Room for the commands beside those of the game: no word that the game has is taken from it.
+
+A command of the game that is not Evennia's stock one keeps its words; ours then goes by another of
+its names or is not added, the log says so, and what it does is typed after `assistant`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.conf import settings
+from evennia.commands.cmdhandler import CMD_NOMATCH
+from evennia.commands.command import Command
+from evennia.utils import logger
+
+from evennia_ai.commands import theirs
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.command_names import SETTING, WORDS, command_names
+
+PAGE = "page"
+# Aliases under which a command does all that it does under its key.
+SYNONYMS = frozenset(("aisetup", "aihistory"))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One command and the words that it has in this game."""
+
+    kind: type[Command]
+    key: str
+    aliases: tuple[str, ...]
+
+    def command(self) -> Command:
+        """A new command with these words."""
+        made = self.kind()
+        made.set_key(self.key)
+        made.set_aliases(self.aliases)
+        return made
+
+
+class _Newest:
+    """The command sets that were looked at last, and what was found."""
+
+    asked: tuple[object, ...] = ()
+    places: tuple[Place, ...] = ()
+    clashes: tuple[str, ...] = ()
+
+
+def fitted(kinds: Iterable[type[Command]]) -> list[Command]:
+    """New commands of these kinds, under words that the game does not use itself."""
+    names = _names()
+    asked = (theirs.paths(), tuple(names.items()))
+    if _Newest.asked != asked:
+        clashes: list[str] = []
+        places = (_place(kind, names, clashes) for kind in kinds)
+        _Newest.places = tuple(place for place in places if place is not None)
+        _Newest.clashes = (*clashes, *theirs.left_alone())
+        _Newest.asked = asked
+        for line in _Newest.clashes:
+            logger.log_warn(f"[assistant] {line}")
+    return [place.command() for place in _Newest.places]
+
+
+def clashes() -> tuple[str, ...]:
+    """The words that the game has itself, a sentence each."""
+    return _Newest.clashes
+
+
+def _names() -> dict[str, str]:
+    try:
+        return command_names()
+    except ConfigurationError as error:
+        logger.log_err(f"[assistant] the commands have their usual names: {error}")
+        return dict(zip(WORDS, WORDS, strict=True))
+
+
+def _place(kind: type[Command], names: dict[str, str], clashes: list[str]) -> Place | None:
+    """The words of one command, or None where it has none."""
+    wanted = names.get(kind.key, kind.key)
+    if not wanted:
+        return None
+    aliases = tuple(kind.aliases) + (_words_of_stock_page() if wanted == PAGE else ())
+    owners = {word: _owner(word, kind) for word in (wanted, *aliases)}
+    free = [word for word, owner in owners.items() if owner is None]
+    key = next((word for word in free if word == wanted or word in SYNONYMS), "")
+    for word, owner in owners.items():
+        if owner is not None and (key or word == wanted):
+            clashes.append(_line(word, owner, wanted, key))
+    return Place(kind, key, tuple(word for word in free if word != key)) if key else None
+
+
+def _words_of_stock_page() -> tuple[str, ...]:
+    """The aliases of Evennia's own page, which ours passes on to."""
+    return tuple(
+        alias
+        for command in theirs.all_commands()
+        if _is_stock_page(command)
+        for alias in command.aliases
+    )
+
+
+def _is_stock_page(command: Command) -> bool:
+    return command.key == PAGE and type(command).__module__.startswith(theirs.STOCK)
+
+
+def _owner(word: str, kind: type[Command]) -> Command | None:
+    """The game's command that answers to a word, unless it is one of ours."""
+    for command in theirs.all_commands():
+        is_ours = isinstance(command, kind) or (kind.key == PAGE and _is_stock_page(command))
+        if not is_ours and bare(word) in map(bare, (command.key, *command.aliases)):
+            return command
+    return None
+
+
+def bare(word: str) -> str:
+    """A word without signs in front that Evennia lets people leave out."""
+    return word.casefold().lstrip(settings.CMD_IGNORE_PREFIXES) or word
+
+
+def _line(word: str, owner: Command, wanted: str, key: str) -> str:
+    own = f"{type(owner).__module__}.{type(owner).__name__}"
+    if word == CMD_NOMATCH:
+        return (
+            f"The game has a command of its own for unknown lines ({own}): a line that begins with "
+            "@name is said aloud only if it calls evennia_ai.commands.say_to_assistant"
+        )
+    kept = f"The game has a command {word} of its own ({own}), which stays as it is:"
+    if word != wanted:
+        return f"{kept} that of assistants is called {key} only"
+    if key:
+        return f"{kept} that of assistants is called {key}"
+    return f"{kept} for assistants type: assistant {wanted}. Another name for it: {SETTING}"

@@ -1,0 +1,70 @@
+"""The other commands as words of `assistant`, for games that use their words themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from evennia.commands.cmdhandler import cmdhandler
+from evennia.commands.command import Command
+
+from evennia_ai.commands.aiaudit import CmdAiAudit
+from evennia_ai.commands.aiexec import CmdAiExec
+from evennia_ai.commands.aigoal import CmdAiGoal
+from evennia_ai.commands.aiinteract import CmdAiInteract
+from evennia_ai.commands.aimemory import CmdAiMemory
+from evennia_ai.commands.history import CmdHistory
+from evennia_ai.commands.hush import CmdHush
+from evennia_ai.commands.page import CmdPage
+from evennia_ai.commands.words import Word, WordCommand
+
+STAFF = (CmdAiAudit, CmdAiExec, CmdAiGoal, CmdAiMemory, CmdAiInteract)
+
+
+def _passes_on(kind: type[Command], word: str) -> Callable[[Any, str], None]:
+    def act(command: WordCommand, rest: str) -> None:
+        made = kind()
+        if not made.access(command.caller, "cmd"):
+            command.show_how(f"You may not do that: {word} is for staff.")
+            return
+        cmdhandler(
+            command.caller,
+            f" {rest}",
+            callertype=command.caller.cmdset_provider_type,
+            session=command.session,
+            cmdobj=made,
+            cmdobj_key=word,
+        )
+
+    return act
+
+
+WORDS = {
+    "page": Word(
+        _passes_on(CmdPage, "page"),
+        "assistant page <name> = <message>",
+        "The command page, where the game has another one of that name.",
+        is_for_all=True,
+    ),
+    "hush": Word(
+        _passes_on(CmdHush, "hush"),
+        "assistant hush [<name>] [<minutes> | off]",
+        "She is quiet in this room for a while. More: help hush",
+        is_for_all=True,
+    ),
+    "unhush": Word(
+        _passes_on(CmdHush, "unhush"),
+        "assistant unhush [<name>]",
+        "She may speak in this room again.",
+        is_for_all=True,
+    ),
+    "history": Word(
+        _passes_on(CmdHistory, "history"),
+        f"assistant {CmdHistory.how.replace(', ', ', assistant ')}",
+        "Her conversation: to see it, to write it into a file, to begin anew. More: help history",
+    ),
+    **{
+        kind.key: Word(_passes_on(kind, kind.key), f"assistant {kind.key} ...", is_told=False)
+        for kind in STAFF
+    },
+}

@@ -1,0 +1,159 @@
+"""Names that are called without a sign."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.calling import Call, call_of, is_for_another, is_named
+from tests.core.samples import ADA, ANY_TEXT, POSING_TEXT
+
+FIRST = (
+    *(
+        "Ada, hello",
+        "ada hello",
+        "ADA!",
+        "Ada",
+        "Ada? Are you there?",
+        "Ada: the lamp",
+        "«Ada, hi»",
+    ),
+    *("Ada... are you there", "Ada will you help me", "hello Ada", "Hello, Ada!", "hi there, ada."),
+    *("thank you, Ada", "thank you Ada", "Thanks, Ada, that was good", "good evening Ada, a word"),
+    *("Hello Ada. How are you?", "Well, Ada, what now?", "Excuse me Ada, where is the map?"),
+    *("keeper, a light please", "Ada Lovelace, hello", "hello Ada Lovelace", "Lady Ada, hello"),
+    *("I was in the hall. Ada, what was that?", "It is dark! Ada!", "no, Ada", "Ada — look!"),
+)
+LAST = (
+    *(
+        "what is this place, Ada?",
+        "what is this place Ada",
+        "where is the map, keeper...",
+        "come Ada",
+    ),
+    *("what do you think of it, Ada Lovelace", "is it to be, to ask, or to, Ada"),
+)
+NONE = (
+    *(
+        "I saw Ada yesterday",
+        "I saw Ada",
+        "we talked about Ada",
+        "give it to Ada.",
+        "where is Ada?",
+    ),
+    *("Ada was here", "Ada is asleep", "Ada and Tom went home", "Well, Ada is here", "hello"),
+    *(
+        "Ada's lamp is out",
+        "this is Ada's",
+        "Adam, hello",
+        "hello Adam",
+        "Ada-Lou, hello",
+        "ada.org",
+    ),
+    *("hello Mary-Ada", "mail tom@ada", "tell Ada, Tom and Mia about it", "the keeper", "", "   "),
+    *(
+        "I saw her. Ada smiled at me",
+        "hello \u0410da",
+        "\u0410da, with a letter that only looks like hers",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("expected", "body"),
+    [
+        *((Call.FIRST, body) for body in FIRST),
+        *((Call.LAST, body) for body in LAST),
+        *((Call.NONE, body) for body in NONE),
+    ],
+)
+def test_calls(expected: Call, body: str) -> None:
+    """A name at the beginning or the end of a speech is called; where it is told of it is not."""
+    assert expected is call_of(body, ADA.names)
+
+
+@pytest.mark.parametrize(
+    ("expected", "name", "body"),
+    [
+        pytest.param(Call.FIRST, "Анна", "анна, привет", id="Cyrillic"),
+        pytest.param(Call.LAST, "Анна", "привет, Анна!", id="Cyrillic, at the end"),
+        pytest.param(Call.FIRST, "阿达", "阿达\uff0c你好", id="Chinese"),
+        pytest.param(Call.LAST, "阿达", "你好 阿达", id="Chinese, at the end"),
+        pytest.param(Call.FIRST, "Zoë", "zoe\u0308, hi", id="an accent written apart"),
+        pytest.param(Call.NONE, "Zoe", "Zoe\u0301, hi", id="an accent makes another name"),
+        pytest.param(Call.NONE, "आद", "आदि, नमस्ते", id="a vowel sign makes a longer word"),
+        pytest.param(Call.FIRST, "a.b*c", "A.B*C, hello", id="a name with signs"),
+        pytest.param(Call.NONE, "a.b*c", "axbbc, hello", id="signs are only themselves"),
+        pytest.param(Call.NONE, "  ", "  , hello", id="a blank name"),
+    ],
+)
+def test_calls_in_any_script(expected: Call, name: str, body: str) -> None:
+    """Case, accents and script make no difference to what is a name."""
+    assert expected is call_of(body, (name,))
+
+
+@pytest.mark.parametrize(
+    ("expected", "body"),
+    [
+        (True, "nods to Ada"),
+        (True, "takes ADA's hand"),
+        (True, "gives the keeper a coin."),
+        (False, "nods to Adam"),
+        (False, "writes to tom@ada"),
+        (False, "nods."),
+    ],
+)
+def test_named(expected: bool, body: str) -> None:
+    """A name is in a text as a whole word, or it is not there."""
+    assert expected is is_named(body, ADA.names)
+
+
+@pytest.mark.parametrize(
+    ("expected", "body"),
+    [
+        pytest.param(True, "@tom come here", id="a mention of another"),
+        pytest.param(True, "hello (@tom)", id="a mention further on"),
+        pytest.param(True, "@आदि नमस्ते", id="a mention in Devanagari"),
+        pytest.param(True, "@adam come here", id="a name like hers"),
+        pytest.param(True, "Tom, come here", id="a name in front"),
+        pytest.param(True, "TOM! come here", id="a name in capitals"),
+        pytest.param(True, "tom: come here", id="a name and a colon"),
+        pytest.param(True, "« Tom , come here", id="a name after marks"),
+        pytest.param(True, "Old Mia, hello", id="a name of two words"),
+        pytest.param(True, "zoe\u0308, hello", id="an accent written apart"),
+        pytest.param(True, "Tom, ask @ada", id="told to ask her"),
+        pytest.param(True, "Tom, do you know Ada", id="her name at the end, another's in front"),
+        pytest.param(True, "thank you Tom", id="thanks to another"),
+        pytest.param(True, "what is this place, Tom?", id="another's name at the end"),
+        pytest.param(False, "what is this place, Ada?", id="her name at the end"),
+        pytest.param(False, "Ada, do you know Tom", id="her name in front, another's at the end"),
+        pytest.param(False, "@ada, where is my friend, Tom", id="a mention before a name"),
+        pytest.param(False, "@ada come here", id="a mention of hers"),
+        pytest.param(False, "@tom and @ada, come here", id="a mention of both"),
+        pytest.param(False, "Ada, come here", id="her own name in front"),
+        pytest.param(False, "Ada, ask @tom", id="her own name before a mention"),
+        pytest.param(False, "Tommy, come here", id="a longer name"),
+        pytest.param(False, "Well, Tom is here", id="a name further on"),
+        pytest.param(False, "Tom is here", id="a name without a mark"),
+        pytest.param(False, "write to tom@example.org", id="a mail address"),
+        pytest.param(False, "at 5 @ noon", id="the sign alone"),
+        pytest.param(False, "", id="nothing"),
+    ],
+)
+def test_speech_for_another(expected: bool, body: str) -> None:
+    """Speech is for another that mentions another only, or calls another more plainly than her."""
+    assert expected is is_for_another(body, ADA.names, ("Tom", "Old Mia", "Zoë"))
+
+
+@given(POSING_TEXT, st.lists(ANY_TEXT | st.just("Tom"), max_size=3))
+def test_any_speech_is_aimed_or_not(body: str, others: list[str]) -> None:
+    """No text and no name is too odd, and nothing that names her alone is for another."""
+    assert is_for_another(body, ADA.names, others) in (True, False)
+    assert not is_for_another(f"@ada {body.replace('@', '')}", ADA.names)
+
+
+@given(POSING_TEXT, st.lists(ANY_TEXT, max_size=2).map(tuple))
+def test_who_is_called_is_named(body: str, names: tuple[str, ...]) -> None:
+    """Whatever is said, a name that is called is in it."""
+    assert is_named(body, names) or call_of(body, names) is Call.NONE

@@ -1,0 +1,46 @@
+"""Guests, whose account is deleted as they leave."""
+
+from __future__ import annotations
+
+import evennia
+from django.test import override_settings
+from evennia.accounts.accounts import DefaultGuest
+from evennia.accounts.models import AccountDB
+from evennia.server import signals
+
+from tests.shell.interventions_case import QuestionsTest
+from tests.shell.support import pump
+
+
+@override_settings(GUEST_ENABLED=True)
+class TestGuests(QuestionsTest):
+    """One comes and goes by Evennia's own doors."""
+
+    def setUp(self) -> None:
+        """A guest is there, by a session of its own."""
+        super().setUp()
+        guest, errors = DefaultGuest.authenticate(ip="127.0.0.1")
+        assert guest is not None, errors
+        self.guest = guest
+        self.come_back(guest)
+
+    def test_a_guest_who_quits_is_gone(self) -> None:
+        """The session closes, and account and character are deleted."""
+        number, character = self.guest.id, self.guest.characters.all()[0]
+        session = self.guest.sessions.all()[0]
+        self.log_out(self.guest)
+        pump()
+        assert session.sessid not in evennia.SESSION_HANDLER
+        assert not AccountDB.objects.filter(id=number).exists()
+        assert character.pk is None
+
+    def test_a_question_for_a_guest_who_quits_waits_for_others(self) -> None:
+        """Nothing goes wrong with what the guest was asked."""
+        self.put()
+        self.log_out(self.guest)
+        pump()
+        assert 1 == len(self.open_numbers())
+
+    def test_nothing_here_listens_to_what_guests_break(self) -> None:
+        """Evennia sends this signal in the name of an account that may be deleted."""
+        assert [] == signals.SIGNAL_ACCOUNT_POST_LOGOUT.receivers

@@ -1,0 +1,258 @@
+"""A game with commands of its own under the words of ours."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from unittest import mock
+
+import pytest
+from django.test import override_settings
+from evennia import Command, default_cmds
+from evennia.commands.cmdhandler import CMD_NOMATCH
+from evennia.utils import logger
+
+from evennia_ai.apps import check_settings
+from evennia_ai.commands import AssistantCmdSet, CmdAddress, fitting
+from evennia_ai.commands.cmdset import COMMANDS
+from evennia_ai.core.perception import Source
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.command_names import WORDS, command_names
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump, says
+
+
+class Own(Command):
+    """A command of the game: it shows what it was given, to the letter."""
+
+    arg_regex = None
+
+    def func(self) -> None:
+        """Show it."""
+        self.caller.msg(f"[{self.cmdstring}]{self.args}|")
+
+
+class CmdTell(Own):
+    """Say something to one other person, as in a DIKU game: tell bob hi."""
+
+    key = "tell"
+    aliases: ClassVar[list[str]] = ["reply"]
+
+
+class CmdHistory(Own):
+    """What was said on channels."""
+
+    key = "@history"
+
+
+class CmdSay(Own):
+    """Speech in a form of the game's own, of which Evennia's marks are kept."""
+
+    key = "say"
+    aliases: ClassVar[list[str]] = ['"']
+
+    def func(self) -> None:
+        """Say it with a word of the place."""
+        words = self.args.strip()
+        for being in self.caller.location.contents:
+            line = f"{self.caller.key} mumbles: {words}"
+            being.msg((line, {"type": "say", "speech": words}), from_obj=self.caller)
+
+
+class CmdOwnWhisper(Own):
+    """Whisper in one's own way."""
+
+    key = "whisper"
+
+
+class CmdHush(Own):
+    """Be quiet."""
+
+    key = "hush"
+
+
+class OwnCmdSet(default_cmds.CharacterCmdSet):
+    """The game's commands stand before and after ours."""
+
+    def at_cmdset_creation(self) -> None:
+        """Those of both."""
+        super().at_cmdset_creation()
+        for command in (CmdTell, CmdHistory, CmdSay):
+            self.add(command())
+        self.add(AssistantCmdSet)
+        for command in (CmdOwnWhisper, CmdHush):
+            self.add(command())
+
+
+CLASHES = (
+    ("history", CmdHistory, "that of assistants is called aihistory"),
+    ("hush", CmdHush, "type: assistant hush. Another name for it: EVENNIA_AI_COMMAND_NAMES"),
+    ("tell", CmdTell, "that of assistants is called page only"),
+    ("whisper", CmdOwnWhisper, "it finds whom it finds"),
+)
+OWN = ("tell", "@history", "say", "whisper", "hush")
+
+
+def words_of(cmdset: Any) -> set[str]:
+    """Everything that the commands of a set answer to."""
+    return set(cmdset.get_all_cmd_keys_and_aliases())
+
+
+@override_settings(CMDSET_CHARACTER="tests.shell.test_own_commands.OwnCmdSet")
+class TestOwnCommands(HearingTest):
+    """Tom has the commands of that game."""
+
+    def setUp(self) -> None:
+        """Tom's commands are the game's."""
+        super().setUp()
+        self.tom.cmdset.remove_default()
+        self.tom.cmdset.add_default(OwnCmdSet)
+        self.account.puppet_object(self.session, self.tom)
+        self.forget()
+
+    def typed(self, line: str) -> list[str]:
+        """What a line shows Tom."""
+        self.forget()
+        self.tom.execute_cmd(line, session=self.session)
+        pump()
+        return list(self.tom.seen)
+
+    def test_each_of_them_is_there_as_it_was(self) -> None:
+        """The game's commands are of its own classes, without anything of ours in them."""
+        for word, kind in zip(
+            OWN, (CmdTell, CmdHistory, CmdSay, CmdOwnWhisper, CmdHush), strict=True
+        ):
+            assert kind is type(self.tom.cmdset.current.get(word)), word
+
+    def test_they_get_what_is_typed_to_the_letter(self) -> None:
+        """Nothing is paged, no conversation of an assistant is shown."""
+        for line, shown in (
+            ("tell bob hi", "[tell] bob hi|"),
+            ("reply  no, = you", "[reply]  no, = you|"),
+            ("history", "[history]|"),
+            ("history ada", "[history] ada|"),
+            ("whisper ada = hm", "[whisper] ada = hm|"),
+            ("hush ada", "[hush] ada|"),
+        ):
+            assert [shown] == self.typed(line), line
+        assert [] == self.bodies()
+
+    def test_speech_in_the_games_own_way_reaches_her(self) -> None:
+        """Its `say` is heard, and a line that begins with @name goes through it."""
+        assert ["Tom mumbles: what a day"] == self.typed("say what a day")
+        self.model.answers.append(says("Hello."))
+        assert "Tom mumbles: @ada hello" in self.typed("@ada hello")
+        assert (Source.SAY, "@ada hello") == (self.heard().source, self.heard().body)
+
+    def test_ours_are_still_there_after_assistant(self) -> None:
+        """Page, hush and history by the words of `assistant`; history by another word too."""
+        self.typed("assistant page ada = hello")
+        assert (Source.PAGE, "hello") == (self.heard().source, self.heard().body)
+        self.typed("assistant hush ada 5")
+        assert [self.room1.dbref] == list(self.stored("hushed"))
+        self.typed("assistant unhush ada")
+        assert [] == list(self.stored("hushed"))
+        for line in ("assistant history ada", "aihistory ada"):
+            assert any("conversation" in shown for shown in self.typed(line)), line
+
+    def test_those_after_assistant_keep_their_rights(self) -> None:
+        """A player reads that a word is for staff, however it is typed."""
+        self.mira.cmdset.add_default(OwnCmdSet)
+        for word in ("history", "aiexec", "aimemory"):
+            self.forget()
+            self.type(self.mira, f"assistant {word} ada")
+            assert [f"'assistant {word}' is for staff. Type: help assistant"] == self.mira.seen
+
+    def test_clashes_are_told(self) -> None:
+        """In the log once, and by `assistant check`, each with what to type."""
+        fitting._Newest.asked = ()
+        with mock.patch.object(logger, "log_warn") as told:
+            OwnCmdSet()
+            OwnCmdSet()
+        lines = [call.args[0].removeprefix("[assistant] ") for call in told.call_args_list]
+        assert 4 == len(lines)
+        for line, (word, kind, instead) in zip(lines, CLASHES, strict=True):
+            own = f"{kind.__module__}.{kind.__name__}"
+            assert line.startswith(f"The game has a command {word} of its own ({own}), which stays")
+            assert instead in line
+        shown = self.typed("assistant check")
+        assert lines == shown[: len(lines)]
+
+    def test_a_word_may_be_called_otherwise(self) -> None:
+        """By the setting, which also leaves one out."""
+        names = {"history": "talks", "hush": "shush", "page": "", "aiexec": "handle"}
+        with override_settings(EVENNIA_AI_COMMAND_NAMES=names):
+            words = words_of(OwnCmdSet())
+            assert {"talks", "aihistory", "shush", "unhush", "handle"} <= words
+            assert not {"page", "aiexec"} & words
+            assert CmdHush is type(OwnCmdSet().get("hush"))
+            assert ("The game has a command hush",) not in fitting.clashes()
+
+
+class CmdUnknown(Own):
+    """Whatever is no command."""
+
+    key = CMD_NOMATCH
+
+
+class CmdSetForUnknown(default_cmds.CharacterCmdSet):
+    """Ours would come after it."""
+
+    def at_cmdset_creation(self) -> None:
+        """Those of both."""
+        super().at_cmdset_creation()
+        self.add(CmdUnknown())
+        self.add(AssistantCmdSet)
+
+
+class TestStock(HearingTest):
+    """A game that has Evennia's commands alone."""
+
+    def test_all_words_are_ours(self) -> None:
+        """Those that README lists, and the other name of Evennia's own page."""
+        assert {*WORDS, "aisetup", "aihistory", "unhush", "tell"} <= words_of(AssistantCmdSet())
+        assert () == fitting.clashes()
+
+    def test_unknown_lines_stay_the_games(self) -> None:
+        """Where it has a command for them; what to do for `@ada hello` is told."""
+        path = f"{CmdSetForUnknown.__module__}.{CmdSetForUnknown.__name__}"
+        with override_settings(CMDSET_CHARACTER=path):
+            kinds = [type(each) for each in CmdSetForUnknown().get_system_cmds()]
+            assert CmdUnknown in kinds
+            assert CmdAddress not in kinds
+            assert any("evennia_ai.commands.say_to_assistant" in line for line in fitting.clashes())
+        AssistantCmdSet()
+
+    def test_page_has_no_alias_that_the_games_page_has_not(self) -> None:
+        """Without a stock page, `tell` is nobody's."""
+        with override_settings(
+            CMDSET_ACCOUNT="evennia.commands.default.cmdset_session.SessionCmdSet"
+        ):
+            words = words_of(AssistantCmdSet())
+        assert "page" in words
+        assert "tell" not in words
+
+
+def test_every_command_can_be_called_otherwise() -> None:
+    """The table of words is that of the commands."""
+    assert set(WORDS) == {kind.key for kind in COMMANDS} - {"__nomatch_command"}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["history"], "EVENNIA_AI_COMMAND_NAMES is ['history']; it must be a mapping such as"),
+        ({"histroy": "x"}, "has 'histroy', which is no command; there are assistant, history,"),
+        ({"history": 7}, "EVENNIA_AI_COMMAND_NAMES['history'] is 7; it must be one word, or ''"),
+        ({"history": "my talks"}, "['history'] is 'my talks'; it must be one word, or ''"),
+        ({"history": "hush"}, "EVENNIA_AI_COMMAND_NAMES makes two commands be called 'hush'"),
+    ],
+)
+def test_a_wrong_setting_is_told(given: Any, told: str) -> None:
+    """By `evennia check`; and the commands keep their names."""
+    with override_settings(EVENNIA_AI_COMMAND_NAMES=given):
+        with pytest.raises(ConfigurationError) as raised:
+            command_names()
+        assert told in str(raised.value)
+        assert [str(raised.value)] == [message.msg for message in check_settings(None)]
+        with mock.patch.object(logger, "log_err"):
+            assert set(WORDS) <= words_of(AssistantCmdSet())
