@@ -75,7 +75,7 @@ class TestSay(ShellTest):
 
     def test_plain_speech_disturbs_nobody(self) -> None:
         """Nothing is stored and no model is asked."""
-        self.type(self.tom, "say what a quiet evening, Ada")
+        self.type(self.tom, "say what a quiet evening at Ada's desk")
         self.type(self.tom, "pose looks at Ada.")
         assert ([], []) == (self.waiting(), self.model.bodies)
 
