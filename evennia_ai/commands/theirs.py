@@ -115,8 +115,7 @@ class LeavesAssistants:
         if not found and (wanted := getattr(self, "obj_query", None)):
             for being in self.caller.search(wanted, quiet=True)[:1]:
                 found = being.scripts.all()
-        names = [(str(script.key), script) for script in found]
-        return [name for name, script in names if find_assistant(name) is script]
+        return [str(each.key) for each in found if find_assistant(str(each.key)) is each]
 
 
 ADDED = {

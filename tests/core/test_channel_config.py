@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.perception import ChannelConfig, Outcome, read_mode, read_trust
+from evennia_ai.core.perception import (
+    AddressedBy,
+    ChannelConfig,
+    Outcome,
+    read_addressed_by,
+    read_mode,
+    read_trust,
+)
 from evennia_ai.errors import ConfigurationError
 
 TRIGGER, CONTEXT, IGNORE = Outcome.TRIGGER, Outcome.CONTEXT, Outcome.IGNORE
@@ -80,3 +87,10 @@ def test_read_mode() -> None:
     ]
     with pytest.raises(ConfigurationError, match="room_messages is 7; it must be trigger, context"):
         read_mode("room_messages", 7)
+
+
+def test_read_addressed_by() -> None:
+    """What she answers to is one of two words, and the sentence about another names both."""
+    assert list(AddressedBy) == [read_addressed_by("it", word) for word in ("name", "at")]
+    with pytest.raises(ConfigurationError, match="addressed_by is 'x'; it must be name or at"):
+        read_addressed_by("addressed_by", "x")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evennia_ai.core.perception import ChannelConfig, Evidence, Outcome, Source, Standing
-from evennia_ai.core.rules import RULES, Rule, classify
+from evennia_ai.core.rules import RULES, Rule, classify, is_unsure
 from tests.core.samples import ADA, judge, make_heard
 
 
@@ -302,6 +302,24 @@ def test_rules_and_senders(
 ) -> None:
     """What is known of the sender decides as well, and counts for the trust."""
     assert (verdict, trust) == judge(heard, None, sender)
+
+
+@pytest.mark.parametrize(
+    ("is_it", "heard"),
+    [
+        pytest.param(True, {"body": "what is this, Ada?"}, id="her name at the end"),
+        pytest.param(False, {"body": "Ada, what is this?"}, id="her name at the beginning"),
+        pytest.param(
+            False, {"body": "what is this, Ada?", "source": Source.CHANNEL}, id="on a channel"
+        ),
+        pytest.param(
+            False, {"body": "what is this, Ada?", "from_assistant": True}, id="of an assistant"
+        ),
+    ],
+)
+def test_a_call_that_another_may_outdo(is_it: bool, heard: dict[str, Any]) -> None:
+    """A name at the end calls her only while nobody else is called more plainly."""
+    assert is_it == is_unsure(make_heard(**heard), ADA)
 
 
 def test_a_talk_needs_addressing() -> None:

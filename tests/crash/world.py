@@ -18,7 +18,6 @@ from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultCharacter
 from evennia.scripts.models import ScriptDB
-from evennia.server.serversession import ServerSession
 from evennia.utils.ansi import strip_ansi
 from evennia.utils.create import create_account, create_channel, create_object
 from twisted.internet.defer import Deferred, succeed
@@ -26,6 +25,7 @@ from twisted.internet.defer import Deferred, succeed
 from evennia_ai import operations, services, state
 from tests.crash import moments
 from tests.llm.doubles import MemoryTransport
+from tests.online import log_in
 from tests.shell.support import UNHURRIED, pump
 
 ROOM = "evennia.objects.objects.DefaultRoom"
@@ -115,14 +115,8 @@ class Game:
     def start(self) -> None:
         """What Evennia does when a server starts, and Tom comes back."""
         evennia.ScriptDB.objects.update_scripts_after_server_start()
-        handler = evennia.SESSION_HANDLER
-        made = ServerSession()
-        made.init_session("telnet", ("127.0.0.1", 4000), handler)
-        made.sessid = 1
-        handler.portal_connect(made.get_sync_data())
         account = AccountDB.objects.get(username="Tom")
-        session = handler.session_from_sessid(1)
-        handler.login(session, account, testmode=True)
+        session = log_in(account, number=1)
         account.puppet_object(session, self.being("Tom"))
         pump()
 

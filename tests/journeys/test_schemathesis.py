@@ -151,8 +151,8 @@ def look_over(game: Game, owner: Web, person: Person) -> Seen:
         if status != 200:
             return
         if path.endswith("stop/"):
-            owner.ask("POST", f"assistants/{PROBE}/emergency/clear/")
-            owner.ask("POST", f"assistants/{PROBE}/start/")
+            owner.get_done("POST", "emergency/clear/")
+            owner.get_done("POST", "start/")
         elif (method, path, values.get("key")) == ("DELETE", "assistants/{key}/", DOOMED):
             owner.get_done("POST", "assistants/", {"key": DOOMED, "location": ROOM})
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import evennia
-from evennia.server.serversession import ServerSession
-from evennia.utils.ansi import strip_ansi
 from evennia.utils.create import create_account
 from twisted.internet.defer import Deferred
 
@@ -14,6 +12,7 @@ from evennia_ai import audit, interventions, operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.questions import Answer, Asking
 from evennia_ai.operations import Result
+from tests.online import lines_shown, log_in
 from tests.shell.support import ShellTest, pump
 
 PROMPT = "I have used my 5 steps. May I have 5 steps more?"
@@ -91,14 +90,8 @@ class QuestionsTest(ShellTest):
 
     def come_back(self, account: Any) -> None:
         """An account logs in by a session of its own."""
-        handler = evennia.SESSION_HANDLER
-        number = max(handler, default=0) + 1
-        made = ServerSession()
-        made.init_session("telnet", ("localhost", "testmode"), handler)
-        made.sessid = number
-        handler.portal_connect(made.get_sync_data())
-        handler.login(handler.session_from_sessid(number), account, testmode=True)
-        self.addCleanup(handler.pop, number, None)
+        session = log_in(account)
+        self.addCleanup(evennia.SESSION_HANDLER.pop, session.sessid, None)
 
     def log_out(self, account: Any) -> None:
         """All sessions of an account end as if the portal said so."""
@@ -109,14 +102,7 @@ class QuestionsTest(ShellTest):
 
     def told(self, account: Any) -> list[str]:
         """The lines about questions that an account was shown, as its client shows them."""
-        calls = evennia.SESSION_HANDLER.data_out.call_args_list
-        texts = [
-            call.kwargs["text"]
-            for call in calls
-            if "text" in call.kwargs and call.args[0].account == account
-        ]
-        plain = [text if isinstance(text, str) else text[0] for text in texts]
-        return [strip_ansi(text) for text in plain if "uestion " in text]
+        return [line for line in lines_shown(account) if "uestion " in line]
 
     def questions_of(self, person: Any, *, is_staff: bool = False) -> Result:
         """What a person is listed."""

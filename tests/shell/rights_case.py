@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import evennia
-from evennia.server.serversession import ServerSession
 from evennia.utils.create import create_account, create_object
 
 from evennia_ai import operations, state
 from evennia_ai.commands import AssistantCmdSet
+from tests.online import log_in
 from tests.shell.people import Person
 from tests.shell.support import ShellTest, pump
 
@@ -45,15 +45,8 @@ class RightsTest(ShellTest):
 
     def come_online(self, account: Any) -> Any:
         """An account logs in. Its session."""
-        handler = evennia.SESSION_HANDLER
-        number = max(handler, default=0) + 1
-        made = ServerSession()
-        made.init_session("telnet", ("localhost", "testmode"), handler)
-        made.sessid = number
-        handler.portal_connect(made.get_sync_data())
-        session = handler.session_from_sessid(number)
-        handler.login(session, account, testmode=True)
-        self.addCleanup(handler.pop, number, None)
+        session = log_in(account)
+        self.addCleanup(evennia.SESSION_HANDLER.pop, session.sessid, None)
         return session
 
     def begin_anew(self, script: Any) -> None:

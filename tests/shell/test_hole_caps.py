@@ -6,7 +6,6 @@ from typing import Any
 
 import evennia
 from django.test.utils import override_settings
-from evennia.utils.ansi import strip_ansi
 
 from evennia_ai import audit, checkpoints, interventions, ledger, state
 from evennia_ai.core.lockout import State
@@ -14,6 +13,7 @@ from evennia_ai.core.questions import Question
 from evennia_ai.emergency import state_of
 from evennia_ai.inbound import person_of
 from tests.llm.doubles import completion
+from tests.online import lines_shown
 from tests.shell.listening import HearingTest
 from tests.shell.rights_case import RightsTest
 from tests.shell.support import pump
@@ -71,14 +71,7 @@ class CapsTest(RightsTest, HearingTest):
 
     def told(self, account: Any) -> list[str]:
         """What an account online was shown of questions."""
-        calls = evennia.SESSION_HANDLER.data_out.call_args_list
-        texts = [
-            call.kwargs["text"]
-            for call in calls
-            if "text" in call.kwargs and call.args[0].account == account
-        ]
-        plain = [text if isinstance(text, str) else text[0] for text in texts]
-        return [strip_ansi(text) for text in plain if "question " in text]
+        return [line for line in lines_shown(account) if "question " in line]
 
 
 class TestTheGames(CapsTest):

@@ -12,6 +12,7 @@ from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.perception import Evidence, Source
 from evennia_ai.errors import ModelReplyError
 from tests.llm.doubles import completion
+from tests.online import lines_shown, log_in
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump
 
@@ -48,19 +49,11 @@ class PageTest(HearingTest):
 
     def shown(self) -> list[str]:
         """What Tom's client was sent, without markup."""
-        calls = evennia.SESSION_HANDLER.data_out.call_args_list
-        texts = [call.kwargs["text"] for call in calls if "text" in call.kwargs]
-        return [evennia.utils.ansi.strip_ansi(t if isinstance(t, str) else t[0]) for t in texts]
+        return lines_shown()
 
     def log_in(self, account: object, body: object) -> ServerSession:
         """Another player comes online."""
-        number = 1 + max(evennia.SESSION_HANDLER, default=1)
-        made = ServerSession()
-        made.init_session("telnet", ("localhost", "testmode"), evennia.SESSION_HANDLER)
-        made.sessid = number
-        evennia.SESSION_HANDLER.portal_connect(made.get_sync_data())
-        session = evennia.SESSION_HANDLER.session_from_sessid(number)
-        evennia.SESSION_HANDLER.login(session, account, testmode=True)
+        session = log_in(account)
         account.puppet_object(session, body)  # type: ignore[attr-defined]
         return session
 
