@@ -13,7 +13,7 @@ from evennia_ai.core.chain import is_of_chain
 from evennia_ai.core.conversation import last_act, parted
 from evennia_ai.core.cooling import NOBODY, Ended, Judgement, in_words
 from evennia_ai.core.inbox import OWN, SET_ASIDE, TASK, TRAY, Event, Stored, talk_of
-from evennia_ai.core.limits import LIMITS, Kind
+from evennia_ai.core.limits import LIMITS, MONEY, Kind
 from evennia_ai.core.lockout import Cause
 from evennia_ai.core.perception import SPOKEN, Source
 from evennia_ai.core.react import ENDINGS, Stop, StopReason
@@ -201,7 +201,7 @@ def _engage(script: Any, turn: Turn, stop: Stop) -> None:
 
 
 def _report(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
-    line = outbound.cooling_line(judged.cools) if judged.cools else ""
+    line = outbound.cooling_line(judged.cools) if judged.cools else _spent_line(stop)
     told = excuse(script, turn.event, _why(stop), line=line)
     told = "waited" if turn.event.kind == OWN else _whether(told)
     note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {told}")
@@ -213,6 +213,14 @@ def _report(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
         f"{script.obj.key}: {stop.reason.value}, {stop.detail} ({judged.errors} of {limit} errors "
         f"in a row before the emergency stop). {_waiting(turn)} {told}."
     )
+
+
+def _spent_line(stop: Stop) -> str:
+    """The line that says when to ask again where a cap on money is used up; "" at another end."""
+    if stop.limit is None:
+        return ""
+    kind = Kind(stop.limit.kind)
+    return outbound.SPENT_LINES.get(LIMITS[kind].span, "") if kind.startswith(MONEY) else ""
 
 
 def _waiting(turn: Turn) -> str:

@@ -38,6 +38,14 @@ COOLING_LINE = (
     '{name} turns away, worn out. "That led nowhere. Let me be for {while}, then ask for something '
     'else."'
 )
+# Where the tokens or the money of a time are used up; after no time they come back for "ever".
+SPENT_LINES: Mapping[str, str] = MappingProxyType(
+    {
+        "day": '{name} stifles a yawn. "I have said all I can today. Ask me tomorrow."',
+        "month": '{name} stifles a yawn. "I have said all I can this month. Ask me in the next."',
+        "ever": '{name} stifles a yawn. "I have no words left."',
+    }
+)
 THINKING_LINES = ("{name} thinks for a moment.", "{name} is still thinking.")
 NO_MORE: Mapping[str, Any] = MappingProxyType({})
 MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "channel": 400, "pose": 300}

@@ -367,8 +367,9 @@ def question_text(kind: Kind, used: float, cap: float, amount: float, task: str,
         return f"I have used my {counted(cap, limit.unit)}{about}. May I have {wanted} more?"
     name, ever = kind.removeprefix(MONEY), limit.span == "ever"
     until = "for good" if ever else f"until the {limit.span} ends"
+    when = "in all" if ever else f"of this {limit.span}"
     return (
-        f"The cap {name} of {whose} is reached: {number(used)} of {counted(cap, limit.unit)} "
-        f"{'in all' if ever else f'of this {limit.span}'} are used, and I am at work{about}. "
+        f"The cap {name} of {whose} leaves too little: {number(used)} of "
+        f"{counted(cap, limit.unit)} {when} are used, and I am at work{about}. "
         f"May I have {wanted} more, {until}?"
     )

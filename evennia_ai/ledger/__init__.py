@@ -19,7 +19,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.ledger.book import Book, unpriced_text
 from evennia_ai.ledger.claims import Claim, Need, Payer
 from evennia_ai.ledger.grants import Raise, grant, raise_cap
-from evennia_ai.ledger.reading import Report, read_report, tokens_of
+from evennia_ai.ledger.reading import Report, read_report, today_of
 from evennia_ai.ledger.rows import MISSING, missing_tables
 from evennia_ai.llm.endpoints import Endpoint
 
@@ -45,7 +45,7 @@ __all__ = [
     "reserve",
     "settle",
     "start_anew",
-    "tokens_of",
+    "today_of",
 ]
 
 

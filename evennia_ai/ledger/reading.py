@@ -16,7 +16,7 @@ from evennia_ai.core.budget import (
     standings,
     start_of,
 )
-from evennia_ai.core.budget_config import BudgetConfig, Measure, Scope, Span
+from evennia_ai.core.budget_config import BudgetConfig, Scope, Span
 from evennia_ai.ledger.rows import tables_wanted
 from evennia_ai.models import BudgetTotal, ModelCall
 
@@ -47,15 +47,17 @@ def read_total(account: Account) -> Total:
     return Total(**values) if values else Total()
 
 
-def tokens_of(assistant: str, now: float) -> int:
-    """Tokens of an assistant's calls today, those under way included.
+def today_of(assistant: str, config: BudgetConfig, now: float) -> Standing:
+    """How an assistant stands to its tokens of a day, with calls under way and what was granted.
 
     Raises:
         ConfigurationError: the tables do not exist.
     """
     account = Account(Scope.ASSISTANT, assistant.casefold(), period_of(Span.DAY, now))
     with tables_wanted():
-        return read_total(account).used(Measure.TOKENS)
+        total = read_total(account)
+    told = standings(account, Span.DAY, total, config.caps_of(Scope.ASSISTANT))
+    return next(standing for standing in told if standing.name == "tokens_per_day")
 
 
 def read_report(assistant: str | None, config: BudgetConfig, now: float) -> Report:

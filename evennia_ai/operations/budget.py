@@ -64,11 +64,11 @@ def today_of(script: AssistantScript) -> str:
     """Tokens that an assistant used today, and how many it may, in a few words."""
     now = _now(script)
     try:
-        cap = ledger.config_for(_own(script)).caps_of(Scope.ASSISTANT).tokens_per_day
-        used = ledger.tokens_of(script.key, now)
+        standing = ledger.today_of(script.key, ledger.config_for(_own(script)), now)
     except ConfigurationError as error:
         return str(error)
-    return f"{used:,} of {cap:,}" if cap else f"{used:,}"
+    used, allowed = number(standing.used), number(standing.allowed)
+    return f"{used} of {allowed}" if standing.configured else used
 
 
 def _now(script: AssistantScript | None) -> float:

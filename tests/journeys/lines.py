@@ -13,6 +13,7 @@ COOLING = (
     'Ada turns away, worn out. "That led nowhere. Let me be for a minute, then ask for something '
     'else."'
 )
+SPENT = 'Ada stifles a yawn. "I have said all I can this month. Ask me in the next."'
 FAILURE_PATTERN = re.escape(FAILURE)
 THINKING_PATTERN = "|".join(re.escape(line) for line in ADA.thinking)
 

@@ -14,14 +14,15 @@ import pytest
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import UNHURRIED, Game
-from tests.journeys.lines import FAILURE, FAILURE_PATTERN, whisper_of
+from tests.journeys.lines import SPENT, whisper_of
 from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
 from world.library import RESIDENTS
 
 OWN_CAP, GAME_CAP, SHARED = 1_000_000, 3_000_000, 30_000
 ASKED = (
-    r'Ada asks \(question (\d+), from a limit\): "The cap tokens_per_month of Ada is reached: '
-    r"99\d,\d{3} of 1,000,000 tokens of this month are used, and I am at work on Tom's request\. "
+    r'Ada asks \(question (\d+), from a limit\): "The cap tokens_per_month of Ada leaves too '
+    r"little: 99\d,\d{3} of 1,000,000 tokens of this month are used, and I am at work on "
+    r"Tom's request\. "
     r"May I have ([\d,]+) tokens more, until the month ends\?"
 )
 PATH = "budget_config.assistant.tokens_per_month"
@@ -154,7 +155,7 @@ def test_l15_a_cap_in_the_middle_of_a_task_and_a_yes(
     tom.send("whisper ada = look it all up")
     number, amount = admin.expect(ASKED).groups()
     assert 1 == model.count_calls()
-    listed = rf"{number} +Ada asks, from a limit: The cap tokens_per_month of Ada is reached: 99"
+    listed = rf"{number} +Ada asks, from a limit: The cap tokens_per_month of Ada leaves too little"
     admin.ask("assistant questions", listed)
     admin.send(f"assistant answer {number} yes")
     tom.expect(r'Ada whispers: "So much I found\."')
@@ -178,7 +179,7 @@ def test_l15_a_cap_in_the_middle_of_a_task_and_a_no(
     admin.expect(rf"limit cost\.tokens_per_month reached: .*raise {re.escape(PATH)}")
     assert 2 == model.count_calls()
     assert "tools" not in model.read_calls()[-1]["body"]
-    assert FAILURE not in tom.transcript
+    assert SPENT not in tom.transcript
     admin.ask("assistant budget ada raise tokens_per_month 50,000", r"is raised by 50,000, until")
     model.reset()
     tom.ask("whisper ada = and now?", whisper_of("and now?"))
@@ -243,18 +244,18 @@ def test_l15_two_processes_share_one_ledger_and_one_cap(
         other.stdin.write("\n")
         other.stdin.flush()
         for number in range(MOST_WHISPERS):
-            ending = f"{whisper_of(str(number))}|{FAILURE_PATTERN}"
+            ending = f"{whisper_of(str(number))}|{re.escape(SPENT)}"
             answer = tom.ask(f"whisper ada = {number}", ending)
             used, held, _ = totals(game)
             highest = max(highest, used + held)
-            if FAILURE in answer[0]:
+            if SPENT in answer[0]:
                 break
         # How a call ended is written within a second; until then all that it held counts.
         run(admin, "from evennia_ai import ledger\nledger.flush()")
         told, _ = other.communicate("\n", timeout=ENDS_SECONDS)
     passed, refused = map(int, told.split())
     used, held, calls = totals(game)
-    assert FAILURE in answer[0]
+    assert SPENT in answer[0]
     assert 0 < refused
     assert GAME_CAP - 120 < used <= max(used, highest) <= GAME_CAP
     assert (0, calls) == (held, 1 + model.count_calls() + passed)

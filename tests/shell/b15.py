@@ -39,6 +39,7 @@ LINES = {
     "unhushed": "{name} looks up, free to speak here",
     "deaf": outbound.STOPPED_LINE,
     "busy": outbound.TOO_MUCH_LINE,
+    "spent": "{name} stifles a yawn.",
     "cooled": outbound.COOLING_LINE.partition("{while}")[0],
 }
 OLD_TALK = [
@@ -285,7 +286,7 @@ class World:
             self.accounts.close(sent, "answered")
         elif found := next((w for w in ("returned", "hushed", "excused") if w in told), ""):
             self.accounts.close(sent, found)
-        elif "cooled" in told:
+        elif told & {"cooled", "spent"}:
             self.accounts.close(sent, "excused")
         elif sent.token in self.model.chosen:
             self.accounts.close(sent, "silent by choice")

@@ -16,7 +16,7 @@ from evennia_ai.core.prices import Price
 from evennia_ai.core.turn import Usage
 from evennia_ai.inbound import person_of
 from evennia_ai.operations import upkeep
-from evennia_ai.operations.budget import budget_of, raise_budget
+from evennia_ai.operations.budget import budget_of, raise_budget, today_of
 from tests.shell.ledger_case import OPEN, need
 from tests.shell.support import ShellTest
 
@@ -104,6 +104,13 @@ class TestShown(BudgetTest):
             "resets_in_seconds": 33_120.0,
         } == today
         assert {person_of(self.tom): 1.0} == data["players"]
+
+    def test_status_counts_what_was_granted(self) -> None:
+        """The cap that is shown is the one that holds."""
+        self.use(1000, self.tom)
+        ledger.flush()
+        raise_budget(self.ada_script, "tokens_per_day", "50,000", "Bea")
+        assert "1,000 of 250,000" == today_of(self.ada_script)
 
     def test_a_price_that_nobody_knows_is_told(self) -> None:
         """What money it was is then not the whole truth."""

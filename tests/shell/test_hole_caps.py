@@ -88,7 +88,7 @@ class TestTheGames(CapsTest):
         (question,) = self.open()
         assert (person_of(self.ann),) == question.people
         (line,) = self.told(self.ann.account)
-        assert "The cap tokens_per_day of the whole game is reached: " in line, line
+        assert "The cap tokens_per_day of the whole game leaves too little: " in line, line
         assert " of 20,000 tokens of this day are used" in line, line
         assert "May I have " in line
         assert [] == self.told(self.bea.account)
@@ -110,6 +110,8 @@ class TestTheGames(CapsTest):
         why = self.line(self.bea, "assistant why ada")
         assert "nobody who may raise a cap of the whole game is there" in why, why
         assert "EVENNIA_AI_BUDGET_CONFIG.game.tokens_per_day" in why, why
+        spent = 'Ada stifles a yawn. "I have said all I can today. Ask me tomorrow."'
+        assert spent in [message.shown for message in self.mira.ndb.messages]
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game"))
     def test_hole_d21_an_assistants_auto_extend_never_loosens_the_games_cap(self) -> None:
@@ -118,7 +120,7 @@ class TestTheGames(CapsTest):
         self.talk(20)
         assert ([], "no_operator") == (self.raised, self.denied[-1]["reason"])
         # The last call that was let through may be longer than its estimate.
-        used = ledger.tokens_of("ada", 0.0)
+        used = ledger.today_of("ada", ledger.config_for({}), 0.0).used
         assert used < 20_000 + 3_010, used
 
     @override_settings(
@@ -165,7 +167,7 @@ class TestOthers(CapsTest):
         self.talk(8)
         (question,) = self.open()
         assert (person_of(self.bob),) == question.people
-        assert "The cap tokens_per_day of Ada is reached" in question.asking.prompt
+        assert "The cap tokens_per_day of Ada leaves too little" in question.asking.prompt
         answered = f"assistant answer {question.number} yes"
         assert "was not put to you" in self.line(self.bea, answered)
         assert "goes on with your yes" in self.line(self.bob, answered)
