@@ -6,7 +6,8 @@ import importlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from evennia_ai.core.audience import DECLARED
 from evennia_ai.core.signatures import INJECTED
@@ -123,22 +124,33 @@ def register(made: Made) -> Made:
     return made
 
 
+class ToolOptions(TypedDict, total=False):
+    """The options of `tool`, which tells of them."""
+
+    category: str
+    timeout_seconds: float
+    cache_seconds: float | None
+    cache_scope: str
+    is_idempotent: bool
+    needs_confirmation: bool
+    heard_by: str
+    useful_when: When | None
+
+
+@overload
+def tool(function: Function, /) -> Function: ...
+@overload
+def tool(**options: Unpack[ToolOptions]) -> Callable[[Function], Function]: ...
 def tool(
-    *,
-    category: str = "safe_chain",
-    timeout_seconds: float = 30.0,
-    cache_seconds: float | None = None,
-    cache_scope: str = "tick",
-    is_idempotent: bool = False,
-    needs_confirmation: bool = False,
-    heard_by: str = "",
-    useful_when: When | None = None,
-) -> Callable[[Function], Function]:
-    """Register a function as a tool.
+    function: Function | None = None, /, **options: Unpack[ToolOptions]
+) -> Function | Callable[[Function], Function]:
+    """Register a function as a tool, as `@tool` or `@tool(category="terminal")`.
 
     Args:
-        category: safe_chain reads, terminal speaks, dangerous changes, async_required waits.
-        timeout_seconds: after which a function that returns a Deferred or is async is cancelled.
+        category: safe_chain reads (and is the default), terminal speaks, dangerous changes,
+            async_required waits.
+        timeout_seconds: after which a function that returns a Deferred or is async is cancelled;
+            30 unless it is given.
         cache_seconds: how long a success answers equal calls; None: it is not cached.
         cache_scope: "tick" forgets it with the turn, "session" keeps it until a restart.
         is_idempotent: doing it twice is doing it once, so it may be tried again.
@@ -149,25 +161,37 @@ def tool(
     Raises:
         ConfigurationError: it cannot be registered.
     """
-
-    def decorate(function: Function) -> Function:
-        register(
-            FunctionTool(
-                function,
-                category=_category(category, function),
-                timeout_seconds=timeout_seconds,
-                cacheable=cache_seconds is not None,
-                cache_scope=cache_scope,
-                cache_ttl=cache_seconds,
-                is_idempotent=is_idempotent,
-                needs_confirmation=needs_confirmation,
-                heard_by=heard_by,
-                useful_when=useful_when,
-            )
+    if function is None:
+        return partial(_register_function, **options)
+    if not callable(function):
+        raise ConfigurationError(
+            f"@tool({function!r}): options are given by name, as in @tool(category={function!r})"
         )
-        return function
+    return _register_function(function, **options)
 
-    return decorate
+
+def _register_function(function: Function, **options: Unpack[ToolOptions]) -> Function:
+    if unknown := sorted(options.keys() - ToolOptions.__annotations__.keys()):
+        known = ", ".join(ToolOptions.__annotations__)
+        raise ConfigurationError(
+            f"tool {function.__name__!r}: there is no option {unknown[0]!r}; there are {known}"
+        )
+    cache_seconds = options.get("cache_seconds")
+    register(
+        FunctionTool(
+            function,
+            category=_category(options.get("category", "safe_chain"), function),
+            timeout_seconds=options.get("timeout_seconds", 30.0),
+            cacheable=cache_seconds is not None,
+            cache_scope=options.get("cache_scope", "tick"),
+            cache_ttl=cache_seconds,
+            is_idempotent=options.get("is_idempotent", False),
+            needs_confirmation=options.get("needs_confirmation", False),
+            heard_by=options.get("heard_by", ""),
+            useful_when=options.get("useful_when"),
+        )
+    )
+    return function
 
 
 def _category(name: str, function: Callable[..., Any]) -> ToolCategory:

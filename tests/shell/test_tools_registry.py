@@ -262,6 +262,31 @@ def test_an_unknown_category_of_a_function() -> None:
         tool(category="sofa")(ring)
 
 
+def test_a_decorator_without_brackets() -> None:
+    """All options are what they are by default."""
+    assert ring is tool(ring)
+    spec = TOOL_REGISTRY["ring"].spec
+    assert (ToolCategory.SAFE_CHAIN, 30.0, None) == (
+        spec.category,
+        spec.timeout_seconds,
+        spec.cache_ttl,
+    )
+
+
+def test_an_option_without_its_name() -> None:
+    """The sentence shows how it is given."""
+    with pytest.raises(ConfigurationError, match=r"@tool\(category='terminal'\)"):
+        tool("terminal")
+
+
+def test_an_option_that_is_none() -> None:
+    """The sentence names it, the tool, and those there are."""
+    expected = "tool 'ring': there is no option 'cache'; there are category, timeout_seconds, "
+    with pytest.raises(ConfigurationError, match=expected):
+        tool(cache=5)(ring)
+    assert "ring" not in TOOL_REGISTRY
+
+
 def test_a_class_without_execute_is_no_tool() -> None:
     """Python itself says what is missing."""
     with pytest.raises(TypeError, match="execute"):
