@@ -8,7 +8,7 @@ SUITE = $(PYTHON) .ci/suite.py
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help play stop restart status logs test test-all proof core check mutants format lint types floors cover docs bench browser pins clean
+.PHONY: help play stop restart status logs test test-all proof core check mutants format lint types floors cover docs bench browser wheel pins clean
 
 help:  ## list what can be made
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ bench:  ## measure, and compare with others
 
 browser:  ## get what the browser tests need: Chromium and the webclient's libraries
 	@bash .ci/browser.sh
+
+wheel:  ## build what pip installs in a game, into dist/
+	@$(SUITE) wheel
 
 pins:  ## work requirements.txt out anew, on every supported Python
 	@$(PYTHON) .ci/pins.py

@@ -25,6 +25,7 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from evennia_ai import __version__  # noqa: E402
 from server.play import brain, environment, processes, pythons  # noqa: E402  found by the line above
 from server.play.layout import PlayError  # noqa: E402
 from server.play.report import Report  # noqa: E402
@@ -98,6 +99,18 @@ STEPS = {
     "tests": (pytest_on(PROCESSORS),),
     "format": (("ruff", "check", "--fix", "--quiet", "."), ("ruff", "format", ".")),
     "docs": (("python", ".ci/docs.py"),),
+    "wheel": (
+        ("uv", "build", "--wheel", "--quiet", "--out-dir", "dist"),
+        (
+            "uv",
+            "tool",
+            "run",
+            "twine",
+            "check",
+            "--strict",
+            f"dist/evennia_ai-{__version__}-py3-none-any.whl",
+        ),
+    ),
     "bench": tuple(
         ("python", "-m", f"benchmarks.{name}")
         for name in (

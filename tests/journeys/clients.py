@@ -24,7 +24,7 @@ import aiohttp
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 IAC, DONT, DO, WONT, WILL, SB, SE = 255, 254, 253, 252, 251, 250, 240
 REFUSALS = {WILL: DONT, DO: WONT}
-WAIT_SECONDS = 15.0
+WAIT_SECONDS = 30.0
 PASSWORD = "lanterns-are-bright"
 
 
@@ -76,12 +76,6 @@ class Player(ABC):
         """Type a line and wait for its answer."""
         self.send(line)
         return self.expect(pattern, timeout_seconds)
-
-    def measure(self, line: str, pattern: str, timeout_seconds: float = WAIT_SECONDS) -> float:
-        """Seconds from typing `line` until `pattern` is seen."""
-        started = monotonic()
-        self.ask(line, pattern, timeout_seconds)
-        return monotonic() - started
 
     def watch(self, seconds: float) -> str:
         """Read on for a while and return only what came in it."""

@@ -29,6 +29,7 @@ ADMIN_NAME, ADMIN_PASSWORD = "admin", "kestrel-harbour-94"
 # Nothing but a game's environment holds this key.
 API_KEY = "sk-journey-2b7e151628aed2a6abf7158809cf4f3c"
 START_SECONDS = 90.0
+GAVE_UP = "Connection to Evennia timed out. Try again."
 # For modules that are about something else: every line is answered at once and for itself.
 UNHURRIED = {
     "EVENNIA_AI_HEARING_CONFIG": {
@@ -169,8 +170,10 @@ class Game:
         """
         self.write_settings()
         try:
-            # Evennia's launcher says that all is well (exit 0) whatever came of it.
-            self.launch("start")
+            # Evennia's launcher says that all is well (exit 0) whatever came of it, and gives up
+            # on a portal that takes more than ten seconds: then the server is still to be started.
+            while GAVE_UP in self.launch("start"):
+                pass
             self.wait_until_ready()
         except (OSError, AssertionError) as error:
             raise AssertionError(
@@ -330,6 +333,8 @@ def make_settings(ports: Ports) -> Mapping[str, Any]:
         "WEBSOCKET_CLIENT_PORT": ports.websocket,
         "WEBSOCKET_CLIENT_INTERFACE": "127.0.0.1",
         "AMP_PORT": ports.amp,
+        # On a busy machine the launcher of Evennia 6.1 takes a game that runs for none after 2 s.
+        "AMP_CONNECT_TIMEOUT": 60,
         "SECRET_KEY": "only-for-tests-" + "0123456789" * 4,
         "MAX_CONNECTION_RATE": 100,
         "CREATION_THROTTLE_LIMIT": 10_000,

