@@ -19,6 +19,7 @@ from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
 from evennia_ai.core.text import one_line
+from evennia_ai.operations.choosing import brain_hint
 from evennia_ai.operations.configuring import prepare, signed
 from evennia_ai.operations.naming import (
     ANY_TAG,
@@ -93,6 +94,8 @@ def create_assistant(
         character = _make_body(name, typeclass, location, desc, aliases, maker)
         script = _attach_script(name, character, found.values)
     told = f"{name} is awake{_where(location)}. Try: whisper {name} = hello"
+    if hint := brain_hint(script):
+        told += f"\n{hint}"
     return Result(True, told, {"script": script, "character": character})
 
 

@@ -12,10 +12,13 @@ from evennia.utils.search import search_object
 from twisted.internet.defer import Deferred
 
 from evennia_ai import services
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm import local
 from evennia_ai.llm.check import Report, check_endpoint
 from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, Endpoint, from_provider
+from evennia_ai.llm.local.pinned import QWEN
 from evennia_ai.operations.naming import problem_of_name, problem_of_owner
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.rights import lets, meets
@@ -23,6 +26,27 @@ from evennia_ai.spending import Purse
 
 LONGEST_PERMISSION = 200
 OFFERED = ("local", SCRIPTED)
+NO_BRAIN = (
+    "It has nothing to think with yet: {why}. Either install the demo brain (pip install "
+    '"evennia-ai[local]"), or name a model of your own in server/conf/secret_settings.py: '
+    "EVENNIA_AI_MODEL, with OPENAI_API_KEY, OPENAI_BASE_URL or both. Then: evennia reload, and in "
+    "the game: assistant check"
+)
+NOT_FETCHED = "The first answer takes a while: the demo brain ({size:,} MB) is fetched before it."
+
+
+def brain_hint(script: AssistantScript) -> str:
+    """The words for staff where an assistant cannot think yet, or not at once; else ""."""
+    try:
+        is_local = script.endpoint().is_local
+    except ConfigurationError as error:
+        return NO_BRAIN.format(why=str(error).rstrip("."))
+    if not is_local:
+        return ""
+    if not local.is_installed():
+        return NO_BRAIN.format(why="the package of the demo brain is not installed")
+    megabytes = round(QWEN.size_bytes / 1e6)
+    return "" if local.has_weights() else NOT_FETCHED.format(size=megabytes)
 
 
 def check_name(name: str) -> Result:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
@@ -15,6 +17,7 @@ from django.test.utils import override_settings
 from evennia_ai import operations, services, state
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.tools import load_modules
+from tests.game_case import forget_process
 from tests.llm.doubles import MemoryTransport, completion
 from tests.shell.support import ShellTest, pump, whispers
 
@@ -42,6 +45,29 @@ class TestOperations(ShellTest):
         assert ["Ada", "Old Edda"] == [each.key for each in operations.list_assistants()]
         assert ["{name} hums."] == list(state.read(script, "thinking_lines"))
         assert None is operations.find_assistant("")
+
+    def test_what_is_missing_to_think_with_is_told_at_once(self) -> None:
+        """Whoever makes one does not learn it from the first whisper that fails."""
+        elsewhere = {"EVENNIA_AI_CACHE_DIR": self.enterContext(TemporaryDirectory())}
+        for environ, modules, told in (
+            ({"EVENNIA_AI_MODEL": "local"}, {"xllamacpp": None}, 'pip install "evennia-ai[local]"'),
+            ({"EVENNIA_AI_MODEL": "gpt-5", "OPENAI_API_KEY": ""}, {}, "OPENAI_API_KEY"),
+            ({"EVENNIA_AI_MODEL": "local", **elsewhere}, {}, "demo brain (491 MB) is fetched"),
+        ):
+            with (
+                self.subTest(told),
+                mock.patch.dict(os.environ, environ),
+                mock.patch.dict(sys.modules, modules),
+            ):
+                forget_process()
+                name = f"Edda {len(operations.list_assistants())}"
+                result = operations.create_assistant(name, location=self.room1)
+                first, _, hint = result.message.partition("\n")
+                assert (True, f"{name} is awake in Room. Try: whisper {name} = hello") == (
+                    result.ok,
+                    first,
+                )
+                assert told in hint, hint
 
     def test_an_assistant_may_be_made_nowhere(self) -> None:
         """And the message says what is missing."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from evennia_ai.llm.local.control import describe as describe
     from evennia_ai.llm.local.control import ensure_running as ensure_running
     from evennia_ai.llm.local.control import find_running as find_running
+    from evennia_ai.llm.local.control import is_installed as is_installed
     from evennia_ai.llm.local.control import stop as stop
     from evennia_ai.llm.local.errors import MissingRuntimeError as MissingRuntimeError
     from evennia_ai.llm.local.errors import StartError as StartError
@@ -31,6 +32,7 @@ _HOMES = {
     "find_or_fetch": "evennia_ai.llm.local.weights",
     "find_running": "evennia_ai.llm.local.control",
     "has_weights": "evennia_ai.llm.local.weights",
+    "is_installed": "evennia_ai.llm.local.control",
     "stop": "evennia_ai.llm.local.control",
 }
 

@@ -43,6 +43,11 @@ def find_running(state_dir: Path) -> LocalModel | None:
     return LocalModel(snapshot.base_url, snapshot.model, snapshot.pid, snapshot.api_key)
 
 
+def is_installed() -> bool:
+    """Whether the package that runs it can be imported here."""
+    return importlib.util.find_spec("xllamacpp") is not None
+
+
 def ensure_running(
     state_dir: Path,
     *,
@@ -69,7 +74,7 @@ def ensure_running(
     if running is not None:
         return running
     if not supervisor_pid(state_dir):
-        if importlib.util.find_spec("xllamacpp") is None:
+        if not is_installed():
             raise MissingRuntimeError
         path = weights.find_or_fetch(environ, report=report)
         name = weights.model_name(path)
