@@ -120,6 +120,6 @@ class ResetBreaker(ApiView):
         row = found.data
         of_game = row["scope"] == GAME
         act = "reset breaker of the game" if of_game else "reset breaker"
-        if refusal(act, call.person, None if of_game else call.script) is not None:
+        if refusal(act, call.account, None if of_game else call.script) is not None:
             raise problem(Problem.FORBIDDEN, NOT_YOURS)
         return upkeep.reset_breaker(call.script, row["name"], scope=row["scope"], by=call.by)

@@ -76,7 +76,7 @@ def _answering(act: str, summary: str, **options: Any) -> type[ApiView]:
 
 def _open(call: Call) -> list[dict[str, Any]]:
     """The open questions that the caller may answer, of one assistant or of all."""
-    found = operations.questions(call.person, is_staff=is_staff(call.person)).data["questions"]
+    found = operations.questions(call.account, is_staff=is_staff(call.account)).data["questions"]
     key = None if call.script is None else call.script.key
     return [picked(item, *SHOWN) for item in found if key in (None, item["assistant"])]
 
@@ -86,7 +86,7 @@ def _answer(call: Call) -> Deferred[Result]:
     if number not in {item["number"] for item in _open(call)}:
         raise missing(f"No question {number} that you may answer is open.")
     text = call.body["answer"]
-    return operations.answer(number, call.person, text, is_staff=is_staff(call.person))
+    return operations.answer(number, call.account, text, is_staff=is_staff(call.account))
 
 
 # Each with or without an assistant in the address.
@@ -116,7 +116,7 @@ class Tell(ApiView):
     )
     def post(self, call: Call) -> Any:
         """It is done under the same limits as ever, and this waits for it."""
-        return telling.tell(call.script, call.person, call.body["instruction"])
+        return telling.tell(call.script, call.account, call.body["instruction"])
 
 
 class Tools(ApiView):
@@ -155,4 +155,4 @@ class Execute(ApiView):
         if name not in known:
             raise missing(NO_TOOL.format(who=call.script.key, name=name[:60]))
         arguments = call.body.get("arguments", {})
-        return executing.execute_tool(call.script, name, arguments, person=call.person)
+        return executing.execute_tool(call.script, name, arguments, person=call.account)

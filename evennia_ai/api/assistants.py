@@ -56,7 +56,7 @@ def _with_room(call: Call, given: dict[str, Any]) -> dict[str, Any] | Result:
     """What was given, with the room itself in the place of its name; or why there is none."""
     if "location" not in given:
         return given
-    found = choosing.find_room(call.person, given["location"])
+    found = choosing.find_room(call.account, given["location"])
     if found.ok:
         return given | {"location": found.data["room"]}
     if found.problem is Problem.FORBIDDEN:
@@ -101,7 +101,9 @@ class AssistantList(ApiView):
         given = _with_room(call, dict(call.body))
         if isinstance(given, Result):
             return given
-        made = operations.create_assistant(given.pop("key"), **given, by=call.by, maker=call.person)
+        made = operations.create_assistant(
+            given.pop("key"), **given, by=call.by, maker=call.account
+        )
         return _made(call, made, made.data["script"]) if made.ok else made
 
 
@@ -124,9 +126,9 @@ class OneAssistant(ApiView):
         given = _with_room(call, call.body)
         if isinstance(given, Result):
             return given
-        if "location" in given and refusal("move", call.person, call.script) is not None:
+        if "location" in given and refusal("move", call.account, call.script) is not None:
             raise problem(Problem.FORBIDDEN, NOT_YOURS)
-        updated = lifecycle.update_assistant(call.script, **given, by=call.by, person=call.person)
+        updated = lifecycle.update_assistant(call.script, **given, by=call.by, person=call.account)
         return with_data(updated, key=str(call.script.key))
 
     @Endpoint(
@@ -189,11 +191,11 @@ class Clone(ApiView):
     )
     def post(self, call: Call) -> Result:
         """With its settings, prompts and looks; without its talk, notes and goals."""
-        refused = refusal("create", call.person)
+        refused = refusal("create", call.account)
         if refused is not None:
             raise problem(Problem.FORBIDDEN, NOT_YOURS)
         made = lifecycle.clone_assistant(
-            call.script, call.body["key"], by=call.by, person=call.person
+            call.script, call.body["key"], by=call.by, person=call.account
         )
         return _made(call, made, made.data["script"]) if made.ok else made
 
@@ -274,7 +276,7 @@ def _to_all(call: Call, act: str, do: Callable[[list[Any]], Result]) -> Result:
     """Do an act to all assistants that somebody has a say over; the others are named."""
     mine, refused = [], []
     for script in operations.list_assistants():
-        is_refused = refusal(act, call.person, script) is not None
+        is_refused = refusal(act, call.account, script) is not None
         (refused if is_refused else mine).append(script)
     if refused and not mine:
         raise problem(Problem.FORBIDDEN, NOT_YOURS)

@@ -64,14 +64,12 @@ class Call:
     """A request in the game's thread: who asks what of whom.
 
     Attributes:
-        person: as whom rights are asked for.
-        account: who asks; None where anybody may ask and nobody is logged in.
+        account: who asks, whose rights count; None where anybody may ask and nobody is logged in.
         reads: it changes nothing.
         takes_input: something could be given that is wrong.
         headers: of the response; a view may add some.
     """
 
-    person: Any
     account: Any
     script: Any
     body: dict[str, Any]
@@ -176,13 +174,12 @@ class ApiView(APIView):  # type: ignore[misc]
 
         def act() -> Any:
             account = self.account_for(pk, address) if pk is not None else None
-            person = people.person_of(account) if account is not None else None
             with audit.acting(str(account.key if account else ""), "api", is_logged=False):
-                script = find_allowed(plan.act, person, path.get("key"))
+                script = find_allowed(plan.act, account, path.get("key"))
                 if wrong is not None:
                     raise wrong
                 is_asked = plan.body is not None or plan.query is not None
-                call = Call(person, account, script, body, query, path, reads, is_asked, headers)
+                call = Call(account, script, body, query, path, reads, is_asked, headers)
                 return _finished(method(self, call), call)
 
         seconds = config.long_timeout_seconds if plan.is_long else config.timeout_seconds
@@ -267,7 +264,7 @@ def missing(told: str) -> ProblemError:
 
 def look_of(call: Call) -> Look:
     """How whoever asks looks at private words: they are shown where `reveal` is true."""
-    return Look.of(call.person, is_revealing=call.query.get("reveal") == "true")
+    return Look.of(call.account, is_revealing=call.query.get("reveal") == "true")
 
 
 def with_data(result: Result, **changes: Any) -> Result:

@@ -32,7 +32,7 @@ ROW = {
 
 def _require(act: str, call: Call) -> None:
     """Refuse what needs a right beside the one that the view asked for."""
-    if act != "configure" and refusal(act, call.person, call.script) is not None:
+    if act != "configure" and refusal(act, call.account, call.script) is not None:
         raise problem(Problem.FORBIDDEN, NOT_YOURS)
 
 
@@ -119,7 +119,7 @@ class History(ApiView):
         What is private to others is masked, unless `reveal` is true.
         """
         if call.query.get("format") == "export":
-            if refusal("export history", call.person, call.script) is not None:
+            if refusal("export history", call.account, call.script) is not None:
                 raise problem(Problem.FORBIDDEN, NOT_YOURS)
             return talk.export_history(call.script, look=look_of(call))
         before, limit = call.query.get("before"), limit_of(call.query)
@@ -189,7 +189,7 @@ class Prompts(ApiView):
     def get(self, call: Call) -> Any:
         """The prompt that a whisper of yours would cause."""
         is_whole = call.query.get("show") == "messages"
-        result = prompting.show_prompt(call.script, call.person, is_whole=is_whole)
+        result = prompting.show_prompt(call.script, call.account, is_whole=is_whole)
         if not result.ok:
             raise problem(Problem.CONFLICT, result.message)
         return {**result.data, "text": result.message}

@@ -60,7 +60,7 @@ class Health(ApiView):
     )
     def get(self, call: Call) -> Result:
         """`ok`, `degraded`, or `stopped` where all of them are."""
-        return monitoring.health(with_reasons=call.person is not None and is_staff(call.person))
+        return monitoring.health(with_reasons=call.account is not None and is_staff(call.account))
 
 
 class MetricsPage(ApiView):
@@ -97,6 +97,6 @@ class MetricsPage(ApiView):
     def get(self, call: Call) -> bytes:
         """In the text format of Prometheus."""
         is_open = api_config().metrics is Metrics.ALL
-        if not is_open and not is_staff(call.person):
+        if not is_open and not is_staff(call.account):
             raise problem(Problem.FORBIDDEN, NOT_YOURS)
         return monitoring.metrics()

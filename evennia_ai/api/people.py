@@ -94,13 +94,3 @@ def account_for(pk: int, address: str) -> Any:
     if account.attributes.get("assistant_body"):
         raise problem(Problem.FORBIDDEN, "Assistants may not use the API.")
     return account
-
-
-def person_of(account: Any) -> Any:
-    """As whom rights are asked for: the account, or while it is quelled the character it plays.
-
-    Evennia's lock `perm()` looks at `_quell` of a character only.
-    """
-    if account.attributes.get("_quell"):
-        return next(iter(account.get_all_puppets()), account)
-    return account

@@ -172,7 +172,7 @@ class OneToken(WithTokens):
     def delete(self, call: Call) -> Result:
         """It is worth nothing from now on."""
         number, account = call.path["number"], call.account
-        if refusal(OF_OTHERS, call.person) is None:
+        if refusal(OF_OTHERS, call.account) is None:
             row = AccessToken.objects.filter(pk=number).select_related("account").first()
             account = row.account if row is not None else account
         return tokens.revoke_token(account, number, by=call.by)
@@ -187,7 +187,7 @@ def _account(call: Call) -> Any:
     named = call.query.get("account")
     if named is None or people.dbref_of(named) == f"*#{call.account.pk}":
         return call.account
-    refused = refusal(OF_OTHERS, call.person)
+    refused = refusal(OF_OTHERS, call.account)
     if refused is not None:
         raise problem(refused.problem, refused.message)
     kind, _, number = named.partition("-")

@@ -162,6 +162,7 @@ class TestAccounts(ApiTest):
         """As in the game: a superuser who quells is no more than the character they play."""
         self.char1.permissions.clear()
         self.char1.permissions.add("Player")
+        self.account.permissions.add("Developer")
         self.get("assistants/")
         self.account.attributes.add("_quell", True)
         self.account.locks.cache_lock_bypass(self.account)

@@ -17,7 +17,7 @@ HEARING = (
         "core/rules.py",
         "return cap > 0 and heard.hops >= cap + heard.hops_granted",
         "return False",
-        "test_no_endless_talk",
+        "tests/core/test_perception.py::test_rules",
     ),
     guard(
         "a task that goes from one to the next has as few hops",

@@ -70,10 +70,10 @@ PEOPLE = (
     ),
     guard(
         "who is quelled has the rights of their character",
-        "api/people.py",
-        'if account.attributes.get("_quell"):',
+        "rights/people.py",
+        "if _is_account(being) and being.attributes.get(QUELLED):",
         "if False:",
-        "test_who_is_quelled_has_the_rights_of_their_character",
+        "test_hole_b13_a_quelled_account_has_what_its_character_has",
     ),
     guard(
         "tries for a token are counted by address",

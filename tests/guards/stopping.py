@@ -51,6 +51,7 @@ STOPPING = (
             "        self.fence(turn)\n        turns.checkpoint(self.script, turn)",
             "        turns.checkpoint(self.script, turn)",
         ),
+        ("engine/toolboxes.py", "        self.fence(turn)\n        try:", "        try:"),
     ),
     guard(
         "random walks find a stop that does not hold between the calls of a reply",
@@ -63,6 +64,7 @@ STOPPING = (
             "        self.fence(turn)\n        turns.checkpoint(self.script, turn)",
             "        turns.checkpoint(self.script, turn)",
         ),
+        ("engine/toolboxes.py", "        self.fence(turn)\n        try:", "        try:"),
     ),
     guard(
         "what others notice is not begun in an older epoch",

@@ -194,6 +194,12 @@ class Walk(RuleBasedStateMachine):
         """At the first word that is heard."""
         self.act("stop_while_speaking", kind)
 
+    @precondition(lambda self: self.is_asked)
+    @rule(index=SMALL)
+    def a_tool_stops_her(self, index: int) -> None:
+        """Between two calls of one reply."""
+        self.act("answer", "stop midway", index)
+
     @rule()
     def all_are_stopped(self) -> None:
         """At once."""
