@@ -33,7 +33,7 @@ def listen(script: Any) -> Ear:
     stored_mode = state.read(script, "room_messages")
     stored_way = state.read(script, "addressed_by")
     work.ear = Ear(
-        names=(body.key, *body.aliases.all()),
+        names=tuple(dict.fromkeys((body.key, str(script.key), *body.aliases.all()))),
         id=body.dbref,
         interaction_enabled=bool(state.read(script, "interaction_enabled")),
         enable_addressing=bool(state.read(script, "enable_addressing")),

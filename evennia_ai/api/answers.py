@@ -89,6 +89,7 @@ class Status(Shape):
     pending_events = IntegerField()
     ignored_settings = maybe_text()
     wrong_settings = maybe_text()
+    unable = CharField(help_text="Why its body cannot act, or empty.")
     questions = IntegerField()
     cooling = ListField(child=CharField(), help_text="Who has to wait, and how long, in words.")
     today = CharField(help_text="Tokens used today, in words.")

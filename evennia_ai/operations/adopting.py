@@ -140,6 +140,7 @@ def adopt(npc: Any, name: str = "", *, person: Any = None, by: str = "") -> Resu
     called = " ".join((name or str(npc.key)).split())
     lost = find_assistant(called)
     lost = lost if lost is not None and lost.obj is None else None
+    called = str(lost.key) if lost is not None else called
     if refused := _problem_of_names(called, npc, lost):
         return refused
     kept = {"channels": [channel.pk for channel in channels_of(npc)]}
