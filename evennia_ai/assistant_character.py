@@ -68,7 +68,7 @@ class AssistantMixin:
         """Let its assistant go before the game deletes it: that keeps what it knows."""
         is_let = bool(super().at_object_delete())  # type: ignore[misc]
         script = self.assistant_script
-        if is_let and script is not None and script.obj == self:
+        if is_let and script is not None and script.pk is not None and script.obj == self:
             script.lose_body()
         return is_let
 

@@ -31,6 +31,7 @@ class Assistant(Shape):
     location = maybe_text(help_text="The name of the room it stands in.")
     aliases = ListField(child=CharField())
     enabled = BooleanField(help_text="Whether it answers at all.")
+    adopted = BooleanField(help_text="Whether its body is a being of the game.")
     created_at = anything(help_text="When it was made.")
 
 

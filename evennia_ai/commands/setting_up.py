@@ -126,9 +126,9 @@ class SettingUpWords(WordCommand):
 CREATE = Word(
     SettingUpWords._create,
     "assistant create, assistant create <name>[:<typeclass>] [= <who she is, in a few words>]",
-    "Alone it asks step by step: name, look, character, model. With a name one is made at once, "
-    "where you stand. A typeclass is a body of your own, as in Brick:typeclasses.golems.Golem; "
-    "without one it is the game's own character class.",
+    "Alone it asks step by step: name, body, look, character, model. With a name one is made at "
+    "once, where you stand. A typeclass is a body of your own, as in "
+    "Brick:typeclasses.golems.Golem; without one it is the game's own character class.",
 )
 WORDS = {
     "create": CREATE,

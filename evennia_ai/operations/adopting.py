@@ -6,10 +6,13 @@ command sets. All that an assistant adds is kept on its script.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
+from evennia.accounts.models import AccountDB
 from evennia.objects.objects import DefaultExit, DefaultRoom
 from evennia.typeclasses.attributes import Attribute
 from evennia.utils.search import search_object
@@ -20,7 +23,6 @@ from evennia_ai.core.lockout import Cause
 from evennia_ai.core.text import one_line
 from evennia_ai.operations.assistants import attach_script, close_record_before, find_assistant
 from evennia_ai.operations.configuring import signed
-from evennia_ai.operations.guarding import is_players
 from evennia_ai.operations.lifecycle import FIRST_CHARACTER, channels_of, end_assistant
 from evennia_ai.operations.naming import (
     PLURAL,
@@ -30,9 +32,13 @@ from evennia_ai.operations.naming import (
     problem_of_renown,
 )
 from evennia_ai.operations.result import Problem, Result
-from evennia_ai.rights import forms_of, lets, meets, own_locks
+from evennia_ai.operations.running import may_control, refuse_control
+from evennia_ai.rights import Right, forms_of, is_staff, lets, meets, own_locks
 
-PLAYABLE = "_playable_characters"
+PLAYABLE, LAST_PUPPET = "_playable_characters", "_last_puppet"
+# Where Evennia keeps a character's place while nobody plays it.
+PLAYED = "prelogout_location"
+_PID = re.compile(r"pid\((\d{1,9})\)")
 HAS_SAY = ("control", "edit")
 HOW_TO_END = (
     "Before evennia_ai is removed from the game type: assistant release {name}. Afterwards delete "
@@ -52,7 +58,7 @@ def find_npc(person: Any, text: str) -> Result:
     words = text.strip()
     room = getattr(person, "location", None)
     found = search_object(words, candidates=room.contents) if words and room is not None else []
-    found = found or (search_object(words, use_dbref=True) if words else [])
+    found = found or (search_object(words, exact=True, use_dbref=True) if words else [])
     if not found:
         told = (
             f"There is nobody called {one_line(words, 60)!r}. Give the name of a character or "
@@ -76,7 +82,7 @@ def _problem_of_being(npc: Any, person: Any) -> Result | None:
     if own := next((script for script in list_assistants() if script.obj == npc), None):
         told = f"{name} is an assistant already: {own.key}."
         return Result(False, told, problem=Problem.CONFLICT)
-    if problem := _problem_of_players(npc):
+    if problem := _problem_of_players(npc, person):
         return Result(False, problem, problem=Problem.CONFLICT)
     if person is None:
         return None
@@ -90,22 +96,33 @@ def _problem_of_being(npc: Any, person: Any) -> Result | None:
     return None
 
 
-def _problem_of_players(npc: Any) -> str:
-    """Why a being is a player's, in words, or ""."""
+def _problem_of_players(npc: Any, person: Any) -> str:
+    """Why a being is a player's, in words, or "".
+
+    Evennia gives whatever character staff make by `create` to their account, as it gives players
+    theirs. So one that only staff have, and nobody else has played, is the game's.
+    """
     name = str(npc.key)
     if npc.is_superuser or npc.dbref == FIRST_CHARACTER:
         return f"{name} is the superuser's character; adopt one of the game's own."
     if npc.sessions.count():
         return f"Somebody is in {name}'s body; let them leave it first (ooc)."
-    if is_players(npc) or _is_playable(npc):
-        return f"{name} is a player's character; adopt one of the game's own."
+    own = getattr(person, "account", None) or person
+    for account in _owners_of(npc):
+        is_played = npc.attributes.has(PLAYED) and account != own
+        if is_played or account.attributes.get(LAST_PUPPET) == npc or not is_staff(account):
+            return f"{name} is a character of {account.key}'s; adopt one of the game's own."
     return ""
 
 
-def _is_playable(npc: Any) -> bool:
-    """Whether an account has it in its list of characters."""
+def _owners_of(npc: Any) -> list[Any]:
+    """The accounts that have a being, by any way in which Evennia knows it."""
     lists = Attribute.objects.filter(db_key=PLAYABLE, accountdb__isnull=False)
-    return any(npc in (kept.value or ()) for kept in lists)
+    having = [kept.pk for kept in lists if npc in (kept.value or ())]
+    numbers = {int(number) for number in _PID.findall(str(npc.locks.get("puppet") or ""))}
+    numbers |= {npc.db_account_id, npc.attributes.get("creator_id")} - {None}
+    named = Q(pk__in=numbers) | Q(db_attributes__in=having)
+    return list(AccountDB.objects.filter(named).distinct())
 
 
 def _has(person: Any, permission: str) -> bool:
@@ -140,6 +157,8 @@ def adopt(npc: Any, name: str = "", *, person: Any = None, by: str = "") -> Resu
     called = " ".join((name or str(npc.key)).split())
     lost = find_assistant(called)
     lost = lost if lost is not None and lost.obj is None else None
+    if lost is not None and person is not None and not _may_go_on(lost, person):
+        return refuse_control(lost, person, "adopt", Right.CONFIGURE)
     called = str(lost.key) if lost is not None else called
     if refused := _problem_of_names(called, npc, lost):
         return refused
@@ -151,10 +170,17 @@ def adopt(npc: Any, name: str = "", *, person: Any = None, by: str = "") -> Resu
     except BaseException:
         npc.assistant_script = None
         ears.take_ears(npc)
+        if lost is not None:
+            lost.obj = None
+            lost.attributes.reset_cache()
         raise
     whole = f"{called} is {npc.key} now" if called != npc.key else f"{called} has a mind now"
     told = f"{whole}. Try: whisper {npc.key} = hello. Back: assistant release {called}"
     return Result(True, told, {"script": script, "character": npc})
+
+
+def _may_go_on(lost: AssistantScript, person: Any) -> bool:
+    return may_control(lost, person, is_staff=is_staff(person), right=Right.CONFIGURE)
 
 
 def _problem_of_names(name: str, npc: Any, lost: AssistantScript | None) -> Result | None:

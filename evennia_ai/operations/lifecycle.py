@@ -50,6 +50,7 @@ def describe(script: AssistantScript) -> Result:
         "location_id": str(place.dbref) if place is not None else None,
         "aliases": list(body.aliases.all()) if body is not None else [],
         "enabled": bool(state.read(script, "enabled")),
+        "adopted": bool(state.read(script, "adopted")),
         "created_at": script.db_date_created.astimezone(UTC).isoformat(),
     }
     where = f"in {data['location']}" if place is not None else "nowhere"

@@ -43,9 +43,7 @@ def has_right(script: Any, person: Any, right: Right, *, is_staff: bool) -> bool
     """
     if getattr(person, "assistant_script", None) is not None and not person.sessions.count():
         return False
-    body = script.obj
-    if body is None:
-        return is_staff
+    body = script.obj or script  # one that has lost its body is locked by itself
     if lock := lock_of(body, right):
         return any(body.access(form, lock.partition(":")[0]) for form in forms_of(person))
     if right is Right.CONTROL:
@@ -56,10 +54,7 @@ def has_right(script: Any, person: Any, right: Right, *, is_staff: bool) -> bool
 
 def lacking(script: Any, right: Right) -> str:
     """What somebody needs who has no right over an assistant, in words."""
-    body = script.obj
-    if body is None:
-        return "the rights of staff"
-    if lock := lock_of(body, right):
+    if lock := lock_of(script.obj or script, right):
         return f"her lock {lock!r}"
     if right is Right.CONTROL:
         return "the rights of staff"

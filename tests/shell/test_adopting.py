@@ -196,12 +196,33 @@ class TestRefused(AdoptingTest):
         assert Problem.CONFLICT is self.refused(self.mira, "Somebody is in Mira's body")
         owner = create_account("Nell", "", "testpassword")
         listed, _ = owner.create_character(key="Nellie")
-        self.refused(listed, "Nellie is a player's character")
-        self.bram.locks.add(f"puppet:pid({owner.pk})")
-        self.refused(self.bram, "is a player's character")
-        self.bram.locks.remove("puppet")
+        self.refused(listed, "Nellie is a character of Nell's; adopt one of the game's own")
+        owner.characters.remove(listed)
+        listed.attributes.remove("creator_id")
+        self.refused(listed, "Nellie is a character of Nell's")
+        listed.locks.remove("puppet")
+        self.adopted(listed, "Oswin")
         owner.db._playable_characters = [self.bram]
-        self.refused(self.bram, "is a player's character")
+        self.refused(self.bram, "Bram is a character of Nell's")
+        owner.db._playable_characters = []
+        self.bram.db.creator_id = owner.pk
+        self.refused(self.bram, "Bram is a character of Nell's")
+
+    def test_what_staff_made_is_the_games(self) -> None:
+        """Evennia gives it to their account as it does players theirs; who plays it keeps it."""
+        self.typed(f"create/drop Oswin:{Guard.path}")
+        oswin = ObjectDB.objects.get(db_key="Oswin")
+        assert oswin in self.account.characters
+        assert "Oswin has a mind" in self.typed("assistant adopt oswin")
+        assert operations.release(operations.find_assistant("oswin")).ok
+        self.account.db._last_puppet = oswin
+        self.refused(oswin, "is a character of TestAccount's")
+        self.account.db._last_puppet = self.tom
+        oswin.db.prelogout_location = self.room1
+        self.adopted(oswin)
+        assert operations.release(operations.find_assistant("oswin")).ok
+        made = operations.adopt(oswin, person=create_account("Nell", "", "testpassword"))
+        assert "is a character of TestAccount's" in made.message
 
     def test_whatever_is_no_being(self) -> None:
         """A room, an exit, an assistant, somebody who is not there."""
@@ -371,6 +392,19 @@ class TestLostBody(AdoptingTest):
             assert "Traceback" not in shown, f"{line}: {shown}"
         assert operations.release(script).problem is Problem.CONFLICT
         assert lifecycle.delete_assistant(script, by="Tom").ok
+
+    def test_who_may_give_it_another(self) -> None:
+        """Whoever may set it up, by the locks that it had."""
+        script = self.adopted(name="Grim")
+        self.bram.locks.add("ai_configure:false()")
+        self.bram.delete()
+        self.account.is_superuser = False
+        self.account.save()
+        self.tom.locks.cache_lock_bypass(self.tom)
+        oswin = self.guard("Oswin")
+        oswin.locks.add("control:all()")
+        assert Problem.FORBIDDEN is self.refused(oswin, "You may not control Grim", name="Grim")
+        assert script.obj is None
 
     def test_one_that_was_made_keeps_it_too(self) -> None:
         """Ada's body goes, and she lives on in a guard, who is no player's to enter or take."""
