@@ -153,7 +153,7 @@ def _turn_away(script: Any, record: Record, line: str, *, is_each: bool = False)
 
 
 def is_for_it(record: Record) -> bool:
-    """Whether a person spoke to it, and so wants to know what becomes of that."""
+    """True where a person spoke to it, and so wants to know what becomes of that."""
     return not record.heard.from_assistant and record.verdict.name in ADDRESSED
 
 

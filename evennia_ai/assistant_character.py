@@ -45,7 +45,7 @@ class AssistantMixin:
         return bool(super().at_idmapper_flush()) and self.assistant_script is None  # type: ignore[misc]
 
     def can_act(self) -> bool | str:
-        """Whether it can act now; for a game to override, or to have on a class without ears.
+        """True where it can act now; for a game to override, or to have on a class without ears.
 
         Returns:
             True; or False, as while it lies dead: it neither speaks nor moves then. A text is a no
@@ -57,7 +57,7 @@ class AssistantMixin:
     def access(
         self, accessing_obj: Any, access_type: str = "read", default: bool = False, **kwargs: Any
     ) -> bool:
-        """Whether a lock lets somebody pass; where it has none, one of its assistant's decides."""
+        """A lock's answer to somebody; where the body has none, one of its assistant's decides."""
         script, kind = self.assistant_script, access_type
         holder: Any = super()
         if script is not None and decides(script, kind) and not self.locks.get(kind):  # type: ignore[attr-defined]

@@ -130,7 +130,7 @@ def _has(person: Any, permission: str) -> bool:
 
 
 def _names_beside(npc: Any) -> Iterator[str]:
-    """What the game calls it: its key, and its aliases but those that Evennia makes itself."""
+    """Its names in the game: its key, and its aliases but those that Evennia makes itself."""
     yield str(npc.key)
     for tag in npc.aliases.all(return_objs=True):
         if tag.db_category != PLURAL:

@@ -71,9 +71,8 @@ def create_assistant(
         persona: who it is and what it knows, for the model.
         lines: "thinking" (a list) and "failure" (a text) of its own, in which {name} is its name;
             "examples", pairs of what is asked and how it answers, which help a small model.
-        typeclass: its body, a class or its path: any typeclass of objects; one without
-            `AssistantMixin` is given ears in memory, as `adopt` does. Its locks `tool_move` and
-            `ai_control` say that it stays where it is, and who may run it.
+        typeclass: its body, a class of objects or its path; one that cannot hear gets `ears`. Its
+            locks `tool_move` and `ai_control` say that it stays, and who may run it.
         settings: further settings by path, as `update_settings` takes them.
         by: who makes it, for the record; its maker, unless it is said.
         maker: a character or an account, which has Evennia's rights over the body, as admins have.

@@ -73,7 +73,7 @@ def own_locks(script: Any) -> str:
 
 
 def decides(script: Any, kind: str) -> bool:
-    """Whether a lock of the assistant's own decides what its body has no lock for."""
+    """True where a lock of the assistant's own decides what its body has no lock for."""
     return kind.startswith(OF_ASSISTANTS) and bool(script.locks.get(kind))
 
 

@@ -54,10 +54,7 @@ class TestRights(ApiTest):
 
     def prepare(self, wanted: str) -> None:
         """Ada in a state, and nobody else; everything about her as at her creation."""
-        for script in operations.list_assistants():
-            body = script.obj
-            script.delete()
-            body.delete()
+        self.end_all()
         ObjectDB.objects.filter(db_key="Brutus").delete()
         brutus = create_object(Guard, key="Brutus", location=self.room1)
         brutus.locks.add("edit:perm(Builder)")

@@ -123,11 +123,7 @@ class CommandWorld(HearingTest):
 
     def make_ada(self) -> None:
         """Ada as new; whom her lock names is the same each time."""
-        for script in operations.list_assistants():
-            body = script.obj
-            script.delete()
-            if body is not None:
-                body.delete()
+        self.end_all()
         self.make_brutus()
         AccountDB.objects.filter(username__in=("Ada", "Oriel")).delete()
         self.ada_script, self.ada = self.make("Ada")

@@ -178,7 +178,7 @@ class TestAdopt(AdoptingTest):
         assert self.bram.access(self.bram, "tool_move", default=True)
 
     def test_it_is_on_record(self) -> None:
-        """Who adopted whom, and how it is ended stands at the script."""
+        """The record names who adopted whom; the script says how that is ended."""
         script = self.adopted()
         entries = operations.audit_log(script, events=("adopted",)).data["entries"]
         assert [f"Bram ({self.bram.dbref}) is its body from now on"] == [
@@ -301,7 +301,7 @@ class TestRelease(AdoptingTest):
         assert operations.find_assistant("bram") is None
 
     def test_it_hears_nothing_afterwards(self) -> None:
-        """What was under way is dropped, and the asker told; then it is a guard like any."""
+        """A turn under way is dropped, and the asker told; then it is a guard like any."""
         script = self.adopted()
         self.type(self.tom, "whisper bram = hello")
         assert operations.release(script, by="Tom").ok

@@ -44,7 +44,7 @@ class AbilityTest(HearingTest):
         pump()
 
     def told(self, person: Any = None) -> int:
-        """How often somebody was told that he is dead."""
+        """The times that somebody was told that he is dead."""
         return int((person or self.tom).seen.count(DEAD))
 
 
@@ -94,7 +94,7 @@ class TestUnable(AbilityTest):
         assert "dropped" in steps
 
     def test_it_dies_between_two_tools(self) -> None:
-        """What it did stays done, the rest is not."""
+        """The first stays done, the second is not."""
         self.bram.at_assistant_said = lambda *said, **kwargs: self.kill()
         self.ask(
             "say Bram, hello",

@@ -19,7 +19,7 @@ from tests.shell.support import ShellTest
 
 
 class TestEars(ShellTest):
-    """What looks at a being with ears sees the game's own class."""
+    """Whoever looks at a being with ears sees the game's own class."""
 
     def setUp(self) -> None:
         """A guard of EvAdventure, who hears."""
