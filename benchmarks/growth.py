@@ -155,7 +155,9 @@ class Young:
         """One tick of somebody young."""
         if not self._left:
             if self._script is not None:
-                self._script.obj.delete()
+                body = self._script.obj
+                self._script.delete()
+                body.delete()
             self._script = self._stage.assistant(self._past_events)
             self._left = TICKS_WHILE_YOUNG
         self._left -= 1

@@ -14,7 +14,7 @@ from uuid import uuid4
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
 
-from evennia_ai import audit, checkpoints, inbound, outbound, state
+from evennia_ai import ability, audit, checkpoints, inbound, outbound, state
 from evennia_ai.core.inbox import Event, joins, talk_of
 from evennia_ai.core.limits import LIMITS, REASONS, Decision, Kind, denial_text, number
 from evennia_ai.core.manners import Admission
@@ -68,6 +68,10 @@ def _is_silent(script: Any, record: Record, heard: Heard) -> bool:
     """Whether it answers nobody now, or nothing of what is said openly here. Then that is told."""
     if script.silence:
         record.note("silent", script.silence)
+        if line := ability.inability(script.obj):
+            if is_for_it(record) and tell_unable(script, heard, line):
+                record.note("told", "that its body cannot act")
+            return True
         # What is refused for good is given back, each message by itself.
         is_stopped = bool(state.read(script, "emergency_stop"))
         _turn_away(script, record, outbound.STOPPED_LINE, is_each=is_stopped)
@@ -138,7 +142,7 @@ def _turn_away(script: Any, record: Record, line: str, *, is_each: bool = False)
         is_each: of each message; else once a minute.
     """
     heard = record.heard
-    if heard.from_assistant or record.verdict.name not in ADDRESSED:
+    if not is_for_it(record):
         return
     known = script.work.company.meet(heard.person)
     if not (known.may_tell(script.clock.seconds()) or is_each):
@@ -146,6 +150,22 @@ def _turn_away(script: Any, record: Record, line: str, *, is_each: bool = False)
     person = inbound.find_being(heard.sender_id)
     if outbound.tell(script.obj, person, line, hops=heard.hops + 1):
         record.note("told", "that no answer will come")
+
+
+def is_for_it(record: Record) -> bool:
+    """True where a person spoke to it, and so wants to know what becomes of that."""
+    return not record.heard.from_assistant and record.verdict.name in ADDRESSED
+
+
+def tell_unable(script: Any, heard: Heard | Event, line: str) -> bool:
+    """Tell a sender why its body cannot act, once until it can again. Returns whether they were."""
+    work = script.work
+    told = work.unable = set() if work.unable is None else work.unable
+    if heard.hops or heard.person in told:
+        return False
+    told.add(heard.person)
+    person = inbound.find_being(heard.sender_id)
+    return outbound.tell(script.obj, person, line, hops=1, is_of_body=True)
 
 
 def tell_of_mute(script: Any, record: Record, heard: Heard) -> None:

@@ -139,17 +139,18 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
     _follow(script, turn, stop, judged)
 
 
-def break_off(script: Any, turn: Turn, *, is_unheard: bool) -> None:
+def break_off(script: Any, turn: Turn, why: str, *, is_unheard: bool) -> None:
     """End a turn that was dropped; what it used is counted.
 
     Args:
+        why: in words, for the record.
         is_unheard: nobody can hear its answer: nothing more is paid for it, and it waits.
     """
     work, name = script.work, _waiting(turn)
     work.extensions.end(turn.scope)
     if not is_unheard or turn.epoch != work.epoch:
         turns.cut_off(script, turn)
-        note(script, turn, "cut off", "by a stop, a reset or a restart")
+        note(script, turn, "cut off", why)
         return
     work.in_flight = None
     if aside.break_off(script, turn):

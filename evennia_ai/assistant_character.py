@@ -19,6 +19,7 @@ from evennia.utils.utils import class_from_module, lazy_property
 from twisted.internet.defer import Deferred
 
 from evennia_ai import errands, hearing
+from evennia_ai.rights import decides
 from evennia_ai.rights.lending import LentPermissions
 
 IS_AI_LINE = "({name} is an AI.)"
@@ -42,6 +43,34 @@ class AssistantMixin:
     def at_idmapper_flush(self) -> bool:
         """Whether Evennia may drop it from memory: never while an assistant is in it."""
         return bool(super().at_idmapper_flush()) and self.assistant_script is None  # type: ignore[misc]
+
+    def can_act(self) -> bool | str:
+        """True where it can act now; for a game to override, or to have on a class without ears.
+
+        Returns:
+            True; or False, as while it lies dead: it neither speaks nor moves then. A text is a no
+            too, and what people are told who speak to it; {name} in it is what it is called.
+        """
+        own = getattr(super(), "can_act", True)
+        return own() if callable(own) else own
+
+    def access(
+        self, accessing_obj: Any, access_type: str = "read", default: bool = False, **kwargs: Any
+    ) -> bool:
+        """A lock's answer to somebody; where the body has none, one of its assistant's decides."""
+        script, kind = self.assistant_script, access_type
+        holder: Any = super()
+        if script is not None and decides(script, kind) and not self.locks.get(kind):  # type: ignore[attr-defined]
+            holder = script
+        return bool(holder.access(accessing_obj, kind, default=default, **kwargs))
+
+    def at_object_delete(self) -> bool:
+        """Let its assistant go before the game deletes it: that keeps what it knows."""
+        is_let = bool(super().at_object_delete())  # type: ignore[misc]
+        script = self.assistant_script
+        if is_let and script is not None and script.pk is not None and script.obj == self:
+            script.lose_body()
+        return is_let
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
         """Hear a message that the game lets in, and pass it on to a player who watches."""

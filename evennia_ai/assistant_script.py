@@ -1,7 +1,7 @@
 """The script behind an assistant: its beat, its inbox, and the wiring of one tick.
 
-Attach it to the character it moves: `script.obj` is that character, and goes with it. No rules
-here.
+Attach it to the character it moves: `script.obj` is that character, and None once the game has
+deleted it. No rules here.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred, inlineCallbacks
 
 from evennia_ai import (
+    ability,
     answering,
     autonomy,
     beginnings,
     compaction,
+    ears,
     emergency,
     errands,
     interventions,
@@ -33,6 +35,7 @@ from evennia_ai import (
     state,
     sub_agents,
     turns,
+    unable,
 )
 from evennia_ai.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.core.audience import WAYS, may_leave
@@ -103,6 +106,7 @@ class AssistantScript(DefaultScript):
         self.ndb.circuit_breaker_registry = self.work.breakers
         self.ndb.tool_cache = self.work.tool_cache
         if self.obj is not None:
+            ears.give_ears(self.obj)
             self.obj.assistant_script = self
         self.keep_pace()
         self.beat_soon()
@@ -171,8 +175,14 @@ class AssistantScript(DefaultScript):
             return "a superuser is in its body"
         if not state.read(self, "enabled"):
             return "it is not enabled"
+        if self.work is None:
+            return "it is not running"
         state.safety_config(self)
-        return self.work.safety_problem if self.work is not None else "it is not running"
+        return self.work.safety_problem or ability.reason_of(self.obj)
+
+    def lose_body(self) -> None:
+        """Let go of the body, which the game is about to delete."""
+        unable.lose_body(self)
 
     def trigger_emergency_stop(
         self, reason: str, *, cause: Cause = Cause.KILL, by: str = ""
@@ -224,6 +234,7 @@ class AssistantScript(DefaultScript):
     def _beat(self) -> None:
         if self.work is not None:
             self.work.read_anew()
+            unable.heed(self)
         self.at_tick().addErrback(lambda failure: logger.log_err(failure.getTraceback()))
 
     def endpoint(self) -> Endpoint:
@@ -285,7 +296,8 @@ class AssistantScript(DefaultScript):
         try:
             yield self._think(turn)
         except (CancelledError, StaleEpochError, NobodyListensError) as error:
-            answering.break_off(self, turn, is_unheard=isinstance(error, NobodyListensError))
+            is_unheard = isinstance(error, NobodyListensError)
+            answering.break_off(self, turn, unable.why_cut_off(self), is_unheard=is_unheard)
         except ConfigurationError as error:
             wrong = Stop(StopReason.LLM_ERROR, str(error), is_of_service=True)
             answering.close(self, turn, wrong)

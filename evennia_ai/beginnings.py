@@ -31,8 +31,13 @@ def begin_record(script: Any) -> None:
 
 
 def sort_out(script: Any) -> None:
-    """Let whoever could run an assistant of an older game do so still, and no more than that."""
+    """Let whoever could run an assistant of an older game do so still, and no more than that.
+
+    A being of the game that was adopted is locked as the game wants it.
+    """
     body = script.obj
+    if state.read(script, "adopted"):
+        return
     old = body.locks.get(OF_EVENNIA) if body is not None else ""
     if body is not None and sort_locks(body):
         new, own = (body.locks.get(kind) for kind in (Right.CONTROL, OF_EVENNIA))

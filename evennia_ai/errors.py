@@ -4,7 +4,8 @@ AssistantError
 ├── ConfigurationError      a setting is wrong: the text names it and says what would be right
 ├── NameTakenError          people would take one for another by this name; the text says for whom
 ├── StaleEpochError         this turn was cancelled: nothing it still wants to do may happen
-│   └── StoppedError            an emergency stop is active: nothing is sent
+│   ├── StoppedError            an emergency stop is active: nothing is sent
+│   └── UnableError             its body cannot act any more           (.why)
 ├── NobodyListensError      whoever asked has left, and nobody else could hear the answer
 ├── CircuitOpenError        a breaker is open: the service is not asked   (.retry_after)
 ├── LimitReachedError       a limit ends it, unless somebody grants more       (.kind .cap .amount)
@@ -58,6 +59,15 @@ class StoppedError(StaleEpochError):
     def __init__(self, name: str) -> None:
         super().__init__(0, 0)
         self.args = (f"{name} is stopped: nothing is sent for it",)
+
+
+class UnableError(StaleEpochError):
+    """The assistant's body cannot act any more: nothing that the turn still wants to do happens."""
+
+    def __init__(self, epoch: int, why: str) -> None:
+        super().__init__(epoch, epoch)
+        self.why = why
+        self.args = (f"its body cannot act: {why}",)
 
 
 class NobodyListensError(AssistantError):

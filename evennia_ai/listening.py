@@ -33,7 +33,7 @@ def listen(script: Any) -> Ear:
     stored_mode = state.read(script, "room_messages")
     stored_way = state.read(script, "addressed_by")
     work.ear = Ear(
-        names=(body.key, *body.aliases.all()),
+        names=(body.key, *_own_name(script), *body.aliases.all()),
         id=body.dbref,
         interaction_enabled=bool(state.read(script, "interaction_enabled")),
         enable_addressing=bool(state.read(script, "enable_addressing")),
@@ -53,6 +53,12 @@ def listen(script: Any) -> Ear:
         logger.log_err(f"[assistant] {script.key} does without some of its settings: {problem}")
     work.ear_problem = problem
     return work.ear  # type: ignore[no-any-return]
+
+
+def _own_name(script: Any) -> tuple[str, ...]:
+    """The name of one that was adopted, where the game calls its body otherwise."""
+    is_other = state.read(script, "adopted") and script.key != script.obj.key
+    return (str(script.key),) if is_other else ()
 
 
 def _mapping(script: Any, name: str, problems: list[str]) -> Mapping[str, Any]:

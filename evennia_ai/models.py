@@ -9,8 +9,20 @@ several server processes can share them.
 
 from __future__ import annotations
 
+from django.apps import apps
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import models
+
+APP = "evennia_ai"
+REMOVED = (
+    "something of evennia_ai is asked for, and it is not in INSTALLED_APPS. Put it back to release "
+    "(`assistant release`) whom you adopted and delete the others; or leave it out, take our "
+    "command set out of the game's, and delete the scripts that are left: see 'Removing the app' "
+    "in docs/extending.md. The beings themselves are as they always were."
+)
+if not apps.is_installed(APP):
+    raise ImproperlyConfigured(REMOVED)
 
 SHORT, LONG = 64, 255
 

@@ -16,7 +16,7 @@ from django.conf import settings
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
 
-from evennia_ai import signals
+from evennia_ai import ability, signals
 from evennia_ai.core.cooling import in_words
 from evennia_ai.core.perception import PRIVATE
 from evennia_ai.core.text import clean_speech, cut_at_sentence
@@ -108,6 +108,11 @@ def is_hushed(script: Any, room: Any) -> bool:
     return False
 
 
+def _refuse_unable(character: Any) -> None:
+    if why := ability.inability(character):
+        raise ToolDeniedError(f"you cannot do that now: {why.replace('{name}', character.key)}")
+
+
 def _refuse_hushed(character: Any) -> None:
     if is_hushed(getattr(character, "assistant_script", None), character.location):
         raise ToolDeniedError("you were asked to be quiet here; whisper, or let it be")
@@ -144,6 +149,7 @@ def say(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MO
     Raises:
         ToolDeniedError: it was asked to be quiet here.
     """
+    _refuse_unable(character)
     _refuse_hushed(character)
     allowed = character.at_pre_say(speech(text, "say", character))
     if not allowed:
@@ -164,6 +170,7 @@ def whisper(
     character: Any, target: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
 ) -> str:
     """Whisper to somebody in the room. Returns what was said."""
+    _refuse_unable(character)
     _refuse_muter(character, target)
     said = speech(text, "whisper", character)
     allowed = character.at_pre_say(said, whisper=True, receivers=[target])
@@ -180,6 +187,7 @@ def page(
     character: Any, account: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
 ) -> str:
     """Page an account. Returns what was said."""
+    _refuse_unable(character)
     _refuse_muter(character, account)
     said = speech(text, "page", character)
     options = marks("page", hops, **more)
@@ -192,6 +200,7 @@ def channel(
     character: Any, to: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
 ) -> str:
     """Say something on a channel. Returns what was said."""
+    _refuse_unable(character)
     # A colon in front would make it a pose.
     said = speech(text, "channel", character).lstrip(" :;")
     if not said:
@@ -240,6 +249,7 @@ def emote(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_
     Raises:
         ToolDeniedError: it was asked to be quiet here.
     """
+    _refuse_unable(character)
     _refuse_hushed(character)
     action = speech(text, "pose", character)
     if action.casefold().startswith(character.key.casefold() + " "):
@@ -254,13 +264,18 @@ def _named(line: str, character: Any, looker: Any) -> str:
     return line.replace("{name}", character.get_display_name(looker))
 
 
-def tell(character: Any, person: Any, line: str, *, hops: int) -> bool:
+def tell(character: Any, person: Any, line: str, *, hops: int, is_of_body: bool = False) -> bool:
     """Show one line of fiction to one person alone.
+
+    Args:
+        is_of_body: the line tells why its body cannot act, while which it says nothing else.
 
     Returns:
         Whether it was shown: not to a bot, which would pass it on, nor to whoever is gone or muted
         the assistant.
     """
+    if not is_of_body and ability.inability(character):
+        return False
     if person is None or getattr(person, "is_bot", False) or muters(character, [person]):
         return False
     text = _named(line, character, person)
@@ -282,8 +297,8 @@ def show(character: Any, line: str, *, hops: int) -> None:
 
 
 def announce(character: Any, line: str, *, hops: int) -> None:
-    """Show one line of fiction to the room in any case; without a room nobody sees it."""
-    if character.location is None:
+    """Show one line of fiction to the room, hushed or not; without a room nobody sees it."""
+    if character.location is None or ability.inability(character):
         return
     people = character.location.contents
     deaf = muters(character, people)

@@ -12,7 +12,7 @@ from evennia.utils import logger
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from evennia_ai import delegations, interventions, services, signals, turns
+from evennia_ai import ability, delegations, interventions, services, signals, turns
 from evennia_ai.checkpoints import TurnLimits
 from evennia_ai.core.audience import WAYS, may_leave
 from evennia_ai.core.execution import ExecutionPattern
@@ -33,9 +33,10 @@ from evennia_ai.engine.toolboxes import (
     Retried,
     Timed,
 )
-from evennia_ai.errors import StaleEpochError
+from evennia_ai.errors import StaleEpochError, UnableError
 from evennia_ai.metering import Metered
 from evennia_ai.resilience import RetryConfig
+from evennia_ai.rights import kinds_of_locks
 from evennia_ai.tools import REGISTRY, CharacterTools
 from evennia_ai.tools.leaving import Guard
 from evennia_ai.tools.remote import RemoteTools
@@ -58,10 +59,17 @@ class ScriptKeeper:
     script: Any
 
     def fence(self, turn: Turn) -> None:
-        """Raise StaleEpochError when the turn was cancelled in the meantime."""
+        """Refuse to go on with a turn that was cancelled, or whose body cannot act any more.
+
+        Raises:
+            StaleEpochError: it was.
+            UnableError: it cannot.
+        """
         epoch = self.script.work.epoch
         if turn.epoch != epoch:
             raise StaleEpochError(turn.epoch, epoch)
+        if why := ability.inability(self.script.obj):
+            raise UnableError(turn.epoch, why.replace("{name}", str(self.script.key)))
 
     def before_effect(self, turn: Turn, call: ToolCall) -> None:
         """Note durably that this call is about to happen."""
@@ -134,8 +142,8 @@ def toolbox(script: Any, turn: Turn, pattern: ExecutionPattern, *, is_small: boo
 
 
 def _forbidden(body: Any) -> frozenset[str]:
-    """The tools that a lock of the body keeps from it; they are not even shown to the model."""
-    kinds = [kind for kind in body.locks.locks if kind.startswith(LOCK)]
+    """The tools that a lock keeps from it; they are not even shown to the model."""
+    kinds = [kind for kind in kinds_of_locks(body) if kind.startswith(LOCK)]
     return frozenset(kind.removeprefix(LOCK) for kind in kinds if not body.access(body, kind))
 
 

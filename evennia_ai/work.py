@@ -58,6 +58,7 @@ class Work:
         indexing: what is known of its memories in the store; see `remembering.indexing`.
         lore: the lore it may tell, or None when that has to be read; see `remembering.lore`.
         hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
+        unable: while its body cannot act, the persons who were told so; else None.
     """
 
     inbox: list[inbox.Stored] = field(default_factory=list)
@@ -101,6 +102,7 @@ class Work:
     resting: Any = None
     indexing: Any = None
     lore: Any = None
+    unable: set[str] | None = None
 
     def read_anew(self) -> None:
         """A setting may have changed."""

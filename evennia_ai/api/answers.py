@@ -31,6 +31,7 @@ class Assistant(Shape):
     location = maybe_text(help_text="The name of the room it stands in.")
     aliases = ListField(child=CharField())
     enabled = BooleanField(help_text="Whether it answers at all.")
+    adopted = BooleanField(help_text="Whether its body is a being of the game.")
     created_at = anything(help_text="When it was made.")
 
 
@@ -89,6 +90,7 @@ class Status(Shape):
     pending_events = IntegerField()
     ignored_settings = maybe_text()
     wrong_settings = maybe_text()
+    unable = CharField(help_text="Why its body cannot act, or empty.")
     questions = IntegerField()
     cooling = ListField(child=CharField(), help_text="Who has to wait, and how long, in words.")
     today = CharField(help_text="Tokens used today, in words.")

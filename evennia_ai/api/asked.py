@@ -21,6 +21,7 @@ from evennia_ai.api.fields import (
 )
 from evennia_ai.core.goals import COMPLETED, DROPPED, LONGEST_GOAL, PRIORITIES
 from evennia_ai.core.recollection import MemoryKind
+from evennia_ai.operations.assistants import LONGEST_PATH
 from evennia_ai.operations.lifecycle import LONGEST_DESC, MOST_ALIASES
 from evennia_ai.operations.memory_rows import LONGEST_TEXT
 
@@ -58,6 +59,18 @@ class NewAssistant(Strict):
     persona = _persona(required=False)
     location = _location(required=False)
     aliases = _aliases(required=False)
+    typeclass = Text(
+        max_length=LONGEST_PATH,
+        required=False,
+        help_text="The path of its body's class; without one it is the game's character class.",
+    )
+
+
+class Adoption(Strict):
+    """A being of the game that is to have a mind."""
+
+    npc = Text(max_length=100, help_text="Its name, or like #12.")
+    key = Name(required=False, help_text="What the assistant is called; else as the being is.")
 
 
 class ChangedAssistant(Strict):

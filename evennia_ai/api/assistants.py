@@ -29,7 +29,7 @@ EDDA = {
     "location": "The Scriptorium",
     "aliases": ["scribe"],
 }
-DESCRIBED = EDDA | {"enabled": True, "created_at": "2026-01-31T12:00:00+00:00"}
+DESCRIBED = EDDA | {"enabled": True, "adopted": False, "created_at": "2026-01-31T12:00:00+00:00"}
 WHOLE = {name: value for name, value in EDDA.items() if name != "key"}
 
 
@@ -104,11 +104,12 @@ class AssistantList(ApiView):
         made = operations.create_assistant(
             given.pop("key"), **given, by=call.by, maker=call.account
         )
-        return _made(call, made, made.data["script"]) if made.ok else made
+        return made_answer(call, made) if made.ok else made
 
 
-def _made(call: Call, result: Result, script: Any) -> Result:
-    key = str(script.key)
+def made_answer(call: Call, result: Result) -> Result:
+    """The answer to a request that made an assistant, with its address."""
+    key = str(result.data["script"].key)
     address = reverse("evennia_ai_api:assistant", kwargs={"key": key})
     call.headers["Location"] = quote(address, safe="/%")
     return with_data(result, key=key)
@@ -197,7 +198,7 @@ class Clone(ApiView):
         made = lifecycle.clone_assistant(
             call.script, call.body["key"], by=call.by, person=call.account
         )
-        return _made(call, made, made.data["script"]) if made.ok else made
+        return made_answer(call, made) if made.ok else made
 
 
 class Status(ApiView):

@@ -7,6 +7,7 @@ from django.urls.converters import StringConverter
 
 from evennia_ai.api import (
     accounting,
+    adopting,
     asking,
     assistants,
     conduct,
@@ -72,6 +73,8 @@ urlpatterns = [
     path("questions/<ai_number:number>/answer/", asking.AnswerMine.as_view(), name="answer-mine"),
     path("assistants/", assistants.AssistantList.as_view(), name="assistants"),
     path(ONE, assistants.OneAssistant.as_view(), name="assistant"),
+    path("adopt/", adopting.Adopt.as_view(), name="adopt"),
+    path(f"{ONE}release/", adopting.Release.as_view(), name="release"),
     path(f"{ONE}clone/", assistants.Clone.as_view(), name="clone"),
     path(f"{ONE}status/", assistants.Status.as_view(), name="status"),
     path(f"{ONE}start/", assistants.Start.as_view(), name="start"),

@@ -77,6 +77,8 @@ class CmdAssistant(
                                            - alone it asks step by step
       assistant clone <name> = <new name>  - another one like her
       assistant delete <name>              - for good, after asking
+      assistant adopt <npc> [= <name>]     - give somebody of the game a mind
+      assistant release <name>             - take it away; they are as before
       assistant start | stop [<name> | all]
                                            - let her answer, or keep her silent
       assistant emergency stop [<name> | all]

@@ -20,12 +20,9 @@ from evennia_ai.operations.rights import refusal
 from evennia_ai.outbound import literal
 
 LONGEST_LOOK, LONGEST_PERSONA = 2000, 4000
-STEPS = ("name", "look", "character", "place", "listening", "model", "summary")
+STEPS = ("name", "body", "look", "character", "place", "listening", "model", "summary")
 TITLES = dict(zip(STEPS, range(1, len(STEPS) + 1), strict=True))
 EXPLAINED = "Nothing is made before the last step. `quit` ends this, and so does a reload."
-OWN_BODY = (
-    "For a body of a class of your own, such as Brick:typeclasses.golems.Golem, add its path."
-)
 Node = tuple[str, list[dict[str, Any]] | None]
 
 
@@ -43,6 +40,7 @@ def open_creation(caller: Any, session: Any = None) -> None:
         return
     nodes = {
         "name": _name,
+        "body": _body,
         "look": _look,
         "character": _character,
         "place": _place,
@@ -98,13 +96,13 @@ def _typed(raw: str) -> str:
 def _name(caller: Any) -> Node:
     draft = _draft(caller)
     now = f" Now: {draft.name}; an empty line keeps it." if draft.name else ""
-    return _node("name", f"{EXPLAINED}\n\nWhat is she called?{now}\n{OWN_BODY}", default=_take_name)
+    return _node("name", f"{EXPLAINED}\n\nWhat is it called?{now}", default=_take_name)
 
 
 def _take_name(caller: Any, raw_string: str) -> str:
     draft, typed = _draft(caller), _typed(raw_string)
     if not typed and draft.name:
-        return "look"
+        return "body"
     name, _, typeclass = typed.partition(":")
     checked = choosing.check_name(name)
     if checked.ok and typeclass.strip():
@@ -112,7 +110,30 @@ def _take_name(caller: Any, raw_string: str) -> str:
     if not checked.ok:
         _tell(caller, checked.message)
         return "name"
-    draft.name, draft.typeclass = checked.data["name"], typeclass.strip()
+    draft.name, draft.typeclass = checked.data["name"], typeclass.strip() or draft.typeclass
+    return "body"
+
+
+def _body(caller: Any) -> Node:
+    draft = _draft(caller)
+    own = {"key": ("own", "1"), "desc": draft.OWN_CLASS, "goto": (_take_body, {"typeclass": ""})}
+    question = (
+        f"Of what class is {draft.name}'s body? Type the path of one of your game's, such as "
+        f"typeclasses.golems.Golem.\n\nNow: {draft.body}\nAn empty line keeps it."
+    )
+    return _node("body", question, own, default=_take_body)
+
+
+def _take_body(caller: Any, raw_string: str, **kwargs: Any) -> str:
+    draft, typed = _draft(caller), kwargs.get("typeclass", _typed(raw_string))
+    if not typed:
+        draft.typeclass = typed if "typeclass" in kwargs else draft.typeclass
+        return "look"
+    checked = check_body(typed)
+    if not checked.ok:
+        _tell(caller, checked.message)
+        return "body"
+    draft.typeclass = typed
     return "look"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from evennia_ai import operations
 from evennia_ai.operations import choosing
@@ -25,6 +25,8 @@ class Draft:
         is_made: whether she exists.
     """
 
+    OWN_CLASS: ClassVar[str] = "the game's own character class"
+
     name: str = ""
     typeclass: str = ""
     look: str = ""
@@ -44,6 +46,11 @@ class Draft:
         return self.room is not None and self.room.pk is not None
 
     @property
+    def body(self) -> str:
+        """The class of its body."""
+        return self.typeclass or self.OWN_CLASS
+
+    @property
     def listening(self) -> str:
         """Whom she answers."""
         called = CALLED.format(name=self.name)
@@ -55,7 +62,7 @@ class Draft:
         """All of it, a line each."""
         rows = (
             ("name", self.name),
-            ("body", self.typeclass or "of the game's own character class"),
+            ("body", self.body),
             ("look", self.look or "as every assistant"),
             ("character", self.persona or "none of her own"),
             ("place", self.room.key if self.has_room else "nowhere yet"),

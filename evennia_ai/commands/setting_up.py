@@ -17,6 +17,13 @@ DELETED = (
 )
 
 
+RELEASED = (
+    "Release {name}? {body} stays as it was before it was adopted. What {name} knows, its talk, "
+    "notes and goals are lost; what is under way is dropped, and who waits for it is told. Its "
+    "record is kept as a file; where is said when it is done."
+)
+
+
 class SettingUpWords(WordCommand):
     """The words about which assistants there are, and which of them answer."""
 
@@ -70,6 +77,38 @@ class SettingUpWords(WordCommand):
         result = lifecycle.delete_assistant(script, by=str(self.caller.key))
         self.show(result)
 
+    def _adopt(self, rest: str) -> None:
+        if not self.may("adopt"):
+            return
+        being, _, name = rest.partition("=")
+        if not being.strip():
+            self.show_how("Which character or thing of the game is to have a mind?")
+            return
+        found = operations.find_npc(self.caller, being)
+        if found.ok:
+            found = operations.adopt(found.data["npc"], name.strip(), person=self.caller)
+        self.show(found)
+
+    def _release(self, name: str) -> Steps:
+        if not name.strip():
+            # The only one there is may not be meant.
+            self.show_how("Which assistant is to be released?")
+            return
+        script = self.pick_for(name, "release")
+        if script is None:
+            return
+        key = str(script.key)
+        refused = operations.refuse_release(script)
+        if refused is not None:
+            self.show(refused)
+            return
+        if not (yield from self.confirmed(RELEASED.format(name=key, body=script.obj.key))):
+            self.show_how(f"{key} stays as it is.")
+            return
+        # Meanwhile somebody may have released it, or changed who may.
+        if self.pick_for(key, "release") == script:
+            self.show(operations.release(script, by=str(self.caller.key)))
+
     def _start_one(self, name: str) -> None:
         self._enable(name, True)
 
@@ -87,9 +126,9 @@ class SettingUpWords(WordCommand):
 CREATE = Word(
     SettingUpWords._create,
     "assistant create, assistant create <name>[:<typeclass>] [= <who she is, in a few words>]",
-    "Alone it asks step by step: name, look, character, model. With a name one is made at once, "
-    "where you stand. A typeclass is a body of your own, as in Brick:typeclasses.golems.Golem; "
-    "without one it is the game's own character class.",
+    "Alone it asks step by step: name, body, look, character, model. With a name one is made at "
+    "once, where you stand. A typeclass is a body of your own, as in "
+    "Brick:typeclasses.golems.Golem; without one it is the game's own character class.",
 )
 WORDS = {
     "create": CREATE,
@@ -103,6 +142,18 @@ WORDS = {
         SettingUpWords._delete,
         "assistant delete <name>",
         "Deletes an assistant for good, after asking. Her record is put away as a file.",
+    ),
+    "adopt": Word(
+        SettingUpWords._adopt,
+        "assistant adopt <character or thing> [= <name>]",
+        "Gives somebody of the game a mind, who stays what they are: class, name, look, locks and "
+        "all. With the name of an assistant that has lost its body, that one goes on in this body.",
+    ),
+    "release": Word(
+        SettingUpWords._release,
+        "assistant release <name>",
+        "Takes the mind of somebody who was adopted away again, after asking; they are as before. "
+        "What it knew is lost; its record is put away as a file.",
     ),
     "start": Word(
         SettingUpWords._start_one,

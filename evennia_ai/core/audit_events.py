@@ -124,6 +124,8 @@ EVENTS: dict[str, Kind] = {
     "hushed": Kind("silent in {room} for {minutes} minutes"),
     "unhushed": Kind("may speak in {room} again"),
     "look_changed": Kind("its {changed} are others"),
+    "adopted": Kind("{body} is its body from now on"),
+    "body_lost": Kind("its body {body} was deleted by the game"),
     "copied": Kind("a copy of {source}, without {left_out}"),
     "breaker_reset": Kind("the breaker {breaker}, which was {was}, is closed"),
     "record_archived": Kind("{events} events are moved to {path}"),

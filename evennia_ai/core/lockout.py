@@ -22,6 +22,7 @@ class Cause(StrEnum):
     REPEAT = "repeat"
     CASCADE = "cascade"
     CONSECUTIVE_ERRORS = "consecutive_errors"
+    BODY = "body"
 
 
 CAUSES: Mapping[Cause, str] = MappingProxyType(
@@ -32,6 +33,7 @@ CAUSES: Mapping[Cause, str] = MappingProxyType(
         Cause.REPEAT: "it did the same again and again, in vain",
         Cause.CASCADE: "most of what it did of late went wrong",
         Cause.CONSECUTIVE_ERRORS: "too many ticks in a row failed",
+        Cause.BODY: "the game deleted its body; `assistant adopt` gives it another",
     }
 )
 

@@ -209,6 +209,9 @@ ATTRIBUTES = {
     "reflection_state": Setting({}, "importance come together since it reflected", is_state=True),
     "current_goals": Setting({}, "what it is after by itself", is_state=True),
     "questions": Setting([], "questions that nobody answered yet", is_state=True),
+    "adopted": Setting(
+        {}, "what its body was connected to before it was adopted; empty: it was not", is_state=True
+    ),
     "lockout": Setting({}, "why it is stopped, since when and by whom", is_state=True),
     "cooling": Setting({}, "who has to wait, since when, and for what", is_state=True),
     "own_turns": Setting(0, "turns of its own since a person spoke to it", is_state=True),

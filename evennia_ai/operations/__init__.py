@@ -3,6 +3,7 @@
 Each gives a `Result`; commands and other front ends check rights and format, nothing more.
 """
 
+from evennia_ai.operations.adopting import adopt, find_npc, refuse_release, release
 from evennia_ai.operations.assistants import (
     create_assistant,
     find_assistant,
@@ -91,6 +92,7 @@ __all__ = [
     "add_goal",
     "add_lore",
     "add_memory",
+    "adopt",
     "answer",
     "archive_audit",
     "ask",
@@ -119,6 +121,7 @@ __all__ = [
     "export_known",
     "find_assistant",
     "find_breaker",
+    "find_npc",
     "find_person",
     "forget_all",
     "forget_everything",
@@ -146,7 +149,9 @@ __all__ = [
     "raise_budget",
     "refusal",
     "refuse_control",
+    "refuse_release",
     "reindex_memories",
+    "release",
     "remove_lore",
     "reset_breaker",
     "reset_history",

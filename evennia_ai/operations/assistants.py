@@ -9,6 +9,7 @@ from django.conf import settings as game_settings
 from django.db import transaction
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
+from evennia.objects.objects import DefaultExit, DefaultRoom
 from evennia.utils import logger
 from evennia.utils.create import create_account, create_object, create_script
 from evennia.utils.search import search_script_tag
@@ -34,10 +35,9 @@ from evennia_ai.rights import locks_for
 BODY = "evennia_ai.assistant_character.AssistantCharacter"
 # What a class of the game lets players do with a character of theirs holds for none of these.
 BODY_LOCKS = "get:false();puppet:perm(Admin)"
-NO_EARS = (
-    "{path} has no ears for an assistant. Put AssistantMixin in front of what it stands on, as in "
-    "`class {name}(AssistantMixin, DefaultCharacter)`, with "
-    "`from evennia_ai.assistant_character import AssistantMixin`."
+NO_BEING = (
+    "{path} is a class of rooms or exits, which an assistant would have to leave; give one of "
+    "characters or things, as in typeclasses.golems.Golem."
 )
 NO_CLASS = "There is no class {path}; give the whole path of one, as in typeclasses.golems.Golem."
 LONGEST_PATH = 200
@@ -72,8 +72,8 @@ def create_assistant(
         persona: who it is and what it knows, for the model.
         lines: "thinking" (a list) and "failure" (a text) of its own, in which {name} is its name;
             "examples", pairs of what is asked and how it answers, which help a small model.
-        typeclass: its body, a class or its path: any typeclass with `AssistantMixin`. Its locks
-            `tool_move` and `ai_control` say that it stays where it is, and who may run it.
+        typeclass: its body, a class of objects or its path; one that cannot hear gets `ears`. Its
+            locks `tool_move` and `ai_control` say that it stays, and who may run it.
         settings: further settings by path, as `update_settings` takes them.
         by: who makes it, for the record; its maker, unless it is said.
         maker: a character or an account, which has Evennia's rights over the body, as admins have.
@@ -90,9 +90,9 @@ def create_assistant(
         told = f"{name} is not made: {'; '.join(found.errors.values())}"
         return Result(False, told, {"errors": found.errors})
     with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
-        _close_record_before(name)
+        close_record_before(name)
         character = _make_body(name, typeclass, location, desc, aliases, maker)
-        script = _attach_script(name, character, found.values)
+        script = attach_script(name, character, found.values)
     told = f"{name} is awake{_where(location)}. Try: whisper {name} = hello"
     if hint := brain_hint(script):
         told += f"\n{hint}"
@@ -138,8 +138,8 @@ def check_body(typeclass: Any) -> Result:
         problem = NO_CLASS.format(path=shown)
     elif not (isinstance(found, type) and issubclass(found, ObjectDB)):
         problem = f"{shown} is no typeclass of objects; give one, as in typeclasses.golems.Golem."
-    elif not issubclass(found, AssistantMixin):
-        problem = NO_EARS.format(path=shown, name=found.__name__)
+    elif issubclass(found, (DefaultRoom, DefaultExit)) and not issubclass(found, AssistantMixin):
+        problem = NO_BEING.format(path=shown)
     else:
         return Result(True, f"{shown} can be the body of an assistant.", {"typeclass": found})
     return Result(False, problem, {"errors": {"typeclass": problem}})
@@ -155,7 +155,7 @@ def _given(persona: str, lines: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value}
 
 
-def _close_record_before(name: str) -> None:
+def close_record_before(name: str) -> None:
     """Put the record of an earlier assistant of this name away."""
     if audit.is_begun(name):
         audit.close(name, "another assistant of this name is made")
@@ -182,7 +182,8 @@ def _where(location: Any) -> str:
     return f" in {location.key}" if location is not None else ", but nowhere: move her to a room"
 
 
-def _attach_script(name: str, character: Any, own: Mapping[str, Any]) -> AssistantScript:
+def attach_script(name: str, character: Any, own: Mapping[str, Any]) -> AssistantScript:
+    """The script that makes an assistant of a body, begun with settings and state of its own."""
     given = [(setting, value) for setting, value in own.items() if value is not None]
     return create_script(
         AssistantScript,

@@ -12,7 +12,7 @@ from evennia.comms.models import ChannelDB
 from evennia.utils import logger
 from evennia.utils.search import search_object
 
-from evennia_ai import audit, emergency, services, state
+from evennia_ai import audit, ears, emergency, services, state
 from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings import POWERS, STATE
@@ -50,6 +50,7 @@ def describe(script: AssistantScript) -> Result:
         "location_id": str(place.dbref) if place is not None else None,
         "aliases": list(body.aliases.all()) if body is not None else [],
         "enabled": bool(state.read(script, "enabled")),
+        "adopted": bool(state.read(script, "adopted")),
         "created_at": script.db_date_created.astimezone(UTC).isoformat(),
     }
     where = f"in {data['location']}" if place is not None else "nowhere"
@@ -213,7 +214,7 @@ def clone_assistant(
 def _give_look_of(body: Any, copy: Any) -> None:
     """Let a copy be locked as the first one is, but for what is its maker's, and hear the same."""
     copy.locks.add([lock for lock in body.locks.all() if lock.partition(":")[0] not in NOT_COPIED])
-    for channel in _channels_of(body):
+    for channel in channels_of(body):
         if channel.access(copy, "listen"):
             channel.connect(copy)
 
@@ -229,7 +230,8 @@ def _desc_for(script: AssistantScript, name: str) -> str:
     return "" if desc == PLAIN_DESC.format(name=script.key) else desc
 
 
-def _channels_of(body: Any) -> list[Any]:
+def channels_of(body: Any) -> list[Any]:
+    """The channels that a body listens to."""
     return [channel for channel in ChannelDB.objects.all() if channel.subscriptions.has(body)]
 
 
@@ -247,31 +249,53 @@ def delete_assistant(script: AssistantScript, *, by: str = "", reason: str = "")
     Returns:
         data: "archive", the path of the file, "" where there was no record.
     """
-    name, body, number = str(script.key), script.obj, script.pk
-    if problem := _problem_of_deleting(name, body):
+    name = str(script.key)
+    if problem := _problem_of_deleting(script):
         return Result(False, problem, problem=Problem.CONFLICT)
-    why = reason.strip() or f"deleted by {by or 'code'}"
+    ended = end_assistant(script, reason.strip() or f"deleted by {by or 'code'}", by=by)
+    told = f"{name} is deleted{ended.message}." if ended.ok else ended.message
+    return Result(ended.ok, told, ended.data, ended.problem)
+
+
+def end_assistant(
+    script: AssistantScript, why: str, *, by: str = "", keeps_body: bool = False
+) -> Result:
+    """End an assistant, and its body with it unless that is to stay, as a being of the game does.
+
+    Returns:
+        Where its record is, as the end of a sentence, with "archive", the path; or why it goes on.
+    """
+    name, body, number = str(script.key), script.obj, script.pk
     with signed(by):
-        emergency.trigger_emergency_stop(script, f"it is deleted: {why}", by=by, is_alarm=False)
+        told = f"it is {'released' if keeps_body else 'deleted'}: {why}"
+        emergency.trigger_emergency_stop(script, told, by=by, is_alarm=False)
         audit.flush()
         archive = None
         try:
             with transaction.atomic():
                 archive = audit.close(script, why)
-                _remove(script, body)
+                _remove(script, body, keeps_body=keeps_body)
         except Exception as error:
-            logger.log_trace(f"[assistant] {name} could not be deleted")
+            logger.log_trace(f"[assistant] {name} could not be ended")
             if archive is not None:  # its record is in the database still
                 archive.unlink(missing_ok=True)
-            return _undeleted(script, body, error)
+            return _undone(script, body, error, "released" if keeps_body else "deleted")
+    if keeps_body:
+        ears.take_ears(body)
     services.memory().drop(number)
     told = f"; its record is in {archive}" if archive else ""
-    return Result(True, f"{name} is deleted{told}.", {"archive": str(archive or "")})
+    return Result(True, told, {"archive": str(archive or "")})
 
 
-def _problem_of_deleting(name: str, body: Any) -> str:
+def _problem_of_deleting(script: AssistantScript) -> str:
+    name, body = str(script.key), script.obj
     if body is None:
         return ""
+    if state.read(script, "adopted"):
+        return (
+            f"{name} lives in {body.key}, a being of the game, which is not deleted with it. To "
+            f"take the mind away: assistant release {name}"
+        )
     if body.sessions.count():
         return f"Somebody is in {name}'s body; let them leave it first (ooc)."
     if body.dbref == FIRST_CHARACTER:
@@ -279,12 +303,13 @@ def _problem_of_deleting(name: str, body: Any) -> str:
     return ""
 
 
-def _remove(script: AssistantScript, body: Any) -> None:
+def _remove(script: AssistantScript, body: Any, *, keeps_body: bool) -> None:
     """Delete all there is of it; from here on nothing hears and nothing beats.
 
     Raises:
         RuntimeError: a hook of the game's does not let it go.
     """
+    before = state.read(script, "adopted").get("channels", ())
     script.work = None
     for table in (Memory, EntityProfile):
         table.objects.filter(assistant=script.pk).delete()
@@ -292,11 +317,12 @@ def _remove(script: AssistantScript, body: Any) -> None:
         body.assistant_script = None
         for account in _accounts_of(body):
             _let_go(account)
-        for channel in _channels_of(body):
-            channel.disconnect(body)
+        for channel in channels_of(body):
+            if channel.pk not in before:
+                channel.disconnect(body)
     if not script.delete():
         raise RuntimeError("at_script_delete refused")
-    if body is not None and not body.delete():
+    if not (body is None or keeps_body or body.delete()):
         raise RuntimeError("at_object_delete refused")
 
 
@@ -313,14 +339,14 @@ def _let_go(account: Any) -> None:
         account.attributes.remove(BODY_OF_ACCOUNT)
 
 
-def _undeleted(script: AssistantScript, body: Any, error: Exception) -> Result:
+def _undone(script: AssistantScript, body: Any, error: Exception, wanted: str) -> Result:
     """Say what went wrong: it is as it was, but stopped; what is in memory is read anew."""
     for being in filter(None, (script, body)):
         being.attributes.reset_cache()
     if script.pk is not None:
         script.at_start()
     told = (
-        f"{script.key} is stopped, and could not be deleted: {one_line(str(error), 200)}. "
-        "Mend that, and delete it again."
+        f"{script.key} is stopped, and could not be {wanted}: {one_line(str(error), 200)}. "
+        "Mend that, and try again."
     )
     return Result(False, told, problem=Problem.UNAVAILABLE)

@@ -25,7 +25,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 from twisted.internet import reactor
 
-from evennia_ai import emergency, interventions, services, state
+from evennia_ai import ability, emergency, interventions, services, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.budget import Account, Total
 from evennia_ai.core.budget_config import Scope
@@ -67,7 +67,11 @@ def condition(script: AssistantScript) -> str:
         return PAUSED
     if not state.read(script, "enabled"):
         return SILENT
-    return UNABLE if script.silence else found
+    if not script.silence:
+        return found
+    # A body that the game lets lie is no fault of the assistant's.
+    is_of_body = script.obj is not None and bool(ability.inability(script.obj))
+    return SILENT if is_of_body else UNABLE
 
 
 # ---- health ------------------------------------------------------------------------------------

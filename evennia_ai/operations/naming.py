@@ -118,10 +118,29 @@ def problem_of_owner(name: str, body: Any = None) -> str:
     return problem_of_player(name, body)
 
 
+def problem_of_renown(name: str, body: Any, own: AssistantScript | None = None) -> str:
+    """Why a being that the game calls so can be no assistant, or "".
+
+    Others of the game may have its name, such as a second guard; players and assistants may not.
+
+    Args:
+        own: an assistant whose names do not count.
+    """
+    others = (script for script in list_assistants() if script != own and script.obj != body)
+    for script in others:
+        if found := mistaken_for(name, names_of(script)):
+            return _taken(name, "an assistant", found)
+    return _problem_of_account(name)
+
+
 def problem_of_player(name: str, body: Any = None) -> str:
     """Why an assistant cannot be called so, since a player or character is, or ""."""
     if (character := next(_characters_like(name, body), None)) is not None:
         return _taken(name, "a character", str(character.key))
+    return _problem_of_account(name)
+
+
+def _problem_of_account(name: str) -> str:
     if account := next(_accounts_like(name), ""):
         return _taken(name, "an account", account)
     if guest := mistaken_for(name, settings.GUEST_LIST or ()):

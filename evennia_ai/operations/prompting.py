@@ -51,6 +51,8 @@ def _turn_for(script: AssistantScript, being: Any) -> Turn:
 
 
 def _next_prompt(script: AssistantScript, being: Any) -> tuple[Scene, Turn, Specs, Prompt]:
+    if script.obj is None:
+        raise ConfigurationError("it has no body")
     client = script.client()
     scene = preparation.scene_of(script, client, ContextType.TICK_EVENT)
     turn = _turn_for(script, being)

@@ -18,6 +18,7 @@ ACTS: dict[str, Right] = {
     "list": Right.STAFF,
     "status": Right.STAFF,
     "create": Right.STAFF,
+    "adopt": Right.STAFF,  # and a say over the being, which `adopting` asks for
     "check": Right.STAFF,
     "usage": Right.STAFF,
     "events": Right.STAFF,
@@ -30,6 +31,7 @@ ACTS: dict[str, Right] = {
     "show memories": Right.STAFF,
     "clone": Right.CONFIGURE,
     "delete": Right.DELETE,
+    "release": Right.DELETE,
     "update": Right.CONFIGURE,
     "move": Right.MOVE,
     "start": Right.CONTROL,

@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import audit, emergency, interventions, resting, services, state, turns
+from evennia_ai import ability, audit, emergency, interventions, resting, services, state, turns
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.cooling import in_words
 from evennia_ai.core.lockout import State
@@ -151,6 +151,7 @@ def status(script: AssistantScript) -> Result:
         "pending_events": len(work.inbox),
         "ignored_settings": work.ear_problem,
         "wrong_settings": work.safety_problem,
+        "unable": ability.reason_of(script.obj) if script.obj is not None else "it has no body",
         "questions": len(interventions.pending(script)),
         "cooling": _cooling(script),
         "today": today_of(script),
@@ -190,6 +191,8 @@ def _mood(data: Mapping[str, Any], *, is_resting: bool) -> str:
         return "silent"
     if data["wrong_settings"]:
         return "set up wrongly"
+    if data["unable"]:
+        return f"cannot act ({data['unable'].rstrip('.')})"
     if data["is_ticking"]:
         return "thinking"
     if is_resting:

@@ -1,6 +1,16 @@
 """Who may do what: people as locks see them, and the rights that somebody has over an assistant."""
 
-from evennia_ai.rights.bodies import has_right, lacking, lock_of, locks_for, sort_locks
+from evennia_ai.rights.bodies import (
+    OF_ASSISTANTS,
+    decides,
+    has_right,
+    kinds_of_locks,
+    lacking,
+    lock_of,
+    locks_for,
+    own_locks,
+    sort_locks,
+)
 from evennia_ai.rights.conditions import meets, meets_any
 from evennia_ai.rights.game import is_owner, is_staff, wanted
 from evennia_ai.rights.people import forms_of, lets, seen
@@ -8,19 +18,23 @@ from evennia_ai.rights.table import MEANINGS, OF_THE_BODY, RAISES, Right
 
 __all__ = [
     "MEANINGS",
+    "OF_ASSISTANTS",
     "OF_THE_BODY",
     "RAISES",
     "Right",
+    "decides",
     "forms_of",
     "has_right",
     "is_owner",
     "is_staff",
+    "kinds_of_locks",
     "lacking",
     "lets",
     "lock_of",
     "locks_for",
     "meets",
     "meets_any",
+    "own_locks",
     "seen",
     "sort_locks",
     "wanted",

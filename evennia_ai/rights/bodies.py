@@ -10,14 +10,28 @@ from evennia_ai.core.locks import narrowed, rest_of
 from evennia_ai.rights.people import forms_of
 from evennia_ai.rights.table import Right
 
+# The kinds of locks that concern the assistant in a body, and nothing else of the game.
+OF_ASSISTANTS = ("ai_", "tool_")
 # Evennia's own, which lets whoever passes it change every lock of the thing.
 OF_EVENNIA, OF_EVENNIA_BY_DEFAULT = "control", "perm(Developer)"
 
 
+def kinds_of_locks(body: Any) -> list[str]:
+    """The kinds of all locks that hold for the assistant in a body: the body's, and its own."""
+    script = getattr(body, "assistant_script", None)
+    return [*body.locks.locks, *(script.locks.locks if script is not None else ())]
+
+
 def lock_of(body: Any, right: Right) -> str:
-    """The lock of a body that decides a right by itself, as it is written; "" where none does."""
-    kinds = (right, OF_EVENNIA) if right is Right.CONTROL else (right,)
-    return next(filter(None, (str(body.locks.get(kind) or "") for kind in kinds)), "")
+    """The lock that decides a right by itself, as it is written; "" where none does.
+
+    A lock of the body goes before one that the assistant has of its own, as one that was adopted
+    has: the body of that is locked as the game had it.
+    """
+    script = getattr(body, "assistant_script", None)
+    own = str(script.locks.get(right) or "") if script is not None else ""
+    evennias = str(body.locks.get(OF_EVENNIA) or "") if right is Right.CONTROL else ""
+    return str(body.locks.get(right) or "") or own or evennias
 
 
 def has_right(script: Any, person: Any, right: Right, *, is_staff: bool) -> bool:
@@ -29,9 +43,7 @@ def has_right(script: Any, person: Any, right: Right, *, is_staff: bool) -> bool
     """
     if getattr(person, "assistant_script", None) is not None and not person.sessions.count():
         return False
-    body = script.obj
-    if body is None:
-        return is_staff
+    body = script.obj or script  # one that has lost its body is locked by itself
     if lock := lock_of(body, right):
         return any(body.access(form, lock.partition(":")[0]) for form in forms_of(person))
     if right is Right.CONTROL:
@@ -42,16 +54,27 @@ def has_right(script: Any, person: Any, right: Right, *, is_staff: bool) -> bool
 
 def lacking(script: Any, right: Right) -> str:
     """What somebody needs who has no right over an assistant, in words."""
-    body = script.obj
-    if body is None:
-        return "the rights of staff"
-    if lock := lock_of(body, right):
+    if lock := lock_of(script.obj or script, right):
         return f"her lock {lock!r}"
     if right is Right.CONTROL:
         return "the rights of staff"
     control = lacking(script, Right.CONTROL)
     is_more = right is not Right.CONFIGURE and "staff" not in control
     return f"{control}{' and the rights of staff' * is_more}, or a lock {str(right)!r} of her own"
+
+
+def own_locks(script: Any) -> str:
+    """The locks that an assistant has of its own where its body is locked by the game.
+
+    Those that it has already stay, as of a body before.
+    """
+    wanted = {"tool_move": "false()", Right.CONTROL: "perm(Builder)"}
+    return ";".join(f"{kind}:{rule}" for kind, rule in wanted.items() if not script.locks.get(kind))
+
+
+def decides(script: Any, kind: str) -> bool:
+    """True where a lock of the assistant's own decides what its body has no lock for."""
+    return kind.startswith(OF_ASSISTANTS) and bool(script.locks.get(kind))
 
 
 def locks_for(maker: Any) -> str:

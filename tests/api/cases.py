@@ -48,6 +48,8 @@ CASES = (
     Case("PATCH", ONE, {"desc": "Grey."}),
     Case("DELETE", ONE),
     Case("POST", f"{ONE}clone/", {"key": "Edda"}),
+    Case("POST", "adopt/", {"npc": "Brutus"}),
+    Case("POST", f"{ONE}release/"),
     Case("GET", f"{ONE}status/"),
     Case("POST", f"{ONE}start/"),
     Case("POST", f"{ONE}stop/"),

@@ -8,6 +8,7 @@ from evennia.utils.create import create_object
 from evennia_ai import operations, state
 from tests.api.support import ApiTest
 from tests.llm.doubles import completion
+from tests.shell.game_npcs import Guard
 from tests.shell.support import says, whispers
 
 GET = completion(None, ("get", {"item": "lamp"}))
@@ -96,6 +97,42 @@ class TestAssistants(ApiTest):
         assert "Edda is deleted." == gone.told["message"]
         assert "/" not in (gone.told["archive"] or "")
         assert None is operations.find_assistant("Edda")
+
+    def test_a_being_is_adopted_and_released(self) -> None:
+        """By its name or number; it is a guard all the while."""
+        bram = create_object(Guard, key="Bram", location=self.room1)
+        made = self.call("POST", "adopt/", {"npc": bram.dbref, "key": "Grim"})
+        assert (201, "Grim") == (made.status_code, made.told["key"])
+        assert made.headers["Location"].endswith("/assistants/Grim/")
+        assert self.get("assistants/Grim/")["adopted"]
+        assert not self.get("assistants/Ada/")["adopted"]
+        assert "release Grim" in self.fault(409, "DELETE", "assistants/Grim/")["message"]
+        gone = self.call("POST", "assistants/Grim/release/")
+        assert (200, "Grim is released.") == (gone.status_code, gone.told["message"])
+        assert gone.told["archive"]
+        assert "/" not in gone.told["archive"]
+        assert type(bram) is Guard
+        assert 201 == self.call("POST", "adopt/", {"npc": "bram"}).status_code
+
+    def test_whoever_cannot_be_adopted(self) -> None:
+        """Nobody of that name, a room, somebody one has no say over, one that was made."""
+        bram = create_object(Guard, key="Bram", location=self.room1)
+        assert ["npc"] == list(self.fault(400, "POST", "adopt/", {"npc": "nobody"})["fields"])
+        self.fault(400, "POST", "adopt/", {"npc": self.room1.dbref})
+        self.fault(400, "POST", "adopt/", {})
+        self.fault(403, "POST", "adopt/", {"npc": "Bram"}, who="builder")
+        self.fault(409, "POST", "adopt/", {"npc": "Bram", "key": "Ada"})
+        self.fault(409, "POST", "adopt/", {"npc": self.mira.dbref})
+        self.fault(409, "POST", "assistants/Ada/release/")
+        assert type(bram) is Guard
+
+    def test_a_body_of_a_named_class(self) -> None:
+        """With ears of its own or without; what is no class of beings is told."""
+        body = {"key": "Grim", "typeclass": f"{Guard.__module__}.Guard"}
+        assert 201 == self.call("POST", "assistants/", body).status_code
+        assert Guard.path == operations.find_assistant("grim").obj.typeclass_path
+        wrong = {"key": "Oswin", "typeclass": "no.such.Golem"}
+        assert ["typeclass"] == list(self.fault(400, "POST", "assistants/", wrong)["fields"])
 
     def test_what_cannot_be_made_is_refused(self) -> None:
         """A room that is not there, a name that means something else, a name that is taken."""

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from django.test.utils import override_settings
+from evennia.objects.models import ObjectDB
+from evennia.utils.create import create_object
 
 from evennia_ai import operations, state
 from evennia_ai.core.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
 from tests.api.cases import CASES, ROOM, Case
 from tests.api.support import ApiTest
+from tests.shell.game_npcs import Guard
 from tests.shell.support import ANY_TOKENS, pump, says
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "rights_api.md"
@@ -51,10 +54,10 @@ class TestRights(ApiTest):
 
     def prepare(self, wanted: str) -> None:
         """Ada in a state, and nobody else; everything about her as at her creation."""
-        for script in operations.list_assistants():
-            body = script.obj
-            script.delete()
-            body.delete()
+        self.end_all()
+        ObjectDB.objects.filter(db_key="Brutus").delete()
+        brutus = create_object(Guard, key="Brutus", location=self.room1)
+        brutus.locks.add("edit:perm(Builder)")
         pump()
         if wanted == "missing":
             self.stock(None)

@@ -59,6 +59,7 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
         "notes",
         "last_compaction",
         "questions",
+        "adopted",
         "lockout",
         "own_turns",
         "cooling",

@@ -137,4 +137,4 @@ def test_a_name_with_markup_is_shown_as_text(enter: Enter, admin: Player) -> Non
         tom.expect(r"pages: I heard: hi\?")
         assert not any("mxplink" in str(frame) for frame in tom.frames)  # type: ignore[attr-defined]
     finally:
-        run(admin, "find_assistant('Odd|lcquit|ltName').obj.delete()")
+        run(admin, "operations.delete_assistant(find_assistant('Odd|lcquit|ltName'))")

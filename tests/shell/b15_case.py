@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.test.utils import override_settings
 from twisted.internet.task import Clock
 
-from evennia_ai import ledger, operations, state
+from evennia_ai import ledger, state
 from evennia_ai.models import BudgetTotal, ModelCall
 from evennia_ai.tools import load_modules
 from tests.shell.b15 import World
@@ -24,8 +24,7 @@ class WalkedCase(ShellTest):
 
     def begin(self) -> World:
         """Two assistants as new, and an empty ledger."""
-        for script in operations.list_assistants():
-            script.obj.delete()  # and its script with it
+        self.end_all()
         ledger.start_anew()
         BudgetTotal.objects.all().delete()
         ModelCall.objects.all().delete()

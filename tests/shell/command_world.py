@@ -8,6 +8,7 @@ from typing import Any
 from django.test.utils import override_settings
 from evennia.accounts.accounts import DefaultGuest
 from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
 from evennia.utils.create import create_account, create_object
 
 from evennia_ai import operations
@@ -19,6 +20,7 @@ from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.operations.rights import ACTS, Right
 from evennia_ai.rights import OF_THE_BODY
 from tests.shell.command_rows import ANYBODY, LOCKED, MISSING, STOPPED, Row
+from tests.shell.game_npcs import Guard
 from tests.shell.listening import HearingTest
 from tests.shell.people import Person
 from tests.shell.support import pump
@@ -113,13 +115,16 @@ class CommandWorld(HearingTest):
             account.permissions.add(PERMISSIONS[name])
         return account
 
+    def make_brutus(self) -> None:
+        """A guard of the game's, over whom staff have a say."""
+        if not ObjectDB.objects.filter(db_key="Brutus").exists():
+            brutus = create_object(Guard, key="Brutus", location=self.room1)
+            brutus.locks.add("edit:perm(Builder)")
+
     def make_ada(self) -> None:
         """Ada as new; whom her lock names is the same each time."""
-        for script in operations.list_assistants():
-            body = script.obj
-            script.delete()
-            if body is not None:
-                body.delete()
+        self.end_all()
+        self.make_brutus()
         AccountDB.objects.filter(username__in=("Ada", "Oriel")).delete()
         self.ada_script, self.ada = self.make("Ada")
         self.ada_script.clock = self.clock

@@ -57,8 +57,7 @@ class LimitCase(DelegationTest):
 
     def begin_anew(self, way: Way, mode: str) -> None:
         """Ada and Brass as new, with the limit set so low that it is met."""
-        for script in operations.list_assistants():
-            script.obj.delete()
+        self.end_all()
         ledger.start_anew()
         BudgetTotal.objects.all().delete()
         ModelCall.objects.all().delete()

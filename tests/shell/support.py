@@ -129,6 +129,14 @@ class ShellTest(StandingWorld, BaseEvenniaCommandTest):
         self.answer_at_once(script)
         return script, result.data["character"]
 
+    def end_all(self) -> None:
+        """Delete every assistant with its body; a body alone would leave its assistant behind."""
+        for script in operations.list_assistants():
+            body = script.obj
+            script.delete()
+            if body is not None:
+                body.delete()
+
     def answer_at_once(self, script: AssistantScript) -> None:
         """Let an assistant answer without any wait, so that a test need not move its clock."""
         state.write(script, hearing_config=UNHURRIED | self.hearing)

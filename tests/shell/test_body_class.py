@@ -25,7 +25,7 @@ from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.operations.assistants import BODY
 from evennia_ai.operations.lifecycle import clone_assistant
-from tests.shell.game_bodies import Anybody, Brickman, GameCharacter
+from tests.shell.game_bodies import Anybody, Brickman, GameCharacter, Statue
 from tests.shell.listening import HearingTest
 from tests.shell.test_documents import snippet
 
@@ -140,7 +140,7 @@ class TestOwnBody(BodyTest):
         """It is told what is wrong with it, and what would be right; nothing is made."""
         count = ObjectDB.objects.count()
         for path, why in (
-            (f"{BODIES}.Statue", "has no ears for an assistant. Put AssistantMixin in front"),
+            ("evennia.objects.objects.DefaultRoom", "is a class of rooms or exits"),
             (f"{BODIES}.Nothing", f"There is no class {BODIES}.Nothing"),
             ("no.such.module.Golem", "There is no class no.such.module.Golem"),
             ("Golem", "There is no class Golem; give the whole path"),
@@ -154,13 +154,27 @@ class TestOwnBody(BodyTest):
     def test_the_menu_takes_one_too(self) -> None:
         """With the name; it is shown at the end."""
         self.type(self.tom, "assistant create")
-        self.type(self.tom, f"Brick:{BODIES}.Statue")
-        assert any("has no ears" in line for line in self.tom.seen)
-        for line in (f"Brick:{BODIES}.Brickman", "", "", "here", "1", "next"):
+        self.type(self.tom, f"Brick:{BODIES}.Satchel")
+        assert any("is no typeclass of objects" in line for line in self.tom.seen)
+        for line in (f"Brick:{BODIES}.Brickman", "", "", "", "here", "1", "next"):
             self.type(self.tom, line)
         assert f"{BODIES}.Brickman" in self.tom.seen[-1]
         self.type(self.tom, "create")
         assert type(operations.find_assistant("Brick").obj) is Brickman
+
+    def test_the_menu_asks_for_a_class(self) -> None:
+        """In a step of its own; one without ears is given some, and stays of that class."""
+        self.type(self.tom, "assistant create")
+        for line in ("Grim", f"{BODIES}.Satchel"):
+            self.type(self.tom, line)
+        assert any("is no typeclass of objects" in line for line in self.tom.seen)
+        for line in (f"{BODIES}.Statue", "", "", "here", "1", "next", "create"):
+            self.type(self.tom, line)
+        body = operations.find_assistant("Grim").obj
+        assert f"{BODIES}.Statue" == body.typeclass_path
+        assert body.__class__ is Statue
+        self.type(self.tom, "whisper grim = hello")
+        assert ["hello"] == [record.heard.body for record in self.records(body.assistant_script)]
 
     def test_the_three_lines_of_the_docs(self) -> None:
         """What a developer copies has ears."""

@@ -14,8 +14,8 @@ from tests.llm.doubles import completion
 from tests.shell.ai_case import StaffCommandTest
 from tests.shell.support import pump, whispers
 
-EDDA = ("Edda", "A |rred|n cloak.", "Edda copies charts.", "here", "1", "next")
-TITLE = "A new assistant, {} of 7"
+EDDA = ("Edda", "", "A |rred|n cloak.", "Edda copies charts.", "here", "1", "next")
+TITLE = "A new assistant, {} of 8"
 
 
 class MenuTest(StaffCommandTest):
@@ -78,7 +78,7 @@ class TestTheWay(MenuTest):
     def test_each_choice_counts(self) -> None:
         """Another room, everybody in it, another model."""
         self.open()
-        self.answer("Old Tom", "", "", self.room2.dbref, "everybody", "scripted", "next", "yes")
+        self.answer("Old Tom", "", "", "", self.room2.dbref, "everybody", "scripted", "next", "yes")
         script = operations.find_assistant("old tom")
         assert script is not None
         assert self.room2 == script.obj.location
@@ -90,10 +90,10 @@ class TestTheWay(MenuTest):
     def test_a_permission_may_be_named(self) -> None:
         """One that there is, or a lock string; others are asked for again."""
         self.open()
-        shown = self.answer("Edda", "", "", "here", "Bilder")
+        shown = self.answer("Edda", "", "", "", "here", "Bilder")
         assert "There is no permission 'Bilder'; there are Guest, Player" in shown
         assert "That will not do: 'perm(' is no lock string" in self.answer("perm(")
-        assert self.is_at(6, self.answer("builders"))
+        assert self.is_at(7, self.answer("builders"))
         self.answer("", "create")
         script = operations.find_assistant("edda")
         assert script is not None
@@ -103,14 +103,15 @@ class TestTheWay(MenuTest):
         """One at a time, and from the summary to any; what was typed stays."""
         self.open()
         self.answer(*EDDA)
-        for step in (6, 5, 4, 3, 2, 1):
+        for step in (7, 6, 5, 4, 3, 2, 1):
             assert self.is_at(step, self.answer("back")), step
         shown = self.answer("")
         assert self.is_at(2, shown)
+        shown = self.answer("")
         assert "Now: A |rred|n cloak." in shown
         self.answer("", "", "", "1", "")
         assert self.is_at(1, self.answer("1"))
-        shown = self.answer("Brass", "", "", "", "1", "")
+        shown = self.answer("Brass", "", "", "", "", "1", "")
         assert "name       Brass" in shown
         assert "character  Edda copies charts." in shown
 
@@ -161,7 +162,7 @@ class TestNames(MenuTest):
         shown = self.answer("create")
         assert "There is an assistant named Edda already; choose another name." in shown
         assert self.is_at(1, shown)
-        self.answer("Edda Two", "", "", "", "1", "")
+        self.answer("Edda Two", "", "", "", "", "1", "")
         assert "Edda Two is awake in Room." in self.answer("create")
 
 
@@ -171,14 +172,14 @@ class TestRooms(MenuTest):
     def to_rooms(self) -> str:
         """At that step."""
         self.open()
-        return self.answer("Edda", "", "")
+        return self.answer("Edda", "", "", "")
 
     def test_what_is_no_room_is_asked_for_again(self) -> None:
         """Unknown, a person, several, and one that is locked."""
         create_object("evennia.objects.objects.DefaultRoom", key="Twin")
         create_object("evennia.objects.objects.DefaultRoom", key="Twin")
         self.room2.locks.add("teleport_here:false()")
-        assert self.is_at(4, self.to_rooms())
+        assert self.is_at(5, self.to_rooms())
         for line, expected in (
             ("Nowhere", "There is no room named 'Nowhere'."),
             ("Mira", "There is no room named 'Mira'."),
@@ -188,7 +189,7 @@ class TestRooms(MenuTest):
         ):
             shown = self.answer(line)
             assert expected in shown, line
-            assert self.is_at(4, shown), line
+            assert self.is_at(5, shown), line
 
     def test_a_room_that_is_gone_by_then(self) -> None:
         """Is asked for again at the end; nothing is made before."""
@@ -198,7 +199,7 @@ class TestRooms(MenuTest):
         room.delete()
         shown = self.answer("create")
         assert "The room is gone; choose another." in shown
-        assert self.is_at(4, shown)
+        assert self.is_at(5, shown)
         assert 1 == self.count()
 
     def test_whoever_is_nowhere_names_a_room(self) -> None:
@@ -206,7 +207,7 @@ class TestRooms(MenuTest):
         self.tom.location = None
         assert "in Room" not in self.to_rooms()
         assert "There is no room named ''" in self.answer("")
-        assert self.is_at(5, self.answer(self.room1.dbref))
+        assert self.is_at(6, self.answer(self.room1.dbref))
 
 
 class TestModels(MenuTest):
@@ -215,7 +216,7 @@ class TestModels(MenuTest):
     def to_models(self) -> str:
         """At that step."""
         self.open()
-        return self.answer("Edda", "", "", "here", "1")
+        return self.answer("Edda", "", "", "", "here", "1")
 
     def test_what_can_be_chosen(self) -> None:
         """The game's first; others by number, or typed."""
@@ -232,9 +233,9 @@ class TestModels(MenuTest):
         self.to_models()
         shown = self.answer("test")
         assert "Asking the model; go on meanwhile." in shown
-        assert self.is_at(6, shown)
+        assert self.is_at(7, shown)
         assert "The model is being asked already." in self.answer("test")
-        assert self.is_at(7, self.answer("next"))
+        assert self.is_at(8, self.answer("next"))
         self.model.answers.extend([completion("Ding!"), completion("hi")])
         self.shown_before()
         self.model.answer(completion("hi"))
@@ -257,7 +258,7 @@ class TestModels(MenuTest):
         """And one can be made all the same."""
         with override_settings(EVENNIA_AI_FALLBACK_MODELS=5):
             assert "The game's model is not set up" in self.to_models()
-            assert self.is_at(7, self.answer(""))
+            assert self.is_at(8, self.answer(""))
 
 
 class TestTrouble(MenuTest):
@@ -278,7 +279,7 @@ class TestTrouble(MenuTest):
     def test_weird_input(self) -> None:
         """Too long, control characters, templates and links: text, on one line."""
         self.open()
-        assert "That has 2001 characters; 2000 are the most." in self.answer("Edda", "x" * 2001)
+        assert "That has 2001 characters; 2000 are the most." in self.answer("Edda", "", "x" * 2001)
         self.answer("$func(a) {b} |lcquit|ltclick|le\x07 \x1b[31mred")
         shown = self.answer("{{name}} is |500bold", "here", "1", "next")
         assert "look       $func(a) {b}" in shown
@@ -291,11 +292,11 @@ class TestTrouble(MenuTest):
     def test_whoever_leaves_the_game_finds_it_again(self) -> None:
         """As long as the game runs."""
         self.open()
-        self.answer("Edda", "")
+        self.answer("Edda", "", "")
         session = self.session
         self.account.unpuppet_object(session)
         self.account.puppet_object(session, self.tom)
-        assert self.is_at(4, self.answer("Edda copies charts."))
+        assert self.is_at(5, self.answer("Edda copies charts."))
 
     def test_a_reload_ends_it(self) -> None:
         """It said so; the command line is as ever, and nothing was made."""

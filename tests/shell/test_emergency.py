@@ -241,13 +241,16 @@ class TestDropped(ShellTest):
         operations.stop(self.ada_script, "test")
         assert (1, []) == (self.model.cancelled, self.model.waiting)
 
-    def test_deleting_her_drops_it_too(self) -> None:
-        """Nothing of her is left behind, and nobody trips over her."""
+    def test_deleting_the_body_drops_it_too(self) -> None:
+        """What is left is locked, and nobody trips over it."""
         self.type(self.tom, "whisper Ada = hello")
         self.ada.delete()
         pump()
         assert 1 == self.model.cancelled
-        assert [] == operations.list_assistants()
+        assert ("body", []) == (
+            state.read(self.ada_script, "lockout")["cause"],
+            state.read(self.ada_script, "pending_events"),
+        )
 
     def test_deleting_her_before_her_beat_does_no_harm(self) -> None:
         """A beat that was under way finds nobody."""

@@ -95,6 +95,7 @@ class TestUpdate(SafetyTest):
             "location_id": self.room2.dbref,
             "aliases": ["keeper"],
             "enabled": True,
+            "adopted": False,
             "created_at": created.isoformat(),
         } == result.data
         assert (self.room2, self.room2) == (self.ada.location, self.ada.home)

@@ -1,0 +1,179 @@
+"""`can_act`: while the game does not let its body act, an assistant does nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import pytest
+from evennia.utils import logger
+from evennia.utils.create import create_object
+
+from evennia_ai import ability, operations, outbound, state
+from evennia_ai.ability import UNABLE_LINE
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.ears import give_ears
+from evennia_ai.errors import ToolDeniedError
+from evennia_ai.operations import execute_tool
+from tests.llm.doubles import completion
+from tests.shell.game_npcs import Faulty, Guard
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump, says, whispers
+
+DEAD = "Bram lies dead on the ground."
+
+
+class AbilityTest(HearingTest):
+    """Bram, a guard with hit points, was adopted."""
+
+    def setUp(self) -> None:
+        """Tom has our commands."""
+        super().setUp()
+        self.tom.cmdset.add(AssistantCmdSet)
+        self.bram: Any = create_object(Guard, key="Bram", location=self.room1, home=self.room1)
+        self.script = operations.adopt(self.bram, person=self.tom).data["script"]
+        self.answer_at_once(self.script)
+
+    def kill(self) -> None:
+        """As many hits as it takes."""
+        self.bram.at_damage(self.bram.hp)
+
+    def beat(self) -> None:
+        """The timer fires, and everything that is due happens."""
+        self.script.at_repeat()
+        pump()
+
+    def told(self, person: Any = None) -> int:
+        """The times that somebody was told that he is dead."""
+        return int((person or self.tom).seen.count(DEAD))
+
+
+class TestUnable(AbilityTest):
+    """He is dead, and nothing of him goes on."""
+
+    def test_whispers_are_answered_by_the_game_once(self) -> None:
+        """No call is made; each who asks is told, once, until he stands up again."""
+        self.kill()
+        for line in ("whisper bram = hello", "say Bram, hello", "whisper bram = hello?"):
+            self.type(self.tom, line)
+        self.type(self.mira, "whisper bram = hello")
+        self.beat()
+        self.type(self.tom, "whisper bram = hello!")
+        assert (1, 1, 0) == (self.told(), self.told(self.mira), len(self.model.bodies))
+        self.bram.heal(3)
+        self.beat()
+        self.ask("whisper bram = hello", whispers("What hit me?"))
+        assert 'Bram whispers: "What hit me?"' in self.tom.heard_from(self.bram)
+        self.kill()
+        self.type(self.tom, "whisper bram = hello")
+        assert 2 == self.told()
+
+    def test_what_is_under_way_is_dropped(self) -> None:
+        """A call in flight is cancelled with the next beat; nobody waits, and nothing is stored."""
+        self.type(self.tom, "whisper bram = hello")
+        assert 1 == len(self.model.bodies)
+        self.kill()
+        self.beat()
+        assert 1 == self.told()
+        assert [] == state.read(self.script, "pending_events")
+        assert ([], 1) == (self.model.waiting, self.model.cancelled)
+        self.bram.heal(9)
+        self.beat()
+        assert [DEAD] == self.tom.heard_from(self.bram)
+
+    def test_an_answer_that_comes_in_before_the_beat_is_dropped(self) -> None:
+        """Its tool does not run, nor does one in the middle of several."""
+        self.type(self.tom, "whisper bram = hello")
+        self.kill()
+        self.model.answer(says("A last word."))
+        pump()
+        assert [DEAD] == self.tom.heard_from(self.bram)
+        assert 0 == state.read(self.script, "consecutive_errors")
+        steps = [step for step, _ in self.records(self.script)[0].steps]
+        assert "cut off" in steps
+        assert "dropped" in steps
+
+    def test_it_dies_between_two_tools(self) -> None:
+        """The first stays done, the second is not."""
+        self.bram.at_assistant_said = lambda *said, **kwargs: self.kill()
+        self.ask(
+            "say Bram, hello",
+            completion(
+                None,
+                ("emote", {"action": "groans"}),
+                ("whisper", {"target": "Tom", "message": "Avenge me."}),
+            ),
+        )
+        assert ["Bram groans"] == self.tom.heard_from(self.bram)
+
+    def test_it_neither_speaks_nor_acts_by_hand(self) -> None:
+        """By whatever way words leave; and a tool that somebody runs is refused with the reason."""
+        self.kill()
+        for way, arguments in (
+            (outbound.say, ("Boo.",)),
+            (outbound.emote, ("rises",)),
+            (outbound.whisper, (self.tom, "Boo.")),
+            (outbound.page, (self.account, "Boo.")),
+            (outbound.channel, (None, "Boo.")),
+        ):
+            with pytest.raises(ToolDeniedError, match=f"cannot do that now: {DEAD}"):
+                way(self.bram, *arguments, hops=1)
+        outbound.show(self.bram, "{name} thinks.", hops=1)
+        assert not outbound.tell(self.bram, self.tom, "{name} thinks.", hops=1)
+        assert [] == self.tom.heard_from(self.bram)
+        results: list[Any] = []
+        execute_tool(self.script, "look", {}, person=self.tom).addCallback(results.append)
+        assert f"Bram does nothing now: {DEAD}" in results[0].message
+
+    def test_a_goal_waits(self) -> None:
+        """It begins nothing by itself either."""
+        operations.add_goal(self.script, "patrol the walls", priority=10)
+        self.kill()
+        self.beat()
+        assert 0 == len(self.model.bodies)
+        self.bram.heal(9)
+
+    def test_staff_see_why(self) -> None:
+        """In its status, in the list and in `why`."""
+        self.kill()
+        for line in ("assistant status bram", "assistant why bram"):
+            self.type(self.tom, "whisper bram = hello")
+            self.type(self.tom, line)
+            assert DEAD.rstrip(".") in self.tom.seen[-1], line
+
+    def test_who_asks_by_code_is_told(self) -> None:
+        """The reason, in words."""
+        failures: list[Any] = []
+        self.bram.ask("What is the watchword?", asker=self.tom).addErrback(failures.append)
+        pump()
+        self.kill()
+        self.beat()
+        assert "lies dead" in failures[0].getErrorMessage()
+
+
+class TestHook(AbilityTest):
+    """The hook itself."""
+
+    def test_what_it_may_say(self) -> None:
+        """True, False, a text; and any flag of the game's in its place."""
+        for flag, expected in ((True, UNABLE_LINE), (False, "")):
+            self.bram.db.is_asleep = flag
+            assert expected == ability.inability(self.bram)
+        for value, expected in ((True, ""), (False, UNABLE_LINE), ("", UNABLE_LINE), ("no", "no")):
+            self.bram.can_act = value
+            assert expected == ability.inability(self.bram)
+        del self.bram.can_act
+
+    def test_who_says_nothing_can(self) -> None:
+        """A being of a class that has no such hook, and a body that we make."""
+        assert "" == ability.inability(self.ada)
+        assert self.ada.can_act() is True
+
+    def test_one_that_fails_is_told_to_the_log_once(self) -> None:
+        """And its body does nothing."""
+        faulty = create_object(Faulty, key="Wretch", location=self.room1)
+        give_ears(faulty)
+        with mock.patch.object(logger, "log_err") as told:
+            assert [UNABLE_LINE, UNABLE_LINE] == [ability.inability(faulty) for _ in range(2)]
+        assert 1 == told.call_count
+        assert "can_act raised ZeroDivisionError" in told.call_args.args[0]

@@ -1,0 +1,101 @@
+"""A being of the game has ears, and is what it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models.signals import post_save, pre_delete
+from evennia.contrib.tutorials.evadventure.npcs import EvAdventureNPC
+from evennia.contrib.tutorials.tutorial_world.mob import Mob
+from evennia.objects.models import ObjectDB
+from evennia.typeclasses.attributes import Attribute
+from evennia.utils.create import create_object
+from evennia.utils.dbserialize import from_pickle, to_pickle
+from evennia.utils.utils import get_all_typeclasses, inherits_from
+
+from evennia_ai.assistant_character import AssistantMixin
+from evennia_ai.ears import give_ears, take_ears
+from tests.shell.support import ShellTest
+
+
+class TestEars(ShellTest):
+    """Whoever looks at a being with ears sees the game's own class."""
+
+    def setUp(self) -> None:
+        """A guard of EvAdventure, who hears."""
+        super().setUp()
+        self.guard: Any = create_object(EvAdventureNPC, key="Bram", location=self.room1)
+        give_ears(self.guard)
+
+    def test_it_is_of_its_own_class(self) -> None:
+        """By whatever way it is asked, but for the ears."""
+        guard, path = self.guard, "evennia.contrib.tutorials.evadventure.npcs.EvAdventureNPC"
+        assert isinstance(guard, AssistantMixin)
+        assert isinstance(guard, EvAdventureNPC)
+        assert guard.__class__ is EvAdventureNPC
+        assert guard.is_typeclass(EvAdventureNPC, exact=True)
+        assert guard.is_typeclass(path, exact=True)
+        assert inherits_from(guard, EvAdventureNPC)
+        assert (path, path, "EvAdventureNPC") == (guard.typeclass_path, guard.path, guard.typename)
+        assert "EvAdventureNPC" == type(guard).__name__ == type(guard)._meta.object_name
+
+    def test_searches_find_it(self) -> None:
+        """The managers of its class and of its parents do, and it equals what they find."""
+        assert self.guard in EvAdventureNPC.objects.all()
+        assert self.guard in EvAdventureNPC.objects.all_family()
+        assert self.guard == ObjectDB.objects.get(db_key="Bram")
+        assert 1 == EvAdventureNPC.objects.filter(db_key="Bram").count()
+
+    def test_no_list_of_typeclasses_shows_another(self) -> None:
+        """Evennia's own list, which `typeclass/list` shows, is as it was."""
+        before = set(get_all_typeclasses())
+        give_ears(create_object(Mob, key="ghost", location=self.room1))
+        assert before == set(get_all_typeclasses())
+
+    def test_its_values_and_handlers_are_its_own(self) -> None:
+        """Hit points, tags and stats, before, with and without ears."""
+        assert (4, 4, 1) == (self.guard.hp, self.guard.hp_max, self.guard.strength)
+        self.guard.at_damage(3)
+        self.guard.permissions.add("Helper")
+        take_ears(self.guard)
+        assert (1, ["helper"]) == (self.guard.hp, self.guard.permissions.all())
+        assert type(self.guard) is EvAdventureNPC
+
+    def test_what_is_kept_of_it_is_the_game_s(self) -> None:
+        """In attributes of others."""
+        assert self.guard == from_pickle(to_pickle(self.guard))
+        self.room1.db.watch = [self.guard]
+        assert self.guard is self.room1.db.watch[0]
+
+    def test_signals_of_its_class_are_sent(self) -> None:
+        """Whoever listens for its class hears of it, and nothing of it is left when it goes."""
+        told: list[Any] = []
+
+        def listen(sender: Any, **kwargs: Any) -> None:
+            told.append(sender)
+
+        for signal in (post_save, pre_delete):
+            signal.connect(listen, sender=EvAdventureNPC)
+            self.addCleanup(signal.disconnect, listen, sender=EvAdventureNPC)
+        self.guard.attributes.add("rank", "captain")
+        self.guard.key = "Old Bram"
+        assert self.guard.delete()
+        assert {EvAdventureNPC} == set(told)
+        assert 2 <= len(told)
+        assert not Attribute.objects.filter(db_key="rank").exists()
+
+    def test_another_typeclass_keeps_the_ears(self) -> None:
+        """As `typeclass` gives it; without them it is of that class."""
+        self.guard.swap_typeclass(Mob, run_start_hooks=None)
+        assert isinstance(self.guard, AssistantMixin)
+        assert self.guard.__class__ is Mob
+        take_ears(self.guard)
+        assert type(self.guard) is Mob
+        assert Mob.path == self.guard.typeclass_path
+
+    def test_ears_of_its_own_stay(self) -> None:
+        """Nothing is given to whoever has ears, and nothing taken."""
+        kind = type(self.ada)
+        give_ears(self.ada)
+        take_ears(self.ada)
+        assert type(self.ada) is kind
