@@ -99,9 +99,16 @@ PEOPLE = (
     guard(
         "a setting that makes no sense keeps it from acting",
         "assistant_script.py",
-        "        return self.work.safety_problem if self.work",
-        "        return '' if self.work",
+        "return self.work.safety_problem or ability",
+        "return ability",
         "test_l2_a_wrong_setting_stops_her_with_its_name",
+    ),
+    guard(
+        "a body that cannot act keeps it from acting",
+        "ability.py",
+        '    return "" if answer else UNABLE_LINE',
+        '    return ""',
+        "tests/shell/test_can_act.py::test_it_neither_speaks_nor_acts_by_hand",
     ),
     guard(
         "who may hush it says its lock",
