@@ -108,6 +108,12 @@ def found_by_game(looker: Any, name: str, beings: Collection[Any]) -> list[Any]:
     return [being for being in found if being in beings]
 
 
+def eyes_of(being: Any) -> Any:
+    """By whose eyes somebody sees: of an account the character it plays, which knows names."""
+    plays = getattr(being, "get_all_puppets", None)
+    return next(iter(plays()), being) if plays is not None else being
+
+
 # ---- masks -------------------------------------------------------------------------------------
 
 
@@ -136,7 +142,7 @@ def _asked(being: Any, looker: Any) -> str:
 
 
 def _known_to_all(being: Any) -> str:
-    """The name where a game's method breaks: the short description, where it has one, or the key."""
+    """The name where a game's method breaks: the short description, or else the key."""
     try:
         description = being.sdesc.get() if has_description(being) else ""
     except Exception:

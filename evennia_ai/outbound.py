@@ -230,15 +230,10 @@ def page(
     _refuse_muter(character, account)
     said = speech(text, "page", character)
     options = marks("page", hops, **more)
-    name = names.name_of(character, _eyes(account))
+    name = names.name_of(character, names.eyes_of(account))
     account.msg(text=(f"|c{name}|n |wpages:|n {said}", options), from_obj=character)
     _note_said(character, said, "page", account)
     return said
-
-
-def _eyes(account: Any) -> Any:
-    """The character by whose eyes an account sees, which knows names of its own; else itself."""
-    return next(iter(account.get_all_puppets()), account)
 
 
 def channel(

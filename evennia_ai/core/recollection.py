@@ -73,6 +73,11 @@ def _hashed(name: str) -> str:
     return sha256(name.casefold().encode("utf-8", "replace")).hexdigest()[:24]
 
 
+def behind(face: str) -> str:
+    """Who is behind a mask, "#12" of "#12~1a2b3c4d"; of whoever wears none their own id."""
+    return face.partition("~")[0]
+
+
 def is_mask(person: str) -> bool:
     """Whether an id is a mask's: of whoever wears one nothing lasting is kept."""
     return _MASK.fullmatch(person) is not None

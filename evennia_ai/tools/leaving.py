@@ -12,7 +12,7 @@ from typing import Any
 
 from evennia.accounts.models import AccountDB
 
-from evennia_ai import audience, inbound, outbound, state
+from evennia_ai import audience, inbound, names, outbound, state
 from evennia_ai.core.audience import (
     WAYS,
     Hearers,
@@ -126,18 +126,20 @@ class Guard:
         audiences = [WORLD, person_audience(person)]
         if any(each.startswith("faction:") for each in turn.held):
             audiences += map(faction_audience, self._factions(being))
-        return listener(name_as_data(str(being.key)), audiences)
+        return listener(name_as_data(names.name_of(being, self.script.obj)), audiences)
 
     def _person_of(self, being: Any, turn: Turn) -> str:
-        """The player behind a being, as `inbound.person_of`, without reading the account."""
+        """Whom it takes a being for, as `inbound.face_of`, without reading the account."""
         if self.people.is_account(being):
             return inbound.id_of(being)
+        if mask := names.mask_of(being, self.script.obj):
+            return mask
         account = being.db_account_id
         if account is not None:
             return f"*#{account}"
         # Nobody is in the asker's own body: whoever comes back to it is the asker.
         is_askers = being.dbref == turn.event.sender_id and not being.sessions.count()
-        return turn.event.person if is_askers else str(being.dbref)
+        return turn.event.face if is_askers else str(being.dbref)
 
     def _factions(self, being: Any) -> set[str]:
         category = state.memory_config(self.script).faction_category
@@ -163,7 +165,7 @@ class Guard:
         tell = outbound.whisper if tool == "whisper" else outbound.page
         words = str(call.arguments.get(leave.way.words[0], ""))
         tell(self.script.obj, being, words, hops=turn.hops, more=turn.marks)
-        turn.addressee = turn.event.person
+        turn.addressee = turn.event.face
         self._note(turn, call, f"{leave.why}; it went by {tool} to whoever asked")
         who = name_as_data(turn.event.sender_name)
         return ToolResult(True, f"{leave.why}, so it went by {tool} to {who} alone")

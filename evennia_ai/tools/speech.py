@@ -8,10 +8,10 @@ import evennia
 from evennia.comms.models import ChannelDB
 from evennia.objects.objects import DefaultCharacter
 
-from evennia_ai import outbound
+from evennia_ai import names, outbound
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.inbound import id_of, person_of
+from evennia_ai.inbound import face_of, id_of
 from evennia_ai.tools.orders import may
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import find_here
@@ -42,8 +42,8 @@ def whisper(character: Any, target: str, message: str, *, turn: Turn) -> str:
     if person is character.location and not isinstance(person, DefaultCharacter):
         raise ToolError("a room has no ears; name a person")
     outbound.whisper(character, person, message, hops=turn.hops, more=turn.marks)
-    turn.addressee = person_of(person)
-    return f"whispered to {person.key}"
+    turn.addressee = face_of(person, character)
+    return f"whispered to {names.name_of(person, character)}"
 
 
 def find_online(name: str, asker_id: str) -> Any:
