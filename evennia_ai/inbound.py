@@ -275,6 +275,7 @@ def _heard(
     listener: Any,
     place: str = "",
 ) -> Heard:
+    on_channel = source is Source.CHANNEL
     is_assistant = marked.get(ASSISTANT_MARK) is True
     chain = CHAINS.get(marked.get(CHAIN_MARK)) if is_assistant else None
     cut = body if len(body) <= MOST_HEARD else body[: MOST_HEARD - 1] + "…"
@@ -282,9 +283,9 @@ def _heard(
         body=few_marks(cut),
         source=source,
         sender_id=id_of(sender),
-        sender_name=names.name_of(sender, listener),
+        sender_name=(names.name_on_channel if on_channel else names.name_of)(sender, listener),
         person=person_of(sender),
-        mask=names.mask_of(sender, listener),
+        mask="" if on_channel else names.mask_of(sender, listener),
         place=place,
         from_assistant=is_assistant,
         hops=_as_hops(marked.get(HOPS_MARK)),
@@ -334,7 +335,7 @@ def _read_formatted_channel(
     line = plain(rendered)
     prefix = plain(channel.channel_prefix())
     line = line[len(prefix) :] if line.startswith(prefix) else line
-    body = cut_name(line, names.name_of(sender, listener)).removeprefix(":").strip()
+    body = cut_name(line, names.name_on_channel(sender, listener)).removeprefix(":").strip()
     if not body:
         return None
     return _heard(body, Source.CHANNEL, sender, marked, Evidence.OOB, listener, channel.key)

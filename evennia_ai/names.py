@@ -52,12 +52,30 @@ def shown(being: Any, looker: Any) -> str:
 def name_of(being: Any, looker: Any) -> str:
     """The name that somebody sees, as plain text; "somebody" where that is nothing.
 
+    A player whose character is known by a description is not named by the account, which mostly
+    has the character's key.
+
     Args:
         looker: a character or an account; None: a stranger whom nothing was told.
     """
+    return _plain_name(_played(being), looker)
+
+
+def name_on_channel(sender: Any, looker: Any) -> str:
+    """The name that a channel shows of whoever sends something there: mostly the account's."""
+    return _plain_name(sender, looker)
+
+
+def _plain_name(being: Any, looker: Any) -> str:
     if is_alike_for_all(being):
         return str(being.name)
     return " ".join(str(strip_ansi(shown(being, looker))).split()) or SOMEBODY
+
+
+def _played(being: Any) -> Any:
+    """Of an account the character it plays, if that is known by a description; else the being."""
+    played = eyes_of(being)
+    return played if played is being or has_description(played) else being
 
 
 def called(being: Any, looker: Any) -> tuple[str, ...]:
@@ -122,6 +140,7 @@ def mask_of(being: Any, looker: Any) -> str:
 
     It is masked for whoever is not let recognise it. Another mask is somebody else.
     """
+    being = _played(being)
     if is_alike_for_all(being) or not has_description(being) or being == looker:
         return ""
     if being.access(looker, RECOGNISED, default=True):

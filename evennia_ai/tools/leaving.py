@@ -41,9 +41,9 @@ ADVICE = "answer whoever told you, in a whisper or a page, or let it be"
 class People:
     """The people of the game, as a call names them."""
 
-    def online(self, name: str, asker_id: str) -> Any:
+    def online(self, name: str, asker_id: str, character: Any) -> Any:
         """The account of an online player; raises ToolError where there is none."""
-        return find_online(name, asker_id)
+        return find_online(name, asker_id, character)
 
     def by_id(self, being_id: str) -> Any:
         """The object or account of an id, or None when it is gone."""
@@ -111,7 +111,7 @@ class Guard:
         if hearers is Hearers.NAMED:
             name = str(call.arguments.get("target", ""))
             if call.name == "page":
-                beings = [self.people.online(name, turn.event.person)]
+                beings = [self.people.online(name, turn.event.person, body)]
             else:
                 beings = [find_here(body, name, preferred_id=turn.event.sender_id)]
             # Of a room the tool itself says that it has no ears.
@@ -130,10 +130,10 @@ class Guard:
 
     def _person_of(self, being: Any, turn: Turn) -> str:
         """Whom it takes a being for, as `inbound.face_of`, without reading the account."""
-        if self.people.is_account(being):
-            return inbound.id_of(being)
         if mask := names.mask_of(being, self.script.obj):
             return mask
+        if self.people.is_account(being):
+            return inbound.id_of(being)
         account = being.db_account_id
         if account is not None:
             return f"*#{account}"
