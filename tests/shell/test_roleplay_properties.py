@@ -30,6 +30,13 @@ LINES = (
     *("assistant forget 99 {it}", "assistant memory correct 1 = I sail.", "assistant questions"),
     *("leave", "@{it} good day", "assistant config {it}", "assistant why nobody"),
 )
+# What every player reads at the end.
+LISTS = (
+    *("assistant", "assistant why {it}", "assistant memory {it}", "assistant memory nobody"),
+    *("assistant mute {it}", "whisper {it} = hello?", "assistant unmute {it}", "hush {it} 1"),
+    *("say @{it} hello", "unhush {it}", "page {it} = hello", "assistant memory off {it}"),
+    *("assistant memory on {it}", "assistant forget 99999999 {it}", "assistant start {it}"),
+)
 PEOPLE = ("tom", "mira", "guard")
 CAST = st.fixed_dictionaries({who: st.sampled_from(SDESCS) for who in KEYS})
 KNOWN = st.lists(st.tuples(st.sampled_from([*KEYS]), st.sampled_from(PEOPLE)), max_size=4)
@@ -158,7 +165,8 @@ class TestNoKey(RolePlayTest):
             told = json.dumps([known.message, known.data, memories, export["conversation"]])
             assert not {key for key in KEYS.values() if key in told}, told
             assert KEYS["golem"] != export["assistant"]
-            self.type(being, f"assistant memory {names.called(script.obj, being)[-1]}")
+            for line in LISTS:
+                self.type(being, line.format(it=names.called(script.obj, being)[-1]))
 
 
 def test_the_cast_is_of_the_game() -> None:
