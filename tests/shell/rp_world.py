@@ -67,9 +67,13 @@ class RolePlayTest(ShellTest):
 
     Golem has a body of the game's own class, Ada one that knows of no descriptions. Nobody was
     introduced to anybody, and nobody is staff.
+
+    Attributes:
+        golem_key: what Golem is really called.
     """
 
     character_typeclass = RolePlayer
+    golem_key = "Golem"
     object_typeclass = Thing
     room_typeclass = Place
 
@@ -83,7 +87,7 @@ class RolePlayTest(ShellTest):
         for person, sdesc in ((self.tom, "a tall man"), (self.mira, "a short woman")):
             person.sdesc.add(sdesc)
             person.cmdset.add(AssistantCmdSet)
-        self.golem_script, self.golem = self.make("Golem", typeclass=Golem)
+        self.golem_script, self.golem = self.make(self.golem_key, typeclass=Golem)
         self.golem_script.clock = self.clock
         self.golem.sdesc.add("a stone giant")
         pump()

@@ -56,6 +56,8 @@ def tool(name: str, **arguments: Any) -> bytes:
 class TestNoKey(RolePlayTest):
     """Of characters in masks, and of those who were introduced to nobody."""
 
+    golem_key = KEYS["golem"]
+
     def setUp(self) -> None:
         """A cast of three, two assistants, and a model that looks at everybody and tells all."""
         super().setUp()
