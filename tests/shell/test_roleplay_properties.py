@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import evennia
 from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -107,6 +108,7 @@ class TestNoKey(RolePlayTest):
     def dress(self, sdescs: dict[str, str], known: Any) -> None:
         """Everybody looks so, is known to these by a name, and nothing was said yet."""
         self.forget()
+        evennia.SESSION_HANDLER.data_out.reset_mock()
         self.model.begin()
         self.guard.ndb.messages, self.golem.ndb.messages = [], []
         for who, being in self.cast.items():
@@ -156,6 +158,8 @@ class TestNoKey(RolePlayTest):
         for who in PEOPLE:
             text = "\n".join(self.cast[who].seen)
             assert not {key for key in KEYS.values() if key in text} - {KEYS[who]}, text
+        sent = repr(evennia.SESSION_HANDLER.data_out.call_args_list)
+        assert KEYS["golem"] not in sent, "a line to an account"
 
     def check_lists(self, who: str) -> None:
         """What is kept of a player, as it is sent to programs, has not even the player's own."""
