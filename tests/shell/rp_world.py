@@ -27,15 +27,15 @@ class RolePlayer(Person, ContribRPCharacter):
         return str(super().process_language(text, speaker, language, **kwargs))
 
 
-class Golem(AssistantMixin, RolePlayer):
+class RoleGolem(AssistantMixin, RolePlayer):
     """A body for an assistant on the class of such a game."""
 
 
-class Thing(ContribRPObject):
+class RoleThing(ContribRPObject):
     """Anything else there."""
 
 
-class Place(ContribRPRoom):
+class RolePlace(ContribRPRoom):
     """A room there."""
 
 
@@ -74,8 +74,8 @@ class RolePlayTest(ShellTest):
 
     character_typeclass = RolePlayer
     golem_key = "Golem"
-    object_typeclass = Thing
-    room_typeclass = Place
+    object_typeclass = RoleThing
+    room_typeclass = RolePlace
 
     def setUp(self) -> None:
         """Descriptions for all, and the commands."""
@@ -87,7 +87,7 @@ class RolePlayTest(ShellTest):
         for person, sdesc in ((self.tom, "a tall man"), (self.mira, "a short woman")):
             person.sdesc.add(sdesc)
             person.cmdset.add(AssistantCmdSet)
-        self.golem_script, self.golem = self.make(self.golem_key, typeclass=Golem)
+        self.golem_script, self.golem = self.make(self.golem_key, typeclass=RoleGolem)
         self.golem_script.clock = self.clock
         self.golem.sdesc.add("a stone giant")
         pump()

@@ -13,8 +13,9 @@ from evennia_ai.memory import rows
 from evennia_ai.models import EntityProfile
 from evennia_ai.tools.speech import find_online
 from tests.llm.doubles import completion
+from tests.shell.people import Person
 from tests.shell.rp_world import RolePlayTest
-from tests.shell.support import says, whispers
+from tests.shell.support import ShellTest, says, whispers
 
 
 class TestHearing(RolePlayTest):
@@ -296,6 +297,37 @@ class TestCosts(RolePlayTest):
                 self.type(self.tom, f"whisper {name} = hello")
             counts[name].append(len(taken))
         assert counts["Ada"][-1] >= counts["a stone giant"][-1], counts
+
+
+class RoleNameless(Person):
+    """A character of a game whose way to show names is broken."""
+
+    def get_display_name(self, looker: Any) -> str:
+        """Fail."""
+        raise KeyError(looker)
+
+
+class TestStock(ShellTest):
+    """Where all see the key."""
+
+    def test_a_body_with_a_builders_rights_is_told_no_numbers(self) -> None:
+        """Those that Evennia shows it beside names."""
+        self.ada.permissions.add("Builder")
+        looks = [completion(None, ("look", given)) for given in ({}, {"target": "Mira"})]
+        self.ask("whisper Ada = look around", *looks, whispers("Well."))
+        assert f"(#{self.room1.id})" in self.ada.at_look(self.room1)
+        prompt = repr(self.model.bodies[-1])
+        assert "room_desc" in prompt
+        assert "(#" not in prompt
+
+    def test_whose_name_cannot_be_shown_is_heard_all_the_same(self) -> None:
+        """By the key."""
+        bo, _ = RoleNameless.create("Bo", None, location=self.room1)
+        text = ('Bo says, "@ada hi"', {"type": "say"})
+        self.model.answers.append(whispers("Hm."))
+        self.ada.at_msg_receive(text=text, from_obj=bo)
+        heard = self.ada_script.work.records.newest()[0].heard
+        assert ("Bo", "@ada hi") == (heard.sender_name, heard.body)
 
 
 def test_markup_and_numbers_are_no_part_of_a_name() -> None:

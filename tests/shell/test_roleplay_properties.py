@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evennia_ai import names, operations, services, turns
 from evennia_ai.remembering import forgetting
 from tests.llm.doubles import completion
-from tests.shell.rp_world import Golem, RolePlayer, RolePlayTest, Talkative, prompt_of
+from tests.shell.rp_world import RoleGolem, RolePlayer, RolePlayTest, Talkative, prompt_of
 from tests.shell.support import ANY_TOKENS, says, whispers
 
 # Words of nothing else: where one turns up, it was a key.
@@ -177,4 +177,4 @@ class TestNoKey(RolePlayTest):
 
 def test_the_cast_is_of_the_game() -> None:
     """The body of one assistant knows descriptions, and is a player's class with ears."""
-    assert issubclass(Golem, RolePlayer)
+    assert issubclass(RoleGolem, RolePlayer)
