@@ -14,7 +14,7 @@ from uuid import uuid4
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
 
-from evennia_ai import ability, audit, checkpoints, inbound, outbound, state
+from evennia_ai import ability, audit, checkpoints, inbound, names, outbound, state
 from evennia_ai.core.inbox import Event, joins, talk_of
 from evennia_ai.core.limits import LIMITS, REASONS, Decision, Kind, denial_text, number
 from evennia_ai.core.manners import Admission
@@ -25,6 +25,7 @@ from evennia_ai.core.records import Record
 from evennia_ai.core.safety_config import Oversize
 from evennia_ai.core.text import cut_at_sentence
 from evennia_ai.errors import LimitReachedError, StaleEpochError
+from evennia_ai.listening import ear_for
 
 ADDRESSED = ("direct_address", "direct_message")
 # What a yes grants where assistants talk on and on: a message, and the answer to it.
@@ -112,7 +113,8 @@ def _take(script: Any, record: Record, event: Event, admission: Admission) -> No
 
 
 def _event(script: Any, record: Record, heard: Heard) -> Event:
-    body = without_address(heard.body, script.work.ear.names)
+    ear = ear_for(script, inbound.find_being(heard.sender_id))
+    body = without_address(heard.body, ear.names)
     return Event.from_heard(
         replace(heard, body=body),
         record.verdict,
@@ -172,7 +174,11 @@ def tell_of_mute(script: Any, record: Record, heard: Heard) -> None:
     """Tell a person who muted it that it got nothing; the game says so, not the assistant."""
     person = None if heard.from_assistant else inbound.find_being(heard.sender_id)
     if person is not None and not getattr(person, "is_bot", False):
-        person.msg(outbound.MUTED_LINE.replace("{name}", outbound.literal(script.key)))
+        person.msg(
+            outbound.MUTED_LINE.replace(
+                "{name}", outbound.literal(names.name_of(script.obj, person))
+            )
+        )
         record.note("told", "that the sender has muted it")
 
 

@@ -108,7 +108,7 @@ def _expire(script: Any, oldest: float) -> None:
 
 def note(script: Any, turn: Turn, step: str, detail: str = "") -> None:
     """Add a step to the records of a turn's messages."""
-    is_private = turn.is_private or turn.event.person in turn.asides.values()
+    is_private = turn.is_private or turn.event.face in turn.asides.values()
     numbers = [event.number for event in turn.events]
     script.work.records.note(numbers, step, detail, is_private=is_private)
 
@@ -187,7 +187,8 @@ def pause(script: Any, turn: Turn, stop: Stop) -> None:
 
 def _last_act(turn: Turn) -> str:
     """The last thing it did, without the words that it said to somebody else alone."""
-    return last_act(parted(turn.said, turn.asides, turn.event.person), turn.event.person)
+    face = turn.event.face
+    return last_act(parted(turn.said, turn.asides, face), face)
 
 
 def _engage(script: Any, turn: Turn, stop: Stop) -> None:
@@ -196,9 +197,7 @@ def _engage(script: Any, turn: Turn, stop: Stop) -> None:
     is_open = event.source == Source.CHANNEL or event.source in SPOKEN
     if is_open and event.hops == 0 and stop.reason is StopReason.TERMINAL_TOOL:
         now, seconds = script.clock.seconds(), config.engagement_seconds
-        script.work.engagements.begin(
-            talk_of(event.source, event.place), event.person, now, seconds
-        )
+        script.work.engagements.begin(talk_of(event.source, event.place), event.face, now, seconds)
 
 
 def _report(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:

@@ -21,7 +21,7 @@ def sole_recipient(script: Any, event: Event) -> str:
         return ""
     if event.kind == TASK:
         return event.person if person_audience(event.person) in event.audience else ""
-    return event.person if is_alone(script.obj, event) else ""
+    return event.face if is_alone(script.obj, event) else ""
 
 
 def is_alone(body: Any, event: Event) -> bool:

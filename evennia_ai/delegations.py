@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from evennia_ai import audience, audit, reports, services
+from evennia_ai import audience, audit, names, reports, services
 from evennia_ai.core.execution import ExecutionPattern
 from evennia_ai.core.inbox import OWN, TASK, Event
 from evennia_ai.core.limits import Kind
@@ -94,13 +94,14 @@ def task_of(requester: Any, turn: Turn, body: str, at: float) -> Event:
         kind=TASK,
         source="whisper",
         sender_id=id_of(requester),
-        sender_name=requester.key,
+        sender_name=names.name_of(requester, None),
         body=body,
         trust=min(event.trust for event in turn.events),
         rule=0,
         hops=turn.hops,
         at=at,
         person=turn.event.person,
+        mask=turn.event.mask,
         hops_granted=turn.event.hops_granted + int(turn.grants.get(Kind.AGENT_HOPS, 0)),
         audience=tuple(sorted(turn.held)),
         chain=turn.chain.id,

@@ -15,7 +15,7 @@ from evennia.utils import logger
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import LoopingCall
 
-from evennia_ai import audit, reports, state
+from evennia_ai import audit, names, reports, state
 from evennia_ai.admission import CUT, SIZE_PATH, cooling_seconds, place_of
 from evennia_ai.core.cooling import in_words
 from evennia_ai.core.inbox import TASK, Event
@@ -193,9 +193,10 @@ def _errand(script: Any, record: Record, body: str, is_order: bool) -> Errand:
         hops=0,
         at=now,
         person=heard.person,
+        mask=heard.mask,
         place=place_of(script, heard),
         number=record.number,
-        audience=() if is_order else (person_audience(heard.person),),
+        audience=() if is_order else (person_audience(heard.face),),
         ordered_by=heard.sender_id if is_order else "",
     )
     return Errand(delegate=script, event=event, began_at=now, is_quiet=not is_order)
@@ -214,8 +215,9 @@ def _record(script: Any, body: str, person: Any, is_order: bool) -> Record:
             body,
             Source.WHISPER,
             sender_id=id_of(person),
-            sender_name=str(person.key),
+            sender_name=names.name_of(person, script.obj),
             person=person_of(person),
+            mask=names.mask_of(person, script.obj),
             from_assistant=is_assistant(person),
             evidence=Evidence.KWARGS,
         )

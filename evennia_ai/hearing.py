@@ -12,7 +12,7 @@ from typing import Any
 
 from evennia.objects.objects import DefaultCharacter
 
-from evennia_ai import inbound, state
+from evennia_ai import inbound, names, state
 from evennia_ai.admission import end_or_extend, place_of, queue, tell_of_mute
 from evennia_ai.core.calling import is_for_another
 from evennia_ai.core.inbox import talk_of
@@ -33,7 +33,7 @@ from evennia_ai.core.perception import (
 )
 from evennia_ai.core.records import Record
 from evennia_ai.core.rules import classify, is_unsure
-from evennia_ai.listening import listen
+from evennia_ai.listening import ear_for
 from evennia_ai.rights import meets, meets_any
 
 MOST_CAPTURED = 200
@@ -51,7 +51,7 @@ def hear_channel(
     script: Any, message: str, channel: Any, senders: Any, kwargs: Mapping[str, Any]
 ) -> Verdict | None:
     """Take in what was said on a channel that the body listens to."""
-    heard = inbound.read_channel(message, channel, senders, kwargs)
+    heard = inbound.read_channel(message, channel, senders, kwargs, script.obj)
     return take_in(script, heard, senders) if heard is not None else None
 
 
@@ -82,7 +82,7 @@ def judge(script: Any, heard: Heard, from_obj: Any = None) -> tuple[Heard, Verdi
         The message, marked where it is aimed at somebody else, and the verdict.
     """
     work = script.work
-    ear = work.ear or listen(script)
+    ear = ear_for(script, from_obj)
     if work.muted or work.engagements.by_place or ear.judges_rights:
         heard, sender = _regard(script, heard, ear, from_obj)
     else:
@@ -140,22 +140,27 @@ def _is_engaged(script: Any, heard: Heard, ear: Ear) -> bool:
     if not engagements.by_place or not is_speech or heard.sender_id == ear.id:
         return False
     talk = talk_of(heard.source, place_of(script, heard))
-    return bool(engagements.goes_on(talk, heard.person, script.clock.seconds()))
+    return bool(engagements.goes_on(talk, heard.face, script.clock.seconds()))
 
 
 def _aimed(script: Any, heard: Heard, ear: Ear) -> Heard:
     """The message, marked when it is aimed at somebody else who is there."""
-    others = () if heard.source is CHANNEL else _others(script.obj)
+    others = () if heard.source is CHANNEL else _others(script.obj, heard)
     if not is_for_another(heard.body, ear.names, others):
         return heard
     return replace(heard, is_for_another=True)
 
 
-def _others(body: Any) -> Iterator[str]:
-    """Names of whoever else is in the room; looked for only when a message calls a name."""
+def _others(body: Any, heard: Heard) -> Iterator[str]:
+    """Names of whoever else is in the room; looked for only when a message calls a name.
+
+    They are called as the speaker sees them, or as they were shown to the assistant.
+    """
     for being in body.location.contents if body.location is not None else ():
         if isinstance(being, DefaultCharacter) and being is not body:
-            yield from (being.key, *being.aliases.all())
+            yield from names.called(being, body)
+            if not names.is_alike_for_all(being):
+                yield from names.called(being, inbound.find_being(heard.sender_id))
 
 
 # ---- what becomes of it ------------------------------------------------------------------------

@@ -8,18 +8,21 @@ ever cut, never believed.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB, Msg
 from evennia.objects.models import ObjectDB
-from evennia.utils.ansi import strip_ansi
 from evennia.utils.utils import make_iter
 
+from evennia_ai import names
 from evennia_ai.core.chain import Chains
 from evennia_ai.core.characters import few_marks
 from evennia_ai.core.perception import Evidence, Heard, Source
+from evennia_ai.lines import cut_name, cut_speech, plain, without_emote
 
 ASSISTANT_MARK = "assistant_message"
 HOPS_MARK = "assistant_hops"
@@ -46,7 +49,7 @@ _SOURCES = {
     "get": Source.MOVE,
 }
 _QUOTED = frozenset((Source.SAY, Source.WHISPER))
-_CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“"}
+_NO_MARKS: Mapping[str, Any] = {}
 
 
 class _Reading(NamedTuple):
@@ -67,6 +70,9 @@ class _Reading(NamedTuple):
 
 
 CHAINS = Chains()
+_speaking: ContextVar[tuple[Any, Mapping[str, Any]]] = ContextVar(
+    "speaking", default=(None, _NO_MARKS)
+)
 _newest = _Reading("", None, None, object(), None, None)
 
 
@@ -79,35 +85,22 @@ def marks(kind: str, hops: int, **more: Any) -> dict[str, Any]:
     return {**more, "type": kind, ASSISTANT_MARK: True, HOPS_MARK: hops}
 
 
+@contextmanager
+def speaking(speaker: Any, options: Mapping[str, Any]) -> Iterator[None]:
+    """Let all that a body sends meanwhile count as sent with these options.
+
+    For ways of the game's own to send something, which take no options along.
+    """
+    token = _speaking.set((speaker, options))
+    try:
+        yield
+    finally:
+        _speaking.reset(token)
+
+
 def notice(line: str) -> tuple[str, dict[str, Any]]:
     """A line for whoever watches through an assistant's eyes, which it does not hear itself."""
     return line, {"type": NOTICE}
-
-
-def _plain(rendered: str) -> str:
-    return strip_ansi(rendered) if "|" in rendered or "\x1b" in rendered else rendered
-
-
-def cut_speech(rendered: str, name: str) -> str:
-    """The speech inside a rendered line such as `Tom whispers: "|nhello|n"`.
-
-    What stands between the first quotation mark after the speaker's name and the last one; without
-    marks, everything after the name.
-    """
-    rest = cut_name(rendered, name)
-    opened = next((i for i, ch in enumerate(rest) if ch in _CLOSING), None)
-    if opened is not None:
-        closed = rest.rfind(_CLOSING[rest[opened]])
-        if closed > opened:
-            return rest[opened + 1 : closed].strip()
-    return rest
-
-
-def cut_name(rendered: str, name: str) -> str:
-    """A rendered line without its markup and without the name it begins with."""
-    plain = _plain(rendered)
-    rest = plain[len(name) :] if name and plain.startswith(name) else plain
-    return rest.strip()
 
 
 def sender_of(from_obj: Any) -> Any:
@@ -134,13 +127,19 @@ def person_of(being: Any) -> str:
     return id_of(account if account is not None else being)
 
 
+def face_of(being: Any, looker: Any) -> str:
+    """Whom somebody takes a being for: the player behind it, or somebody in a mask."""
+    return names.mask_of(being, looker) or person_of(being)
+
+
 def find_being(being_id: str) -> Any:
     """The object ("#12") or account ("*#3") of an id, or None when it is gone.
 
-    Whoever is in memory is found without a statement.
+    Of a mask ("#12~1a2b3c4d") it is whoever wore it: for the game and its staff alone. Whoever is
+    in memory is found without a statement.
     """
     model = AccountDB if being_id.startswith("*") else ObjectDB
-    number = being_id.lstrip("*#")
+    number = being_id.partition("~")[0].lstrip("*#")
     if not number.isdecimal():
         return None
     known = model.get_cached_instance(int(number))
@@ -178,6 +177,7 @@ def read(
         and options == marked
         and sender.id is not None
         and getattr(sender, "db_account_id", None) == account
+        and _speaking.get()[0] is None
     ):
         return heard
     heard = _read(text, from_obj, listener, kwargs)
@@ -190,6 +190,8 @@ def read(
 def _is_same_for_all(text: Any, from_obj: Any) -> bool:
     """Whether what was heard depends on nothing of the listener's, such as a name only it sees."""
     if not isinstance(text, tuple) or len(text) != 2 or not isinstance(text[1], Mapping):
+        return False
+    if not names.is_alike_for_all(from_obj) or _speaking.get()[0] is not None:
         return False
     name = getattr(from_obj, "db_key", "")
     return bool(name) and "from_channel" not in text[1] and str(text[0]).startswith(name)
@@ -205,6 +207,9 @@ def _read(
         return _told_by_game(rendered)
     marked = {**options, **kwargs} if kwargs and len(kwargs) > 1 else options
     sender = sender_of(from_obj)
+    speaker, more = _speaking.get()
+    if more and sender == speaker:
+        marked = {**marked, **more}
     if sender is None:
         return None
     if "from_channel" in marked:
@@ -216,7 +221,7 @@ def _read(
     if source is None:
         source, evidence = Source.EMIT, Evidence.NONE
     body = _body(rendered, marked, source, sender, listener)
-    return _heard(body, source, sender, marked, evidence) if body else None
+    return _heard(body, source, sender, marked, evidence, listener) if body else None
 
 
 def _unpacked(text: Any) -> tuple[str, Mapping[str, Any]]:
@@ -229,7 +234,7 @@ def _unpacked(text: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def _told_by_game(rendered: str) -> Heard | None:
-    body = _plain(rendered).strip()[:MOST_OF_THE_GAME]
+    body = plain(rendered).strip()[:MOST_OF_THE_GAME]
     return Heard(body, Source.SYSTEM, evidence=Evidence.OOB) if body else None
 
 
@@ -240,16 +245,25 @@ def _source_of(kind: Any) -> Source | None:
 def _body(
     rendered: str, marked: Mapping[str, Any], source: Source, sender: Any, listener: Any
 ) -> str:
-    """The speech of a message: as the server gave it apart, else cut out of the line."""
+    """The speech of a message: as the server gave it apart, else cut out of the line.
+
+    What was given apart and is not in the line was altered for this listener, as a language that it
+    does not know is: then the line counts.
+    """
     given = marked.get(SPEECH_MARK)
-    if isinstance(given, str):
-        return _plain(given).strip()
+    if isinstance(given, str) and (source not in _QUOTED or _is_within(given, rendered)):
+        return plain(given).strip()
     if source in (Source.MOVE, Source.EMIT, Source.PAGE):
-        return _plain(rendered).strip()
-    name = sender.key
-    if not rendered.startswith(name):
-        name = strip_ansi(sender.get_display_name(listener))
-    return cut_speech(rendered, name) if source in _QUOTED else cut_name(rendered, name)
+        return plain(rendered).strip()
+    name = names.name_of(sender, listener)
+    if source not in _QUOTED:
+        return cut_name(rendered, name)
+    speech = cut_speech(rendered, name)
+    return without_emote(speech) if names.has_description(sender) else speech
+
+
+def _is_within(given: str, rendered: str) -> bool:
+    return plain(given).strip() in plain(rendered)
 
 
 def _heard(
@@ -258,8 +272,10 @@ def _heard(
     sender: Any,
     marked: Mapping[str, Any],
     evidence: Evidence,
+    listener: Any,
     place: str = "",
 ) -> Heard:
+    on_channel = source is Source.CHANNEL
     is_assistant = marked.get(ASSISTANT_MARK) is True
     chain = CHAINS.get(marked.get(CHAIN_MARK)) if is_assistant else None
     cut = body if len(body) <= MOST_HEARD else body[: MOST_HEARD - 1] + "…"
@@ -267,8 +283,9 @@ def _heard(
         body=few_marks(cut),
         source=source,
         sender_id=id_of(sender),
-        sender_name=sender.key,
+        sender_name=(names.name_on_channel if on_channel else names.name_of)(sender, listener),
         person=person_of(sender),
+        mask="" if on_channel else names.mask_of(sender, listener),
         place=place,
         from_assistant=is_assistant,
         hops=_as_hops(marked.get(HOPS_MARK)),
@@ -281,7 +298,7 @@ def _heard(
 
 
 def read_channel(
-    message: str, channel: Any, senders: Any, kwargs: Mapping[str, Any]
+    message: str, channel: Any, senders: Any, kwargs: Mapping[str, Any], listener: Any
 ) -> Heard | None:
     """Read what a channel passed to its listeners' hooks, before it was dressed for anybody.
 
@@ -289,7 +306,7 @@ def read_channel(
         senders: as given to `Channel.msg`; without any it is the game's own announcement.
     """
     sender = sender_of(senders)
-    body = _plain(str(message)).strip()[:MOST_HEARD]
+    body = plain(str(message)).strip()[:MOST_HEARD]
     if body and sender is None and kwargs.get("relayed"):
         # Discord's bot does not name itself; all that come by it are one person.
         person, name = f"relay of {channel.key}", "a relay"
@@ -304,7 +321,7 @@ def read_channel(
         )
     if sender is None or not body:
         return None
-    return _heard(body, Source.CHANNEL, sender, kwargs, Evidence.KWARGS, channel.key)
+    return _heard(body, Source.CHANNEL, sender, kwargs, Evidence.KWARGS, listener, channel.key)
 
 
 def _read_formatted_channel(
@@ -315,11 +332,13 @@ def _read_formatted_channel(
     channel = ChannelDB.objects.filter(id=number).first() if isinstance(number, int) else None
     if channel is None:
         return None
-    line = _plain(rendered)
-    prefix = _plain(channel.channel_prefix())
+    line = plain(rendered)
+    prefix = plain(channel.channel_prefix())
     line = line[len(prefix) :] if line.startswith(prefix) else line
-    body = cut_name(line, strip_ansi(sender.get_display_name(listener))).removeprefix(":").strip()
-    return _heard(body, Source.CHANNEL, sender, marked, Evidence.OOB, channel.key) if body else None
+    body = cut_name(line, names.name_on_channel(sender, listener)).removeprefix(":").strip()
+    if not body:
+        return None
+    return _heard(body, Source.CHANNEL, sender, marked, Evidence.OOB, listener, channel.key)
 
 
 def read_page(text: Any, account: Any) -> Heard | None:
@@ -342,5 +361,5 @@ def read_page(text: Any, account: Any) -> Heard | None:
     sender = next(iter(page.senders), None)
     if sender is None or not rendered.rstrip().endswith(page.message.rstrip()):
         return None
-    body = _plain(page.message).strip()
-    return _heard(body, Source.PAGE, sender, {}, Evidence.RECORD) if body else None
+    body = plain(page.message).strip()
+    return _heard(body, Source.PAGE, sender, {}, Evidence.RECORD, account) if body else None

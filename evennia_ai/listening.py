@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from evennia.utils import logger
 
-from evennia_ai import state
+from evennia_ai import names, state
 from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.perception import (
     AddressedBy,
@@ -20,6 +21,7 @@ from evennia_ai.core.perception import (
     read_trust,
 )
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.inbound import sender_of
 from evennia_ai.rights import meets
 
 
@@ -59,6 +61,23 @@ def _own_name(script: Any) -> tuple[str, ...]:
     """The name of one that was adopted, where the game calls its body otherwise."""
     is_other = state.read(script, "adopted") and script.key != script.obj.key
     return (str(script.key),) if is_other else ()
+
+
+def ear_for(script: Any, from_obj: Any) -> Ear:
+    """The ear for what somebody says: each may call it as it appears to them.
+
+    Where a reference to it is shown to it as its own name, that counts too.
+
+    Args:
+        from_obj: who says it, as of a message; None: the game itself.
+    """
+    ear: Ear = script.work.ear or listen(script)
+    body = script.obj
+    if from_obj is None or names.is_alike_for_all(body):
+        return ear
+    sender = sender_of(from_obj)
+    own = (*names.called(body, sender), names.name_of(body, body), *_own_name(script))
+    return replace(ear, names=tuple(dict.fromkeys(own)))
 
 
 def _mapping(script: Any, name: str, problems: list[str]) -> Mapping[str, Any]:

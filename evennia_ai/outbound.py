@@ -16,12 +16,12 @@ from django.conf import settings
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
 
-from evennia_ai import ability, signals
+from evennia_ai import ability, emoting, names, signals
 from evennia_ai.core.cooling import in_words
 from evennia_ai.core.perception import PRIVATE
 from evennia_ai.core.text import clean_speech, cut_at_sentence
 from evennia_ai.errors import ToolDeniedError, ToolError
-from evennia_ai.inbound import marks, person_of
+from evennia_ai.inbound import marks, person_of, speaking
 
 FAILURE_LINE = (
     "{name} looks away for a moment. "
@@ -118,11 +118,57 @@ def _refuse_hushed(character: Any) -> None:
         raise ToolDeniedError("you were asked to be quiet here; whisper, or let it be")
 
 
-def _to_room(character: Any, template: str, options: Mapping[str, Any], **mapping: Any) -> None:
+def _words(text: str, kind: str, speaker: Any) -> str:
+    """What a model wrote, as it can be sent: where that is an emote, nothing is read into it."""
+    said = speech(text, kind, speaker)
+    return emoting.as_words(said) if emoting.emote_of(speaker) else said
+
+
+def _audible_room(character: Any) -> Any:
+    """The room in which all hear what is said aloud.
+
+    Raises:
+        ToolError: nobody can hear anything there.
+    """
     room = _location(character)
     beings = [being for being in room.contents if isinstance(being, DefaultCharacter)]
     if room.location is not None and beings in ([], [character]):
         raise ToolError("you are inside something, where nobody can hear you; whisper instead")
+    return room
+
+
+def _emote(
+    send: emoting.Send,
+    character: Any,
+    emote: str,
+    options: Mapping[str, Any],
+    *,
+    to: Any = None,
+    adds_name: bool = False,
+) -> None:
+    """Send an emote as the game's own commands do; it takes no options of ours along.
+
+    Args:
+        to: who alone receives it; None: the room.
+        adds_name: begin it with the character, where it has no reference to that.
+    """
+    receivers = [to]
+    if to is None:
+        here = _audible_room(character).contents
+        deaf = muters(character, here)
+        receivers = [being for being in here if being not in deaf]
+    with speaking(character, options):
+        send(
+            character,
+            receivers,
+            emote,
+            msg_type=options["type"],
+            anonymous_add="first" if adds_name else None,
+        )
+
+
+def _to_room(character: Any, template: str, options: Mapping[str, Any], **mapping: Any) -> None:
+    room = _audible_room(character)
     room.msg_contents(
         text=(template, dict(options)),
         exclude=muters(character, room.contents),
@@ -151,19 +197,25 @@ def say(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MO
     """
     _refuse_unable(character)
     _refuse_hushed(character)
-    allowed = character.at_pre_say(speech(text, "say", character))
+    said = _words(text, "say", character)
+    allowed = character.at_pre_say(said)
     if not allowed:
         raise ToolError("you cannot speak here")
     options = marks("say", hops, **more)
     room = character.location
-    _to_room(character, '{actor} says, "{speech}"', options, speech=allowed)
-    _note_said(character, str(allowed), "say", room)
-    return str(allowed)
+    if send := emoting.emote_of(character):
+        _emote(send, character, str(allowed), options)
+    else:
+        said = str(allowed)
+        _to_room(character, '{actor} says, "{speech}"', options, speech=allowed)
+    _note_said(character, said, "say", room)
+    return said
 
 
 def _refuse_muter(character: Any, person: Any) -> None:
     if muters(character, [person]):
-        raise ToolError(f"{person.key} wants to hear nothing from you; leave them be")
+        name = names.name_of(person, character)
+        raise ToolError(f"{name} wants to hear nothing from you; leave them be")
 
 
 def whisper(
@@ -172,15 +224,18 @@ def whisper(
     """Whisper to somebody in the room. Returns what was said."""
     _refuse_unable(character)
     _refuse_muter(character, target)
-    said = speech(text, "whisper", character)
+    said = _words(text, "whisper", character)
     allowed = character.at_pre_say(said, whisper=True, receivers=[target])
     if not allowed:
         raise ToolError("you cannot whisper here")
-    name = character.get_display_name(target)
     options = marks("whisper", hops, **more)
-    target.msg(text=(f'{name} whispers: "|n{allowed}|n"', options), from_obj=character)
-    _note_said(character, str(allowed), "whisper", target)
-    return str(allowed)
+    if send := emoting.emote_of(character):
+        _emote(send, character, str(allowed), options, to=target)
+    else:
+        said, name = str(allowed), names.shown(character, target)
+        target.msg(text=(f'{name} whispers: "|n{allowed}|n"', options), from_obj=character)
+    _note_said(character, said, "whisper", target)
+    return said
 
 
 def page(
@@ -191,7 +246,8 @@ def page(
     _refuse_muter(character, account)
     said = speech(text, "page", character)
     options = marks("page", hops, **more)
-    account.msg(text=(f"|c{character.key}|n |wpages:|n {said}", options), from_obj=character)
+    name = names.name_of(character, names.eyes_of(account))
+    account.msg(text=(f"|c{name}|n |wpages:|n {said}", options), from_obj=character)
     _note_said(character, said, "page", account)
     return said
 
@@ -251,17 +307,20 @@ def emote(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_
     """
     _refuse_unable(character)
     _refuse_hushed(character)
-    action = speech(text, "pose", character)
+    action = _words(text, "pose", character)
     if action.casefold().startswith(character.key.casefold() + " "):
         action = action[len(character.key) :].lstrip()
-    room = character.location
-    _to_room(character, "{actor} {action}", marks("pose", hops, **more), action=action)
+    room, options = character.location, marks("pose", hops, **more)
+    if send := emoting.emote_of(character):
+        _emote(send, character, emoting.as_sentence(action), options, adds_name=True)
+    else:
+        _to_room(character, "{actor} {action}", options, action=action)
     _note_said(character, action, "pose", room)
     return action
 
 
 def _named(line: str, character: Any, looker: Any) -> str:
-    return line.replace("{name}", character.get_display_name(looker))
+    return line.replace("{name}", names.shown(character, looker))
 
 
 def tell(character: Any, person: Any, line: str, *, hops: int, is_of_body: bool = False) -> bool:

@@ -26,6 +26,7 @@ from evennia_ai.core.text import cut_at_sentence, quote, strip_control
 from evennia_ai.core.turn import Turn
 from evennia_ai.delegations import Delegation, count_of
 from evennia_ai.errors import LimitReachedError, ToolError
+from evennia_ai.names import name_of
 from evennia_ai.tools import tool
 
 LONGEST_TASK = 2000
@@ -158,18 +159,23 @@ def brief(script: Any, turn: Turn, task: str, insulation: str) -> str:
         return f"{task}\n{ALONE}"
     open_goals = goals.active(state.read(script, "current_goals"))[:MOST_GOALS]
     wanted = "; ".join(goal["text"] for goal in open_goals)
-    parts = [task, f"Goals of {script.key}: {wanted}" if wanted else ""]
+    parts = [task, f"Goals of {_name(script)}: {wanted}" if wanted else ""]
     if insulation == "delegate":
         parts.append(EXPERTISE)
     elif talk := _public_talk(script, turn):
-        parts.append(f"The talk of {script.key} so far:\n{talk}")
+        parts.append(f"The talk of {_name(script)} so far:\n{talk}")
     return "\n".join(filter(None, parts))
+
+
+def _name(script: Any) -> str:
+    """What an assistant is called before others, who need not know its key."""
+    return name_of(script.obj, None)
 
 
 def _public_talk(script: Any, turn: Turn) -> str:
     said = known_to(script.work.history, "")
     said += [] if turn.is_private else known_to(parted(turn.said, turn.asides), "")
-    lines = [line for message in said for line in _lines_of(message, script.key)]
+    lines = [line for message in said for line in _lines_of(message, _name(script))]
     return "\n".join(lines[-MOST_LINES:])[-LONGEST_TALK:]
 
 

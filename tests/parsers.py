@@ -224,7 +224,7 @@ def of_the_game() -> dict[str, Parser]:
     """Those that need the game's settings, which are there by now."""
     from types import SimpleNamespace
 
-    from evennia_ai import inbound, outbound
+    from evennia_ai import lines, outbound
     from evennia_ai.core.toolspec import ToolSpec
     from evennia_ai.errors import ToolError
     from evennia_ai.operations.arguments import read_arguments
@@ -248,7 +248,7 @@ def of_the_game() -> dict[str, Parser]:
     return {
         "outbound.speech": speak,
         "outbound.literal": outbound.literal,
-        "inbound.cut_speech": lambda t: inbound.cut_speech(t, "Ada"),
+        "lines.cut_speech": lambda t: lines.cut_speech(t, "Ada"),
         "operations.arguments.read_arguments": typed,
         "tools.schema.arguments_problem": lambda t: arguments_problem(say, {"message": t}),
     }

@@ -233,13 +233,13 @@ def find_allowed(act: str, person: Any, key: str | None) -> Any:
         ProblemError: there is none, or the person may not.
     """
     if not act:
-        return _find(key) if key is not None else None
+        return _find(key, person) if key is not None else None
     if key is None or ACTS[act] not in OF_THE_BODY:
         refused = refusal(act, person)
         if refused is not None:
             raise problem(refused.problem, refused.message)
-        return _find(key) if key is not None else None
-    script = _find(key, is_told=is_staff(person))
+        return _find(key, person) if key is not None else None
+    script = _find(key, person, is_told=is_staff(person))
     refused = refusal(act, person, script)
     if refused is not None:
         told = refused.message if is_staff(person) else NOT_YOURS
@@ -247,9 +247,10 @@ def find_allowed(act: str, person: Any, key: str | None) -> Any:
     return script
 
 
-def _find(key: str, *, is_told: bool = True) -> Any:
+def _find(key: str, person: Any, *, is_told: bool = True) -> Any:
     known = key.isprintable() and len(key) <= LONGEST_KEY
-    script = operations.find_assistant(key) if known else None
+    find = operations.find_assistant
+    script = operations.assistant_for(key, person, find) if known else None
     if script is not None:
         return script
     if not is_told:

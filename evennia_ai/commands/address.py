@@ -10,6 +10,7 @@ from evennia.commands.command import Command
 from evennia.utils.utils import list_to_string, string_suggestions
 
 from evennia_ai.core.mention import begins_with_address
+from evennia_ai.names import called
 
 
 class CmdAddress(Command):
@@ -49,7 +50,7 @@ def say_to_assistant(caller: Any, line: str, session: Any = None) -> bool:
     if room is None or not words.startswith("@"):
         return False
     bodies = [being for being in room.contents if getattr(being, "assistant_script", None)]
-    if not any(begins_with_address(words, (body.key, *body.aliases.all())) for body in bodies):
+    if not any(begins_with_address(words, called(body, caller)) for body in bodies):
         return False
     caller.execute_cmd(f"say {words}", session=session)
     return True

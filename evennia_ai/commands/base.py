@@ -11,12 +11,13 @@ from evennia.utils.evmore import EvMore
 from twisted.internet.defer import Deferred
 
 from evennia_ai import audit, operations
+from evennia_ai.names import called
 from evennia_ai.operations import Result, rights
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.rights import ACTS, Right
 from evennia_ai.outbound import literal
-from evennia_ai.rights import seen
+from evennia_ai.rights import knows_key, name_before, seen
 
 MOST_NAMES = 20
 YES = ("yes", "y")
@@ -151,7 +152,7 @@ class AssistantCommand(default_cmds.MuxCommand):
             The script, or None after telling the caller what to type instead.
         """
         if name.strip():
-            script = operations.find_assistant(name)
+            script = operations.assistant_for(name, self.caller, operations.find_assistant)
             if script is None:
                 told = f"There is no assistant named {name.strip()}.{self._near(name)}"
                 self.show_how(f"{told} {self._choices()}")
@@ -187,7 +188,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         Returns:
             None and the whole line where it begins with no assistant's name.
         """
-        names = {str(script.key).casefold(): script for script in operations.list_assistants()}
+        names = self._named()
         for count in range(max((name.count(" ") + 1 for name in names), default=0), 0, -1):
             words = line.split(None, count)
             script = names.get(" ".join(words[:count]).casefold())
@@ -216,13 +217,33 @@ class AssistantCommand(default_cmds.MuxCommand):
         script, more = self.split_name(more)
         return (script, f"{first} {more}".strip()) if script is not None else (self.pick(""), line)
 
+    def name_of(self, script: Any) -> str:
+        """What an assistant is called before the caller."""
+        return name_before(script, self.caller)
+
+    def _named(self) -> dict[str, Any]:
+        """The assistants by all that the caller may call them in front of a line."""
+        found = {}
+        for script in operations.list_assistants():
+            known = [str(script.key)] if knows_key(script, self.caller) else []
+            for name in known or called(script.obj, self.caller):
+                found.setdefault(name.casefold(), script)
+        return found
+
     def _near(self, name: str) -> str:
-        keys = {str(script.key).casefold(): str(script.key) for script in self._listed()}
+        keys = {known.casefold(): known for known in map(self.name_of, self._shown())}
         near = get_close_matches(name.strip().casefold(), keys, n=3)
         return f" Did you mean {' or '.join(keys[key] for key in near)}?" if near else ""
 
+    def _shown(self) -> list[Any]:
+        """The assistants that the caller is told of: those that it sees, and those it knows."""
+        listed = self._listed()
+        return [each for each in listed if knows_key(each, self.caller) or self.is_here(each)]
+
     def _choices(self) -> str:
-        names = [str(script.key) for script in self._listed()]
+        names = list(map(self.name_of, self._shown()))
+        if not names and self._listed():
+            return "None is here."
         if not names:
             return "There are none yet: assistant create <name>"
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""

@@ -6,8 +6,10 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand
+from evennia_ai.names import called, found_by_game
 from evennia_ai.operations.hushing import MINUTES
 from evennia_ai.outbound import literal
+from evennia_ai.rights import knows_key
 
 MOST_DIGITS = 6
 
@@ -52,21 +54,25 @@ class CmdHush(AssistantCommand):
         """The name, and what follows it: minutes, "off", or nothing."""
         name = " ".join(self.args.split()).casefold()
         head, _, last = name.rpartition(" ")
-        is_name = any(name in _names(script) for script in here)
+        is_name = any(name in _names(script, self.caller) for script in here)
         if not is_name and (last == "off" or _is_number(last)):
             return head, last
         return name, ""
 
     def _who(self, here: list[Any], name: str) -> Any:
         """The one of that name, or the only one; None after telling what to type instead."""
-        found = [script for script in here if not name or name in _names(script)]
+        found = [script for script in here if not name or name in _names(script, self.caller)]
+        if not found:
+            seen = found_by_game(self.caller, name, [script.obj for script in here])
+            found = [script for script in here if script.obj in seen]
         if len(found) == 1:
             return found[0]
-        there = ", ".join(literal(script.key) for script in here)
+        there = ", ".join(literal(self.name_of(script)) for script in here)
         if not here:
             self.msg("No assistant is here.")
         elif found:
-            self.msg(f"Which one? Here are: {there}. Type for example: hush {literal(here[0].key)}")
+            one = literal(self.name_of(here[0]))
+            self.msg(f"Which one? Here are: {there}. Type for example: hush {one}")
         else:
             self.msg(f"No assistant named {literal(name)} is here. Here are: {there}.")
         return None
@@ -76,5 +82,7 @@ def _is_number(text: str) -> bool:
     return text.isdecimal() and len(text) <= MOST_DIGITS
 
 
-def _names(script: Any) -> list[str]:
-    return [name.casefold() for name in (script.key, *script.obj.aliases.all())]
+def _names(script: Any, person: Any) -> list[str]:
+    known = called(script.obj, person)
+    own = (script.key, *script.obj.aliases.all()) if knows_key(script, person) else ()
+    return [name.casefold() for name in (*own, *known)]

@@ -154,7 +154,7 @@ class OverviewWords(WordCommand):
         here = [s for s in operations.list_assistants() if self.is_here(s)]
         if not here:
             self.msg("No assistant is here. More: help assistant")
-        for name in (literal(script.key) for script in here):
+        for name in (literal(self.name_of(script)) for script in here):
             self.msg(
                 f"{name} is here, an AI. Talk to her: whisper {name} = hello, or say @{name} hello"
             )

@@ -33,7 +33,7 @@ class OwnMemoryWords(WordCommand):
         if word == CORRECT and is_correction and number and " " not in number:
             self.show(operations.correct_known(script, self.caller, number, text.strip()))
         elif is_correction or number:
-            self.show_how(f"{script.key}'s memory knows no {rest!r}.")
+            self.show_how(f"{self.name_of(script)}'s memory knows no {rest!r}.")
         elif word in (OFF, ON):
             self.show(operations.set_remembered(script, self.caller, word == ON))
         elif word == EXPORT:
@@ -41,7 +41,7 @@ class OwnMemoryWords(WordCommand):
         elif not word:
             self.show_long(operations.what_is_known(script, self.caller).message)
         else:
-            self.show_how(f"{script.key}'s memory knows no {rest!r}.")
+            self.show_how(f"{self.name_of(script)}'s memory knows no {rest!r}.")
 
     def _export(self, script: Any) -> None:
         found = operations.export_known(script, self.caller)
@@ -68,7 +68,7 @@ class OwnMemoryWords(WordCommand):
         return None
 
     def _forget_everything(self, script: Any) -> Steps:
-        name = str(script.key)
+        name = self.name_of(script)
         if not (yield from self.confirmed(ASKED.replace("{name}", name))):
             self.show_how(f"{name} forgets nothing.")
         elif script.pk is None:  # deleted while it was asked

@@ -12,6 +12,7 @@ from evennia.commands.cmdhandler import cmdhandler
 from evennia_ai import operations
 from evennia_ai.inbound import SPEECH_MARK
 from evennia_ai.outbound import literal
+from evennia_ai.rights import name_before
 
 # What marks an account in Evennia's own commands.
 PLAYER = "*"
@@ -70,7 +71,7 @@ class CmdPage(default_cmds.MuxCommand):
 
     def _find(self, name: str) -> Any:
         """The assistant of that name, also where a player's account has it too."""
-        script = None if name.startswith(PLAYER) else operations.assistant_called(name)
+        script = None if name.startswith(PLAYER) else operations.assistant_for(name, self.caller)
         return script if script is not None and script.obj is not None else None
 
     def _tell_of_player(self, name: str, script: Any) -> None:
@@ -79,13 +80,16 @@ class CmdPage(default_cmds.MuxCommand):
         if account is not None and account.db.assistant_body != script.obj:
             shown = literal(account.key)
             self.msg(
-                f"That went to {literal(script.key)}, the assistant. A player is called {shown} "
+                f"That went to {self._name(script)}, the assistant. A player is called {shown} "
                 f"too; to page the player type: page {PLAYER}{shown} = <message>"
             )
 
+    def _name(self, script: Any) -> str:
+        return literal(name_before(script, self.caller))
+
     def _page(self, script: Any, message: str) -> None:
-        self.caller.ndb.paged_assistant = script.key
-        name = literal(script.key)
+        self.caller.ndb.paged_assistant = name_before(script, self.caller)
+        name = self._name(script)
         line = f"|wAccount|n |c{self.caller.key}|n |wpages:|n {message}"
         self.msg(f"You paged |c{name}|n with: '{message}'.")
         script.obj.msg(text=(line, {"type": "page", SPEECH_MARK: message}), from_obj=self.caller)

@@ -33,7 +33,9 @@ class PlayerWords(WordCommand):
             return
         person = None if self.is_staff else inbound.person_of(self.caller)
         wanted = int(number[:MOST_DIGITS]) if number else None
-        self.show(operations.why(script, number=wanted, person=person, look=look))
+        self.show(
+            operations.why(script, number=wanted, person=person, look=look, asker=self.caller)
+        )
 
 
 WORDS = {

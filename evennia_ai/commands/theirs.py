@@ -15,6 +15,7 @@ from evennia.utils import logger
 from evennia.utils.utils import class_from_module
 
 from evennia_ai.errors import NameTakenError
+from evennia_ai.names import is_called, name_of
 from evennia_ai.operations import find_assistant
 from evennia_ai.outbound import literal
 
@@ -48,7 +49,7 @@ class PrefersAssistant:
         """The one assistant here of that name, where others have it too; else None."""
         place = self.caller.location
         around = [*place.contents, *self.caller.contents] if place is not None else []
-        called = [being for being in around if _is_called(being, name)]
+        called = [being for being in around if is_called(being, name, self.caller)]
         bodies = [being for being in called if getattr(being, "assistant_script", None)]
         is_needed = len(bodies) == 1 < len(called)
         return bodies[0] if is_needed and bodies[0].access(self.caller, "search", True) else None
@@ -64,15 +65,9 @@ class PrefersAssistant:
             if being not in (body, self.caller)
         ]
         if ways:
-            line = f"That went to {literal(body.key)}, the assistant. Others are called so too; "
+            shown = literal(name_of(body, self.caller))
+            line = f"That went to {shown}, the assistant. Others are called so too; "
             self.caller.msg(f"{line}for them type: whisper {' or '.join(ways)} = <message>")
-
-
-def _is_called(being: Any, name: str) -> bool:
-    """Whether a search for a name finds a being by its whole name."""
-    wanted = name.casefold()
-    is_it = str(being.key).casefold() == wanted
-    return bool(wanted) and (is_it or wanted in map(str.casefold, being.aliases.all()))
 
 
 class TellsOfNames:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from evennia_ai.core.audience import WAYS
 from evennia_ai.core.inbox import NOTICE, OWN, TASK, Event
 from evennia_ai.core.overheard import Overheard
+from evennia_ai.core.recollection import behind
 from evennia_ai.core.text import name_as_data, place_as_data, quote, sendable
 from evennia_ai.core.toolspec import ToolCall, ToolResult
 
@@ -167,6 +168,12 @@ def payer_of(message: Message) -> str:
     """Who paid for the turn that a message is of, or "" for nobody."""
     paid = (message.get(mark) for mark in (PAID_BY, OF, PRIVATE_TO))
     return next((str(person) for person in paid if person), "")
+
+
+def is_of(message: Message, people: Collection[str]) -> bool:
+    """Whether a message is of a turn with one of these ids, or with one of them in a mask."""
+    whose = (message.get(OF), message.get(PRIVATE_TO))
+    return any(behind(str(face)) in people for face in whose if face)
 
 
 def known_to(history: Sequence[Message], person: str) -> list[Message]:

@@ -7,11 +7,11 @@ in place of the name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from evennia_ai.core.compaction import summary_message, summary_text
-from evennia_ai.core.conversation import OF, PRIVATE_TO, Message
+from evennia_ai.core.conversation import OF, PRIVATE_TO, Message, is_of
 from evennia_ai.core.text import name_as_data
 
 SOMEBODY = "somebody"
@@ -100,20 +100,22 @@ def _is_row(item: Any, marks: frozenset[str]) -> bool:
 # ---- talk --------------------------------------------------------------------------------------
 
 
-def history_without(history: Sequence[Message], person: str, name: Name) -> list[Message]:
+def history_without(
+    history: Sequence[Message], people: Collection[str], name: Name
+) -> list[Message]:
     """A conversation without a person: their turns, their summaries, and what names them.
 
     A turn leaves as a whole, so that no call is parted from its result.
 
     Args:
-        person: their id; of turns that do not say whose they are, the frame with the name does.
+        people: their ids; of turns that do not say whose they are, the frame with the name does.
     """
     kept: list[Message] = []
     is_theirs = False
     for message in history:
         if message["role"] == "user":
             is_theirs = _begins_theirs(message, name)
-        if person in (message.get(OF), message.get(PRIVATE_TO)) or (
+        if is_of(message, people) or (
             is_theirs and OF not in message and PRIVATE_TO not in message
         ):
             continue

@@ -27,6 +27,7 @@ class Event:
             its report), or "own" (its own idea).
         source, sender_id, sender_name, body, hops, hops_granted, chain, begun_by, trust, rule,
             person: as heard and judged.
+        mask: as heard: what a masked sender is known by, else "".
         at: seconds since the epoch, when it was heard.
         place: the channel's name, or the room's "#2".
         number: the message number that `assistant why` knows it by.
@@ -53,6 +54,12 @@ class Event:
     chain: str = ""
     begun_by: str = ""
     ordered_by: str = ""
+    mask: str = ""
+
+    @property
+    def face(self) -> str:
+        """Whom the assistant takes the sender for: the person, or somebody in a mask."""
+        return self.mask or self.person
 
     @property
     def held(self) -> Held:
@@ -62,7 +69,7 @@ class Event:
         if self.kind == TASK:
             return confined(self.audience)
         is_private = Source(self.source) in PRIVATE
-        return frozenset((person_audience(self.person),)) if is_private else OPEN
+        return frozenset((person_audience(self.face),)) if is_private else OPEN
 
     @classmethod
     def from_heard(
@@ -71,6 +78,7 @@ class Event:
         """The event a judged message becomes."""
         return cls(
             person=heard.person,
+            mask=heard.mask,
             place=place,
             number=number,
             id=event_id,
@@ -152,8 +160,9 @@ def joins(event: Stored, other: Stored) -> bool:
     if TASK in (event.get("kind"), other.get("kind")):
         return bool(event["id"] == other["id"])
     same = ("kind", "source", "sender_id", "person", "place", SET_ASIDE)
-    is_same_chain = event.get("chain", "") == other.get("chain", "")
-    return is_same_chain and all(event.get(name) == other.get(name) for name in same)
+    more = ("chain", "mask")
+    is_same = all(event.get(name, "") == other.get(name, "") for name in more)
+    return is_same and all(event.get(name) == other.get(name) for name in same)
 
 
 def batch(events: Sequence[Stored], first: Stored, limit: int) -> list[Stored]:

@@ -20,6 +20,7 @@ class Overheard:
 
     Attributes:
         person: the player behind it, "" when the game itself spoke.
+        mask: as heard: what a masked speaker is known by, else "".
         body: at most 400 characters.
         trust: how far it is believed, 0 to 1.
     """
@@ -30,6 +31,7 @@ class Overheard:
     place: str
     body: str
     trust: float
+    mask: str = ""
 
     @classmethod
     def from_heard(cls, heard: Heard, trust: float) -> Overheard:
@@ -37,7 +39,8 @@ class Overheard:
         body = heard.body
         if len(body) > MOST_OF_ONE:
             body = body[: MOST_OF_ONE - 1] + "…"
-        return cls(heard.source.value, heard.person, heard.sender_name, heard.place, body, trust)
+        said = (heard.source.value, heard.person, heard.sender_name, heard.place, body)
+        return cls(*said, trust, heard.mask)
 
     def as_stored(self) -> dict[str, Any]:
         """Plain data for the database."""
@@ -45,7 +48,7 @@ class Overheard:
 
     def may_be_told_to(self, person: str) -> bool:
         """Whether a turn for that person may know of it."""
-        return Source(self.source) not in PRIVATE or self.person == person != ""
+        return Source(self.source) not in PRIVATE or (self.mask or self.person) == person != ""
 
 
 def keep(

@@ -76,6 +76,7 @@ class Heard:
         sender_id: "#12" of the sending object, "*#3" of an account, or "" when the game itself
             speaks to the listener (`Source.SYSTEM`) or nobody can be named.
         person: the player behind the sender ("*#3"), else the sender; what limits count by.
+        mask: what a masked sender is known by ("#12~1a2b3c4d"), else "".
         place: the channel's name; "" elsewhere.
         from_assistant: some assistant made it (server-made mark, not spoken text).
         hops: how many assistants in a row this message is an answer to.
@@ -92,6 +93,7 @@ class Heard:
     sender_id: str = ""
     sender_name: str = ""
     person: str = ""
+    mask: str = ""
     place: str = ""
     from_assistant: bool = False
     hops: int = 0
@@ -101,6 +103,11 @@ class Heard:
     is_relayed: bool = False
     is_for_another: bool = False
     evidence: Evidence = Evidence.NONE
+
+    @property
+    def face(self) -> str:
+        """Whom the listener takes the sender for: the person, or somebody in a mask."""
+        return self.mask or self.person
 
 
 @dataclass(frozen=True, slots=True)

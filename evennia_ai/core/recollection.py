@@ -25,6 +25,7 @@ NOWHERE = "room:nowhere"
 _AUDIENCE = re.compile(r"world|(?:person|room|channel|faction):[a-z0-9-]{1,60}")
 _OBJECT = re.compile(r"#(\d{1,18})")
 _ACCOUNT = re.compile(r"\*#(\d{1,18})")
+_MASK = re.compile(r"#(\d{1,18}~[0-9a-f]{8})")
 
 
 class MemoryKind(StrEnum):
@@ -57,17 +58,29 @@ SOURCE_TRUST: Mapping[str, float] = {
 def safe_id(dbref: str) -> str:
     """A dbref as part of an id: "*#3" is "account-3", "#12" is "object-12".
 
+    A mask, "#12~1a2b3c4d", is "mask-12-1a2b3c4d".
+
     Raises:
         ConfigurationError: it is no dbref, such as a name.
     """
-    for pattern, kind in ((_ACCOUNT, "account"), (_OBJECT, "object")):
+    for pattern, kind in ((_ACCOUNT, "account"), (_OBJECT, "object"), (_MASK, "mask")):
         if found := pattern.fullmatch(dbref):
-            return f"{kind}-{found[1]}"
+            return f"{kind}-{found[1].replace('~', '-')}"
     raise ConfigurationError(f"{dbref!r} is no id of a person or a room; it must be like '#12'")
 
 
 def _hashed(name: str) -> str:
     return sha256(name.casefold().encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def behind(face: str) -> str:
+    """Who is behind a mask, "#12" of "#12~1a2b3c4d"; of whoever wears none their own id."""
+    return face.partition("~")[0]
+
+
+def is_mask(person: str) -> bool:
+    """Whether an id is a mask's: of whoever wears one nothing lasting is kept."""
+    return _MASK.fullmatch(person) is not None
 
 
 def person_audience(person: str) -> str:

@@ -117,7 +117,7 @@ class Turn:
     @property
     def kept(self) -> Held:
         """The audiences of what is kept of it, where that is not open."""
-        whose = self.events[-1].person if self.events else ""
+        whose = self.events[-1].face if self.events else ""
         return self.held | {person_audience(whose)} if self.is_apart else self.held
 
     @property

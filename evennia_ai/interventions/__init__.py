@@ -18,11 +18,13 @@ from evennia_ai.interventions.people import (
 )
 from evennia_ai.interventions.presence import take_up, watch
 from evennia_ai.interventions.settling import call_of, close_call, notice, settled
+from evennia_ai.interventions.telling import as_seen
 
 # Whoever logs in or out must be seen from the first question on, whatever asked it.
 watch()
 
 __all__ = [
+    "as_seen",
     "ask",
     "ask_about_call",
     "asked_are_here",

@@ -18,6 +18,7 @@ from evennia_ai.inbound import person_of
 from evennia_ai.interventions import book, telling
 from evennia_ai.interventions.people import who_may_allow
 from evennia_ai.interventions.presence import look_later
+from evennia_ai.names import name_of
 
 MOST_SHOWN = 200
 MOST_OPEN = 20
@@ -25,7 +26,7 @@ MOST_OPEN = 20
 
 def _describe(turn: Turn, call: ToolCall, people: Sequence[Any]) -> str:
     """A call in one line for people, without words that not all of them may know."""
-    asked = [listener(str(each.key), (person_audience(person_of(each)),)) for each in people]
+    asked = [listener(name_of(each, None), (person_audience(person_of(each)),)) for each in people]
     is_private = not may_leave(WAYS["question"], turn.held, asked).is_allowed
     given = shown(call.arguments, is_private=True) if is_private else dict(call.arguments)
     return one_line(f"{call.name} {json.dumps(given, ensure_ascii=False)}", MOST_SHOWN)
@@ -51,7 +52,7 @@ def ask_about_call(script: Any, turn: Turn, call: ToolCall) -> ToolResult:
     book.put(script, question)
     telling.announce()
     look_later(script, question)
-    names = ", ".join(person.key for person in people)
+    names = ", ".join(name_of(person, script.obj) for person in people)
     text = f"not done yet: {names} has to say yes first (question {question.number})"
     return ToolResult(False, f"{text}; you will be told", Fault.NOT_RUN)
 

@@ -16,6 +16,7 @@ from evennia_ai.core.questions import Question
 from evennia_ai.core.toolspec import ToolCall
 from evennia_ai.inbound import person_of
 from evennia_ai.interventions import book, telling
+from evennia_ai.names import name_of
 
 YES = "yes"
 UNKNOWN = "the game stopped meanwhile, and nobody knows whether it was done"
@@ -29,8 +30,9 @@ def call_of(question: Question) -> ToolCall:
 
 def close_call(script: Any, question: Question, choice: str, by: Any) -> None:
     """Close a question about a call, so that nobody answers it twice; after a yes it is kept."""
-    why = f"{by.key} answered {choice}"
-    kept = replace(question, choice=choice, by=str(by.key), expires_at=0.0, kept_until=0.0)
+    name = name_of(by, script.obj)
+    why = f"{name} answered {choice}"
+    kept = replace(question, choice=choice, by=name, expires_at=0.0, kept_until=0.0)
     telling.close(
         script,
         question,

@@ -13,6 +13,15 @@ from evennia_ai.core.questions import Question, next_for
 from evennia_ai.inbound import person_of
 from evennia_ai.interventions import book
 from evennia_ai.interventions.people import reach
+from evennia_ai.rights import name_before
+
+
+def as_seen(question: Question, script: Any, being: Any) -> Question:
+    """A question as somebody is shown it: its asker by the name that they know."""
+    name = name_before(script, being)
+    if name == str(script.key):
+        return question
+    return replace(question, asking=replace(question.asking, actor=name))
 
 
 def tell(person: str, question: Question, line: str) -> bool:
@@ -36,10 +45,13 @@ def announce() -> None:
 
 def _put_next(person: str, entries: list[book.Entry]) -> None:
     question = next_for(person, (question for _, question in entries))
-    if question is None or not tell(person, question, question.line()):
+    if question is None:
         return
     place = next(i for i, entry in enumerate(entries) if entry[1] is question)
     script = entries[place][0]
+    being = reach(person, question)
+    if being is None or not tell(person, question, as_seen(question, script, being).line()):
+        return
     shown = replace(question, told=(*question.told, person))
     entries[place] = (script, shown)
     book.put(script, shown)

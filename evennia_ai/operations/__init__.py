@@ -47,7 +47,7 @@ from evennia_ai.operations.memory_changes import (
 )
 from evennia_ai.operations.memory_upkeep import memory_status, reindex_memories
 from evennia_ai.operations.monitoring import health
-from evennia_ai.operations.naming import assistant_called, list_assistants
+from evennia_ai.operations.naming import assistant_called, assistant_for, list_assistants
 from evennia_ai.operations.people import set_muted
 from evennia_ai.operations.profiles import find_person, list_profiles, show_profile
 from evennia_ai.operations.questions import answer, questions
@@ -97,6 +97,7 @@ __all__ = [
     "archive_audit",
     "ask",
     "assistant_called",
+    "assistant_for",
     "audit_difference",
     "audit_log",
     "audit_state",

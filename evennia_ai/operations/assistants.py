@@ -15,7 +15,7 @@ from evennia.utils.create import create_account, create_object, create_script
 from evennia.utils.search import search_script_tag
 from evennia.utils.utils import class_from_module
 
-from evennia_ai import audit
+from evennia_ai import audit, names
 from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
@@ -42,6 +42,7 @@ NO_BEING = (
 NO_CLASS = "There is no class {path}; give the whole path of one, as in typeclasses.golems.Golem."
 LONGEST_PATH = 200
 PLAIN_DESC = "{name} is an assistant, an AI."
+NAMELESS_DESC = "This is an assistant, an AI."
 
 
 def find_assistant(key: str) -> AssistantScript | None:
@@ -175,7 +176,16 @@ def _make_body(
         locks=locks,
     )
     body.locks.add(f"{BODY_LOCKS};{locks}")  # again, after all hooks of the game's class
+    if not desc and names.hides_key(body, None):
+        body.db.desc = NAMELESS_DESC
     return body
+
+
+def plain_desc(body: Any) -> str:
+    """What people see of a body that nobody described; no key that is a secret."""
+    if names.hides_key(body, None):
+        return NAMELESS_DESC
+    return PLAIN_DESC.format(name=body.key)
 
 
 def _where(location: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from evennia_ai import hearing, inbound, outbound, state
+from evennia_ai import hearing, inbound, names, outbound, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.rules import RULES
 from evennia_ai.inbound import SPEECH_MARK
@@ -107,7 +107,10 @@ def judge(script: AssistantScript, being: Any, words: str, kind: str = "") -> Re
         for v in verdicts
     ]
     now = _obstacle(script)
-    lines = [f"{script.key} would take this from {being.key}", *(f"  {line}" for line in told)]
+    lines = [
+        f"{script.key} would take this from {names.name_of(being, script.obj)}",
+        *(f"  {line}" for line in told),
+    ]
     if now:
         lines.append(f"  now she would not answer: {now}")
     return Result(True, "\n".join(lines), {"verdicts": verdicts, "silence": now})
@@ -115,7 +118,7 @@ def judge(script: AssistantScript, being: Any, words: str, kind: str = "") -> Re
 
 def _judged(script: AssistantScript, being: Any, words: str, kind: str) -> dict[str, Any] | None:
     """One verdict, by the way that a real message goes; whom it is talking with stays as it is."""
-    line = LINES[kind].format(name=being.key, words=words)
+    line = LINES[kind].format(name=names.name_of(being, script.obj), words=words)
     options = {"type": kind, **({SPEECH_MARK: words} if kind == "page" else {})}
     heard = inbound.read((line, options), being, script.obj)
     if heard is None:

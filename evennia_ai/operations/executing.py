@@ -16,7 +16,7 @@ from uuid import uuid4
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
 
-from evennia_ai import audit, services, turns
+from evennia_ai import audit, names, services, turns
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.perception import TRIGGER, Evidence, Heard, Source, Verdict
@@ -195,7 +195,7 @@ def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> 
         f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}",
         Source.WHISPER,
         sender_id=id_of(person),
-        sender_name=str(person.key),
+        sender_name=names.name_of(person, script.obj),
         person=person_of(person),
         evidence=Evidence.KWARGS,
     )

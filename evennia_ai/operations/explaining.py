@@ -17,6 +17,7 @@ from evennia_ai.core.records import Record
 from evennia_ai.core.text import one_line, quote
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.revealing import Look
+from evennia_ai.rights import name_before
 
 MOST_LISTED, MOST_AT_ONCE = 5, 100
 MOST_WORDS, MOST_DETAIL, MOST_NAME = 80, 300, 40
@@ -38,6 +39,7 @@ def why(
     number: int | None = None,
     person: str | None = None,
     look: Look | None = None,
+    asker: Any = None,
 ) -> Result:
     """Explain the newest message, or the one of that number.
 
@@ -46,25 +48,27 @@ def why(
         person: only messages of this person ("*#3") are told of, and no causes that are for staff;
             None: of anybody, and all.
         look: who looks; None: nobody, who sees no private words but of that person.
+        asker: to whom it is explained, by the name that they know; None: to code.
 
     Returns:
         data: "record", a row of `heard`.
     """
     is_staff, look = person is None, look or Look(person or "")
+    name = name_before(script, asker)
     records = script.work.records.newest(person=person)
     if not records:
-        told = f"{script.key} has heard nothing that she kept. {_state(script, is_staff)}"
+        told = f"{name} has heard nothing that she kept. {_state(script, is_staff)}"
         return Result(False, told, problem=Problem.MISSING)
     chosen = records[0]
     if number is not None:
         found = [record for record in records if record.number == number]
         if not found:
             kept = ", ".join(str(record.number) for record in records[:10])
-            told = f"{script.key} keeps no message {number}. The newest: {kept}."
+            told = f"{name} keeps no message {number}. The newest: {kept}."
             return Result(False, told, problem=Problem.MISSING)
         chosen = found[0]
     now, row = script.clock.seconds(), row_of(chosen, is_staff=is_staff, look=look)
-    lines = [*_explain(script, row, now), f"  now       {_state(script, is_staff)}"]
+    lines = [*_explain(name, row, now), f"  now       {_state(script, is_staff)}"]
     if number is None and len(records) > 1:
         others = records[1 : 1 + MOST_LISTED]
         before = [row_of(each, is_staff=is_staff, look=look) for each in others]
@@ -190,10 +194,10 @@ def _summary(row: Row, now: float) -> str:
     return f"{row['number']:>4}  {_ago(row, now)} ago  {told}"
 
 
-def _explain(script: AssistantScript, row: Row, now: float) -> list[str]:
+def _explain(name: str, row: Row, now: float) -> list[str]:
     who, marks = row["sender"] or NOBODY, "".join(f", {mark}" for mark in row["marks"])
     lines = [
-        f"{script.key}, message {row['number']} of {who}, {_ago(row, now)} ago:",
+        f"{name}, message {row['number']} of {who}, {_ago(row, now)} ago:",
         f"  heard     {_heard(row)}{marks}",
         f"  known by  {row['known_by']}",
         f"  rule      {row['rule']} {row['rule_name']}: {row['outcome']}",

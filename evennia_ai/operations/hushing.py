@@ -8,7 +8,9 @@ from evennia_ai import audit, inbound, outbound, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.inbox import talk_of
 from evennia_ai.core.perception import SPOKEN, Source
+from evennia_ai.names import name_of
 from evennia_ai.operations.result import Result
+from evennia_ai.rights import name_before
 
 LOCK = "hush"
 MINUTES, MOST_MINUTES = 10, 60
@@ -41,7 +43,9 @@ def hush(script: AssistantScript, being: Any, minutes: int = MINUTES) -> Result:
     by = inbound.person_of(being)
     audit.record("hushed", script, room=room.dbref, minutes=minutes, by=by)
     data = {"room": room.dbref, "until": until}
-    return Result(True, f"{script.key} is quiet in {room.key} for {span}.", data)
+    return Result(
+        True, f"{name_before(script, being)} is quiet in {name_of(room, being)} for {span}.", data
+    )
 
 
 def unhush(script: AssistantScript, being: Any) -> Result:
@@ -50,20 +54,24 @@ def unhush(script: AssistantScript, being: Any) -> Result:
     if problem:
         return Result(False, problem)
     if not outbound.is_hushed(script, room):
-        return Result(False, f"Nobody hushed {script.key} here.")
+        return Result(False, f"Nobody hushed {name_before(script, being)} here.")
     _store(script, room.dbref, 0.0)
     outbound.announce(script.obj, UNHUSHED, hops=1)
     audit.record("unhushed", script, room=room.dbref, by=inbound.person_of(being))
-    return Result(True, f"{script.key} may speak in {room.key} again.", {"room": room.dbref})
+    return Result(
+        True,
+        f"{name_before(script, being)} may speak in {name_of(room, being)} again.",
+        {"room": room.dbref},
+    )
 
 
 def _room_for(script: AssistantScript, being: Any) -> tuple[Any, str]:
     """The room that a person may hush an assistant in, and why there is none, or ""."""
     room, body = getattr(being, "location", None), script.obj
     if room is None or body is None or body.location != room or script.work is None:
-        return None, f"{script.key} is not here."
+        return None, f"{name_before(script, being)} is not here."
     if not body.access(being, LOCK, default=True):
-        return None, f"You have no say in when {script.key} speaks."
+        return None, f"You have no say in when {name_before(script, being)} speaks."
     return room, ""
 
 

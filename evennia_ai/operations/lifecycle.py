@@ -18,7 +18,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings import POWERS, STATE
 from evennia_ai.core.text import one_line
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations.assistants import PLAIN_DESC, create_assistant
+from evennia_ai.operations.assistants import create_assistant, plain_desc
 from evennia_ai.operations.configuring import prepare, signed
 from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
 from evennia_ai.operations.result import Problem, Result
@@ -155,7 +155,7 @@ def _move(body: Any, place: Any) -> bool:
 def _apply(script: AssistantScript, wanted: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     body = script.obj
     if "desc" in wanted:
-        body.db.desc = wanted["desc"].strip() or PLAIN_DESC.format(name=script.key)
+        body.db.desc = wanted["desc"].strip() or plain_desc(body)
     if "aliases" in wanted:
         body.aliases.clear()
         body.aliases.add([str(alias) for alias in wanted["aliases"]])
@@ -226,8 +226,9 @@ def _copied(script: AssistantScript) -> list[str]:
 
 def _desc_for(script: AssistantScript, name: str) -> str:
     """The look of a copy: where the plain one names the assistant, it names the copy."""
-    desc = str(script.obj.db.desc or "") if script.obj is not None else ""
-    return "" if desc == PLAIN_DESC.format(name=script.key) else desc
+    body = script.obj
+    desc = str(body.db.desc or "") if body is not None else ""
+    return "" if body is None or desc == plain_desc(body) else desc
 
 
 def channels_of(body: Any) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -13,9 +13,11 @@ from evennia.objects.objects import DefaultCharacter
 from evennia.utils.search import search_script_tag
 from evennia.utils.utils import class_from_module
 
+from evennia_ai import names
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
 from evennia_ai.core.lookalikes import look_alike, mistaken_for, voice_of_game
 from evennia_ai.core.text import one_line, strip_control
+from evennia_ai.rights import knows_key
 
 ANY_TAG = "ai_assistant"
 BODY_OF_ACCOUNT = "assistant_body"
@@ -92,6 +94,32 @@ def assistant_called(name: str) -> AssistantScript | None:
         if wanted in map(str.casefold, names_of(script)):
             return script
     return None
+
+
+def assistant_for(
+    name: str, person: Any, find: Callable[[str], AssistantScript | None] = assistant_called
+) -> AssistantScript | None:
+    """The assistant that somebody means by a name: as they see it, or by its key if they know that.
+
+    Where people are known by descriptions, one that is with them is found as the game's own search
+    finds it. Of several that look the same, the one that is with them.
+
+    Args:
+        find: finds one by its own name.
+    """
+    own = find(name)
+    if own is not None and knows_key(own, person):
+        return own
+    hidden = [script for script in list_assistants() if not knows_key(script, person)]
+    eyes = names.eyes_of(person)
+    place = getattr(eyes, "location", None)
+    here = [script for script in hidden if place is not None and script.obj.location == place]
+    for known in (here, hidden):
+        found = [script for script in known if names.is_called(script.obj, name, eyes)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    seen = names.found_by_game(eyes, name, [script.obj for script in here])
+    return next((script for script in here if [script.obj] == seen), None)
 
 
 def owner_of_name(name: str, body: Any = None) -> tuple[AssistantScript, str] | None:
@@ -190,6 +218,6 @@ def _commands_of(paths: tuple[str, ...]) -> frozenset[str]:
     """
     found: set[str] = set()
     for path in paths:
-        names = class_from_module(path)().get_all_cmd_keys_and_aliases()
-        found.update(name.casefold() for name in names)
+        words = class_from_module(path)().get_all_cmd_keys_and_aliases()
+        found.update(word.casefold() for word in words)
     return frozenset(found)

@@ -7,6 +7,7 @@ from typing import Any
 from evennia_ai import inbound, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.operations.result import Result
+from evennia_ai.rights import name_before
 
 
 def set_muted(script: AssistantScript, being: Any, is_muted: bool) -> Result:
@@ -15,7 +16,7 @@ def set_muted(script: AssistantScript, being: Any, is_muted: bool) -> Result:
     Args:
         being: the person's character or account; it holds for all characters of the account.
     """
-    name = script.key
+    name = name_before(script, being)
     changed = state.mute(script, inbound.person_of(being), is_muted=is_muted)
     if not changed:
         now = "You do not hear" if is_muted else "You do hear"

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from evennia_ai import inbound, preparation, state
+from evennia_ai import inbound, names, preparation, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core import conversation
 from evennia_ai.core.context_fields import READERS
@@ -37,7 +37,7 @@ def _turn_for(script: AssistantScript, being: Any) -> Turn:
         kind="message",
         source="whisper",
         sender_id=f"#{being.id}",
-        sender_name=str(being.key),
+        sender_name=names.name_of(being, script.obj),
         body=EXAMPLE,
         trust=0.9,
         rule=3,

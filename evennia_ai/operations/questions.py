@@ -16,8 +16,10 @@ from evennia_ai.core.text import one_line
 from evennia_ai.core.toolspec import ToolResult
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.inbound import person_of
+from evennia_ai.names import name_of
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.rights import name_before
 from evennia_ai.tool_execution import execute_tool_call
 
 TAKE, DROP = "take", "drop"
@@ -39,9 +41,10 @@ def questions(person: Any, *, is_staff: bool) -> Result:
     lines, shown = [], []
     for script, question in found:
         is_stalled = _is_stalled(question, person)
+        question = interventions.as_seen(question, script, person)
         lines.append(question.row(is_stalled=is_stalled))
         # What the asker was at may have been said in private.
-        told = {"assistant": script.key, "is_stalled": is_stalled, "event": {}}
+        told = {"assistant": name_before(script, person), "is_stalled": is_stalled, "event": {}}
         shown.append(question.as_stored() | told)
     lines.append("Answer with: assistant answer <number> yes | no")
     if any(item["is_stalled"] for item in shown):
@@ -86,14 +89,19 @@ def answer(number: int, person: Any, text: str, *, is_staff: bool) -> Deferred[R
 
 def _take(script: AssistantScript, question: Question, person: Any) -> Result:
     interventions.claim(script, question, person)
-    return Result(True, f"It is you who is asked now:\n{question.row()}")
+    return Result(
+        True,
+        f"It is you who is asked now:\n{interventions.as_seen(question, script, person).row()}",
+    )
 
 
 def _drop(script: AssistantScript, question: Question, person: Any) -> Result:
     interventions.drop(script, question, person)
     if not question.is_waited_for:
-        _tell_of_call(script, question, f"{person.key} dropped question {question.number}")
-    return Result(True, f"Question {question.number} is dropped; {script.key} takes it as a no.")
+        by = name_of(person, script.obj)
+        _tell_of_call(script, question, f"{by} dropped question {question.number}")
+    told = f"Question {question.number} is dropped; {name_before(script, person)} takes it as a no."
+    return Result(True, told)
 
 
 _ACTS: dict[str, Callable[[Any, Question, Any], Result]] = {TAKE: _take, DROP: _drop}
@@ -102,41 +110,43 @@ _ACTS: dict[str, Callable[[Any, Question, Any], Result]] = {TAKE: _take, DROP: _
 def _answered(
     script: AssistantScript, question: Question, choice: Choice, person: Any
 ) -> Deferred[Result]:
+    name = name_before(script, person)
     if script.silence:
-        return succeed(Result(False, f"{script.key} does nothing now: {script.silence}."))
+        return succeed(Result(False, f"{name} does nothing now: {script.silence}."))
     if not question.is_waited_for:
         return _settle_call(script, question, choice, person)
     if interventions.give(script, question, choice, person):
-        return succeed(Result(True, f"{script.key} goes on with your {choice.id}."))
-    text = f"{script.key} is told {choice.id} as soon as it comes back to this."
+        return succeed(Result(True, f"{name} goes on with your {choice.id}."))
+    text = f"{name} is told {choice.id} as soon as it comes back to this."
     return succeed(Result(True, text))
 
 
 def _settle_call(
     script: AssistantScript, question: Question, choice: Choice, person: Any
 ) -> Deferred[Result]:
-    number = question.number
+    number, by = question.number, name_of(person, script.obj)
     interventions.close_call(script, question, choice.id, person)
     if choice.id != "yes":
-        _tell_of_call(script, question, f"{person.key} said no to question {number}")
-        return succeed(Result(True, f"{script.key} will not do it."))
+        _tell_of_call(script, question, f"{by} said no to question {number}")
+        return succeed(Result(True, f"{name_before(script, person)} will not do it."))
     turn = turns.by_hand(script, Event.from_stored(question.event))
 
     def settle(result: ToolResult) -> Mapping[str, Any]:
         outcome = "it was done" if result.success else "it could not be done"
-        told = f"{person.key} said yes to question {number}, and {outcome}: {result.text}"
+        told = f"{by} said yes to question {number}, and {outcome}: {result.text}"
         is_wanted = turn.epoch == script.work.epoch
         return interventions.settled(script, question, told if is_wanted else "")
 
     def done(result: ToolResult) -> Result:
         script.beat_soon()
-        return Result(result.success, f"{script.key}: {result.text}")
+        return Result(result.success, f"{name_before(script, person)}: {result.text}")
 
     running = execute_tool_call(script, interventions.call_of(question), turn, settle)
 
     def cut_off(failure: Failure) -> Result:
         failure.trap(CancelledError, StaleEpochError)
-        told = f"{script.key} was stopped meanwhile; nobody knows whether it was done."
+        name = name_before(script, person)
+        told = f"{name} was stopped meanwhile; nobody knows whether it was done."
         return Result(False, told, problem=Problem.CONFLICT)
 
     return running.addCallbacks(done, cut_off)

@@ -15,7 +15,7 @@ from typing import Any
 from evennia_ai import audit, inbound, state, turns
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.audit_events import fact
-from evennia_ai.core.conversation import OF, PRIVATE_TO
+from evennia_ai.core.conversation import PRIVATE_TO, is_of
 from evennia_ai.core.inbox import TASK
 from evennia_ai.core.perception import PRIVATE
 from evennia_ai.core.persona import about_itself
@@ -25,6 +25,7 @@ from evennia_ai.core.records import Record
 from evennia_ai.core.text import name_as_data, one_line, quote
 from evennia_ai.memory import rows
 from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.names import name_of
 from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.memory_changes import OF_ITSELF
 from evennia_ai.operations.memory_rows import (
@@ -39,6 +40,7 @@ from evennia_ai.operations.profiles import attributes_of
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.revealing import Look
 from evennia_ai.remembering import consent, forgetting
+from evennia_ai.rights import name_before
 from evennia_ai.turns import aside
 
 # What a person says of themselves is believed no more than this once they mended it by hand.
@@ -56,6 +58,11 @@ KEPT = (
 def person_id(being: Any) -> str:
     """The person that a being (a character, an account, or an id) stands for."""
     return being if isinstance(being, str) else inbound.person_of(being)
+
+
+def _name(script: AssistantScript, being: Any, by: str) -> str:
+    """What the assistant is called before whoever reads: a person, or staff who look for one."""
+    return name_before(script, None if by or isinstance(being, str) else being)
 
 
 # ---- reading -----------------------------------------------------------------------------------
@@ -83,7 +90,7 @@ def what_is_known(
             audit.record("memory_viewed", script, person=person, count=len(known))
     is_remembered = person not in state.read(script, "unremembered")
     data = {"known": known[:MOST_KNOWN], "count": len(known), "is_remembered": is_remembered}
-    lines = [*_lines(script, data, is_own=not by), *look.hint()]
+    lines = [*_lines(_name(script, being, by), data, is_own=not by), *look.hint()]
     return Result(True, "\n".join(lines), data)
 
 
@@ -121,8 +128,8 @@ def number_of_attribute(text: str) -> str:
     return f"a{sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def _lines(script: AssistantScript, data: dict[str, Any], *, is_own: bool) -> list[str]:
-    name, whom = script.key, "you" if is_own else "them"
+def _lines(name: str, data: dict[str, Any], *, is_own: bool) -> list[str]:
+    whom = "you" if is_own else "them"
     head = f"{name} remembers of {whom}, {counted(data['count'], 'thing')}:"
     if not data["known"]:
         head = f"{name} remembers nothing of {whom}."
@@ -158,12 +165,13 @@ def export_known(
         "conversation" (the turns that were theirs), "heard" and "company".
     """
     person, work = person_id(being), script.work or state.rebuild(script)
+    forms = forgetting.forms_of(person)
     look = look or Look("" if by else person)
     profile = _profile(script, person)
     notes = [note for note in state.read(script, "notes") if note["person"] == person]
     known = work.company.as_stored().get(person, [0, 0])
     data = {
-        "assistant": str(script.key),
+        "assistant": _name(script, being, by),
         "person": person,
         "is_remembered": person not in state.read(script, "unremembered"),
         "is_muted": person in work.muted,
@@ -171,9 +179,7 @@ def export_known(
         "memories": look.rows(rows_of(_theirs(script, person))),
         "notes": [_note(note, look, person) for note in notes],
         "conversation": [
-            _said(message, look)
-            for message in work.history
-            if person in (message.get(OF), message.get(PRIVATE_TO))
+            _said(message, look, person) for message in work.history if is_of(message, forms)
         ],
         "heard": [_heard(record, look) for record in work.records.newest(person=person)],
         "company": {"answered": known[0], "refused": known[1]},
@@ -181,7 +187,7 @@ def export_known(
     look.note(script, "export")
     with signed(by):
         audit.record("memories_exported", script, person=person)
-    told = f"{script.key} remembers {counted(len(data['memories']), 'thing')} of {person}."
+    told = f"{data['assistant']} remembers {counted(len(data['memories']), 'thing')} of {person}."
     return Result(True, told, data)
 
 
@@ -190,8 +196,9 @@ def _note(note: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]:
     return {"number": note["number"], "text": look.words(note["text"], owner)}
 
 
-def _said(message: Mapping[str, Any], look: Look) -> dict[str, Any]:
-    content = look.words(message.get("content"), message.get(PRIVATE_TO))
+def _said(message: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]:
+    owner = person if PRIVATE_TO in message else None
+    content = look.words(message.get("content"), owner)
     return {"role": message["role"], "content": content}
 
 
@@ -221,11 +228,11 @@ def correct_known(
         number: as `what_is_known` gives it.
     """
     person, words = person_id(being), cleaned(text)
-    name = Names().of(person)
+    name, own = _met_as(script, being), _name(script, being, by)
     # Whoever mends it says "I" of themselves, and not of the assistant.
     of_itself = about_itself(_I.sub(name or "somebody", words), consent.names_of(script))
     if problem := problem_of_text(words) or (OF_ITSELF if of_itself else ""):
-        return Result(False, f"{script.key}: nothing is changed: {problem}.")
+        return Result(False, f"{own}: nothing is changed: {problem}.")
     if _I.search(words):
         words = f"{name_as_data(name)} says: {quote(words)}"
     memory = _own(script, person, number)
@@ -236,8 +243,8 @@ def correct_known(
             trust = min(memory.trust, MENDED_TRUST)
             forgetting.correct(script, memory, text=words, trust=trust, audience=whom)
         elif not _change_attribute(script, person, number, words):
-            return _unknown(script, number)
-    return Result(True, f"{script.key} remembers that now: {words}")
+            return _unknown(_name(script, being, by), number)
+    return Result(True, f"{own} remembers that now: {words}")
 
 
 def forget_known(script: AssistantScript, being: Any, number: str | int, *, by: str = "") -> Result:
@@ -254,9 +261,18 @@ def forget_known(script: AssistantScript, being: Any, number: str | int, *, by: 
         elif _change_attribute(script, person, number, ""):
             count = 1
         else:
-            return _unknown(script, number)
-    told = f"{script.key} forgot that. What was said just now she may still have in the talk."
+            return _unknown(_name(script, being, by), number)
+    name = _name(script, being, by)
+    told = f"{name} forgot that. What was said just now she may still have in the talk."
     return Result(True, told, {"count": count})
+
+
+def _met_as(script: AssistantScript, being: Any) -> str:
+    """What the assistant calls a person: as it sees them, as it met them, or as all know them."""
+    if not isinstance(being, str) and not inbound.id_of(being).startswith("*"):
+        return name_of(being, script.obj)
+    profile = _profile(script, person_id(being))
+    return profile.name if profile is not None else Names().of(person_id(being))
 
 
 def _own(script: AssistantScript, person: str, number: str | int) -> Memory | None:
@@ -286,9 +302,9 @@ def _change_attribute(script: AssistantScript, person: str, number: str | int, t
     return True
 
 
-def _unknown(script: AssistantScript, number: str | int) -> Result:
-    told = f"{script.key} remembers nothing of you by the number {one_line(str(number), 30)}. "
-    return Result(False, f"{told}See: assistant memory {script.key}", problem=Problem.MISSING)
+def _unknown(name: str, number: str | int) -> Result:
+    told = f"{name} remembers nothing of you by the number {one_line(str(number), 30)}. "
+    return Result(False, f"{told}See: assistant memory {name}", problem=Problem.MISSING)
 
 
 # ---- being forgotten ---------------------------------------------------------------------------
@@ -298,7 +314,7 @@ def set_remembered(
     script: AssistantScript, being: Any, is_remembered: bool, *, by: str = ""
 ) -> Result:
     """Let nothing new of a person be remembered, or again all. What is remembered already stays."""
-    person, name = person_id(being), script.key
+    person, name = person_id(being), _name(script, being, by)
     unremembered = set(state.read(script, "unremembered"))
     if (person not in unremembered) is is_remembered:
         told = (
@@ -334,8 +350,8 @@ def forget_everything(
     with signed(by):
         _drop_under_way(script, person, with_waiting=with_waiting)
         count = forgetting.forget_person(script, person)
-    whom = "you" if not by else "them"
-    told = f"{script.key} forgot {whom}: {count} memories, and all talk with {whom}. {KEPT}"
+    whom, name = "you" if not by else "them", _name(script, being, by)
+    told = f"{name} forgot {whom}: {count} memories, and all talk with {whom}. {KEPT}"
     return Result(True, told, {"count": count, "kept": KEPT})
 
 

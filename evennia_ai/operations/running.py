@@ -20,7 +20,7 @@ from evennia_ai.llm.check import Report, check_endpoint
 from evennia_ai.operations.budget import today_of
 from evennia_ai.operations.memory_upkeep import summary_of
 from evennia_ai.operations.result import Problem, Result
-from evennia_ai.rights import Right, has_right, lacking
+from evennia_ai.rights import Right, has_right, lacking, name_before
 from evennia_ai.spending import Purse
 from evennia_ai.turns import aside
 
@@ -40,7 +40,9 @@ def refuse_control(
 ) -> Result:
     """Say what a person lacks, and write down what was tried."""
     audit.record("control_refused", script, act=act, by=str(person.key))
-    told = f"You may not control {script.key}: that needs {lacking(script, right)}."
+    told = (
+        f"You may not control {name_before(script, person)}: that needs {lacking(script, right)}."
+    )
     return Result(False, told, problem=Problem.FORBIDDEN)
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from evennia_ai.core.text import name_as_data, place_as_data, quote
+from evennia_ai.names import name_of
 
 MOST_NAMED = 20
 _SOMEBODY = "evennia.objects.objects.DefaultCharacter"
@@ -27,8 +28,8 @@ def facts_of(body: Any, now: float) -> Mapping[str, str]:
     ]
     return {
         "time": time,
-        "location": place_as_data(room.key),
+        "location": place_as_data(name_of(room, body)),
         "location_desc": quote(str(room.db.desc or "")),
-        "exits": ", ".join(place_as_data(way.key) for way in room.exits[:MOST_NAMED]),
-        "present": ", ".join(name_as_data(being.key) for being in beings[:MOST_NAMED]),
+        "exits": ", ".join(place_as_data(name_of(way, body)) for way in room.exits[:MOST_NAMED]),
+        "present": ", ".join(name_as_data(name_of(being, body)) for being in beings[:MOST_NAMED]),
     }

@@ -28,7 +28,7 @@ def audience_of(script: Any, turn: Turn) -> str:
     """Who may know of it: one person, or whoever is at the place; "" where that is nobody."""
     event = turn.event
     if is_private(turn):
-        found = person_audience(event.person)
+        found = person_audience(event.face)
     else:
         found = place_audience(event.source, place_of(script, turn))
     return "" if found in (NOBODY, NOWHERE) else found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import inbound, state
+from evennia_ai import inbound, names, state
+from evennia_ai.core.recollection import is_mask
 
 NO_MEMORY_TAG = "ai_no_memory"
 
@@ -20,7 +21,7 @@ def may_remember(script: Any, *, person: str = "", sender_id: str = "", place: s
         place: as of an event: a room ("#2") or a channel's name; "" for none.
     """
     config = state.memory_config(script)
-    if not config.enabled:
+    if not config.enabled or is_mask(person):
         return False
     whom = {being for being in (person, sender_id) if being}
     if whom.intersection(state.read(script, "unremembered")):
@@ -35,7 +36,7 @@ def may_remember(script: Any, *, person: str = "", sender_id: str = "", place: s
 def names_of(script: Any) -> tuple[str, ...]:
     """What an assistant is called, for `core.persona.about_itself`."""
     body = script.obj
-    return (body.key, *body.aliases.all())
+    return tuple(dict.fromkeys((*names.called(body, body), *names.called(body, None))))
 
 
 def _is_named(being_id: str, words: set[str]) -> bool:

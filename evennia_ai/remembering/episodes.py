@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from evennia_ai import names
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.importance import heuristic
 from evennia_ai.core.inbox import NOTICE, OWN, TASK, Event
@@ -70,7 +71,7 @@ def of_turn(script: Any, turn: Turn, stop: Stop) -> Remembered:
     is_over = not stop.is_failure or bool(turn.effects)
     if not (is_over and event.person and audience) or event.kind in (OWN, TASK, NOTICE):
         return Remembered(script)
-    whom = {"person": event.person, "sender_id": event.sender_id, "place": event.place}
+    whom = {"person": event.face, "sender_id": event.sender_id, "place": event.place}
     if not may_remember(script, **whom):
         return Remembered(script)
     memory = _entry(script, turn, audience)
@@ -112,7 +113,8 @@ def _told(script: Any, turn: Turn, words: str) -> str:
     """What was said, and what was answered as far as there is room for it."""
     said = _said(turn.event, words)
     answer = " ".join(map(sendable, _answers(turn)))
-    frame = f" {name_as_data(script.obj.key)} answered: "
+    # The person may read the entry, and need not know the assistant by its key.
+    frame = f" {name_as_data(names.name_of(script.obj, None))} answered: "
     room = min(LONGEST_ANSWER, LONGEST - len(said) - len(frame))
     if not answer or room < SHORTEST_ANSWER:
         return said
@@ -142,7 +144,7 @@ def _heard_by_them(tool: str, call_id: str, turn: Turn) -> str:
     """The argument that holds the words, or "" where others than these heard them."""
     event = turn.event
     if tool in _ALONE:
-        is_theirs = turn.is_private and turn.asides.get(call_id) == event.person
+        is_theirs = turn.is_private and turn.asides.get(call_id) == event.face
         return _ALONE[tool] if is_theirs else ""
     if not turn.is_private and (tool == "channel") is not (event.source == CHANNEL):
         return ""

@@ -89,12 +89,21 @@ def forget_all(script: Any) -> int:
 # ---- a person, everywhere ----------------------------------------------------------------------
 
 
+def forms_of(person: str) -> set[str]:
+    """The ids of a person: the account's and its characters', whose masks are theirs too."""
+    return {person, *map(inbound.id_of, _beings_of(person))}
+
+
+def _beings_of(person: str) -> list[Any]:
+    being = inbound.find_being(person)
+    if being is None or not person.startswith("*"):
+        return [] if being is None else [being]
+    return [being, *being.characters.all(), *ObjectDB.objects.filter(db_account=being)]
+
+
 def name_of(script: Any, person: str) -> Name:
     """All names of a person: the account's, its characters', and the one they were met by."""
-    being = inbound.find_being(person)
-    named = [being] if being is not None else []
-    if being is not None and person.startswith("*"):
-        named += [*being.characters.all(), *ObjectDB.objects.filter(db_account=being)]
+    named = _beings_of(person)
     known = EntityProfile.objects.filter(assistant=script.pk, entity=person)
     names = {*(str(each.key) for each in named), *known.values_list("name", flat=True)}
     return Name(names - {str(script.key)})
@@ -152,7 +161,7 @@ def _hide_in_rows(assistant: int, name: Name) -> None:
 def _write_without(script: Any, person: str, name: Name, told: Fact, write: state.Beside) -> None:
     """Write all state without a person, in memory only once it is stored."""
     work = script.work or state.rebuild(script)
-    history = history_without(work.history, person, name)
+    history = history_without(work.history, forms_of(person), name)
     heard = [item for item in work.overheard if item.person != person]
     log = [
         executions.without_words(entry) if entry.get("person") == person else entry

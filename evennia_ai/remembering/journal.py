@@ -57,7 +57,7 @@ def check_consent(script: Any, turn: Turn) -> None:
         ToolError: nothing may be.
     """
     event = turn.event
-    whom = {"person": event.person, "sender_id": event.sender_id, "place": place_of(script, turn)}
+    whom = {"person": event.face, "sender_id": event.sender_id, "place": place_of(script, turn)}
     if not may_remember(script, **whom):
         raise ToolError("nothing of this talk may be remembered; go on without")
 
@@ -90,7 +90,7 @@ def write(
         kind=kind,
         text=words,
         audience=audience,
-        person=turn.event.person,
+        person=turn.event.face,
         place=place_of(script, turn),
         source_type=source_type,
         trust=core.believed(words, _heard(turn), SOURCE_TRUST[source_type]),

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from evennia.objects.objects import DefaultCharacter
 
-from evennia_ai import state
+from evennia_ai import names, state
 from evennia_ai.core import profiles as core
 from evennia_ai.core.inbox import OWN, TASK, Event
 from evennia_ai.core.persona import about_itself
@@ -88,7 +88,7 @@ def told(script: Any, turn: Turn, seeker: Seeker | None = None) -> str:
         seeker: for whom the prompt is made; None: as the turn says.
     """
     event, seeker = turn.event, seeker or seeker_of(script, turn)
-    speaker = "" if event.kind in (OWN, TASK) else event.person
+    speaker = "" if event.kind in (OWN, TASK) else event.face
     others = _others(script.obj, event)
     known = _known(script, {speaker, *others} - {""})
     lines = []
@@ -106,11 +106,15 @@ def _known(script: Any, entities: Iterable[str]) -> dict[str, EntityProfile]:
 
 
 def _others(body: Any, event: Event) -> dict[str, str]:
-    """Who else is in the room: the name by id."""
+    """Who else is in the room and wears no mask: the name by id."""
     if body.location is None:
         return {}
     beings = [thing for thing in body.location.contents if isinstance(thing, DefaultCharacter)]
-    found = {_person_of(being): str(being.key) for being in beings[:MOST_LOOKED_AT]}
+    found = {
+        _person_of(being): names.name_of(being, body)
+        for being in beings[:MOST_LOOKED_AT]
+        if not names.mask_of(being, body)
+    }
     besides = (_person_of(body), event.person, event.sender_id)
     return {who: name for who, name in found.items() if who not in besides}
 

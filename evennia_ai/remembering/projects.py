@@ -15,7 +15,7 @@ from evennia_ai.remembering.audiences import is_private
 
 def viewer_of(script: Any, turn: Turn) -> Viewer:
     """For whom a turn is."""
-    return Viewer(turn.event.person, is_private(turn), sole_recipient(script, turn.event))
+    return Viewer(turn.event.face, is_private(turn), sole_recipient(script, turn.event))
 
 
 def of(script: Any) -> Projects:
@@ -32,7 +32,7 @@ def opened(script: Any, turn: Turn) -> tuple[Projects, Viewer]:
     """The projects, and for whom; a turn that may know of a private one is private itself."""
     kept, viewer = of(script), viewer_of(script, turn)
     if any(slot["is_private"] for slot in core.seen(kept, viewer).values()):
-        turn.hold(person_audience(turn.event.person))
+        turn.hold(person_audience(turn.event.face))
         viewer = viewer_of(script, turn)
     return kept, viewer
 
@@ -42,5 +42,5 @@ def told(script: Any, turn: Turn) -> str:
     kept, viewer = of(script), viewer_of(script, turn)
     active = core.seen(kept, viewer).get(core.active_of(kept, viewer), {})
     if active.get("is_private", False):
-        turn.hold(person_audience(turn.event.person))
+        turn.hold(person_audience(turn.event.face))
     return core.described(kept, viewer)

@@ -31,9 +31,9 @@ def _seeker(script: Any, event: Event) -> Seeker:
         return Seeker(source=event.source)
     being = _being(script.obj, event.sender_id)
     is_person = event.hops == 0 and getattr(being, "assistant_script", None) is None
-    is_known = person_audience(event.person) != NOBODY
+    is_known = person_audience(event.face) != NOBODY
     return Seeker(
-        person=event.person if is_known else "",
+        person=event.face if is_known else "",
         source=event.source,
         place=_place(script.obj, event, being),
         factions=_shared_factions(script, event, being),

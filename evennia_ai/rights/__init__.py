@@ -13,6 +13,7 @@ from evennia_ai.rights.bodies import (
 )
 from evennia_ai.rights.conditions import meets, meets_any
 from evennia_ai.rights.game import is_owner, is_staff, wanted
+from evennia_ai.rights.naming import knows_key, name_before
 from evennia_ai.rights.people import forms_of, lets, seen
 from evennia_ai.rights.table import MEANINGS, OF_THE_BODY, RAISES, Right
 
@@ -28,12 +29,14 @@ __all__ = [
     "is_owner",
     "is_staff",
     "kinds_of_locks",
+    "knows_key",
     "lacking",
     "lets",
     "lock_of",
     "locks_for",
     "meets",
     "meets_any",
+    "name_before",
     "own_locks",
     "seen",
     "sort_locks",

@@ -15,7 +15,7 @@ from evennia.utils.utils import variable_from_module
 from twisted.internet.defer import Deferred
 
 from evennia_ai import outbound, state
-from evennia_ai.core.text import cut_at_sentence, one_line, place_as_data, quote, strip_control
+from evennia_ai.core.text import cut_at_sentence, one_line, quote, strip_control
 from evennia_ai.core.toolspec import ToolCategory
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
@@ -25,7 +25,7 @@ from evennia_ai.tools.capture import captured, tells_of_a_crash
 from evennia_ai.tools.guarding import FAILED_INSIDE, Guarded
 from evennia_ai.tools.orders import givers, refused
 from evennia_ai.tools.registry import register, tool
-from evennia_ai.tools.senses import find_here
+from evennia_ai.tools.senses import find_here, told
 
 LONGEST_COMMAND = 200
 LONGEST_OUTPUT = 1500
@@ -181,7 +181,7 @@ class SetAttribute(Tool):
         if len(json.dumps(value, ensure_ascii=False)) > LONGEST_VALUE:
             raise ToolError(f"a value has at most {LONGEST_VALUE} characters")
         target = find_here(character, arguments["target"])
-        what = place_as_data(target.key)
+        what = told(target, character)
         if not _may_set(target, character, name):
             raise ToolError(f"you are not allowed to change {what}")
         for person in givers(turn):

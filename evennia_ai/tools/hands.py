@@ -11,8 +11,7 @@ from typing import Any
 from evennia.objects.objects import DefaultCharacter
 from evennia.server.signals import SIGNAL_EXIT_TRAVERSED
 
-from evennia_ai import outbound
-from evennia_ai.core.text import place_as_data
+from evennia_ai import names, outbound
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.inbound import marks
@@ -20,7 +19,15 @@ from evennia_ai.tools.capture import captured, refusal
 from evennia_ai.tools.orders import may
 from evennia_ai.tools.places import ways_out
 from evennia_ai.tools.registry import tool
-from evennia_ai.tools.senses import find_among, find_here, name_list, room_of, seen_in
+from evennia_ai.tools.senses import (
+    find_among,
+    find_here,
+    name_list,
+    names_of,
+    room_of,
+    seen_in,
+    told,
+)
 
 
 def _script(character: Any) -> Any:
@@ -30,10 +37,12 @@ def _script(character: Any) -> Any:
 def _find_way(character: Any, name: str) -> Any:
     """An exit by its name, else by the name of the place it leads to."""
     ways = ways_out(character)
-    leading = [way for way in ways if way.destination.key.casefold() == name.strip().casefold()]
-    if len(leading) == 1 and not any(way.key.casefold() == name.casefold() for way in ways):
+    wanted = name.strip().casefold()
+    leading = [way for way in ways if names_of(way.destination, character)[0] == wanted]
+    if len(leading) == 1 and not any(names_of(way, character)[0] == wanted for way in ways):
         return leading[0]
-    return find_among(ways, name, f"is no way out; there are: {name_list(ways) or 'none'}")
+    there = name_list(ways, character) or "none"
+    return find_among(ways, name, f"is no way out; there are: {there}", character=character)
 
 
 @tool(category="dangerous")
@@ -53,10 +62,8 @@ def move(character: Any, exit: str, *, turn: Turn) -> str:  # noqa: A002
         else:
             way.at_failed_traverse(character)
     if character.location == before != way.destination:
-        raise refusal(lines, f"you are still in {place_as_data(before.key)}")
-    return (
-        f"you went {place_as_data(way.key)} and are now in {place_as_data(room_of(character).key)}"
-    )
+        raise refusal(lines, f"you are still in {told(before, character)}")
+    return f"you went {told(way, character)} and are now in {told(room_of(character), character)}"
 
 
 def _tell_room(character: Any, template: str, kind: str, thing: Any, turn: Turn) -> None:
@@ -75,27 +82,27 @@ def get(character: Any, item: str, *, turn: Turn) -> str:
         item: name of a thing that is here.
     """
     here = [*seen_in(room_of(character), character), character]
-    thing = find_among(here, item, f"is not here; here are: {name_list(here[:-1]) or 'nothing'}")
+    others = name_list(here[:-1], character) or "nothing"
+    thing = find_among(here, item, f"is not here; here are: {others}", character=character)
     if thing is character:
         raise ToolError("you cannot pick yourself up")
     with captured(_script(character)) as lines:
         if not may(character, thing, "get", turn):
-            told = [str(thing.db.get_err_msg)] if thing.db.get_err_msg else []
-            raise refusal(told, f"you cannot get {place_as_data(thing.key)}")
+            why = [str(thing.db.get_err_msg)] if thing.db.get_err_msg else []
+            raise refusal(why, f"you cannot get {told(thing, character)}")
         if not thing.at_pre_get(character):
-            raise refusal(lines, f"you cannot get {place_as_data(thing.key)}")
+            raise refusal(lines, f"you cannot get {told(thing, character)}")
         if not thing.move_to(character, quiet=True, move_type="get"):
-            raise refusal(lines, f"{place_as_data(thing.key)} cannot be picked up")
+            raise refusal(lines, f"{told(thing, character)} cannot be picked up")
         thing.at_get(character)
     _tell_room(character, "$You() $conj(pick) up {thing}.", "get", thing, turn)
-    return f"you have {place_as_data(thing.key)} now"
+    return f"you have {told(thing, character)} now"
 
 
 def _find_carried(character: Any, name: str) -> Any:
     carried = list(character.contents)
-    return find_among(
-        carried, name, f"is not among what you carry: {name_list(carried) or 'nothing'}"
-    )
+    held = name_list(carried, character) or "nothing"
+    return find_among(carried, name, f"is not among what you carry: {held}", character=character)
 
 
 def _carries_something(character: Any, turn: Turn) -> bool:
@@ -112,12 +119,12 @@ def drop(character: Any, item: str, *, turn: Turn) -> str:
     room, thing = room_of(character), _find_carried(character, item)
     with captured(_script(character)) as lines:
         if not thing.at_pre_drop(character):
-            raise refusal(lines, f"you cannot drop {place_as_data(thing.key)}")
+            raise refusal(lines, f"you cannot drop {told(thing, character)}")
         if not thing.move_to(room, quiet=True, move_type="drop"):
-            raise refusal(lines, f"{place_as_data(thing.key)} cannot be dropped")
+            raise refusal(lines, f"{told(thing, character)} cannot be dropped")
         thing.at_drop(character)
     _tell_room(character, "$You() $conj(drop) {thing}.", "drop", thing, turn)
-    return f"you dropped {place_as_data(thing.key)}"
+    return f"you dropped {told(thing, character)}"
 
 
 def _find_taker(character: Any, name: str, turn: Turn) -> Any:
@@ -127,7 +134,7 @@ def _find_taker(character: Any, name: str, turn: Turn) -> Any:
     if taker is character.location and not isinstance(taker, DefaultCharacter):
         raise ToolError("a room takes nothing; drop it instead")
     if outbound.muters(character, [taker]):
-        raise ToolError(f"{place_as_data(taker.key)} wants nothing from you; leave them be")
+        raise ToolError(f"{told(taker, character)} wants nothing from you; leave them be")
     return taker
 
 
@@ -140,7 +147,7 @@ def give(character: Any, item: str, target: str, *, turn: Turn) -> str:
         target: name of whoever gets it.
     """
     thing, taker = _find_carried(character, item), _find_taker(character, target, turn)
-    whom, what = place_as_data(taker.key), place_as_data(thing.key)
+    whom, what = told(taker, character), told(thing, character)
     name = thing.get_numbered_name(1, character, return_string=True)
     with captured(_script(character)) as lines:
         if not thing.at_pre_give(character, taker):
@@ -148,6 +155,6 @@ def give(character: Any, item: str, target: str, *, turn: Turn) -> str:
         if not thing.move_to(taker, quiet=True, move_type="give"):
             raise refusal(lines, f"you could not give {what} to {whom}")
         thing.at_give(character, taker)
-    line = f"{character.get_display_name(taker)} gives you {name}."
+    line = f"{names.shown(character, taker)} gives you {name}."
     taker.msg(text=(line, marks("give", turn.hops)), from_obj=character)
     return f"you gave {what} to {whom}"

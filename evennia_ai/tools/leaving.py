@@ -12,7 +12,7 @@ from typing import Any
 
 from evennia.accounts.models import AccountDB
 
-from evennia_ai import audience, inbound, outbound, state
+from evennia_ai import audience, inbound, names, outbound, state
 from evennia_ai.core.audience import (
     WAYS,
     Hearers,
@@ -41,9 +41,9 @@ ADVICE = "answer whoever told you, in a whisper or a page, or let it be"
 class People:
     """The people of the game, as a call names them."""
 
-    def online(self, name: str, asker_id: str) -> Any:
+    def online(self, name: str, asker_id: str, character: Any) -> Any:
         """The account of an online player; raises ToolError where there is none."""
-        return find_online(name, asker_id)
+        return find_online(name, asker_id, character)
 
     def by_id(self, being_id: str) -> Any:
         """The object or account of an id, or None when it is gone."""
@@ -111,7 +111,7 @@ class Guard:
         if hearers is Hearers.NAMED:
             name = str(call.arguments.get("target", ""))
             if call.name == "page":
-                beings = [self.people.online(name, turn.event.person)]
+                beings = [self.people.online(name, turn.event.person, body)]
             else:
                 beings = [find_here(body, name, preferred_id=turn.event.sender_id)]
             # Of a room the tool itself says that it has no ears.
@@ -126,10 +126,12 @@ class Guard:
         audiences = [WORLD, person_audience(person)]
         if any(each.startswith("faction:") for each in turn.held):
             audiences += map(faction_audience, self._factions(being))
-        return listener(name_as_data(str(being.key)), audiences)
+        return listener(name_as_data(names.name_of(being, self.script.obj)), audiences)
 
     def _person_of(self, being: Any, turn: Turn) -> str:
-        """The player behind a being, as `inbound.person_of`, without reading the account."""
+        """Whom it takes a being for, as `inbound.face_of`, without reading the account."""
+        if mask := names.mask_of(being, self.script.obj):
+            return mask
         if self.people.is_account(being):
             return inbound.id_of(being)
         account = being.db_account_id
@@ -137,7 +139,7 @@ class Guard:
             return f"*#{account}"
         # Nobody is in the asker's own body: whoever comes back to it is the asker.
         is_askers = being.dbref == turn.event.sender_id and not being.sessions.count()
-        return turn.event.person if is_askers else str(being.dbref)
+        return turn.event.face if is_askers else str(being.dbref)
 
     def _factions(self, being: Any) -> set[str]:
         category = state.memory_config(self.script).faction_category
@@ -163,7 +165,7 @@ class Guard:
         tell = outbound.whisper if tool == "whisper" else outbound.page
         words = str(call.arguments.get(leave.way.words[0], ""))
         tell(self.script.obj, being, words, hops=turn.hops, more=turn.marks)
-        turn.addressee = turn.event.person
+        turn.addressee = turn.event.face
         self._note(turn, call, f"{leave.why}; it went by {tool} to whoever asked")
         who = name_as_data(turn.event.sender_name)
         return ToolResult(True, f"{leave.why}, so it went by {tool} to {who} alone")

@@ -10,7 +10,7 @@ from evennia_ai.core.inbox import OWN
 from evennia_ai.core.recollection import MemoryKind, SourceType
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.inbound import person_of
+from evennia_ai.inbound import face_of
 from evennia_ai.remembering import consent, journal, recalling
 from evennia_ai.remembering.seeking import seeker_of
 from evennia_ai.tools.registry import tool
@@ -80,10 +80,14 @@ def store_memory(
 def _check_about(character: Any, about: str) -> None:
     """Refuse to keep anything of somebody here who wants nothing remembered."""
     wanted, room = about.strip().casefold(), character.location
-    named = [being for being in room.contents if wanted in names_of(being)] if room else []
+    named = (
+        [being for being in room.contents if wanted in names_of(being, character)] if room else []
+    )
     script = character.assistant_script
     for being in named:
-        if not consent.may_remember(script, person=person_of(being), sender_id=being.dbref):
+        if not consent.may_remember(
+            script, person=face_of(being, character), sender_id=being.dbref
+        ):
             raise ToolError("of whom that is about nothing may be remembered; go on without")
 
 

@@ -53,7 +53,7 @@ def write_note(
         "number": max((each["number"] for each in notes), default=0) + 1,
         "text": words,
         "at": script.clock.seconds(),
-        "person": turn.event.person,
+        "person": turn.event.face,
         "is_private": is_private(turn),
         **({"kind": kind} if kind else {}),
     }
@@ -70,7 +70,7 @@ def read_notes(character: Any, *, turn: Turn) -> str:
     """Read your notebook: all that you may use in this talk, the oldest first."""
     notes = notebook.notes_of(character.assistant_script, turn)
     if any(note["is_private"] for note in notes):
-        turn.hold(person_audience(turn.event.person))
+        turn.hold(person_audience(turn.event.face))
     return "\n".join(map(notebook.line, notes)) or "your notebook is empty"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolDeniedError, ToolError, ToolTimeoutError
 from evennia_ai.inbound import find_being
+from evennia_ai.names import name_of
 from evennia_ai.rights import lets
 from evennia_ai.rights.lending import LentPermissions
 
@@ -38,14 +39,14 @@ def may(character: Any, thing: Any, kind: str, turn: Turn, *, default: bool = Fa
         return False
     for person in givers(turn):
         if not lets(thing, person, kind, default=default):
-            raise refused(person, f"the lock {kind!r} of {thing.key}")
+            raise refused(person, f"the lock {kind!r} of {name_of(thing, character)}")
     return True
 
 
 def refused(person: Any, what: str) -> ToolDeniedError:
     """The error of an order that asks for more than its giver may do."""
     return ToolDeniedError(
-        f"{person.key} may not do that, and so not have it done: {what} is in the way"
+        f"{name_of(person, None)} may not do that, and so not have it done: {what} is in the way"
     )
 
 
@@ -71,6 +72,6 @@ def as_ordered(character: Any, turn: Turn) -> Iterator[None]:
     except ToolError as error:
         if not is_less:
             raise
-        names = " and ".join(str(person.key) for person in people)
+        names = " and ".join(name_of(person, character) for person in people)
         told = f"{error}; by order of {names} you may do no more than {names} may"
         raise ToolDeniedError(told) from error

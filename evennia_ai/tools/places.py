@@ -11,8 +11,9 @@ from typing import Any, Literal
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils.ansi import strip_ansi
 
-from evennia_ai.core.text import cut_at_sentence, name_as_data, place_as_data, quote
+from evennia_ai.core.text import cut_at_sentence, name_as_data, quote
 from evennia_ai.errors import ToolError
+from evennia_ai.names import name_of
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import (
     MOST_NAMED,
@@ -21,6 +22,7 @@ from evennia_ai.tools.senses import (
     room_of,
     seen_around,
     seen_in,
+    told,
 )
 
 MOST_FOUND = 10
@@ -48,19 +50,19 @@ def _described(thing: Any, character: Any, limit: int) -> str:
 
 def _way(way: Any, character: Any) -> str:
     end = way.destination
-    to = place_as_data(end.key) if end.access(character, "view", default=True) else "somewhere"
+    to = told(end, character) if end.access(character, "view", default=True) else "somewhere"
     shut = "" if way.access(character, "traverse") else " (closed to you)"
-    return f"{place_as_data(way.key)} to {to}{shut}"
+    return f"{told(way, character)} to {to}{shut}"
 
 
-def _person(being: Any) -> str:
+def _person(being: Any, character: Any) -> str:
     script = getattr(being, "assistant_script", None)
     if script is not None:
         note = " (an AI that does not answer now)" if script.silence else " (an AI)"
     else:
         is_away = being.account is not None and not being.sessions.count()
         note = " (asleep: its player is away)" if is_away else ""
-    return f"{name_as_data(being.key)}{note}"
+    return f"{name_as_data(name_of(being, character))}{note}"
 
 
 def _told(head: str, items: list[str], none: str) -> str:
@@ -73,12 +75,14 @@ def _told_exits(character: Any) -> str:
 
 
 def _told_people(character: Any) -> str:
-    return _told("With you", [_person(being) for being in people_near(character)], "nobody")
+    return _told(
+        "With you", [_person(being, character) for being in people_near(character)], "nobody"
+    )
 
 
 def _thing(thing: Any, character: Any, *, is_full: bool) -> str:
     glance = _described(thing, character, LONGEST_GLANCE) if is_full else ""
-    return f"{place_as_data(thing.key)}{glance and ', ' + glance}"
+    return f"{told(thing, character)}{glance and ', ' + glance}"
 
 
 @tool(category="safe_chain", cache_seconds=60)
@@ -95,9 +99,9 @@ def inspect_location(character: Any, detail_level: Literal["brief", "full"] = "b
         for thing in seen_in(room, character)
         if not thing.destination and not isinstance(thing, DefaultCharacter)
     ]
-    carried = [place_as_data(thing.key) for thing in seen_in(character, character)]
+    carried = [told(thing, character) for thing in seen_in(character, character)]
     lines = [
-        f"You are in {place_as_data(room.key)}.",
+        f"You are in {told(room, character)}.",
         f"It looks like this: {looks}" if looks else "",
         _told_exits(character),
         _told_people(character),
@@ -119,9 +123,9 @@ def who_is_here(character: Any) -> str:
     return _told_people(character)
 
 
-def _is_called(thing: Any, words: list[str]) -> bool:
+def _is_called(thing: Any, words: list[str], character: Any) -> bool:
     """Whether each word is part of its name, or a tag of it that has no category."""
-    names = " ".join(names_of(thing))
+    names = " ".join(names_of(thing, character))
     tags = [tag for tag, kind in thing.tags.all(return_key_and_category=True) if not kind]
     return all(word in names or word in tags for word in words)
 
@@ -138,12 +142,12 @@ def search_objects(character: Any, query: str) -> str:
         raise ToolError("name what you look for")
     room = room_of(character)
     near = [thing for thing in seen_around(character) if thing not in (character, room)]
-    found = [thing for thing in near if _is_called(thing, words)]
+    found = [thing for thing in near if _is_called(thing, words, character)]
     lines = []
     for thing in found[:MOST_FOUND]:
         where = "you carry it" if thing.location == character else "here"
         glance = _described(thing, character, LONGEST_GLANCE)
-        lines.append(f"{place_as_data(thing.key)} ({where}){glance and ': ' + glance}")
+        lines.append(f"{told(thing, character)} ({where}){glance and ': ' + glance}")
     if len(found) > MOST_FOUND:
         lines.append(f"and {len(found) - MOST_FOUND} more; name it more closely")
     return "\n".join(lines) or f"nothing here is called {quote(query[:60])}"

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils.ansi import strip_ansi
 
+from evennia_ai import names
 from evennia_ai.core.text import cut_at_sentence, one_line, place_as_data
 from evennia_ai.errors import ToolError
 from evennia_ai.tools.registry import tool
 
 MOST_SEEN = 1500
 MOST_NAMED = 20
+# What a body with a builder's rights sees beside names.
+_NUMBER = re.compile(r"\(#\d+\)")
 
 
-def names_of(thing: Any) -> list[str]:
-    """What a thing is called, as one compares names."""
-    return [thing.key.casefold(), *(alias.casefold() for alias in thing.aliases.all())]
+def names_of(thing: Any, character: Any) -> list[str]:
+    """What a character may call a thing, as one compares names; how it sees it comes first."""
+    return [name.casefold() for name in names.called(thing, character)]
+
+
+def told(thing: Any, character: Any) -> str:
+    """The name of a thing, as the character sees it, for the model."""
+    return place_as_data(names.name_of(thing, character))
 
 
 def room_of(character: Any) -> Any:
@@ -56,17 +65,22 @@ def seen_around(character: Any) -> list[Any]:
     return list(dict.fromkeys((*here, *seen_in(character, character), *around)))
 
 
-def name_list(things: Iterable[Any]) -> str:
+def name_list(things: Iterable[Any], character: Any) -> str:
     """Names as one line for the model."""
-    names = [place_as_data(thing.key) for thing in things]
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    found = [told(thing, character) for thing in things]
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return ", ".join(found[:MOST_NAMED]) + more
 
 
-def find_among(things: Sequence[Any], name: str, missing: str, *, preferred_id: str = "") -> Any:
-    """The one thing of a name: one that is called so, else one that is also called so.
+def find_among(
+    things: Sequence[Any], name: str, missing: str, *, character: Any, preferred_id: str = ""
+) -> Any:
+    """The one thing of a name: one that is seen as that, else one that is also called so.
+
+    Where people are known by descriptions, what the game's own search finds counts last.
 
     Args:
+        character: whoever names it, and sees things by names of its own.
         missing: what is said when none is, after the name.
         preferred_id: of several with that name, the one with this id ("#12") is meant.
 
@@ -74,8 +88,9 @@ def find_among(things: Sequence[Any], name: str, missing: str, *, preferred_id: 
         ToolError: there is no such thing, or several.
     """
     wanted = name.strip().lstrip("@").casefold()
-    found = [thing for thing in things if thing.key.casefold() == wanted]
-    found = found or [thing for thing in things if wanted in names_of(thing)]
+    found = [thing for thing in things if names_of(thing, character)[0] == wanted]
+    found = found or [thing for thing in things if wanted in names_of(thing, character)]
+    found = found or names.found_by_game(character, wanted, things)
     preferred = [thing for thing in found if thing.dbref == preferred_id]
     if len(preferred or found) == 1:
         return (preferred or found)[0]
@@ -99,9 +114,10 @@ def find_here(character: Any, name: str, *, preferred_id: str = "") -> Any:
     # Whoever spoke is there, also when the place does not show them.
     near += [being for being in room.contents if being.dbref == preferred_id and being not in near]
     try:
-        return find_among(near, name, "is not here", preferred_id=preferred_id)
+        return find_among(near, name, "is not here", character=character, preferred_id=preferred_id)
     except ToolError as error:
-        here = name_list(thing for thing in near if thing not in (character, room))
+        others = (thing for thing in near if thing not in (character, room))
+        here = name_list(others, character)
         raise ToolError(f"{error}; here are: {here or 'only you'}") from None
 
 
@@ -113,4 +129,5 @@ def look(character: Any, target: str | None = None) -> str:
         target: what to look at; leave it out to look at the room.
     """
     seen = find_here(character, target) if target else find_here(character, "here")
-    return cut_at_sentence(strip_ansi(str(character.at_look(seen))).strip(), MOST_SEEN)
+    text = _NUMBER.sub("", str(strip_ansi(str(character.at_look(seen)))))
+    return cut_at_sentence(text.strip(), MOST_SEEN)

@@ -8,10 +8,10 @@ import evennia
 from evennia.comms.models import ChannelDB
 from evennia.objects.objects import DefaultCharacter
 
-from evennia_ai import outbound
+from evennia_ai import names, outbound
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.inbound import id_of, person_of
+from evennia_ai.inbound import face_of, id_of
 from evennia_ai.tools.orders import may
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import find_here
@@ -42,23 +42,29 @@ def whisper(character: Any, target: str, message: str, *, turn: Turn) -> str:
     if person is character.location and not isinstance(person, DefaultCharacter):
         raise ToolError("a room has no ears; name a person")
     outbound.whisper(character, person, message, hops=turn.hops, more=turn.marks)
-    turn.addressee = person_of(person)
-    return f"whispered to {person.key}"
+    turn.addressee = face_of(person, character)
+    return f"whispered to {names.name_of(person, character)}"
 
 
-def find_online(name: str, asker_id: str) -> Any:
+def find_online(name: str, asker_id: str, character: Any) -> Any:
     """The account of an online player, by account name or by the name of the played character.
 
-    Whoever is being answered goes before others of that name, an account before a character.
+    Whoever is being answered goes before others of that name, an account before a character. A
+    player whose character is known by a description is found by that alone.
     """
     wanted = name.strip().casefold()
-    by_account, by_puppet = [], []
-    for session in evennia.SESSION_HANDLER.get_sessions():
-        account, puppet = session.get_account(), session.get_puppet()
-        if account is not None and account.key.casefold() == wanted:
-            by_account.append(account)
-        elif account is not None and puppet is not None and puppet.key.casefold() == wanted:
-            by_puppet.append(account)
+    online = [
+        (each.get_account(), each.get_puppet()) for each in evennia.SESSION_HANDLER.get_sessions()
+    ]
+    playing = [(account, puppet) for account, puppet in online if account is not None]
+    by_account = [
+        account for account, _ in playing if names.name_of(account, character).casefold() == wanted
+    ]
+    by_puppet = [
+        account
+        for account, puppet in playing
+        if puppet is not None and _is_first_name(puppet, wanted, character)
+    ]
     for account in (*by_account, *by_puppet):
         if id_of(account) == asker_id:
             return account
@@ -70,6 +76,12 @@ def find_online(name: str, asker_id: str) -> Any:
     return found[0]
 
 
+def _is_first_name(puppet: Any, wanted: str, character: Any) -> bool:
+    if names.has_description(puppet):
+        return names.is_called(puppet, wanted, character)
+    return names.called(puppet, character)[0].casefold() == wanted
+
+
 @tool(category="terminal")
 def page(character: Any, target: str, message: str, *, turn: Turn) -> str:
     """Send a private message to a player who is somewhere else.
@@ -78,13 +90,13 @@ def page(character: Any, target: str, message: str, *, turn: Turn) -> str:
         target: name of the player.
         message: the words to send, in plain text.
     """
-    account = find_online(target, turn.event.person)
+    account = find_online(target, turn.event.person, character)
     banned = character.permissions.check("page_banned")
     if banned or not may(character, account, "msg", turn, default=True):
         raise ToolError(f"you are not allowed to page {target}")
     outbound.page(character, account, message, hops=turn.hops, more=turn.marks)
-    turn.addressee = id_of(account)
-    return f"paged {account.key}"
+    turn.addressee = face_of(account, character)
+    return f"paged {names.name_of(account, character)}"
 
 
 @tool(category="terminal")

@@ -115,7 +115,7 @@ def _held(noted: Mapping[str, Any], event: Event) -> Sequence[str]:
     """What a turn that was set down held; older ones said only whether that was private."""
     if "held" in noted:
         return list(noted["held"])
-    return [person_audience(event.person)] if noted["is_private"] else []
+    return [person_audience(event.face)] if noted["is_private"] else []
 
 
 def _take_up(script: Any, turn: Turn, bounds: Mapping[str, Any]) -> None:
@@ -233,8 +233,8 @@ def settle(
     work.busy = frozenset()
     values: dict[str, Any] = {"pending_events": work.inbox, **also}
     if not stop.is_failure or turn.effects:
-        said = conversation.marked_paid(turn.said, turn.event.person, turn.payer)
-        _remember(script, said, turn.event.person, is_private=turn.is_private, asides=turn.asides)
+        said = conversation.marked_paid(turn.said, turn.event.face, turn.payer)
+        _remember(script, said, turn.event.face, is_private=turn.is_private, asides=turn.asides)
         _forget_told(work, turn)
         values["conversation_history"] = work.history
     if script.attributes.get("current_tool_call") is not None:
@@ -361,7 +361,7 @@ def give_up(script: Any, noted: Mapping[str, Any]) -> None:
     if said and events:
         last = Event.from_stored(events[-1])
         asides = noted.get("asides", {})
-        _remember(script, said, last.person, is_private=noted["is_private"], asides=asides)
+        _remember(script, said, last.face, is_private=noted["is_private"], asides=asides)
     _write(
         script,
         lost,

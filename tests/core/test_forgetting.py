@@ -97,7 +97,7 @@ def turn(told: str, said: str = "Yes.") -> list[Message]:
 def test_turns_that_say_not_whose_they_are(told: str) -> None:
     """Are known by their frame, and leave as a whole."""
     toms = turn('Tom says to you: "hi"')
-    assert toms == history_without([*turn(told), *toms], HERS, MIRA)
+    assert toms == history_without([*turn(told), *toms], {HERS}, MIRA)
 
 
 def test_turns_that_say_whose_they_are() -> None:
@@ -107,7 +107,7 @@ def test_turns_that_say_whose_they_are() -> None:
         *marked_private(turn("a secret"), HERS),
         *marked_of(turn('Mira says to you: "I am called Mira too"'), TOMS),
     ]
-    left = history_without(history, HERS, MIRA)
+    left = history_without(history, {HERS}, MIRA)
     assert 3 * [TOMS] == [message[OF] for message in left]
     assert 'somebody says to you: "I am called somebody too"' == left[0]["content"]
 
@@ -123,17 +123,17 @@ def test_what_she_was_overheard_to_say() -> None:
         ),
     ):
         history = marked_of(turn(said.replace("{more}", more)), TOMS)
-        assert expected == history_without(history, HERS, MIRA)[0]["content"], more
+        assert expected == history_without(history, {HERS}, MIRA)[0]["content"], more
     odd = user_message("Meanwhile you noticed:\n- Mira said: x")
     assert ["Meanwhile you noticed:\n- somebody said: x"] == [
-        message["content"] for message in history_without([odd], HERS, MIRA)
+        message["content"] for message in history_without([odd], {HERS}, MIRA)
     ]
 
 
 def test_what_was_said_of_her() -> None:
     """Stays without her name, in calls and their results; what does not name her stays itself."""
     history = marked_of(turn('Tom says to you: "hi"', "Mira was here."), TOMS)
-    left = history_without(history, HERS, MIRA)
+    left = history_without(history, {HERS}, MIRA)
     arguments = left[1]["tool_calls"][0]["function"]["arguments"]
     assert '{"message": "somebody was here."}' == arguments
     assert history[0] is left[0]
@@ -159,14 +159,14 @@ def test_summaries(summary: str, left: str) -> None:
     """Lose the sentences that name her; one of plain lines loses her turns."""
     assert left == summary_without(summary, MIRA)
     history = [summary_message(summary, TOMS)]
-    told = [(summary_text(m), m[PRIVATE_TO]) for m in history_without(history, HERS, MIRA)]
+    told = [(summary_text(m), m[PRIVATE_TO]) for m in history_without(history, {HERS}, MIRA)]
     assert ([(left, TOMS)] if left else []) == told
 
 
 def test_a_summary_that_is_private_to_her() -> None:
     """Leaves whole; what it quotes makes no turn hers."""
     history = [summary_message("x", HERS), summary_message('Mira says to you: "x"\nIt rained.')]
-    assert ["It rained."] == [summary_text(m) for m in history_without(history, HERS, MIRA)]
+    assert ["It rained."] == [summary_text(m) for m in history_without(history, {HERS}, MIRA)]
 
 
 # ---- marks and logs ----------------------------------------------------------------------------

@@ -183,7 +183,7 @@ class Folk(People):
     def __init__(self, world: World) -> None:
         self.world = world
 
-    def online(self, name: str, asker_id: str) -> Any:
+    def online(self, name: str, asker_id: str, character: Any) -> Any:
         """An account by its name."""
         for account in self.world.accounts.values():
             if account.key.casefold() == name.strip().casefold():
@@ -490,7 +490,7 @@ class World:
     # ---- tools that are doubles -----------------------------------------------------------
 
     def _page(self, script: Script, call: ToolCall, turn: Turn) -> str:
-        account = Folk(self).online(str(call.arguments["target"]), "")
+        account = Folk(self).online(str(call.arguments["target"]), "", None)
         account.msg(str(call.arguments["message"]))
         turn.addressee = f"*{account.dbref}"
         return f"paged {account.key}"

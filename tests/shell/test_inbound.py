@@ -8,7 +8,8 @@ import pytest
 from evennia.utils.create import create_object
 
 from evennia_ai.core.perception import Evidence, Heard, Source
-from evennia_ai.inbound import ASSISTANT_MARK, HOPS_MARK, cut_speech, find_being, id_of, read
+from evennia_ai.inbound import ASSISTANT_MARK, HOPS_MARK, find_being, id_of, read
+from evennia_ai.lines import cut_speech
 from tests.shell.support import ShellTest, pump, says, whispers
 
 

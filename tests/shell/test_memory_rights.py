@@ -83,7 +83,7 @@ class TestMending(RememberingTest):
         """Is put right, is believed no more than a word of hers, and is hers alone."""
         memory = self.remember("Mira is a smith", self.miras, WORLD, kind="fact", trust=0.9)
         shown = self.answer(self.mira, f"assistant memory correct {memory.pk} = I am a = sailor.")
-        mended = 'MirasAccount says: "I am a = sailor."'
+        mended = 'Mira says: "I am a = sailor."'
         assert f"Ada remembers that now: {mended}" == shown
         memory.refresh_from_db()
         assert (mended, MENDED_TRUST, "manual") == (

@@ -1,0 +1,51 @@
+"""Lines as the game has rendered them for somebody, and what of them is speech.
+
+Text is only ever cut here, never believed: what a line is its options say.
+"""
+
+from __future__ import annotations
+
+import re
+
+from django.conf import settings
+from evennia.utils.ansi import strip_ansi
+
+_CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“"}
+# A whisper in Evennia's rpsystem: the hook before speech gives an emote, and nobody reads it.
+_UNREAD_EMOTE = re.compile(
+    rf'{re.escape(getattr(settings, "RPSYSTEM_EMOTE_PREFIX", "/"))}me\s+\w+,?\s+"(.*)"\Z',
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def plain(rendered: str) -> str:
+    """A rendered line without its markup."""
+    return strip_ansi(rendered) if "|" in rendered or "\x1b" in rendered else rendered
+
+
+def cut_speech(rendered: str, name: str) -> str:
+    """The speech inside a rendered line such as `Tom whispers: "|nhello|n"`.
+
+    What stands between the first quotation mark after the speaker's name and the last one; without
+    marks, everything after the name.
+    """
+    rest = cut_name(rendered, name)
+    opened = next((i for i, ch in enumerate(rest) if ch in _CLOSING), None)
+    if opened is not None:
+        closed = rest.rfind(_CLOSING[rest[opened]])
+        if closed > opened:
+            return rest[opened + 1 : closed].strip()
+    return rest
+
+
+def without_emote(speech: str) -> str:
+    """The words of a speech that is an emote which nobody read, such as `/Me whispers "hello"`."""
+    unread = _UNREAD_EMOTE.match(speech)
+    return unread[1].strip() if unread else speech
+
+
+def cut_name(rendered: str, name: str) -> str:
+    """A rendered line without its markup and without the name it begins with."""
+    line = plain(rendered)
+    is_first = name and line[: len(name)].casefold() == name.casefold()
+    return (line[len(name) :] if is_first else line).strip()

@@ -1,0 +1,120 @@
+"""A game of short descriptions, masks and recognition: Evennia's rpsystem, as its games use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import cycle
+from typing import Any
+
+from evennia.contrib.rpg.rpsystem import ContribRPCharacter, ContribRPObject, ContribRPRoom
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai.assistant_character import AssistantMixin
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.core.records import Record
+from tests.llm.doubles import MemoryTransport
+from tests.shell.people import Person
+from tests.shell.support import ShellTest, pump
+
+
+class RolePlayer(Person, ContribRPCharacter):
+    """A player's character of such a game, that keeps every message."""
+
+    def process_language(self, text: str, speaker: Any, language: str, **kwargs: Any) -> str:
+        """Whoever does not speak a language hears its first letters."""
+        if language and language not in (self.db.languages or ()):
+            text = f'"{"".join(word[0] for word in text.strip(chr(34)).split())}"'
+        return str(super().process_language(text, speaker, language, **kwargs))
+
+
+class RoleGolem(AssistantMixin, RolePlayer):
+    """A body for an assistant on the class of such a game."""
+
+
+class RoleThing(ContribRPObject):
+    """Anything else there."""
+
+
+class RolePlace(ContribRPRoom):
+    """A room there."""
+
+
+class Talkative(MemoryTransport):
+    """A model that gives its answers round and round."""
+
+    def __init__(self, *answers: bytes) -> None:
+        super().__init__()
+        self._all = answers
+        self._round: Iterator[bytes] = cycle(answers)
+
+    def begin(self) -> None:
+        """Begin with the first answer again."""
+        self._round = cycle(self._all)
+
+    def post(self, body: Any) -> Deferred[bytes]:
+        """Take one request and answer it."""
+        self.bodies.append(body)
+        return succeed(next(self._round))
+
+
+def prompt_of(body: Any) -> str:
+    """All that a call sends to the model, its own calls included."""
+    return repr(body["messages"])
+
+
+class RolePlayTest(ShellTest):
+    """Tom ("a tall man") and Mira ("a short woman") stand with Golem ("a stone giant"), and Ada.
+
+    Golem has a body of the game's own class, Ada one that knows of no descriptions. Nobody was
+    introduced to anybody, and nobody is staff.
+
+    Attributes:
+        golem_key: what Golem is really called.
+    """
+
+    character_typeclass = RolePlayer
+    golem_key = "Golem"
+    object_typeclass = RoleThing
+    room_typeclass = RolePlace
+
+    def setUp(self) -> None:
+        """Descriptions for all, and the commands."""
+        super().setUp()
+        self.account.permissions.clear()
+        self.account.is_superuser = False
+        self.account.save()
+        self.mira.account = self.account2
+        for person, sdesc in ((self.tom, "a tall man"), (self.mira, "a short woman")):
+            person.sdesc.add(sdesc)
+            person.cmdset.add(AssistantCmdSet)
+        self.golem_script, self.golem = self.make(self.golem_key, typeclass=RoleGolem)
+        self.golem_script.clock = self.clock
+        self.golem.sdesc.add("a stone giant")
+        pump()
+        self.forget()
+
+    def forget(self) -> None:
+        """Nobody has heard anything yet, nor was the model asked."""
+        super().forget()
+        self.model.bodies.clear()
+
+    def prompts(self) -> list[str]:
+        """All that was sent to the model since then, call by call."""
+        return [prompt_of(body) for body in self.model.bodies]
+
+    def heard(self, script: Any = None) -> Record:
+        """What an assistant (Golem) heard last."""
+        newest: Record = (script or self.golem_script).work.records.newest()[0]
+        return newest
+
+    def read(self, person: Any, line: str) -> str:
+        """What somebody reads who types a line."""
+        person.ndb.messages = []
+        self.type(person, line)
+        return "\n".join(person.seen)
+
+    def settle(self) -> None:
+        """Let everything be done that waits for a moment."""
+        for _ in range(2):
+            self.clock.advance(1)
+            pump()
