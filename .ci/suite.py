@@ -100,7 +100,7 @@ STEPS = {
     "format": (("ruff", "check", "--fix", "--quiet", "."), ("ruff", "format", ".")),
     "docs": (("python", ".ci/docs.py"),),
     "wheel": (
-        ("uv", "build", "--wheel", "--quiet", "--out-dir", "dist"),
+        ("uv", "build", "--quiet", "--out-dir", "dist"),
         (
             "uv",
             "tool",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from importlib.metadata import requires
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from packaging.requirements import Requirement
@@ -59,3 +62,21 @@ def test_hole_c18_every_pin_has_hashes() -> None:
         assert hashes
         assert all(re.fullmatch(r"sha256:[0-9a-f]{64}\s*", each) for each in hashes)
     assert not re.search(r"://|^-|index", "\n".join(locked))
+
+
+def test_the_wheel_holds_the_whole_package(tmp_path: Path) -> None:
+    """All modules and `py.typed`, and nothing of the tests or the demo game."""
+    subprocess.run(["uv", "build", "--quiet", "--out-dir", str(tmp_path), str(ROOT)], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with ZipFile(wheel) as packed:
+        names = {name for name in packed.namelist() if ".dist-info/" not in name}
+    sources = (
+        path for path in (ROOT / "evennia_ai").rglob("*") if path.suffix in (".py", ".typed")
+    )
+    assert {path.relative_to(ROOT).as_posix() for path in sources} == names
+
+
+def test_all_that_is_imported_is_named() -> None:
+    """Somebody who has Evennia of another day gets what the code needs all the same."""
+    needed = {canonicalize_name(Requirement(line).name) for line in requires("evennia-ai") or ()}
+    assert {"evennia", "twisted", "django", "openai", "mem0ai"} <= needed
