@@ -28,7 +28,8 @@ class PlayerWords(WordCommand):
         name, _, number = rest.rpartition(" ") if rest[-1:].isdecimal() else (rest, "", "")
         if number and not number.isdecimal():
             name, number = rest, ""
-        script = self.pick(name)
+        spoken_to = None if name.strip() else operations.last_addressed(self.caller)
+        script = spoken_to or self.pick(name)
         if script is None:
             return
         person = None if self.is_staff else inbound.person_of(self.caller)
@@ -42,8 +43,9 @@ WORDS = {
     "why": Word(
         PlayerWords._why,
         "assistant why [<name>] [<number>] [reveal]",
-        "Why she answered your last message, or the one of that number, or did not. Staff see the "
-        "messages of others too, and what was said in private only with reveal, which is recorded.",
+        "Why she answered your last message, or the one of that number, or did not; without a "
+        "name, the one you spoke to last. Staff see the messages of others too, and what was said "
+        "in private only with reveal, which is recorded.",
         is_for_all=True,
     ),
     "mute": Word(

@@ -28,7 +28,7 @@ from evennia_ai.operations.configuring import (
     update_settings,
 )
 from evennia_ai.operations.executing import execute_tool, list_tools, parse_arguments
-from evennia_ai.operations.explaining import heard, why
+from evennia_ai.operations.explaining import heard, last_addressed, why
 from evennia_ai.operations.goals import add_goal, close_goal, list_goals
 from evennia_ai.operations.hushing import hush, unhush
 from evennia_ai.operations.lifecycle import (
@@ -134,6 +134,7 @@ __all__ = [
     "hush",
     "is_owner",
     "is_staff",
+    "last_addressed",
     "list_assistants",
     "list_goals",
     "list_lore",

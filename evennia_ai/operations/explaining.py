@@ -10,11 +10,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from evennia_ai import services, state
+from evennia_ai.admission import ADDRESSED
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.inbox import Stored
 from evennia_ai.core.perception import PRIVATE
 from evennia_ai.core.records import Record
 from evennia_ai.core.text import one_line, quote
+from evennia_ai.inbound import person_of
+from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.revealing import Look
 from evennia_ai.rights import name_before
@@ -31,6 +34,19 @@ EVIDENCE = {
     "none": "nothing: no mark said what it is",
 }
 Row = dict[str, Any]
+
+
+def last_addressed(person: Any) -> AssistantScript | None:
+    """The assistant to which somebody spoke last, by what each of them keeps; None: to none."""
+    mine = person_of(person)
+    spoken = [
+        (record.at, script)
+        for script in list_assistants()
+        if script.work is not None
+        for record in script.work.records.newest(person=mine)
+        if record.verdict.name in ADDRESSED
+    ]
+    return max(spoken, key=lambda each: each[0])[1] if spoken else None
 
 
 def why(

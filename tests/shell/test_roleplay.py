@@ -287,7 +287,10 @@ class TestCosts(RolePlayTest):
     """What it costs to look whom one sees."""
 
     def test_a_reply_takes_no_more_statements(self) -> None:
-        """Than one to a body and a speaker of Evennia's own classes."""
+        """Than one to a body and a speaker of Evennia's own classes.
+
+        The least of several counts: now and then the ledger is written meanwhile.
+        """
         counts: dict[str, list[int]] = {"Ada": [], "a stone giant": []}
         for name in (*counts, *counts, *counts):
             answer = whispers("Hello.", "a tall man")
@@ -296,7 +299,7 @@ class TestCosts(RolePlayTest):
             with self.statements() as taken:
                 self.type(self.tom, f"whisper {name} = hello")
             counts[name].append(len(taken))
-        assert counts["Ada"][-1] >= counts["a stone giant"][-1], counts
+        assert min(counts["Ada"]) >= min(counts["a stone giant"]), counts
 
 
 class RoleNameless(Person):

@@ -54,6 +54,22 @@ class TestReasons(WhyTest):
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert self.why(caller=self.mira).startswith("Ada has heard nothing that she kept.")
 
+    def test_without_a_name_it_is_the_one_that_was_spoken_to_last(self) -> None:
+        """Of several in the room, and of one elsewhere; whoever spoke to none is asked which."""
+        brass, body = self.make("Brass")
+        brass.clock = self.clock
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        self.clock.advance(5)
+        self.ask("whisper Brass = hello", whispers("Good day."))
+        assert self.why().startswith("Brass, message 1")
+        body.location = self.room2
+        assert self.why().startswith("Brass, message 1")
+        self.clock.advance(5)
+        self.ask("say @ada hello", says("Good evening."))
+        assert self.why().startswith("Ada, message ")
+        body.location = self.room1
+        assert "Which assistant? There are: Ada, Brass." in self.why(caller=self.mira)
+
     def test_silence_by_choice(self) -> None:
         """It was the model's."""
         self.ask("whisper Ada = hello", NOOP)
