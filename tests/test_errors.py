@@ -88,3 +88,10 @@ def test_what_counts_towards_the_emergency_stop() -> None:
 def test_hole_d28_who_is_stopped_is_named() -> None:
     """Not the epochs, which say nothing to whoever reads it."""
     assert "Ada is stopped: nothing is sent for it" == str(errors.StoppedError("Ada"))
+
+
+def test_a_body_that_cannot_act_is_a_stale_turn() -> None:
+    """It ends as one of an earlier epoch does, and says why."""
+    error = errors.UnableError(3, "Bram lies dead")
+    assert isinstance(error, StaleEpochError)
+    assert ("Bram lies dead", "its body cannot act: Bram lies dead") == (error.why, str(error))

@@ -171,8 +171,13 @@ def test_standard_library_only(rooms: tuple[str, ...]) -> None:
 
 
 def named_nodes(tree: ast.AST, path: str) -> Iterator[tuple[str, ast.AST]]:
-    """Classes and functions with their dotted names, but not what is inside a function."""
+    """Classes and functions with their dotted names, but not what is inside a function.
+
+    The signatures that `overload` lists are told of once, where the function is.
+    """
     for node in ast.iter_child_nodes(tree):
+        if "overload" in map(ast.unparse, getattr(node, "decorator_list", ())):
+            continue
         if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
             yield f"{path}.{node.name}", node
         if not isinstance(node, FUNCTIONS):

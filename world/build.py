@@ -15,6 +15,7 @@ from evennia.utils.search import search_object_by_tag
 from evennia.utils.utils import class_from_module
 
 from evennia_ai.operations import create_assistant, find_assistant
+from evennia_ai.operations.lifecycle import delete_assistant
 from evennia_ai.operations.lore import add_lore
 from evennia_ai.operations.naming import problem_of_owner
 from world.blueprint import Lore, Place, Resident, Thing
@@ -126,9 +127,11 @@ class _Building:
 
     def _resident(self, resident: Resident) -> None:
         found = _find(resident.name)
-        if found is None and find_assistant(resident.name):
-            # Somebody made an assistant of this name by hand: theirs it stays.
-            return
+        if found is None and (namesake := find_assistant(resident.name)):
+            if namesake.obj is not None:
+                # Somebody made an assistant of this name by hand: theirs it stays.
+                return
+            delete_assistant(namesake, reason="its body was deleted, and it is made anew")
         if found is None and (problem := problem_of_owner(resident.name)):
             self.left_out.append(f"{resident.name} is not there: {problem}")
             return

@@ -94,10 +94,12 @@ def create_assistant(
         close_record_before(name)
         character = _make_body(name, typeclass, location, desc, aliases, maker)
         script = attach_script(name, character, found.values)
-    told = f"{name} is awake{_where(location)}. Try: whisper {name} = hello"
-    if hint := brain_hint(script):
-        told += f"\n{hint}"
-    return Result(True, told, {"script": script, "character": character})
+    told = filter(None, (_greeting(name, location), brain_hint(script)))
+    return Result(True, "\n".join(told), {"script": script, "character": character})
+
+
+def _greeting(name: str, location: Any) -> str:
+    return f"{name} is awake{_where(location)}. Try: whisper {name} = hello"
 
 
 def _refusal(name: str, aliases: Sequence[str]) -> Result | None:

@@ -353,3 +353,9 @@ def test_a_verdict_tells_what_trust_rests_on() -> None:
     """The trust of a verdict is taken apart for whoever asks why."""
     verdict = classify(make_heard(body="@ada hi"), ADA, Standing(answered=4, refused=1))
     assert ("say 0.7, sender -0.01", 0.69) == (verdict.basis.explain(), verdict.trust)
+
+
+def test_the_face_of_a_sender_is_the_mask() -> None:
+    """Where there is one; else it is the person."""
+    assert "*#3" == make_heard().face
+    assert "#7~1a2b3c4d" == make_heard(mask="#7~1a2b3c4d").face

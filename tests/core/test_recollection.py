@@ -15,10 +15,12 @@ from evennia_ai.core.recollection import (
     Recollection,
     Seeker,
     ago,
+    behind,
     chosen,
     faction_audience,
     is_audience,
     is_for_all,
+    is_mask,
     is_open,
     is_private,
     is_rumour,
@@ -252,3 +254,9 @@ def test_hearsay_is_parted_from_what_is_known() -> None:
 def test_ago(expected: str, seconds: float) -> None:
     """A time ago in words, rounded down."""
     assert expected == ago(seconds)
+
+
+def test_a_mask_is_somebody_else_whose_player_is_known() -> None:
+    """The id of a mask begins with the character's; whoever wears none has one of their own."""
+    assert (True, "#12") == (is_mask("#12~1a2b3c4d"), behind("#12~1a2b3c4d"))
+    assert (False, "*#3") == (is_mask("*#3"), behind("*#3"))

@@ -29,8 +29,8 @@ SPEAKING = (
     guard(
         "hushed, it does not speak in the room",
         "outbound.py",
-        "    _refuse_hushed(character)\n    allowed",
-        "    allowed",
+        "    _refuse_hushed(character)\n    said",
+        "    said",
         "test_her_tools_refuse_the_room",
     ),
     guard(

@@ -11,6 +11,7 @@ from evennia.utils.test_resources import EvenniaCommandTestMixin, EvenniaTest
 from evennia.utils.utils import inherits_from
 
 from evennia_ai.operations import create_assistant, find_assistant
+from evennia_ai.operations.lifecycle import delete_assistant
 from evennia_ai.operations.lore import list_lore
 from tests.world.support import LibraryTest, count_objects, find
 from world.blueprint import Place, Thing
@@ -54,7 +55,7 @@ class TestFirstBuild(LibraryTest):
     def test_the_owner_may_be_called_like_them(self) -> None:
         """An alias that a player has is left out, and so is a resident whose name one has."""
         for resident in RESIDENTS:
-            find(resident.name).delete()
+            delete_assistant(find_assistant(resident.name))
         first, second = RESIDENTS[:2]
         self.char1.key = first.aliases[0]
         self.char2.key = second.name
@@ -137,7 +138,7 @@ class TestBuildAgain(LibraryTest):
 
     def test_a_namesake_is_left_alone(self) -> None:
         """An assistant made by hand keeps its name, its place and its looks."""
-        find("Brass").delete()
+        delete_assistant(find_assistant("Brass"))
         made = create_assistant("Brass", location=find("lamp_room"), desc="A door knocker.")
         assert "nothing was missing" in build_world(reset_descriptions=True)
         brass = made.data["character"]
