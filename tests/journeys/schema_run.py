@@ -27,6 +27,7 @@ MOST_SHOWN = 12
 # that is offered, what one tool takes, a text that is not about the assistant itself.
 MEANT = (
     ("POST", "assistants/"),
+    ("POST", "adopt/"),
     ("PUT", "assistants/{key}/"),
     ("PATCH", "assistants/{key}/"),
     ("POST", "assistants/{key}/clone/"),

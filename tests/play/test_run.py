@@ -221,7 +221,10 @@ def test_a_server_that_cannot_start_is_no_half_open_game(tmp_path: Path) -> None
         assert [] == copy.running()
 
 
-SLOW_PORTAL = """def start_plugin_services(portal):
+SLOW_PORTAL = """import time
+
+
+def start_plugin_services(portal):
     time.sleep(12)
 """
 
