@@ -109,8 +109,8 @@ def is_hushed(script: Any, room: Any) -> bool:
 
 
 def _refuse_unable(character: Any) -> None:
-    if why := ability.inability(character):
-        raise ToolDeniedError(f"you cannot do that now: {why.replace('{name}', character.key)}")
+    if why := ability.reason_of(character):
+        raise ToolDeniedError(f"you cannot do that now: {why}")
 
 
 def _refuse_hushed(character: Any) -> None:

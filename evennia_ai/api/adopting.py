@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 from evennia_ai import operations
 from evennia_ai.api import answers, asked
-from evennia_ai.api.assistants import TAG, made_answer
-from evennia_ai.api.base import ApiView, Call, with_data
+from evennia_ai.api.assistants import TAG, ended_answer, made_answer
+from evennia_ai.api.base import ApiView, Call
 from evennia_ai.api.endpoints import Endpoint
 from evennia_ai.operations import Result
 from evennia_ai.operations.result import Problem
@@ -55,8 +53,4 @@ class Release(ApiView):
         """It is as before; what it knew is lost, and its record is put into a file."""
         name = str(call.script.key)
         gone = operations.release(call.script, by=call.by, reason="released over the API")
-        if not gone.ok:
-            return gone
-        # Where the game's files are is nobody's business.
-        archive = PurePath(gone.data["archive"]).name or None
-        return with_data(Result(True, f"{name} is released."), archive=archive)
+        return ended_answer(gone, f"{name} is released.")

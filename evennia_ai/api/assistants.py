@@ -66,6 +66,14 @@ def _with_room(call: Call, given: dict[str, Any]) -> dict[str, Any] | Result:
     return Result(False, found.message, {"errors": errors}, Problem.INVALID)
 
 
+def ended_answer(gone: Result, message: str) -> Result:
+    """The answer to a request that ended an assistant: the name of the file with its record."""
+    if not gone.ok:
+        return gone
+    # Where the game's files are is nobody's business.
+    return Result(True, message, {"archive": PurePath(gone.data["archive"]).name or None})
+
+
 class AssistantList(ApiView):
     """The assistants of the game."""
 
@@ -169,12 +177,7 @@ class OneAssistant(ApiView):
         """What is under way is dropped, and its record is put into a file of the game's."""
         name = str(call.script.key)
         gone = lifecycle.delete_assistant(call.script, by=call.by, reason="removed over the API")
-        if not gone.ok:
-            return gone
-        # Where the game's files are is nobody's business.
-        path = gone.data.get("archive")
-        archive = PurePath(str(path)).name if path else None
-        return Result(True, f"{name} is deleted.", {"archive": archive})
+        return ended_answer(gone, f"{name} is deleted.")
 
 
 class Clone(ApiView):
