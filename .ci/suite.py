@@ -38,6 +38,13 @@ SERVERS = ("tests/journeys", "tests/browser", "tests/play")
 ONCE = (
     "tests/crash",
     "tests/fakes",
+    *(
+        f"tests/journeys/test_{name}.py"
+        for name in (
+            *("assistants_together", "budget", "crowd", "failures", "faults", "harness", "limits"),
+            *("misbehaviour", "real_model", "remembering", "safety", "schemathesis", "thinking"),
+        )
+    ),
     "tests/llm",
     "tests/mcp",
     "tests/play",
@@ -94,7 +101,9 @@ STEPS = {
     "units": (pytest_on(PROCESSORS, *without(*CORE, *SERVERS)),),
     "servers": (pytest_on(2 * PROCESSORS, *SERVERS),),
     "units-again": (pytest_on(PROCESSORS, *without(*SERVERS, *ONCE)),),
-    "servers-again": (pytest_on(2 * PROCESSORS, *(room for room in SERVERS if room not in ONCE)),),
+    "servers-again": (
+        pytest_on(2 * PROCESSORS, *(room for room in SERVERS if room not in ONCE), *without(*ONCE)),
+    ),
     "smoke": (pytest_on(PROCESSORS, *SMOKE),),
     "tests": (pytest_on(PROCESSORS),),
     "format": (("ruff", "check", "--fix", "--quiet", "."), ("ruff", "format", ".")),
