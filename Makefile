@@ -8,7 +8,7 @@ SUITE = $(PYTHON) .ci/suite.py
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help play stop restart status logs test test-all proof core check mutants format lint types floors cover docs bench browser wheel pins clean
+.PHONY: help play stop restart status logs test test-all proof core check mutants format lint types floors cover docs bench browser endpoints wheel pins clean
 
 help:  ## list what can be made
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ docs:  ## renew the tables that are made from the code
 
 bench:  ## measure, and compare with others
 	@$(SUITE) bench
+
+endpoints:  ## get the model endpoints of others that tests/endpoints asks
+	@bash .ci/endpoints.sh
 
 browser:  ## get what the browser tests need: Chromium and the webclient's libraries
 	@bash .ci/browser.sh

@@ -37,12 +37,14 @@ SERVERS = ("tests/journeys", "tests/browser", "tests/play")
 # What a Python and an Evennia make no difference to, or what only asks our own files.
 ONCE = (
     "tests/crash",
+    "tests/endpoints",
     "tests/fakes",
     *(
         f"tests/journeys/test_{name}.py"
         for name in (
-            *("assistants_together", "budget", "crowd", "failures", "faults", "harness", "limits"),
-            *("misbehaviour", "real_model", "remembering", "safety", "schemathesis", "thinking"),
+            *("assistants_together", "budget", "crowd", "endpoints", "failures", "faults"),
+            *("harness", "limits", "misbehaviour", "real_model", "remembering", "safety"),
+            *("schemathesis", "thinking"),
         )
     ),
     "tests/llm",

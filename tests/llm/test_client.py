@@ -165,6 +165,16 @@ def test_a_busy_service_that_names_no_time_has_failed() -> None:
     assert 1 == bench.failures
 
 
+def test_a_quota_that_is_used_up_is_not_waited_for_again_and_again() -> None:
+    """Though the service names a second each time: after its attempts the call has failed."""
+    used_up = ModelStatusError(429, "insufficient_quota", retry_after=1, is_used_up=True)
+    bench = Bench(used_up, used_up, FINE, attempts=2)
+    _, outcomes = bench.ask()
+    bench.clock.advance(1)
+    assert outcomes[0].check(ModelStatusError)
+    assert (2, 1) == (len(bench.transport.bodies), bench.failures)
+
+
 @pytest.mark.parametrize("retry_after", [10.0, 3600.0])
 def test_a_wait_beyond_the_deadline_is_not_begun(retry_after: float) -> None:
     """The player is told at once."""

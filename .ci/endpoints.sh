@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Gets the endpoints of others that tests/endpoints asks: the LiteLLM proxy, aimock and llmock. Each
+# stays in a folder of its own under .venvs; nothing of the machine is changed. Does nothing when
+# all is there in the versions that are asked for.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+folder=$PWD/.venvs/endpoints
+wanted=$(cat tests/endpoints/package.json tests/endpoints/requirements.txt)
+
+if [ "$(cat "$folder/installed" 2>/dev/null)" = "$wanted" ]; then
+    exit 0
+fi
+if ! command -v npm >/dev/null 2>&1; then
+    echo "The tests of endpoints need npm; install it and try again." >&2
+    exit 1
+fi
+echo "installing endpoints of models for the tests"
+rm -rf "$folder"
+mkdir -p "$folder"
+cp tests/endpoints/package.json "$folder/"
+npm install --prefix "$folder" --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error
+"${PYTHON:-python3}" -m venv "$folder/python"
+"$folder/python/bin/pip" install --quiet --disable-pip-version-check uv
+"$folder/python/bin/uv" pip install --quiet --python "$folder/python/bin/python" \
+    --requirement tests/endpoints/requirements.txt
+printf '%s' "$wanted" >"$folder/installed"

@@ -1,0 +1,172 @@
+"""Every door to a model: it talks, calls tools, refuses in its own words, and is counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.conversation import user_message
+from evennia_ai.errors import ContextLengthError, ModelError, ModelStatusError
+from evennia_ai.llm.check import PROBE, Line, Report
+from evennia_ai.llm.endpoints import Endpoint
+from tests.endpoints.conftest import Caller, Find
+from tests.endpoints.doors import DOORS, KEY, KNOWN, MASTER_KEY, Door
+
+RING = "Ring the bell three times."
+CALLS = 120
+# So many of them at least are answered where five answers in a hundred are faults.
+FEWEST_ANSWERED = 114
+
+
+@pytest.fixture(params=DOORS)
+def door(request: pytest.FixtureRequest) -> Door:
+    return DOORS[request.param]
+
+
+def _line(report: Report, name: str) -> Line:
+    return next(line for line in report.lines if line.name == name)
+
+
+def test_check_finds_nothing_wrong(caller: Caller, endpoint_of: Find, door: Door) -> None:
+    """All four lines of `assistant check` are good, and none of them shows the key."""
+    report = caller.check(endpoint_of(door))
+    assert report.ok, report
+    assert f"{door.model} is known" == _line(report, "model").text
+    assert "work (native)" == _line(report, "tool calls").text
+    has_counts = "reports no token usage" not in _line(report, "reachable").text
+    assert door.counts == has_counts
+    assert door.key not in str(report)
+
+
+def test_a_tool_call_goes_there_and_back(caller: Caller, endpoint_of: Find, door: Door) -> None:
+    """The call arrives with its arguments, and its result with the call it belongs to."""
+    endpoint = endpoint_of(door)
+    first = caller.ask(endpoint, RING, (PROBE,))
+    (call,) = first.tool_calls
+    assert (PROBE.name, {"times": 3}, "") == (call.name, call.arguments, call.problem)
+    messages: list[Any] = [
+        user_message(RING),
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": call.id, "content": "Three strokes."},
+    ]
+    assert "It rang." == caller.ask(endpoint, messages, (PROBE,)).content
+
+
+def test_good_words_beside_a_bad_call_are_kept(
+    caller: Caller, endpoint_of: Find, door: Door
+) -> None:
+    """A call that cannot be read has a problem in words; what was said beside it is there."""
+    reply = caller.ask(endpoint_of(door), "Ring it badly.", (PROBE,))
+    assert "Gladly, at once." == reply.content
+    (call,) = reply.tool_calls
+    # A proxy that reads the arguments itself passes none on, and the tool's schema refuses that.
+    assert call.problem or {} == call.arguments
+
+
+@pytest.mark.parametrize(
+    ("words", "words_of_it"),
+    [
+        pytest.param("It breaks.", "Internal trouble", id="500"),
+        pytest.param("It is overloaded.", "Overloaded", id="529"),
+    ],
+)
+def test_trouble_of_the_service_passes(
+    caller: Caller, endpoint_of: Find, door: Door, words: str, words_of_it: str
+) -> None:
+    """It is told in the service's own words, tried again, and locks nobody."""
+    with pytest.raises(ModelStatusError, match=words_of_it) as told:
+        caller.ask(endpoint_of(door), words)
+    assert told.value.status >= 500
+    assert (True, False) == (told.value.is_of_service, told.value.may_lock)
+
+
+def test_a_prompt_that_is_too_long_is_called_so(
+    caller: Caller, endpoint_of: Find, door: Door
+) -> None:
+    """Whoever stands between: the kind of the error is right, and it is no fault of the service."""
+    with pytest.raises(ContextLengthError, match="maximum context length") as told:
+        caller.ask(endpoint_of(door), "This is too long.")
+    assert not told.value.blames_service
+
+
+def test_a_quota_that_is_used_up_rests(caller: Caller, endpoint_of: Find, door: Door) -> None:
+    """No money there is trouble of the service: told as it is, and nobody is locked."""
+    with pytest.raises(ModelStatusError, match="exceeded your current quota") as told:
+        caller.ask(endpoint_of(door), "There is no money.")
+    assert (True, False) == (told.value.is_of_service, told.value.may_lock)
+
+
+def test_who_is_told_to_wait_waits(caller: Caller, endpoint_of: Find) -> None:
+    """429 with a time is waited for within one call, and counted as no failure."""
+    endpoint = endpoint_of(DOORS["aimock"])
+    assert "Here I am." == caller.ask(endpoint, "Please slow down.").content
+    stats = caller.pool.breaker_of(endpoint).get_stats()
+    assert (1, 0) == (stats["total_successes"], stats["total_failures"])
+
+
+@pytest.mark.parametrize(
+    ("model", "key", "words"),
+    [
+        pytest.param("gpt", "sk-nobody", "401|400", id="the proxy does not know the key"),
+        pytest.param("wrong key", MASTER_KEY, "Invalid API key", id="the service does not"),
+        pytest.param("nobody there", MASTER_KEY, "Connection error", id="nobody is behind it"),
+        pytest.param("never made", MASTER_KEY, "[Ii]nvalid model", id="no such model"),
+    ],
+)
+def test_check_tells_the_true_cause(
+    caller: Caller, litellm: str, model: str, key: str, words: str
+) -> None:
+    """One line, with what the proxy or the service behind it said; never a key that was sent."""
+    report = caller.check(Endpoint("custom", model, f"{litellm}/v1", key))
+    (line,) = report.lines
+    assert ("reachable", False) == (line.name, line.ok)
+    assert re.search(words, line.text), line.text
+    assert key not in line.text
+
+
+def test_a_limit_of_the_proxy_is_a_limit(caller: Caller, litellm: str) -> None:
+    """One call a minute: the second is told 429, and rests."""
+    endpoint = Endpoint("custom", "one a minute", f"{litellm}/v1", MASTER_KEY)
+    assert "Good evening." == caller.ask(endpoint, "Hello.").content
+    with pytest.raises(ModelStatusError) as told:
+        caller.ask(endpoint, "Hello again.")
+    assert (429, False) == (told.value.status, told.value.may_lock)
+
+
+@pytest.mark.parametrize("mode", ["native", "json"])
+def test_a_model_without_tools_is_found_out(caller: Caller, llmock: str, mode: str) -> None:
+    """It talks, and does not call: the check says so, with what to try."""
+    root = f"{llmock}/chatgpt"
+    report = caller.check(Endpoint("custom", KNOWN, root, "sk-x", mode))
+    assert _line(report, "reachable").ok, report
+    assert f"{KNOWN} (the endpoint does not list its models)" == _line(report, "model").text
+    line = _line(report, "tool calls")
+    assert not line.ok
+    assert "EVENNIA_AI_TOOL_MODE=json, or another model" in line.text
+
+
+def test_with_one_fault_in_twenty_answers_almost_all_are_answered(
+    caller: Caller, faulty: str
+) -> None:
+    """500, 429 and cut connections by chance: a second attempt cures them, the breaker is shut."""
+    endpoint = Endpoint("custom", KNOWN, f"{faulty}/v1", KEY)
+    answered = 0
+    for _ in range(CALLS):
+        with suppress(ModelError):
+            answered += "Good evening." == caller.ask(endpoint, "Hello.").content
+    assert answered >= FEWEST_ANSWERED
+    assert "closed" == caller.pool.breaker_of(endpoint).state

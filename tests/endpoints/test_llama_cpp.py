@@ -1,0 +1,89 @@
+"""llama.cpp's own server as an endpoint: the embedded model's, asked from outside with its key."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from twisted.internet.selectreactor import SelectReactor
+from twisted.internet.threads import blockingCallFromThread
+
+from evennia_ai.errors import ContextLengthError
+from evennia_ai.llm import local
+from evennia_ai.llm.check import PROBE
+from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.llm.pool import Pool, PoolConfig
+from tests.endpoints.conftest import Caller
+
+# It reads a long prompt on a processor that does other things as well.
+DEADLINE_SECONDS = 300.0
+
+pytestmark = [
+    pytest.mark.real_model,
+    pytest.mark.xdist_group("real_model"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("xllamacpp") is None,
+        reason="THE REAL MODEL IS NOT TESTED: xllamacpp is missing, install evennia-ai[local]",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[local.LocalModel]:
+    """The server, with the weights from the cache folder or fetched into it."""
+    folder = tmp_path_factory.mktemp("llama")
+    try:
+        yield local.ensure_running(folder)
+    finally:
+        local.stop(folder)
+
+
+@pytest.fixture
+def patient(running_reactor: SelectReactor, tmp_path: Path) -> Iterator[Caller]:
+    """Somebody who asks and has time."""
+    config = PoolConfig(tmp_path, deadline_seconds=DEADLINE_SECONDS)
+    pool = Pool(config, reactor=running_reactor)
+    yield Caller(pool, running_reactor)
+    blockingCallFromThread(running_reactor, pool.close)
+
+
+def door(model: local.LocalModel, key: str = "", mode: str = "json") -> Endpoint:
+    """The server as an endpoint like any other."""
+    return Endpoint("custom", model.model, model.base_url, key or model.api_key, mode)
+
+
+@pytest.mark.skipif(
+    os.environ.get("EVENNIA_AI_TEST_PROFILE") != "thorough",
+    reason="two thousand words are read for minutes: `make proof` does",
+)
+def test_check_finds_nothing_wrong(patient: Caller, model: local.LocalModel) -> None:
+    """Held to a schema, even the smallest model calls the bell with its argument."""
+    report = patient.check(door(model))
+    assert report.ok, report
+    assert f"{model.model} is known" == report.lines[1].text
+    assert "work (json)" == report.lines[2].text
+
+
+def test_a_tool_call_has_its_argument(patient: Caller, model: local.LocalModel) -> None:
+    """The call fits the tool's schema, and tokens are reported."""
+    reply = patient.ask(door(model), "Ring the bell three times.", (PROBE,))
+    (call,) = reply.tool_calls
+    assert (PROBE.name, "") == (call.name, call.problem)
+    assert isinstance(call.arguments["times"], int)
+    assert reply.usage.prompt_tokens > 0
+
+
+def test_a_prompt_that_is_too_long_is_called_so(patient: Caller, model: local.LocalModel) -> None:
+    """It is refused before anything is read, and named for what it is."""
+    with pytest.raises(ContextLengthError):
+        patient.ask(door(model), "storm " * 40_000)
+
+
+def test_a_wrong_key_is_told(patient: Caller, model: local.LocalModel) -> None:
+    """One line, with the status."""
+    (line,) = patient.check(door(model, key="sk-wrong")).lines
+    assert not line.ok
+    assert "401" in line.text
