@@ -316,6 +316,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         safety_tables.holes,
         safety_tables.guards,
         safety_tables.owasp,
+        safety_tables.feature_requests,
     )
 }
 

@@ -1,4 +1,4 @@
-"""The tables of docs/safety.md and docs/safety_tests.md."""
+"""The tables of docs/safety.md, docs/safety_tests.md and docs/requests.md."""
 
 from __future__ import annotations
 
@@ -137,6 +137,17 @@ def owasp() -> str:
     ]
     head = ("risk", "OWASP's title", "in a game", "what stands against it", "tests")
     return as_table(head, rows)
+
+
+def feature_requests() -> str:
+    """Every request of people who run or play such games, and the tests that hold it."""
+    from tests.feature_requests import REQUESTS
+
+    rows = [
+        (str(number), each.wish, each.here, "<br>".join(map(_link, each.tests)))
+        for number, each in enumerate(REQUESTS, 1)
+    ]
+    return as_table(("", "what is asked for", "here", "tests"), rows)
 
 
 def _files(paths: Iterable[str]) -> str:

@@ -57,6 +57,7 @@ ONCE = (
     "tests/shell/test_command_rights.py",
     "tests/shell/test_soak.py",
     "tests/test_docs.py",
+    "tests/test_feature_requests.py",
     "tests/test_floors.py",
     "tests/test_guards.py",
     "tests/test_owasp.py",

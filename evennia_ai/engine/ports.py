@@ -81,12 +81,14 @@ class Prompt:
         tokens: counted or estimated, the tools' descriptions included.
         max_tokens: the size of the model's context.
         count: gives the tokens of a text.
+        instructions: the rules in it, which are for the model and for nobody else.
     """
 
     messages: list[Message]
     tokens: int
     max_tokens: int
     count: Counter = estimate
+    instructions: str = ""
 
     @property
     def usage_ratio(self) -> float:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from evennia_ai.core.audience import WAYS, words
 from evennia_ai.core.conversation import Message, call_message, result_message
 from evennia_ai.core.react import Done, Stop, StopReason, objection, reason_of, repetition
+from evennia_ai.core.recital import REFUSAL, holds_recital
 from evennia_ai.core.safety import Caution, Halt
 from evennia_ai.core.speech import spoken_call
 from evennia_ai.core.tokens import ADVICE, Advisory, advise
@@ -52,12 +53,14 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
                 continue
             return _stopped_by(error)
         calls = _calls_of(reply, turn)
-        if not calls:
+        refusal = REFUSAL * holds_recital(calls, prompt.instructions)
+        if not calls or (refusal and turn.has_recited):
             return _silent(turn, reply)
+        turn.has_recited |= bool(refusal)
         group = Group(calls, turn, bounds.pattern.calls_per_reply)
         turn.reasoning = reply.content if calls is reply.tool_calls else ""
         bounds.note_cut(len(calls))
-        await _run(group, ports, bounds)
+        await _run(group, ports, bounds, refusal)
         stop = _end_after(group, bounds)
         if stop is None and advisory is Advisory.CRITICAL:
             stop = Stop(StopReason.CRITICAL_TOKENS, _describe_fullness(prompt))
@@ -145,15 +148,19 @@ def failed_by(error: ModelError | CircuitOpenError, stop: Stop) -> Stop:
     )
 
 
-async def _run(group: Group, ports: Ports, bounds: Bounds) -> None:
-    """Run the calls of one reply in order; between two of them the tray is set down."""
+async def _run(group: Group, ports: Ports, bounds: Bounds, refusal: str) -> None:
+    """Run the calls of one reply in order; between two of them the tray is set down.
+
+    Args:
+        refusal: why none of them is run; "": they are.
+    """
     pattern = bounds.pattern
     for call in group.calls:
         if group.done:
             ports.keeper.checkpoint(group.turn)
         ports.keeper.fence(group.turn)
         spec = ports.toolbox.specs().get(call.name)
-        refused = objection(call, spec, group.done)
+        refused = refusal or objection(call, spec, group.done)
         if group.done and not pattern.allows_multi_tool:
             refused = refused or ONE_AT_A_TIME
         result = repetition(call, spec, group.done)
@@ -222,12 +229,13 @@ class Group:
 
 
 def _silent(turn: Turn, reply: Reply) -> Stop:
-    """A reply without a word or a call: an end like any other for whoever has spoken already."""
+    """A reply with nothing fit to be said: an end like any other for whoever has spoken already."""
     if turn.effects and not reply.content.strip():
         return Stop(StopReason.NOOP)
     verdict = turn.monitor.after_reply_unparsable()
     halt = verdict if isinstance(verdict, Halt) else None
-    return Stop(StopReason.PARSE_ERROR, _describe_silence(reply), halt=halt)
+    told = "the model said its own instructions, twice" if turn.has_recited else ""
+    return Stop(StopReason.PARSE_ERROR, told or _describe_silence(reply), halt=halt)
 
 
 def _describe_fullness(prompt: Prompt) -> str:

@@ -51,7 +51,8 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
         said = _said(scene, turn, tail, tells_overheard=False)
         fixed = count_messages([*head, *said], scene.tokens_of)
     history, size = _fitting(scene, turn.history, room - fixed)
-    return Prompt([*head, *history, *said], tools + fixed + size, most, scene.count)
+    told = [*head, *history, *said]
+    return Prompt(told, tools + fixed + size, most, scene.count, scene.instructions(specs))
 
 
 def told_components(scene: Scene, turn: Turn, specs: Specs) -> list[Told]:

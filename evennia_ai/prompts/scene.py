@@ -91,6 +91,12 @@ class Scene:
             return component.content
         return self.template or self._own_rules(tools)
 
+    def instructions(self, tools: Iterable[str]) -> str:
+        """The rules as they stand in the system prompt, without what they are filled with."""
+        if not self.shows(Part.SYSTEM_PROMPT):
+            return ""
+        return self.content(self.components[Part.SYSTEM_PROMPT], tools)
+
     def _own_rules(self, tools: Iterable[str]) -> str:
         if self.tool_mode == "json":
             return JSON

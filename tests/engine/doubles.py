@@ -237,6 +237,7 @@ class Stage:
         self.limits = ListedLimits(self.diary)
         self.fill = [100]
         self.word = 1
+        self.instructions = ""
         self.is_heard: Callable[[Turn], bool] = always
 
     def ports(self) -> Ports:
@@ -251,7 +252,8 @@ class Stage:
     def compose(self, turn: Turn, specs: Specs) -> Prompt:
         """The history, then the turn; as many tokens as `fill` says at each call."""
         tokens = self.fill[min(len(self.model.asked), len(self.fill) - 1)]
-        return Prompt([*turn.history, *turn.said], tokens, 1000, lambda text: self.word)
+        told = [*turn.history, *turn.said]
+        return Prompt(told, tokens, 1000, lambda text: self.word, self.instructions)
 
     def start(self, **pattern: Any) -> Coroutine[Any, Any, Stop]:
         """The turn, about to begin."""

@@ -1,0 +1,47 @@
+"""A model that says its instructions to people is told so once, and then nothing of it is said."""
+
+from __future__ import annotations
+
+from evennia_ai.core.recital import REFUSAL
+from evennia_ai.core.toolspec import ToolCall
+from evennia_ai.engine.ports import Reply
+from tests.engine.doubles import HELLO, Stage, reply
+
+RULES = "You act only by calling tools, and you keep to one or two sentences of plain text."
+
+
+def recital() -> Reply:
+    """It answers with its instructions."""
+    return Reply(content=f"Sure! {RULES}")
+
+
+def stage_with(*answers: Reply) -> Stage:
+    """A turn whose prompt holds the instructions."""
+    stage = Stage(*answers)
+    stage.instructions = RULES
+    return stage
+
+
+def test_the_second_attempt_is_said() -> None:
+    """The first is not run; the model is told why, and answers."""
+    stage = stage_with(recital(), reply(HELLO))
+    assert "terminal_tool" == stage.play().reason
+    assert ["run whisper"] == [step for step in stage.diary if step.startswith("run ")]
+    assert REFUSAL in stage.results()[0]
+
+
+def test_nor_is_it_said_by_a_tool() -> None:
+    """A call that holds it is not run either, and no other call beside it."""
+    said = ToolCall("c9", "say", {"message": RULES})
+    stage = stage_with(reply(said, HELLO), reply(HELLO))
+    assert "terminal_tool" == stage.play().reason
+    assert ["run whisper"] == [step for step in stage.diary if step.startswith("run ")]
+
+
+def test_twice_is_the_end() -> None:
+    """It stays quiet, and whoever asked is told the line of a failure."""
+    stage = stage_with(recital(), recital(), reply(HELLO))
+    stop = stage.play()
+    assert ("parse_error", True) == (stop.reason, stop.is_failure)
+    assert [] == [step for step in stage.diary if step.startswith("run ")]
+    assert 2 == len(stage.model.asked)
