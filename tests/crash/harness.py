@@ -125,7 +125,6 @@ def read_result(folder: Path) -> dict[str, Any]:
 
 def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
     """Play a scene for each of its moments. What was found: its moments, and what was wrong."""
-    from tests.crash.nights import NIGHTS
     from tests.crash.playing import play
 
     def begin(number: int) -> None:
@@ -137,7 +136,7 @@ def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
     begin(0)
     lanes.end()
     labels = lanes.found[0].get("labels", [])
-    for number in [*_worth(labels, is_long=scene in NIGHTS), NEVER]:
+    for number in [*_worth(labels), NEVER]:
         begin(number)
     lanes.end()
     names = {number: f"{number} {label}" for number, label in enumerate(labels, 1)}
@@ -150,22 +149,20 @@ def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
     return {"moments": len(lanes.found), "wrong": wrong, "seconds": seconds}
 
 
-def _worth(labels: list[str], *, is_long: bool) -> list[int]:
+def _worth(labels: list[str]) -> list[int]:
     """The moments to be killed at.
 
     After one thing is before the next: nothing that outlives the process happens between the two,
-    so that the second of each pair is left to the thorough run. Of a long scene so are the writes
-    that a transaction undoes: they leave what a kill before its COMMIT leaves.
+    so that the second of each pair is left to the thorough run. So are the writes that a
+    transaction undoes: they leave what a kill before its COMMIT leaves.
     """
     from tests.crash.moments import UNDONE
 
     every = range(1, len(labels) + 1)
     if os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough":
         return list(every)
-    found = [number for number in every if labels[number - 1].startswith("before ")]
-    if not is_long:
-        return found
-    return [number for number in found if not labels[number - 1].startswith(f"before {UNDONE}")]
+    begun = [number for number in every if labels[number - 1].startswith("before ")]
+    return [number for number in begun if not labels[number - 1].startswith(f"before {UNDONE}")]
 
 
 def _ended_wrongly(number: int, moments: int, found: dict[str, Any]) -> list[str]:
