@@ -23,7 +23,8 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Result
 from evennia_ai.prompts import Scene, compose, stage, told_components
 from evennia_ai.prompts.registry import DEFAULT
-from evennia_ai.tool_execution import toolbox, useful
+from evennia_ai.tool_execution import toolbox
+from evennia_ai.tools.showing import shown
 
 EXAMPLE = "hello"
 SWITCH_WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
@@ -58,7 +59,7 @@ def _next_prompt(script: AssistantScript, being: Any) -> tuple[Scene, Turn, Spec
     turn = _turn_for(script, being)
     pattern = preparation.pattern_of(script, turn, scene)
     offered = toolbox(script, turn, pattern, is_small=not client.supports_tools).specs()
-    specs = useful(script, turn, offered)
+    specs = shown(script.obj, turn, offered)
     return scene, turn, specs, compose(scene, turn, specs)
 
 
