@@ -6,7 +6,9 @@ with the first one at hand; the second says how far they reach beyond it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,6 @@ AT_HAND = (
     Request("please hand this riddle to a specialist and tell me the answer", "delegate_task"),
     Request("type the command inventory", "execute_command"),
     Request("change the description of the door", "set_attribute"),
-    Request("good night, you should sleep now", "go_to_sleep"),
 )
 
 SET_ASIDE = (
@@ -102,3 +103,100 @@ SET_ASIDE = (
     Request("donne-moi la lampe", "give"),
     Request("schreib das in dein Tagebuch", "add_journal_entry"),
 )
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many requests were shown their tool, and how.
+
+    Attributes:
+        at_once: those that were.
+        one_look_away: those that had to look it up first.
+        unreachable: those that could not.
+        sizes: how many tools each was shown.
+    """
+
+    at_once: list[Request] = field(default_factory=list)
+    one_look_away: list[Request] = field(default_factory=list)
+    unreachable: list[Request] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+
+    @property
+    def share_at_once(self) -> float:
+        """The part of them that was shown its tool at once."""
+        return len(self.at_once) / len(self.sizes)
+
+
+def equip(script: Any) -> None:
+    """Give an assistant a use for every tool that is asked for."""
+    from evennia.utils.create import create_object
+
+    from evennia_ai import operations, state
+    from evennia_ai.core.inbox import Event
+    from evennia_ai.core.turn import Turn
+    from evennia_ai.tools import TOOL_REGISTRY
+
+    body = script.obj
+    body.locks.remove("tool_move")
+    create_object("evennia.objects.objects.DefaultObject", "brass lamp", location=body)
+    operations.add_goal(script, "Count the books.")
+    state.write(
+        script,
+        command_allowlist=["inventory"],
+        attribute_allowlist=["desc"],
+        execution_config={"sub_agents_enabled": True},
+    )
+    event = Event("e0", "message", "say", "#1", "Tom", "hello", 0.9, 3, 1, 0.0, person="*#1")
+    turn = Turn(0, (event,))
+    TOOL_REGISTRY["write_note"].execute(body, text="Tom likes tea.", turn=turn)
+    TOOL_REGISTRY["create_project"].execute(
+        body, project_key="map", summary="A map of the harbour.", turn=turn
+    )
+
+
+def turn_of(text: str, **changes: Any) -> Any:
+    """The turn of a whisper of somebody's."""
+    from evennia_ai.core.inbox import Event
+    from evennia_ai.core.turn import Turn
+
+    event = Event("e1", "message", "whisper", "#1", "Tom", text, 0.9, 3, 1, 0.0, person="*#1")
+    return Turn(0, (event,), **changes)
+
+
+def on_offer(script: Any, turn: Any) -> Any:
+    """The tools that a turn may call, shown or not."""
+    from evennia_ai import preparation
+    from evennia_ai.core.contexts import ContextType
+    from evennia_ai.tool_execution import toolbox
+
+    scene = preparation.scene_of(script, script.client(), ContextType.TICK_EVENT)
+    pattern = preparation.pattern_of(script, turn, scene)
+    return toolbox(script, turn, pattern, is_small=False).specs()
+
+
+def shown_for(script: Any, turn: Any) -> Any:
+    """The tools that the model is shown in a turn."""
+    from evennia_ai.tools.showing import shown
+
+    return shown(script.obj, turn, on_offer(script, turn))
+
+
+def tally(script: Any, requests: Sequence[Request]) -> Tally:
+    """Ask for each thing in a talk of its own; what is not shown is looked up by its group."""
+    from evennia_ai.tools import TOOL_REGISTRY
+
+    found = Tally()
+    for request in requests:
+        turn = turn_of(request.text)
+        names = shown_for(script, turn)
+        found.sizes.append(len(names))
+        if request.tool in names:
+            found.at_once.append(request)
+            continue
+        group = TOOL_REGISTRY[request.tool].spec.group
+        assert group is not None, f"{request.tool} is always shown, and was not"
+        is_told = f"{group.name} (" in names["find_tools"].description
+        TOOL_REGISTRY["find_tools"].execute(script.obj, query=group.name, turn=turn)
+        is_reached = is_told and request.tool in shown_for(script, turn)
+        (found.one_look_away if is_reached else found.unreachable).append(request)
+    return found
