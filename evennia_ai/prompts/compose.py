@@ -51,7 +51,7 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
         said = _said(scene, turn, tail, tells_overheard=False)
         fixed = count_messages([*head, *said], scene.tokens_of)
     history, size = _fitting(scene, turn.history, room - fixed)
-    return Prompt([*head, *history, *said], tools + fixed + size, most, scene.count)
+    return Prompt([*head, *history, *said], tools + fixed + size, most, scene.count, tools)
 
 
 def told_components(scene: Scene, turn: Turn, specs: Specs) -> list[Told]:

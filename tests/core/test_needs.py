@@ -79,7 +79,7 @@ class TestNeeded:
                 ["weather__forecast", "weather__tides"],
                 "the weather?",
                 {},
-                id="their server's name",
+                id="their server",
             ),
             pytest.param(["weather__tides"], "harbours", {}, id="in the plural"),
             pytest.param([], "what is that in there", {}, id="not by small words"),
