@@ -117,6 +117,7 @@ STEPS = {
             "replies",
             "hearing",
             "growth",
+            "prompts",
             "ledger",
             "stop",
             "audit",
