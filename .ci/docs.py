@@ -100,6 +100,20 @@ def tools() -> str:
     return as_table(("tool", "category", "what it does"), rows)
 
 
+def tool_groups() -> str:
+    """The groups of tools that are shown by need, and what calls for each."""
+    from evennia_ai.tools import REGISTRY, load_modules
+
+    load_modules(["evennia_ai.sub_agents"])
+    always = ", ".join(f"`{tool.name}`" for tool in REGISTRY.values() if tool.group is None)
+    rows: list[tuple[object, ...]] = [("always", always, "nothing: they are there")]
+    groups = dict.fromkeys(tool.group for tool in REGISTRY.values() if tool.group)
+    for group in groups:
+        names = ", ".join(f"`{tool.name}`" for tool in REGISTRY.values() if tool.group == group)
+        rows.append((f"`{group.name}`", names, ", ".join(group.cues)))
+    return as_table(("group", "tools, as far as they are of use", "called for by"), rows)
+
+
 def rules() -> str:
     """The rules of hearing."""
     from evennia_ai.core.rules import RULES
@@ -287,6 +301,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         game_settings,
         attributes,
         tools,
+        tool_groups,
         rules,
         commands,
         command_words,

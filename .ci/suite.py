@@ -129,6 +129,7 @@ STEPS = {
             "replies",
             "hearing",
             "growth",
+            "prompts",
             "ledger",
             "stop",
             "audit",

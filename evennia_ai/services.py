@@ -159,6 +159,19 @@ def most_tools() -> int:
     return _whole_number("EVENNIA_AI_MAX_TOOLS_OFFERED")
 
 
+def tools_by_need() -> bool:
+    """Whether a model is shown tools as messages call for them, or all of them always.
+
+    Raises:
+        ConfigurationError: it is neither True nor False.
+    """
+    name = "EVENNIA_AI_TOOLS_BY_NEED"
+    value = getattr(settings, name, GAME_SETTINGS[name].default)
+    if isinstance(value, bool):
+        return value
+    raise ConfigurationError(f"{name} is {value!r}; it must be True or False")
+
+
 def mcp_configs() -> dict[str, ServerConfig]:
     """The MCP servers of the game.
 
@@ -252,6 +265,7 @@ def check_settings() -> str:
     fallbacks()
     tool_modules()
     most_tools()
+    tools_by_need()
     mcp_configs()
     _check_hearing()
     notices = endpoint().notice, memory_settings().notice

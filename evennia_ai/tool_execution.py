@@ -21,7 +21,7 @@ from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine import tick
 from evennia_ai.engine.offers import Findable, Fitted, Offered
-from evennia_ai.engine.ports import Ports, Specs, Toolbox
+from evennia_ai.engine.ports import Ports, Toolbox
 from evennia_ai.engine.toolboxes import (
     Cached,
     Confined,
@@ -40,8 +40,8 @@ from evennia_ai.rights import kinds_of_locks
 from evennia_ai.tools import REGISTRY, CharacterTools
 from evennia_ai.tools.leaving import Guard
 from evennia_ai.tools.remote import RemoteTools
-from evennia_ai.tools.running import is_useful
 from evennia_ai.tools.schema import arguments_problem
+from evennia_ai.tools.showing import is_by_need, shown
 
 Settle = Callable[[ToolResult], Mapping[str, Any]]
 RETRY = RetryConfig()
@@ -136,7 +136,7 @@ def toolbox(script: Any, turn: Turn, pattern: ExecutionPattern, *, is_small: boo
     tools = Offered(tools, pattern, hidden)
     if is_small:
         tools = Fitted(tools, turn.event, FOR_SMALL_MODELS | _of_the_game())
-    else:
+    elif not is_by_need(turn, tools.specs()):
         tools = Findable(tools, turn.found, services.most_tools())
     return Gated(tools, arguments_problem)
 
@@ -154,25 +154,19 @@ def _of_the_game() -> frozenset[str]:
     )
 
 
-def useful(script: Any, turn: Turn, specs: Specs) -> Specs:
-    """The tools that there is any use for now: the others are not worth their tokens."""
-    return {name: spec for name, spec in specs.items() if is_useful(script.obj, turn, name)}
-
-
 def execute_react_loop(
     script: Any, turn: Turn, model: Metered, pattern: ExecutionPattern
 ) -> Deferred[Stop]:
     """Run one turn. Cancelling the Deferred drops the model call and starts nothing more."""
     tools = Timed(toolbox(script, turn, pattern, is_small=model.is_small), model.time.left)
     tools = Recorded(tools, script.clock.seconds)
-    shown = partial(useful, script, turn)
     ports = Ports(
         model,
         tools,
         ScriptKeeper(script),
         model.compose,
         TurnLimits(script),
-        shown,
+        partial(shown, script.obj, turn),
         is_heard=lambda turn: delegations.is_heard(script, turn.event),
     )
     return Deferred.fromCoroutine(_run(script, turn, ports, pattern))

@@ -103,9 +103,9 @@ class BudgetConfig:
         warn_at: the part of a cap at which staff are told, once; 0: never.
     """
 
-    game: Caps = Caps(tokens_per_day=2_000_000, calls_per_minute=600)
-    assistant: Caps = Caps(tokens_per_day=500_000, calls_per_minute=60)
-    player: Caps = Caps(tokens_per_day=200_000)
+    game: Caps = Caps(tokens_per_day=4_000_000, calls_per_minute=600)
+    assistant: Caps = Caps(tokens_per_day=1_500_000, calls_per_minute=60)
+    player: Caps = Caps(tokens_per_day=500_000)
     calls_in_flight: int = 2
     warn_at: float = 0.8
 

@@ -42,6 +42,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_MAX_TOOLS_OFFERED": Setting(
         50, "tools a model is shown at once; of more it finds the rest by `find_tools`"
     ),
+    "EVENNIA_AI_TOOLS_BY_NEED": Setting(
+        True, "whether a model is shown tools as messages call for them; False: all of them always"
+    ),
     "EVENNIA_AI_CALL_DEADLINE_SECONDS": Setting(
         60.0, "seconds for one model call, waiting and retries included"
     ),

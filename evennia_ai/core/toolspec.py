@@ -32,6 +32,21 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolGroup:
+    """Tools that the model is shown together, once a message calls for one of them.
+
+    Attributes:
+        name: as the model reads it, when it looks for more tools.
+        cues: words, or several with blanks between, that call for it in a message, as in a
+            dictionary: "give" stands for "gives" and "giving" too. Without any, each of its tools
+            is called for by the words of its own name and description.
+    """
+
+    name: str
+    cues: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool as the model sees it, and how it may be run.
 
@@ -46,6 +61,7 @@ class ToolSpec:
         needs_confirmation: whether a person has to say yes before it is run.
         heard_by: "nobody" or "anybody", where that does not follow from its category: who comes to
             know what it is given; see `core.audience`.
+        group: the tools that it is shown with, where it is shown by need; None: always shown.
     """
 
     name: str
@@ -59,6 +75,7 @@ class ToolSpec:
     is_idempotent: bool = False
     needs_confirmation: bool = False
     heard_by: str = ""
+    group: ToolGroup | None = None
 
     @property
     def may_repeat(self) -> bool:

@@ -7,6 +7,7 @@ from itertools import islice
 
 from evennia_ai.core.execution import ExecutionPattern
 from evennia_ai.core.inbox import Event
+from evennia_ai.core.needs import FIND_TOOLS
 from evennia_ai.core.speech import ANSWERED_BY, answered_by
 from evennia_ai.core.toolspec import ToolCategory, ToolSpec
 from evennia_ai.engine.ports import Specs
@@ -61,9 +62,6 @@ class Findable(Wrapper):
             return {name: spec for name, spec in every.items() if name != FIND_TOOLS}
         wanted = dict.fromkeys((*islice(every, self.most), FIND_TOOLS, *self.found))
         return {name: every[name] for name in wanted if name in every}
-
-
-FIND_TOOLS = "find_tools"
 
 
 @dataclass(frozen=True, slots=True)

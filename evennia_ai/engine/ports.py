@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from evennia_ai.core.conversation import Message
+from evennia_ai.core.fullness import Fullness
 from evennia_ai.core.safety_config import SafetyConfig
 from evennia_ai.core.tokens import Counter, count_messages, estimate
 from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
@@ -81,6 +82,7 @@ class Prompt:
         tokens: counted or estimated, the tools' descriptions included.
         max_tokens: the size of the model's context.
         count: gives the tokens of a text.
+        tool_tokens: those of the tools' descriptions.
         instructions: the rules in it, which are for the model and for nobody else.
     """
 
@@ -88,7 +90,13 @@ class Prompt:
     tokens: int
     max_tokens: int
     count: Counter = estimate
+    tool_tokens: int = 0
     instructions: str = ""
+
+    @property
+    def fullness(self) -> Fullness:
+        """How much of the context it takes, for whoever is told."""
+        return Fullness(self.tokens, self.tool_tokens, self.max_tokens)
 
     @property
     def usage_ratio(self) -> float:

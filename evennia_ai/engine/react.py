@@ -44,14 +44,14 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
         prompt = ports.compose(turn, shown)
         expect_listener(turn, ports)
         if prompt.usage_ratio > 1:
-            return Stop(StopReason.CRITICAL_TOKENS, _describe_fullness(prompt))
+            return Stop(StopReason.CRITICAL_TOKENS, prompt.fullness.unfit())
         try:
             await bounds.step()
             reply = await _ask(turn, ports, bounds, prompt, tuple(shown.values()))
         except (ModelError, CircuitOpenError) as error:
             if _shorten(turn, error):
                 continue
-            return _stopped_by(error)
+            return _stopped_by(error, prompt)
         calls = _calls_of(reply, turn)
         refusal = REFUSAL * holds_recital(calls, prompt.instructions)
         if not calls or (refusal and turn.has_recited):
@@ -131,10 +131,12 @@ def _shorten(turn: Turn, error: Exception) -> bool:
     return may_help
 
 
-def _stopped_by(error: ModelError | CircuitOpenError) -> Stop:
-    is_full = isinstance(error, ContextLengthError)
-    reason = StopReason.CRITICAL_TOKENS if is_full else StopReason.LLM_ERROR
-    return failed_by(error, Stop(reason, str(error)))
+def _stopped_by(error: ModelError | CircuitOpenError, prompt: Prompt) -> Stop:
+    if isinstance(error, ContextLengthError):
+        stop = Stop(StopReason.CRITICAL_TOKENS, prompt.fullness.refused(str(error)))
+    else:
+        stop = Stop(StopReason.LLM_ERROR, str(error))
+    return failed_by(error, stop)
 
 
 def failed_by(error: ModelError | CircuitOpenError, stop: Stop) -> Stop:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evennia_ai.core.text import one_line, strip_control
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.toolspec import ToolGroup, ToolSpec
 from evennia_ai.mcp.config import ServerConfig
 
 MOST_TOOLS = 200
@@ -97,6 +97,7 @@ def _spec(config: ServerConfig, name: str, tool: Listed) -> ToolSpec:
         is_idempotent=tool.is_read_only or tool.is_idempotent,
         needs_confirmation=config.needs_confirmation,
         heard_by="nobody" if config.may_hear_private else "anybody",
+        group=ToolGroup(config.name),
     )
 
 

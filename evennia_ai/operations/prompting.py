@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
@@ -23,7 +23,8 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Result
 from evennia_ai.prompts import Scene, compose, stage, told_components
 from evennia_ai.prompts.registry import DEFAULT
-from evennia_ai.tool_execution import toolbox, useful
+from evennia_ai.tool_execution import toolbox
+from evennia_ai.tools.showing import shown
 
 EXAMPLE = "hello"
 SWITCH_WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
@@ -50,7 +51,21 @@ def _turn_for(script: AssistantScript, being: Any) -> Turn:
     return Turn(work.epoch, (event,), overheard, conversation.known_to(work.history, person))
 
 
-def _next_prompt(script: AssistantScript, being: Any) -> tuple[Scene, Turn, Specs, Prompt]:
+class NextPrompt(NamedTuple):
+    """The prompt that a short whisper would cause, and what it is made of."""
+
+    scene: Scene
+    turn: Turn
+    specs: Specs
+    prompt: Prompt
+
+
+def next_prompt(script: AssistantScript, being: Any) -> NextPrompt:
+    """The prompt that a whisper of somebody's would cause now.
+
+    Raises:
+        ConfigurationError: there is none, for something is set wrongly or it has no body.
+    """
     if script.obj is None:
         raise ConfigurationError("it has no body")
     client = script.client()
@@ -58,8 +73,8 @@ def _next_prompt(script: AssistantScript, being: Any) -> tuple[Scene, Turn, Spec
     turn = _turn_for(script, being)
     pattern = preparation.pattern_of(script, turn, scene)
     offered = toolbox(script, turn, pattern, is_small=not client.supports_tools).specs()
-    specs = useful(script, turn, offered)
-    return scene, turn, specs, compose(scene, turn, specs)
+    specs = shown(script.obj, turn, offered)
+    return NextPrompt(scene, turn, specs, compose(scene, turn, specs))
 
 
 def show_prompt(script: AssistantScript, being: Any, *, is_whole: bool = False) -> Result:
@@ -69,7 +84,7 @@ def show_prompt(script: AssistantScript, being: Any, *, is_whole: bool = False) 
         being: whoever looks: it is the prompt that a whisper of theirs would cause.
     """
     try:
-        scene, turn, specs, prompt = _next_prompt(script, being)
+        scene, turn, specs, prompt = next_prompt(script, being)
     except ConfigurationError as error:
         return Result(False, f"{script.key} has no prompt now: {error}")
     if is_whole:

@@ -19,6 +19,8 @@ from evennia_ai.inbound import find_being
 from evennia_ai.llm.check import Report, check_endpoint
 from evennia_ai.operations.budget import today_of
 from evennia_ai.operations.memory_upkeep import summary_of
+from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.prompt_room import with_room
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.rights import Right, has_right, lacking, name_before
 from evennia_ai.spending import Purse
@@ -205,10 +207,13 @@ def _mood(data: Mapping[str, Any], *, is_resting: bool) -> str:
 def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
     """Try the model of an assistant, or the game's, with real requests.
 
-    They are counted as what they are, and the caps on what it costs hold for them.
+    They are counted as what they are, and the caps on what it costs hold for them. The last line
+    says whether the assistant's prompt, or the game's fullest, has room in its model's context.
 
     Raises:
         ConfigurationError: what is set does not fit together.
     """
     endpoint = script.endpoint() if script is not None else services.endpoint()
-    return check_endpoint(endpoint, services.pool(), paid=partial(Purse, script))
+    checked = check_endpoint(endpoint, services.pool(), paid=partial(Purse, script))
+    scripts = list_assistants() if script is None else [script]
+    return checked.addCallback(with_room, scripts)

@@ -51,8 +51,8 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
         said = _said(scene, turn, tail, tells_overheard=False)
         fixed = count_messages([*head, *said], scene.tokens_of)
     history, size = _fitting(scene, turn.history, room - fixed)
-    told = [*head, *history, *said]
-    return Prompt(told, tools + fixed + size, most, scene.count, scene.instructions(specs))
+    told, size = [*head, *history, *said], tools + fixed + size
+    return Prompt(told, size, most, scene.count, tools, scene.instructions(specs))
 
 
 def told_components(scene: Scene, turn: Turn, specs: Specs) -> list[Told]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from evennia_ai.core.signatures import as_annotated, hints_of, spec_from_function
-from evennia_ai.core.toolspec import ToolCategory, ToolSpec
+from evennia_ai.core.toolspec import ToolCategory, ToolGroup, ToolSpec
 from evennia_ai.core.turn import Turn
 
 When = Callable[[Any, Turn], bool]
@@ -32,6 +32,7 @@ class Tool(ABC):
         needs_confirmation: whether a person has to say yes before it is run.
         heard_by: who comes to know what it is given: "nobody" or "anybody"; "": as its category
             says. In a private turn what anybody may hear is held back.
+        group: the tools that it is shown with, where it is shown by need; None: always shown.
     """
 
     name: str = ""
@@ -45,6 +46,7 @@ class Tool(ABC):
     is_idempotent: bool = False
     needs_confirmation: bool = False
     heard_by: str = ""
+    group: ToolGroup | None = None
 
     @abstractmethod
     def execute(self, character: Any, **arguments: Any) -> Any:
@@ -79,6 +81,7 @@ class Tool(ABC):
             is_idempotent=self.is_idempotent,
             needs_confirmation=self.needs_confirmation,
             heard_by=self.heard_by,
+            group=self.group,
         )
 
     @cached_property

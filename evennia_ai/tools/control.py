@@ -11,13 +11,16 @@ from django.conf import settings
 from evennia.utils import gametime
 
 from evennia_ai import services
+from evennia_ai.core.needs import FIND_TOOLS
 from evennia_ai.core.text import one_line
 from evennia_ai.core.toolspec import ToolSpec
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
+from evennia_ai.tools.groups import TIME
 from evennia_ai.tools.registry import SPECS, tool
 
 MOST_FOUND = 8
+MOST_OF_GROUP = 16
 LONGEST_DESCRIPTION = 160
 _WORD = re.compile(r"[^\W_]{3,}")
 
@@ -49,11 +52,30 @@ def _score(spec: ToolSpec, wanted: set[str]) -> int:
 
 
 def _known(character: Any) -> Iterator[ToolSpec]:
-    """Every tool that the character may use."""
+    """Every tool that the character may use, but for the one that finds them."""
     for catalogue in CATALOGUES:
         for name, spec in catalogue().items():
-            if character.access(character, f"tool_{name}", default=True):
+            is_allowed = character.access(character, f"tool_{name}", default=True)
+            if is_allowed and name != FIND_TOOLS:
                 yield spec
+
+
+def _found(known: list[ToolSpec], query: str) -> list[ToolSpec]:
+    """The tools of a group, where that is what was asked for; else those that fit the words best.
+
+    Raises:
+        ToolError: there is no word in the query.
+    """
+    name = query.strip().casefold()
+    of_group = [spec for spec in known if spec.group and spec.group.name.casefold() == name]
+    if of_group:
+        return of_group[:MOST_OF_GROUP]
+    wanted = _words(query)
+    if not wanted:
+        raise ToolError("say in words of three letters or more what you want to do")
+    scores = {spec.name: _score(spec, wanted) for spec in known}
+    best = sorted(known, key=lambda spec: -scores[spec.name])[:MOST_FOUND]
+    return [spec for spec in best if scores[spec.name]]
 
 
 @tool(category="safe_chain")
@@ -61,15 +83,9 @@ def find_tools(character: Any, query: str, *, turn: Turn) -> str:
     """Look for further tools, by words for what you want to do. You can use those it finds.
 
     Args:
-        query: some words, such as: pick up a thing.
+        query: some words, such as: pick up a thing; or the name of a group.
     """
-    wanted = _words(query)
-    if not wanted:
-        raise ToolError("say in words of three letters or more what you want to do")
-    others = [spec for spec in _known(character) if spec.name != "find_tools"]
-    scores = {spec.name: _score(spec, wanted) for spec in others}
-    best = sorted(others, key=lambda spec: -scores[spec.name])[:MOST_FOUND]
-    found = [spec for spec in best if scores[spec.name]]
+    found = _found(list(_known(character)), query)
     turn.found += [spec.name for spec in found if spec.name not in turn.found]
     lines = [f"{spec.name}: {one_line(spec.description, LONGEST_DESCRIPTION)}" for spec in found]
     return "\n".join(lines) or "no tool does that"
@@ -98,7 +114,7 @@ def _game_time() -> str:
         return f"second {seconds:.0f}"
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", group=TIME)
 def time(character: Any) -> str:
     """Find out what time it is, in the game and in the real world."""
     now = datetime.fromtimestamp(character.assistant_script.clock.seconds(), UTC)

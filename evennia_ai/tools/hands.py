@@ -16,6 +16,7 @@ from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.inbound import marks
 from evennia_ai.tools.capture import captured, refusal
+from evennia_ai.tools.groups import HANDS, TRAVEL
 from evennia_ai.tools.orders import may
 from evennia_ai.tools.places import ways_out
 from evennia_ai.tools.registry import tool
@@ -45,7 +46,7 @@ def _find_way(character: Any, name: str) -> Any:
     return find_among(ways, name, f"is no way out; there are: {there}", character=character)
 
 
-@tool(category="dangerous")
+@tool(category="dangerous", group=TRAVEL)
 def move(character: Any, exit: str, *, turn: Turn) -> str:  # noqa: A002
     """Go through an exit to another place.
 
@@ -74,7 +75,7 @@ def _tell_room(character: Any, template: str, kind: str, thing: Any, turn: Turn)
     )
 
 
-@tool(category="dangerous")
+@tool(category="dangerous", group=HANDS)
 def get(character: Any, item: str, *, turn: Turn) -> str:
     """Pick something up.
 
@@ -109,7 +110,7 @@ def _carries_something(character: Any, turn: Turn) -> bool:
     return bool(character.contents)
 
 
-@tool(category="dangerous", useful_when=_carries_something)
+@tool(category="dangerous", useful_when=_carries_something, group=HANDS)
 def drop(character: Any, item: str, *, turn: Turn) -> str:
     """Put down something that you carry.
 
@@ -138,7 +139,7 @@ def _find_taker(character: Any, name: str, turn: Turn) -> Any:
     return taker
 
 
-@tool(category="dangerous", useful_when=_carries_something)
+@tool(category="dangerous", useful_when=_carries_something, group=HANDS)
 def give(character: Any, item: str, target: str, *, turn: Turn) -> str:
     """Give something that you carry to somebody who is here.
 

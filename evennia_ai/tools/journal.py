@@ -10,13 +10,14 @@ from evennia_ai.core.recollection import MemoryKind, Recollection
 from evennia_ai.core.turn import Turn
 from evennia_ai.remembering import journal
 from evennia_ai.remembering.seeking import seeker_of
+from evennia_ai.tools.groups import JOURNAL
 from evennia_ai.tools.memory import check_count
 from evennia_ai.tools.registry import tool
 
 MOST_ENTRIES = 20
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", group=JOURNAL)
 def add_journal_entry(
     character: Any,
     text: str,
@@ -44,7 +45,7 @@ def add_journal_entry(
     return f"written down as [{memory.key[: core.SHORT_KEY]}]"
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", group=JOURNAL)
 def read_journal(character: Any, limit: int = 10, *, turn: Turn) -> str:
     """Read the newest entries of your journal that you may use in this talk.
 
@@ -56,7 +57,7 @@ def read_journal(character: Any, limit: int = 10, *, turn: Turn) -> str:
     return _told(script, turn, found) or "your journal holds nothing that belongs here"
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", group=JOURNAL)
 def search_journal(character: Any, words: str, limit: int = 10, *, turn: Turn) -> str:
     """Look for words in your journal.
 

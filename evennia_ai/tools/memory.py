@@ -13,6 +13,7 @@ from evennia_ai.errors import ToolError
 from evennia_ai.inbound import face_of
 from evennia_ai.remembering import consent, journal, recalling
 from evennia_ai.remembering.seeking import seeker_of
+from evennia_ai.tools.groups import LINKS
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import names_of
 
@@ -91,7 +92,7 @@ def _check_about(character: Any, about: str) -> None:
             raise ToolError("of whom that is about nothing may be remembered; go on without")
 
 
-@tool(category="safe_chain", is_idempotent=True)
+@tool(category="safe_chain", is_idempotent=True, group=LINKS)
 def link_memories(character: Any, first: str, second: str, *, turn: Turn) -> str:
     """Note that two of your memories have to do with each other.
 

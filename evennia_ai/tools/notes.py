@@ -15,6 +15,7 @@ from evennia_ai.errors import ToolError
 from evennia_ai.remembering import journal, notebook
 from evennia_ai.remembering.audiences import is_private
 from evennia_ai.remembering.notebook import LONGEST_NOTE, Note
+from evennia_ai.tools.groups import NOTES
 from evennia_ai.tools.registry import tool
 
 MOST_NOTES = 50
@@ -33,7 +34,7 @@ def _with_room(notes: list[Note]) -> list[Note]:
     return [note for note in notes if note is not leaving]
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", group=NOTES)
 def write_note(
     character: Any, text: str, kind: Literal["", "fact", "pattern"] = "", *, turn: Turn
 ) -> str:
@@ -65,7 +66,7 @@ def _has_note(character: Any, turn: Turn) -> bool:
     return bool(notebook.notes_of(character.assistant_script, turn))
 
 
-@tool(category="safe_chain", useful_when=_has_note)
+@tool(category="safe_chain", useful_when=_has_note, group=NOTES)
 def read_notes(character: Any, *, turn: Turn) -> str:
     """Read your notebook: all that you may use in this talk, the oldest first."""
     notes = notebook.notes_of(character.assistant_script, turn)
@@ -74,7 +75,7 @@ def read_notes(character: Any, *, turn: Turn) -> str:
     return "\n".join(map(notebook.line, notes)) or "your notebook is empty"
 
 
-@tool(category="safe_chain", is_idempotent=True, useful_when=_has_note)
+@tool(category="safe_chain", is_idempotent=True, useful_when=_has_note, group=NOTES)
 def forget_note(character: Any, number: int, *, turn: Turn) -> str:
     """Strike a note out of your notebook.
 

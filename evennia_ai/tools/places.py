@@ -14,6 +14,7 @@ from evennia.utils.ansi import strip_ansi
 from evennia_ai.core.text import cut_at_sentence, name_as_data, quote
 from evennia_ai.errors import ToolError
 from evennia_ai.names import name_of
+from evennia_ai.tools.groups import PLACES
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import (
     MOST_NAMED,
@@ -85,7 +86,7 @@ def _thing(thing: Any, character: Any, *, is_full: bool) -> str:
     return f"{told(thing, character)}{glance and ', ' + glance}"
 
 
-@tool(category="safe_chain", cache_seconds=60)
+@tool(category="safe_chain", cache_seconds=60, group=PLACES)
 def inspect_location(character: Any, detail_level: Literal["brief", "full"] = "brief") -> str:
     """Find out where you are: the place, the ways out, who is with you, and what is there.
 
@@ -111,13 +112,13 @@ def inspect_location(character: Any, detail_level: Literal["brief", "full"] = "b
     return "\n".join(line for line in lines if line)
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", group=PLACES)
 def exits(character: Any) -> str:
     """Find out which ways lead out of here, and where to."""
     return _told_exits(character)
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", group=PLACES)
 def who_is_here(character: Any) -> str:
     """Find out who is with you, which of them are AIs, and who is asleep."""
     return _told_people(character)
@@ -130,7 +131,7 @@ def _is_called(thing: Any, words: list[str], character: Any) -> bool:
     return all(word in names or word in tags for word in words)
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", group=PLACES)
 def search_objects(character: Any, query: str) -> str:
     """Look for things or people here, or among what you carry, by words of their names.
 

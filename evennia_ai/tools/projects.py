@@ -8,10 +8,11 @@ from evennia_ai.core import projects as core
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.remembering import journal, projects
+from evennia_ai.tools.groups import PROJECTS
 from evennia_ai.tools.registry import tool
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", group=PROJECTS)
 def create_project(
     character: Any, project_key: str, summary: str, context: str = "", *, turn: Turn
 ) -> str:
@@ -36,13 +37,13 @@ def _has_project(character: Any, turn: Turn) -> bool:
     return bool(core.seen(projects.of(script), projects.viewer_of(script, turn)))
 
 
-@tool(category="safe_chain", useful_when=_has_project)
+@tool(category="safe_chain", useful_when=_has_project, group=PROJECTS)
 def list_projects(character: Any, *, turn: Turn) -> str:
     """List your projects."""
     return core.listing(*projects.opened(character.assistant_script, turn))
 
 
-@tool(category="safe_chain", useful_when=_has_project)
+@tool(category="safe_chain", useful_when=_has_project, group=PROJECTS)
 def swap_project(
     character: Any,
     project_key: str,
@@ -67,7 +68,7 @@ def swap_project(
     return {"success": True, **told}
 
 
-@tool(category="safe_chain", is_idempotent=True, useful_when=_has_project)
+@tool(category="safe_chain", is_idempotent=True, useful_when=_has_project, group=PROJECTS)
 def update_project(
     character: Any,
     project_key: str = "",

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from evennia_ai.core.audience import DECLARED
 from evennia_ai.core.signatures import INJECTED
-from evennia_ai.core.toolspec import ToolCategory, ToolSpec
+from evennia_ai.core.toolspec import ToolCategory, ToolGroup, ToolSpec
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.tools.base import FunctionTool, Tool, When
 from evennia_ai.tools.validator import schema_problem
@@ -82,7 +82,7 @@ def _problem(spec: ToolSpec) -> str:
         return f"its cache scope is {spec.cache_scope!r}; it must be {' or '.join(SCOPES)}"
     if spec.cacheable and spec.category not in CACHEABLE:
         return f"what is {spec.category.value} has to be done each time; it cannot be cached"
-    return _problem_of_hearers(spec)
+    return _problem_of_hearers(spec) or _problem_of_group(spec.group)
 
 
 def _problem_of_hearers(spec: ToolSpec) -> str:
@@ -90,6 +90,21 @@ def _problem_of_hearers(spec: ToolSpec) -> str:
         return ""
     names = " or ".join(map(repr, DECLARED))
     return f"it is heard by {spec.heard_by!r}; that must be {names}, or nothing"
+
+
+def _problem_of_group(group: ToolGroup | None) -> str:
+    """What a group may not be, or ""; options are not checked by their types anywhere else."""
+    if group is None:
+        return ""
+    wanted = "ToolGroup('shop', ('buy', 'sell')), or None"
+    if not isinstance(group, ToolGroup) or not isinstance(group.name, str):
+        return f"its group is {group!r}; it must be like {wanted}"
+    is_listed = isinstance(group.cues, tuple) and all(isinstance(cue, str) for cue in group.cues)
+    if not _NAME.fullmatch(group.name):
+        return f"its group is named {group.name!r}; a name is letters, digits, _ and -"
+    if not is_listed or not all(cue.strip() for cue in group.cues):
+        return f"the cues of its group are {group.cues!r}; they must be words, as in {wanted}"
+    return ""
 
 
 def _check(made: Tool) -> None:
@@ -135,6 +150,7 @@ class ToolOptions(TypedDict, total=False):
     needs_confirmation: bool
     heard_by: str
     useful_when: When | None
+    group: ToolGroup | None
 
 
 @overload
@@ -157,6 +173,7 @@ def tool(
         needs_confirmation: a person has to say yes before it is run.
         heard_by: who learns what it is given, if its category does not say: "nobody" or "anybody".
         useful_when: told the character and the turn, says whether the model is shown it now.
+        group: the model is shown it when a message calls for this group; None: always.
 
     Raises:
         ConfigurationError: it cannot be registered.
@@ -189,6 +206,7 @@ def _register_function(function: Function, **options: Unpack[ToolOptions]) -> Fu
             needs_confirmation=options.get("needs_confirmation", False),
             heard_by=options.get("heard_by", ""),
             useful_when=options.get("useful_when"),
+            group=options.get("group"),
         )
     )
     return function

@@ -12,6 +12,7 @@ from evennia_ai import names, outbound
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.inbound import face_of, id_of
+from evennia_ai.tools.groups import FAR
 from evennia_ai.tools.orders import may
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import find_here
@@ -82,7 +83,7 @@ def _is_first_name(puppet: Any, wanted: str, character: Any) -> bool:
     return names.called(puppet, character)[0].casefold() == wanted
 
 
-@tool(category="terminal")
+@tool(category="terminal", group=FAR)
 def page(character: Any, target: str, message: str, *, turn: Turn) -> str:
     """Send a private message to a player who is somewhere else.
 
@@ -99,7 +100,7 @@ def page(character: Any, target: str, message: str, *, turn: Turn) -> str:
     return f"paged {names.name_of(account, character)}"
 
 
-@tool(category="terminal")
+@tool(category="terminal", group=FAR)
 def channel(character: Any, channel: str, message: str, *, turn: Turn) -> str:
     """Say something on a channel that you listen to.
 

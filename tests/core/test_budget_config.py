@@ -15,7 +15,7 @@ def test_nothing_set_lets_an_owner_sleep() -> None:
     """The defaults cap the tokens of a day for the game, each assistant and each player."""
     config = read_budget_config({}, {})
     assert BudgetConfig() == config
-    assert [2_000_000, 500_000, 200_000] == [config.caps_of(s).tokens_per_day for s in Scope]
+    assert [4_000_000, 1_500_000, 500_000] == [config.caps_of(s).tokens_per_day for s in Scope]
     assert [600, 60, 0] == [config.caps_of(s).calls_per_minute for s in Scope]
     assert (2, 0.8, "") == (config.calls_in_flight, config.warn_at, config.cost_cap)
 
@@ -33,7 +33,7 @@ def test_what_is_set_takes_the_place_of_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("cap", "game", "own"),
     [
-        pytest.param(500_000, {}, {}, id="the default"),
+        pytest.param(1_500_000, {}, {}, id="the default"),
         pytest.param(900_000, {}, {"tokens_per_day": 900_000}, id="its own, over the default"),
         pytest.param(0, {}, {"tokens_per_day": 0}, id="none, over the default"),
         pytest.param(7, {"tokens_per_day": 7}, {}, id="the game's"),

@@ -253,7 +253,7 @@ class Stage:
         """The history, then the turn; as many tokens as `fill` says at each call."""
         tokens = self.fill[min(len(self.model.asked), len(self.fill) - 1)]
         told = [*turn.history, *turn.said]
-        return Prompt(told, tokens, 1000, lambda text: self.word, self.instructions)
+        return Prompt(told, tokens, 1000, lambda text: self.word, instructions=self.instructions)
 
     def start(self, **pattern: Any) -> Coroutine[Any, Any, Stop]:
         """The turn, about to begin."""

@@ -166,10 +166,14 @@ def test_a_context_that_fills_up(
 
 
 def test_what_fills_the_context_is_told() -> None:
-    """Staff read how many tokens there were and how many fit."""
+    """Staff read how many tokens there were, how many fit, and what to do."""
     stage = Stage()
     stage.fill = [1200]
-    assert "1200 of 1000 tokens of context are used" == stage.play().detail
+    detail = stage.play().detail
+    assert detail.startswith(
+        "its prompt does not fit: it needs about 1,200 tokens (0 of them tools), and the model "
+        "reads 1,000. Let the model read more, and say how much by max_context_tokens; or show it "
+    )
 
 
 def test_the_last_step_but_one_is_announced() -> None:
@@ -197,3 +201,10 @@ def test_a_prompt_that_is_too_long_for_the_model(
     stage = Stage(*answers)
     assert reason == stage.play().reason
     assert [2, 1][:asked] == [len(messages) for messages in stage.model.asked]
+
+
+def test_a_refusal_is_told_with_what_was_sent() -> None:
+    """Staff read the service's own words between the figures and what to do."""
+    detail = Stage(TOO_LONG, TOO_LONG).play().detail
+    assert detail.startswith("the prompt is longer than the model reads: it has about ")
+    assert ", and 1,000 were taken to fit. it takes 8192 tokens. Let the model read more" in detail

@@ -179,7 +179,7 @@ class TestCheck(CommandTest):
     """`assistant check`."""
 
     def test_the_endpoint_is_tried_line_by_line(self) -> None:
-        """Four lines and a verdict."""
+        """Five lines and a verdict."""
         self.use_scripted_model()
         for line in ("check", "check ada"):
             shown = self.assistant(line)
@@ -189,6 +189,7 @@ class TestCheck(CommandTest):
                 "model       ok",
                 "tool calls  ok",
                 "context     ok",
+                "prompt      ok  a whisper to Ada needs about ",
             ):
                 assert expected in shown
             assert shown.endswith("An assistant can work with it.")
@@ -199,6 +200,16 @@ class TestCheck(CommandTest):
         shown = self.assistant("check")
         assert "tool calls  NO  it answered 'Ding!' instead of a tool call" in shown
         assert shown.endswith("Mend what says NO first.")
+
+    def test_a_context_that_is_too_small(self) -> None:
+        """It is a no with both figures and what to do, for her and for the game."""
+        self.use_scripted_model()
+        state.write(self.ada_script, max_context_tokens=300)
+        for line in ("check", "check ada"):
+            shown = self.assistant(line)
+            assert "prompt      NO  a whisper to Ada needs about " in shown
+            assert "the model reads 300, so it cannot answer. Let the model read more" in shown
+            assert shown.endswith("Mend what says NO first.")
 
     def test_a_wrong_setup_is_said(self) -> None:
         """Without asking anybody."""

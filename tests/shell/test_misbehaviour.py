@@ -80,12 +80,13 @@ class TestContext(MisbehaviourTest):
         state.write(self.ada_script, max_context_tokens=200)
         assert "critical_tokens" == self.whispered()
         assert (0, [SORRY]) == (self.server.count_calls(), self.tom.heard_from(self.ada))
+        assert "and the model reads 200. Let the model read more" in "".join(self.sent_to_staff())
         state.write(self.ada_script, max_context_tokens=None)
         self.expect_well()
 
     def test_looks_until_it_is_full(self) -> None:
         """It is told twice that room runs out, and then it is over."""
-        self.room1.db.desc = "Rain. " * 250
+        self.room1.db.desc = "Rain. " * 120
         self.begin()
         self.whispered()
         tokens = self.ada_script.work.context_tokens

@@ -29,7 +29,7 @@ NO_CAPS: dict[str, Any] = {
     "player": {"tokens_per_day": 0},
     "calls_in_flight": 0,
 }
-LONG = 16_000
+LONG = 18_000
 
 
 def capped(**player: float) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class MoneyTest(ShellTest):
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped(tokens_per_day=20_000))
 class TestCapOfAPlayer(MoneyTest):
-    """A player with 20,000 tokens asks for answers of 16,000."""
+    """A player with 20,000 tokens asks for answers of 18,000."""
 
     names = ("Ada", "Brass", "Cog", "Dot", "Elm")
 

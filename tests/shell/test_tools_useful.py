@@ -42,8 +42,9 @@ class UsefulCase(ShellTest):
         return [str(json.loads(m["content"])) for m in told]
 
 
+@override_settings(EVENNIA_AI_TOOLS_BY_NEED=False)
 class TestUseful(UsefulCase):
-    """The tools that come with the package."""
+    """The tools that come with the package, where all of use are shown."""
 
     def test_an_assistant_that_has_nothing(self) -> None:
         """It reads of no goals, notes, projects and things to handle; of all else it does."""

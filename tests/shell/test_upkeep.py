@@ -165,7 +165,7 @@ class TestUsage(UpkeepTest):
         """How each stands, and when it begins anew."""
         rows = self.data(upkeep.usage(self.ada_script))["budget"]["standings"]
         found = {row["name"]: row for row in rows}
-        assert 500_000 == found["tokens_per_day"]["cap"]
+        assert 1_500_000 == found["tokens_per_day"]["cap"]
         assert "1970-01-02T00:00:00+00:00" == found["tokens_per_day"]["resets_at"]
         assert None is found["tokens_total"]["resets_at"]
 

@@ -1,0 +1,65 @@
+"""Groups of tools that come with the package: the words of a message that call for each.
+
+A model is shown them by need, for most talk needs none of them. What is said so often that it would
+call for a group in every second message is no cue: a model that wants more looks for it.
+"""
+
+from __future__ import annotations
+
+from evennia_ai.core.toolspec import ToolGroup
+
+
+def _group(name: str, words: str, *phrases: str) -> ToolGroup:
+    return ToolGroup(name, (*words.split(), *phrases))
+
+
+HANDS = _group(
+    "hands",
+    "take took taken pick get got grab lift give gave given hand drop put bring brought carry hold "
+    "held lend lent borrow pass fetch receive offer trade swap return snatch seize buy sell lay "
+    "pocket",
+    "let me have",
+    "leave it",
+    "i need the",
+)
+PLACES = _group(
+    "places",
+    "exit way path road door gate stairs where place room around alone anybody anyone somebody "
+    "somewhere nearby find found search seek lost missing hidden surroundings",
+    "who else",
+    "who is here",
+    "who's here",
+    "who is with",
+    "out of here",
+)
+TRAVEL = _group(
+    "travel",
+    "go walk run come follow leave move enter climb step travel lead escort accompany visit return "
+    "north south east west northeast northwest southeast southwest upstairs downstairs outside "
+    "inside away",
+)
+TIME = _group(
+    "time", "time date day today tonight hour clock late early midnight noon night month year"
+)
+FAR = _group(
+    "far",
+    "page channel announce broadcast message send inform notify online absent",
+    "let them know",
+    "let him know",
+    "let her know",
+    "let everybody know",
+    "let everyone know",
+    "far away",
+    "somewhere else",
+)
+NOTES = _group("notes", "note notebook write wrote written jot list reminder", "strike out")
+JOURNAL = _group(
+    "journal",
+    "journal diary chronicle entry yesterday happen event recently lately write wrote record",
+    "last night",
+    "last week",
+    "last month",
+    "other day",
+)
+LINKS = _group("links", "link connect connection relate", "to do with", "belong together")
+PROJECTS = _group("projects", "project plan undertaking", "work on", "working on", "worked on")

@@ -1,0 +1,100 @@
+"""Which tools a model is shown at a step: those that the message calls for, and that are of use.
+
+What is not shown can be called all the same, and is judged as ever; `find_tools` tells of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from evennia.objects.objects import DefaultCharacter
+
+from evennia_ai import services
+from evennia_ai.core.inbox import OWN, TASK
+from evennia_ai.core.needs import FIND_TOOLS, needed, told_groups
+from evennia_ai.core.speech import answered_by
+from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn import Turn
+from evennia_ai.engine.ports import Specs
+from evennia_ai.tools.groups import HANDS, TRAVEL
+from evennia_ai.tools.registry import SPECS
+from evennia_ai.tools.running import is_useful
+
+# How far back in the talk a call keeps its tools at hand, and a message is of the same matter.
+MESSAGES_BACK = 20
+QUESTIONS_BACK = 2
+MOST_THINGS = 200
+SHORTEST_NAME = 3
+
+
+def is_by_need(turn: Turn, specs: Specs) -> bool:
+    """Whether the tools of a turn are shown as its message calls for them.
+
+    All of them are shown where none could be looked up, where nobody spoke, and in a task: there
+    the words of the moment do not tell what the work will need.
+    """
+    is_talk = turn.event.kind not in (OWN, TASK)
+    return is_talk and FIND_TOOLS in specs and services.tools_by_need()
+
+
+def shown(character: Any, turn: Turn, specs: Specs) -> Specs:
+    """The tools that the model is shown at this step, of those on offer."""
+    if is_by_need(turn, specs):
+        specs = _needed(character, turn, specs)
+    return {name: spec for name, spec in specs.items() if is_useful(character, turn, name)}
+
+
+def _needed(character: Any, turn: Turn, specs: Specs) -> Specs:
+    text = _text_of(turn)
+    chosen = needed(
+        specs,
+        text,
+        most=services.most_tools(),
+        called=set(_called(turn)),
+        found={*turn.found, answered_by(turn.event)},
+        groups=set(_groups_of_things(character, text.casefold())),
+    )
+    return {**chosen, FIND_TOOLS: _finder(told_groups(specs.values()))}
+
+
+@lru_cache(maxsize=64)
+def _finder(groups: str) -> ToolSpec:
+    """The tool that finds others, with what there is to find; the same object for the same groups.
+
+    What a model is shown of a spec, and its size, are made once for each object.
+    """
+    spec = SPECS[FIND_TOOLS]
+    told = f" There are: {groups}." if groups else ""
+    return replace(spec, description=spec.description + told)
+
+
+def _text_of(turn: Turn) -> str:
+    """What is answered, and the last of what was said before it in the same talk."""
+    before = [each["content"] for each in reversed(turn.history) if each["role"] == "user"]
+    texts = [event.body for event in turn.events] + before[:QUESTIONS_BACK]
+    return "\n".join(map(str, texts))
+
+
+def _called(turn: Turn) -> Iterator[str]:
+    """The tools that were called lately, in this turn and before it."""
+    for message in (*turn.history[-MESSAGES_BACK:], *turn.said):
+        for call in message.get("tool_calls") or ():
+            yield call["function"]["name"]
+
+
+def _groups_of_things(character: Any, text: str) -> Iterator[str]:
+    """The groups that the name of a thing or a way calls for, in whatever language it is spoken of.
+
+    Beings do not count: a thing is handled, and somebody is spoken to.
+    """
+    room = character.location
+    here = room.contents if room is not None else ()
+    for thing in islice((*character.contents, *here), MOST_THINGS):
+        name = str(thing.key).casefold()
+        if isinstance(thing, DefaultCharacter) or len(name) < SHORTEST_NAME or name not in text:
+            continue
+        yield TRAVEL.name if thing.destination else HANDS.name

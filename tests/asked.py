@@ -1,0 +1,202 @@
+"""What players ask for, and the tool that each needs: what a choice of tools is measured by.
+
+Two lists, written before any word was chosen that calls for a group of tools. The words were chosen
+with the first one at hand; the second says how far they reach beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing that somebody asks.
+
+    Attributes:
+        tool: what does it; of several the one that a model would take first.
+    """
+
+    text: str
+    tool: str
+
+
+AT_HAND = (
+    Request("hello, who are you?", "whisper"),
+    Request("tell everybody here that dinner is ready", "say"),
+    Request("smile for me, please", "emote"),
+    Request("please bow to the queen", "emote"),
+    Request("what does this place look like?", "look"),
+    Request("examine the map on the wall", "look"),
+    Request("do not answer this one", "noop"),
+    Request("can you give me the brass lamp?", "give"),
+    Request("hand Mira the key", "give"),
+    Request("take the lamp from the floor", "get"),
+    Request("would you pick up that book?", "get"),
+    Request("put the lamp down, please", "drop"),
+    Request("drop it", "drop"),
+    Request("let me have that map", "give"),
+    Request("which ways lead out of here?", "exits"),
+    Request("where are the exits?", "exits"),
+    Request("who else is here?", "who_is_here"),
+    Request("are we alone?", "who_is_here"),
+    Request("where are we?", "inspect_location"),
+    Request("is there a lantern somewhere in this room?", "search_objects"),
+    Request("could you find my hat?", "search_objects"),
+    Request("go north", "move"),
+    Request("follow me to the harbour", "move"),
+    Request("walk through the door with me", "move"),
+    Request("what time is it?", "time"),
+    Request("what day is today?", "time"),
+    Request("remember that my sister is called Anna", "store_memory"),
+    Request("do you remember what I told you about my sister?", "recall_memories"),
+    Request("what do you know about the pirates?", "recall_memories"),
+    Request("write that down in your notebook", "write_note"),
+    Request("read me your notes", "read_notes"),
+    Request("strike out that note about tea", "forget_note"),
+    Request("write into your journal what you saw today", "add_journal_entry"),
+    Request("what happened yesterday?", "read_journal"),
+    Request("look into your diary for the word pirate", "search_journal"),
+    Request("let us begin a project: a map of the harbour", "create_project"),
+    Request("how far is your project?", "list_projects"),
+    Request("what are your goals?", "list_goals"),
+    Request("your goal is reached, well done", "complete_goal"),
+    Request("page Mira that I am late", "page"),
+    Request("tell Mira, who is far away, that I wait at the pier", "page"),
+    Request("announce the feast on the public channel", "channel"),
+    Request("please hand this riddle to a specialist and tell me the answer", "delegate_task"),
+    Request("type the command inventory", "execute_command"),
+    Request("change the description of the door", "set_attribute"),
+)
+
+SET_ASIDE = (
+    Request("good evening, how is business?", "whisper"),
+    Request("shout for help!", "say"),
+    Request("dance with me", "emote"),
+    Request("what is that thing over there?", "look"),
+    Request("I'd like to have the rope you are carrying", "give"),
+    Request("pass me the salt", "give"),
+    Request("grab the sword, quick!", "get"),
+    Request("fetch the bucket", "get"),
+    Request("leave the torch here", "drop"),
+    Request("how do I get out of here?", "exits"),
+    Request("is anybody with us?", "who_is_here"),
+    Request("what is this place called?", "inspect_location"),
+    Request("have you seen a silver ring lying around?", "search_objects"),
+    Request("come with me", "move"),
+    Request("step outside for a moment", "move"),
+    Request("how late is it?", "time"),
+    Request("is it night already?", "time"),
+    Request("never forget: I am allergic to nuts", "store_memory"),
+    Request("when did we first meet?", "recall_memories"),
+    Request("make a note: rent is due on Friday", "write_note"),
+    Request("what have you noted about me?", "read_notes"),
+    Request("keep a record of this in your diary", "add_journal_entry"),
+    Request("what did you do last week?", "read_journal"),
+    Request("I want to work on the garden with you for the next days", "create_project"),
+    Request("send Mira a message: the ship has come", "page"),
+    Request("let them know on Public that the shop is open", "channel"),
+    Request("nimm bitte die Lampe", "get"),
+    Request("wie spät ist es?", "time"),
+    Request("donne-moi la lampe", "give"),
+    Request("schreib das in dein Tagebuch", "add_journal_entry"),
+)
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many requests were shown their tool, and how.
+
+    Attributes:
+        at_once: those that were.
+        one_look_away: those that had to look it up first.
+        unreachable: those that could not.
+        sizes: how many tools each was shown.
+    """
+
+    at_once: list[Request] = field(default_factory=list)
+    one_look_away: list[Request] = field(default_factory=list)
+    unreachable: list[Request] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+
+    @property
+    def share_at_once(self) -> float:
+        """The part of them that was shown its tool at once."""
+        return len(self.at_once) / len(self.sizes)
+
+
+def equip(script: Any) -> None:
+    """Give an assistant a use for every tool that is asked for."""
+    from evennia.utils.create import create_object
+
+    from evennia_ai import operations, state
+    from evennia_ai.core.inbox import Event
+    from evennia_ai.core.turn import Turn
+    from evennia_ai.tools import TOOL_REGISTRY
+
+    body = script.obj
+    body.locks.remove("tool_move")
+    create_object("evennia.objects.objects.DefaultObject", "brass lamp", location=body)
+    operations.add_goal(script, "Count the books.")
+    state.write(
+        script,
+        command_allowlist=["inventory"],
+        attribute_allowlist=["desc"],
+        execution_config={"sub_agents_enabled": True},
+    )
+    event = Event("e0", "message", "say", "#1", "Tom", "hello", 0.9, 3, 1, 0.0, person="*#1")
+    turn = Turn(0, (event,))
+    TOOL_REGISTRY["write_note"].execute(body, text="Tom likes tea.", turn=turn)
+    TOOL_REGISTRY["create_project"].execute(
+        body, project_key="map", summary="A map of the harbour.", turn=turn
+    )
+
+
+def turn_of(text: str, **changes: Any) -> Any:
+    """The turn of a whisper of somebody's."""
+    from evennia_ai.core.inbox import Event
+    from evennia_ai.core.turn import Turn
+
+    event = Event("e1", "message", "whisper", "#1", "Tom", text, 0.9, 3, 1, 0.0, person="*#1")
+    return Turn(0, (event,), **changes)
+
+
+def on_offer(script: Any, turn: Any) -> Any:
+    """The tools that a turn may call, shown or not."""
+    from evennia_ai import preparation
+    from evennia_ai.core.contexts import ContextType
+    from evennia_ai.tool_execution import toolbox
+
+    scene = preparation.scene_of(script, script.client(), ContextType.TICK_EVENT)
+    pattern = preparation.pattern_of(script, turn, scene)
+    return toolbox(script, turn, pattern, is_small=False).specs()
+
+
+def shown_for(script: Any, turn: Any) -> Any:
+    """The tools that the model is shown in a turn."""
+    from evennia_ai.tools.showing import shown
+
+    return shown(script.obj, turn, on_offer(script, turn))
+
+
+def tally(script: Any, requests: Sequence[Request]) -> Tally:
+    """Ask for each thing in a talk of its own; what is not shown is looked up by its group."""
+    from evennia_ai.tools import TOOL_REGISTRY
+
+    found = Tally()
+    for request in requests:
+        turn = turn_of(request.text)
+        names = shown_for(script, turn)
+        found.sizes.append(len(names))
+        if request.tool in names:
+            found.at_once.append(request)
+            continue
+        group = TOOL_REGISTRY[request.tool].spec.group
+        assert group is not None, f"{request.tool} is always shown, and was not"
+        is_told = f"{group.name} (" in names["find_tools"].description
+        TOOL_REGISTRY["find_tools"].execute(script.obj, query=group.name, turn=turn)
+        is_reached = is_told and request.tool in shown_for(script, turn)
+        (found.one_look_away if is_reached else found.unreachable).append(request)
+    return found
