@@ -20,13 +20,14 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "4a": ("migrations", "models"),
     "4b": (
         *("attributes", "audit", "lines", "llm", "mcp", "memory", "names", "signals"),
-        *("testing", "work"),
+        *("testing", "wording", "work"),
     ),
     "5a": (
         *("ability", "audience", "emoting", "inbound", "ledger", "prompts", "rights"),
         *("services", "state"),
         "thinking",
     ),
+    "5a2": ("phrasing",),
     "5b": ("beginnings", "outbound", "remembering", "reports", "turns"),
     "5c": ("tools",),
     "6a": ("delegations", "interventions", "listening", "resting", "spending"),

@@ -15,7 +15,10 @@ VERBS = ("list", "show", "set", "unset")
 WIDTH, VALUE_WIDTH = 78, 40
 # In this order; a setting stands under the first heading with a word its name begins with.
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Who she is": ("persona", "examples", "thinking_lines", "failure_line"),
+    "Who she is": (
+        *("persona", "examples", "thinking_lines", "failure_line"),
+        *("pronouns", "plain_speech", "stage_directions"),
+    ),
     "When she acts": (
         "enabled",
         "tick_rate",

@@ -72,6 +72,7 @@ class Turn:
         acts: names of the tools called in this tick.
         facts: what is not yet in the record; written with the next checkpoint.
         chain: what it belongs to, together with turns of other assistants.
+        may_emote: whether the tool `emote` is on offer in it, so that what it says may be acted.
     """
 
     epoch: int
@@ -104,6 +105,7 @@ class Turn:
     acts: list[str] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     chain: Chain = field(default_factory=Chain)
+    may_emote: bool = True
 
     def hold(self, *audiences: str) -> None:
         """Note that its prompt holds something of these audiences from now on."""
