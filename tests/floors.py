@@ -42,7 +42,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "sub_agents",
         "tool_execution",
     ),
-    "7b": ("sleeping", "unable"),
+    "7b": ("game_speech", "sleeping", "unable"),
     "8": ("assistant_account", "assistant_character"),
     "8b": ("ears",),
     "8c": ("assistant_script",),

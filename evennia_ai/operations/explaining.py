@@ -31,6 +31,7 @@ EVIDENCE = {
     "kwargs": "marks the server passed along",
     "oob": "marks the server passed along",
     "record": "the stored page",
+    "call": "what the code of the game told it",
     "none": "nothing: no mark said what it is",
 }
 Row = dict[str, Any]
