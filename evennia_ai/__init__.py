@@ -13,6 +13,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AssistantAccountCmdSet": "evennia_ai.commands",
     "AssistantCharacter": "evennia_ai.assistant_character",
     "AssistantCmdSet": "evennia_ai.commands",
     "AssistantScript": "evennia_ai.assistant_script",
