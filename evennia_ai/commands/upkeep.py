@@ -68,19 +68,21 @@ class UpkeepWords(WordCommand):
             checked = operations.check_model(script)
         except ConfigurationError as error:
             self.msg(literal(f"The model is not set up: {error}"))
+            self._show_hearing(script)
             return
         for line in guarding.find_clashes(script):
             self.msg(literal(f"{line} {guarding.ADVICE}"))
         for line in fitting.clashes():
             self.msg(literal(line))
-        self._show_hearing(script)
         self.msg("Asking the model; this takes a moment.")
+        self._show_hearing(script)
         checked.addCallback(self._show_report).addErrback(self._show_trouble)
 
     def _show_hearing(self, script: Any) -> None:
         """Whether the one that is meant, or each that is here, hears what people say."""
         listed = operations.list_assistants()
-        own = theirs.own_speech(self.cmdset.commands)
+        usable = self.cmdset.commands if self.cmdset is not None else theirs.all_commands()
+        own = theirs.own_speech(usable)
         for each in [script] if script is not None else filter(self.is_here, listed):
             self.show(check_hearing(each, own))
 
@@ -174,7 +176,7 @@ WORDS = {
     "tools": Word(
         UpkeepWords._tools,
         "assistant tools [<name>]",
-        "The tools there are, and which of them she may use.",
+        "The tools there are, and which of them it may use.",
     ),
     "rag": Word(UpkeepWords._rag, "assistant rag [<name>]", is_told=False),
 }

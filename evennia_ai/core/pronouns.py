@@ -58,6 +58,11 @@ _BY_GENDER: Mapping[str, Pronouns] = MappingProxyType(
 )
 
 
+def told_to_model(pronouns: Pronouns) -> str:
+    """The sentence that tells a model its pronouns; none for `it`, which costs no token."""
+    return "" if pronouns is Pronouns.IT else f'Others call you "{pronouns}".'
+
+
 def pronouns_of(wish: object, gender: object = None) -> Pronouns:
     """The pronouns that hold: as set, else by a body's gender, else `it`.
 
