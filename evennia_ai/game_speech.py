@@ -1,4 +1,4 @@
-"""What a game's own commands say, whisper or pose, told to the assistants that stand there.
+"""Speech of a game's own commands, told to the assistants that stand there.
 
 For games that send such lines by a plain `obj.msg(text)`, which says neither who speaks nor how.
 What game code tells here counts as much as the marks that Evennia's own commands pass along.
@@ -135,7 +135,7 @@ def _take_once(script: Any, heard: Heard, sender: Any) -> None:
 
 
 def _is_bare(record: Record) -> bool:
-    """Whether a message was a line without marks that nothing came of."""
+    """True for a line without marks that nothing came of."""
     is_unmarked = record.heard.source in UNMARKED
     return is_unmarked and record.verdict.outcome is not TRIGGER
 

@@ -51,7 +51,7 @@ def hear(
 
 
 def _is_known(script: Any, heard: Heard) -> bool:
-    """Whether game code told it of this message already."""
+    """True where game code told it of this message already."""
     work = script.work
     return work.capture is None and is_echo(work.calls_of_game, heard, script.clock.seconds())
 

@@ -1,4 +1,4 @@
-"""What an assistant's model wrote, as it may be said: by its settings, and by who stands there."""
+"""A model's text as an assistant may say it: by its settings, and by who stands there."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _own_names(speaker: Any) -> tuple[str, ...]:
 
 
 def _others(speaker: Any) -> Iterator[str]:
-    """What those are called whom the speaker sees where it is."""
+    """The names of those whom the speaker sees where it is."""
     place = getattr(speaker, "location", None)
     for being in place.contents if place is not None else ():
         if isinstance(being, DefaultCharacter) and being is not speaker:

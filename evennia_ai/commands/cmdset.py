@@ -49,7 +49,7 @@ class AssistantCmdSet(CmdSet):
 
 
 class AssistantAccountCmdSet(CmdSet):
-    """What people can type about assistants out of character.
+    """Commands about assistants for people who are out of character.
 
     In character those of the character's set go before these, which do the same.
     """

@@ -79,7 +79,7 @@ class UpkeepWords(WordCommand):
         checked.addCallback(self._show_report).addErrback(self._show_trouble)
 
     def _show_hearing(self, script: Any) -> None:
-        """Whether the one that is meant, or each that is here, hears what people say."""
+        """Tell if the one that is meant, or each that is here, hears what people say."""
         listed = operations.list_assistants()
         usable = self.cmdset.commands if self.cmdset is not None else theirs.all_commands()
         own = theirs.own_speech(usable)

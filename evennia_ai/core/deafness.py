@@ -1,4 +1,4 @@
-"""Does an assistant hear what people say where it stands? Judged by what it has heard so far.
+"""Deafness of an assistant to people where it stands, judged by what it has heard so far.
 
 A line of speech that comes without marks of the server says neither who speaks nor how; it is
 known by a name of somebody who was there and a word or a mark of speech, and counted, not believed.
@@ -23,7 +23,7 @@ _SPEAKS = re.compile(
 
 
 class Hears(StrEnum):
-    """What is known of its hearing."""
+    """Three findings about its hearing."""
 
     WELL = "well"
     NOTHING = "nothing"
@@ -32,7 +32,7 @@ class Hears(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """What an assistant has heard of people, of the messages that it keeps.
+    """Counts of people's lines among the messages that an assistant keeps.
 
     Attributes:
         marked: lines that said who speaks and how.
@@ -48,7 +48,7 @@ class Hearing:
 
     @property
     def hears(self) -> Hears:
-        """What follows from it: the newest line counts, since the game may have been changed."""
+        """The finding: the newest line counts, since the game may have been changed."""
         if not self.marked + self.bare:
             return Hears.UNKNOWN
         return Hears.WELL if self.is_mended else Hears.NOTHING
@@ -78,7 +78,7 @@ def listened(records: Iterable[Record], names: Collection[str]) -> Hearing:
 
 
 def _is_speech(line: str, names: Collection[str]) -> bool:
-    """Whether a bare line begins with a name and tells what its bearer says."""
+    """True for a bare line that begins with a name and tells what its bearer says."""
     told = line.strip().casefold()
     name = next((name for name in names if told.startswith(name)), "")
     return bool(name) and _SPEAKS.search(line, len(name)) is not None

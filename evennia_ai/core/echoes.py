@@ -19,7 +19,7 @@ Call = tuple[float, Heard]
 
 
 def is_same(call: Heard, other: Heard) -> bool:
-    """Whether another message is what game code told of: marked alike, or a bare line of it.
+    """True where another message is the one that game code told of: marked alike, or a bare line.
 
     Args:
         call: what game code told.
@@ -35,7 +35,7 @@ def is_same(call: Heard, other: Heard) -> bool:
 
 
 def is_echo(calls: Iterable[Call], heard: Heard, now: float) -> bool:
-    """Whether a message is one that game code told of just before.
+    """True for a message that game code told of just before.
 
     Args:
         now: seconds on the clock by which the calls were noted.

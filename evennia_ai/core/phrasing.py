@@ -1,4 +1,4 @@
-"""What a model writes wrongly when it is to speak: Markdown, stage directions, lines of others.
+"""Mending of what a model writes as speech: Markdown, stage directions, lines of others.
 
 Here its text is made into plain words, before it is shortened and shown. No word of ordinary prose
 is lost: a star in "2 * 3", a colon in "Note: bring rope" and a list of people stay as they are.
@@ -54,7 +54,7 @@ _TALK = re.compile(
 
 
 class StageDirections(StrEnum):
-    """What becomes of `*smiles*` in what an assistant says."""
+    """Three ways to deal with `*smiles*` in what an assistant says."""
 
     EMOTE = "emote"
     DROP = "drop"
@@ -63,7 +63,7 @@ class StageDirections(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Phrased:
-    """What is to be said, and what is done before and after it.
+    """Words to be said, and deeds to be done before and after them.
 
     Attributes:
         before, after: stage directions, without their stars; "" for none.
@@ -167,15 +167,16 @@ def without_markdown(text: str) -> str:
 
 
 def own_part(text: str, own: Iterable[str], others: Iterable[str]) -> str:
-    """What of a text is said by its speaker, from before the first line of somebody else.
+    """The part of a text that its speaker says: all from before the first line of somebody else.
 
     A label of its own goes. Where the text begins with a line of somebody else, the first part
     under its own label counts; where there is none, the name in front is an address.
     """
-    names, present = _lowered(own), _lowered(others)
-    labels = _labels(text, (*names, *present))
+    own, others = tuple(own), tuple(others)
+    labels = _labels(text, tuple(filter(str.strip, (*own, *others))))
     if not labels:
         return text.strip()
+    names = {name.strip().casefold() for name in own}
     mine = [label for label in labels if label.name in names]
     foreign = [
         label
@@ -198,13 +199,10 @@ def own_part(text: str, own: Iterable[str], others: Iterable[str]) -> str:
     return f"{marked}, {text[first.end : end].strip()}".strip()
 
 
-def _lowered(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.strip().casefold() for name in names if name.strip()))
-
-
 @lru_cache(maxsize=512)
 def _label_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    known = sorted({name.strip() for name in names}, key=len, reverse=True)
+    words = "|".join(map(re.escape, known))
     return re.compile(
         r"(?:(?P<line>\A|\n)|[.!?…。！？][\"”»')\]*]{0,2}[ \t]+)[ \t]*"  # noqa: RUF001
         rf"(?P<label>[*_]{{0,3}}(?P<name>{words})[*_]{{0,3}}[ \t]?:[*_]{{0,3}})(?=\s+\S)",
@@ -227,7 +225,7 @@ def _labels(text: str, names: tuple[str, ...]) -> list[_Label]:
 
 
 def _is_line(text: str, label: _Label, labels: list[_Label], *, has_own: bool) -> bool:
-    """Whether what follows a name is said by its bearer, and not told of somebody of that name."""
+    """True where the words after a name are its bearer's own, not told of somebody of that name."""
     end = next((other.start for other in labels if other.start > label.start), len(text))
     said = text[label.end : end].strip()
     if said[:1].islower():
@@ -244,7 +242,7 @@ def _without(text: str, labels: list[_Label]) -> str:
 
 
 def _action(text: str, found: re.Match[str], own: tuple[str, ...]) -> str:
-    """What somebody does, where a starred part is a stage direction; else ""."""
+    """The deed that a starred part tells, where it is a stage direction; else ""."""
     if not _SENTENCE_OVER.search(text, max(0, found.start() - NEAR), found.start()):
         return ""
     told = found[1].strip()
@@ -264,7 +262,7 @@ def _action(text: str, found: re.Match[str], own: tuple[str, ...]) -> str:
 
 
 def _goes_on_anew(rest: str) -> bool:
-    """Whether a line is over here, or a new sentence begins."""
+    """True where a line is over, or a new sentence begins."""
     following = rest.lstrip(" \t")
     if not following or following[0] == "\n":
         return True

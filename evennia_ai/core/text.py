@@ -145,7 +145,7 @@ def _spoken(text: str, speaker: str) -> str:
 
 
 def _unfenced(fence: re.Match[str]) -> str:
-    """What is said of a fenced part: its words; code and calls are not said."""
+    """The words of a fenced part; code and calls are not said."""
     is_prose = (fence["kind"] or "").casefold() in _FENCED_WORDS
     inner = fence["inner"].strip()
     return f" {inner} " if is_prose and inner[:1] not in ("{", "[", "<") else " "

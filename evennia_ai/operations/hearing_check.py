@@ -1,4 +1,4 @@
-"""Does an assistant hear what is said where it stands, and what to do where it does not."""
+"""A look at the hearing of an assistant, and advice where it is deaf."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHERE = "docs/hearing.md says more: A game's own say."
 
 
 def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> Result:
-    """Whether an assistant hears people, by what it heard so far. Nothing is sent to anybody.
+    """Tell if an assistant hears people, by what it heard so far. Nothing is sent to anybody.
 
     Args:
         own_commands: the commands by which people speak that are not Evennia's own, by their key,
@@ -43,7 +43,7 @@ def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> R
 
 
 def _names(body: Any) -> Iterable[str]:
-    """What people are called that it may have heard: those who are here, and who play now."""
+    """Names of people whom it may have heard: those who are here, and who play now."""
     here = body.location.contents if body.location is not None else ()
     present = [being for being in here if isinstance(being, DefaultCharacter) and being is not body]
     playing = (session.get_puppet() for session in evennia.SESSION_HANDLER.get_sessions())

@@ -30,7 +30,7 @@ def say(character: Any, message: str, *, turn: Turn) -> str:
 
 
 def _may_emote(character: Any, turn: Turn) -> bool:
-    """Whether stage directions may be done: where the tool `emote` is on offer and allowed."""
+    """True where stage directions may be done: the tool `emote` is on offer and allowed."""
     try:
         return turn.may_emote and may(character, character, "tool_emote", turn, default=True)
     except ToolDeniedError:

@@ -1,4 +1,4 @@
-"""What a model writes wrongly becomes plain words, and nothing that was meant is lost."""
+"""Wrongly written speech becomes plain words, and nothing that was meant is lost."""
 
 from __future__ import annotations
 
@@ -90,9 +90,14 @@ def test_plain_words(words: str, text: str) -> None:
     ],
 )
 def test_stage_directions(before: str, words: str, after: str, text: str) -> None:
-    """What is done is told apart from what is said, by where it stands and by its verb."""
+    """Deeds are told apart from words, by where it stands and by its verb."""
     found = phrase(text, OWN, OTHERS)
     assert (before, words, after) == (found.before, found.words, found.after)
+
+
+def test_names_of_any_letters() -> None:
+    """A name is known by its own letters, in any case that has as many."""
+    assert "Hallo." == phrase("Groß: Hallo.\nTOM: I see!", ("Groß",), ("Tom",)).words
 
 
 def test_stage_directions_are_kept_where_that_is_set() -> None:

@@ -17,7 +17,7 @@ class TestGameSpeech(ShellTest):
     """Tom and Mira speak by commands of the game's own."""
 
     def newest(self) -> Any:
-        """What Ada heard last."""
+        """The newest thing that Ada heard."""
         return self.ada_script.work.records.newest()[0]
 
     def outcomes(self) -> list[tuple[str, str]]:
@@ -33,8 +33,8 @@ class TestGameSpeech(ShellTest):
             assert [] == self.waiting()
             assert self.newest().verdict.outcome.value != "trigger"
 
-    def test_with_it_she_is_answered(self) -> None:
-        """What is said is heard as any say: by name, once, and as far believed."""
+    def test_with_it_mira_is_answered(self) -> None:
+        """It is heard as any say: by name, once, and as far believed."""
         own_speech.use(self.mira, own_speech.CmdSayAdapted)
         self.ask("say Ada, hello", says("Hello, Mira."), person=self.mira)
         assert ['Ada says, "Hello, Mira."'] == self.mira.heard_from(self.ada)
@@ -49,7 +49,7 @@ class TestGameSpeech(ShellTest):
         assert "known by  what the code of the game told it" in told
 
     def test_a_whisper_is_private(self) -> None:
-        """What is whispered is answered in a whisper, and its words are for that person alone."""
+        """A whisper is answered in a whisper, and its words are for that person alone."""
         own_speech.use(self.mira, own_speech.CmdBareWhisper)
         self.ask("whisper Ada the cellar", whispers("Hush.", "Mira"), person=self.mira)
         assert ['Ada whispers: "Hush."'] == self.mira.heard_from(self.ada)
@@ -86,7 +86,7 @@ class TestGameSpeech(ShellTest):
                     assert [] == self.ada_script.work.overheard
 
     def test_said_again_it_is_heard_again(self) -> None:
-        """Two equal says are two, and so is what somebody else says in the same moment."""
+        """Two equal says are two, and so is the same that somebody else says in the same moment."""
         for person in (self.mira, self.mira, self.tom):
             evennia_ai.hear(self.room1, "Ada, hello", person)
         assert 3 == len(self.outcomes())
@@ -135,7 +135,7 @@ class TestGameSpeech(ShellTest):
         assert "muted" == self.newest().verdict.name
 
     def test_markup_is_no_word(self) -> None:
-        """What would be a colour in the game is nothing in what she hears."""
+        """A colour of the game is nothing in the words that are heard."""
         evennia_ai.hear(self.room1, "|rAda|n, hello", self.mira)
         assert "Ada, hello" == self.newest().heard.body
 
@@ -167,7 +167,7 @@ class TestCheck(ShellTest):
             person.cmdset.add("evennia_ai.commands.AssistantCmdSet")
 
     def checked(self, line: str = "assistant check ada") -> str:
-        """What he reads of her hearing."""
+        """The line that he reads of her hearing."""
         self.forget()
         self.model.answers.extend([completion("ok")] * 4)
         self.type(self.tom, line)

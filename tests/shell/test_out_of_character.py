@@ -45,7 +45,7 @@ class OutOfCharacterTest(ShellTest):
         assert self.session.puppet is None
 
     def typed(self, line: str) -> str:
-        """What the session shows for a line typed in it."""
+        """The text that the session shows for a line typed in it."""
         sent = evennia.SESSION_HANDLER.data_out
         sent.reset_mock()
         self.session.execute_cmd(line)
@@ -115,8 +115,8 @@ class TestOutOfCharacter(OutOfCharacterTest):
         self.typed("yes")
         assert operations.find_assistant("Edda") is None
 
-    def test_she_is_muted_for_all_characters(self) -> None:
-        """What concerns a person holds for the account."""
+    def test_a_mute_holds_for_all_characters(self) -> None:
+        """A mute of one who plays nobody holds for the account."""
         self.typed("assistant mute ada")
         self.account.puppet_object(self.session, self.tom)
         assert {inbound.person_of(self.tom)} == self.ada_script.work.muted
@@ -127,7 +127,7 @@ class TestOutOfCharacter(OutOfCharacterTest):
             assert NO_SUCH in self.typed(line)
 
     def test_others_may_no_more_than_in_character(self) -> None:
-        """Who is no staff clears nothing, and has no command of staff."""
+        """A player clears nothing, and has no command of staff."""
         self.typed("assistant emergency stop ada")
         self.account.permissions.clear()
         self.account.is_superuser = False

@@ -1,4 +1,4 @@
-"""What a model writes wrongly, as people in the room read it."""
+"""Wrongly written speech, as people in the room read it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TestPhrasing(ShellTest):
     """Ada's model writes as for a web page, or as for the stage."""
 
     def said(self, answer: bytes, line: str = "say @ada speak") -> list[str]:
-        """What Mira reads of Ada after Tom typed a line."""
+        """All that Mira reads of Ada after Tom typed a line."""
         self.forget()
         self.ask(line, answer)
         heard: list[str] = self.mira.heard_from(self.ada)
@@ -29,7 +29,7 @@ class TestPhrasing(ShellTest):
         state.write(self.ada_script, **values)
 
     def test_stage_directions_are_posed(self) -> None:
-        """What it does before it speaks is seen before, the rest after; and nothing has a star."""
+        """Deeds in front of the words are seen before them, the rest after; no star is left."""
         told = ["Ada smiles warmly", 'Ada says, "Good day."', "Ada waves"]
         assert told == self.said(says(LINE))
         assert ["Ada nods"] == self.said(says("*nods*"))

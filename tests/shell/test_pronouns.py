@@ -1,4 +1,4 @@
-"""What people, staff and the model read of an assistant, by its pronouns."""
+"""Texts for people, staff and the model, by the pronouns of an assistant."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TestPronouns(ShellTest):
             person.cmdset.add(AssistantCmdSet)
 
     def muted(self) -> str:
-        """What Mira reads when she mutes Ada."""
+        """The line that Mira reads when she mutes Ada."""
         self.forget()
         self.type(self.mira, "assistant mute ada")
         told = self.mira.seen[-1]
@@ -37,7 +37,7 @@ class TestPronouns(ShellTest):
         assert "Others call you" not in self.prompt()
 
     def test_the_games_gender_counts(self) -> None:
-        """What Evennia's contrib stores of a body is honoured, in texts, questions and prompt."""
+        """A gender as Evennia's contrib stores it is honoured, in texts, questions and prompt."""
         self.ada.db.gender = "female"
         assert "nor you her." in self.muted()
         assert 'Others call you "she".' in self.prompt()
@@ -48,7 +48,7 @@ class TestPronouns(ShellTest):
         assert self.tom.seen[-1].startswith("Ada stays as before.")
 
     def test_the_setting_goes_before_it(self) -> None:
-        """What staff set holds, whatever the game says."""
+        """The setting of staff holds, whatever the game says."""
         self.ada.db.gender = "female"
         self.type(self.tom, "assistant config ada set pronouns they")
         assert "they" == state.read(self.ada_script, "pronouns")
