@@ -13,6 +13,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AssistantAccountCmdSet": "evennia_ai.commands",
     "AssistantCharacter": "evennia_ai.assistant_character",
     "AssistantCmdSet": "evennia_ai.commands",
     "AssistantScript": "evennia_ai.assistant_script",
@@ -22,6 +23,7 @@ _HOMES = {
     "UnifiedLLMClient": "evennia_ai.llm.client",
     "create_assistant": "evennia_ai.operations",
     "find_assistant": "evennia_ai.operations",
+    "hear": "evennia_ai.game_speech",
     "tool": "evennia_ai.tools",
 }
 

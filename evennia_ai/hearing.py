@@ -15,6 +15,7 @@ from evennia.objects.objects import DefaultCharacter
 from evennia_ai import inbound, names, state
 from evennia_ai.admission import end_or_extend, place_of, queue, tell_of_mute
 from evennia_ai.core.calling import is_for_another
+from evennia_ai.core.echoes import is_echo
 from evennia_ai.core.inbox import talk_of
 from evennia_ai.core.overheard import Overheard
 from evennia_ai.core.perception import (
@@ -43,8 +44,16 @@ def hear(
     body: Any, text: Any, from_obj: Any, kwargs: Mapping[str, Any] | None = None
 ) -> Verdict | None:
     """Take in what an assistant's body was sent."""
-    heard = inbound.read(text, from_obj, body, kwargs)
-    return take_in(body.assistant_script, heard, from_obj) if heard is not None else None
+    script, heard = body.assistant_script, inbound.read(text, from_obj, body, kwargs)
+    if heard is None or (script.work.calls_of_game and _is_known(script, heard)):
+        return None
+    return take_in(script, heard, from_obj)
+
+
+def _is_known(script: Any, heard: Heard) -> bool:
+    """True where game code told it of this message already."""
+    work = script.work
+    return work.capture is None and is_echo(work.calls_of_game, heard, script.clock.seconds())
 
 
 def hear_channel(

@@ -1,4 +1,4 @@
-"""Lines as the game has rendered them for somebody, and what of them is speech.
+"""Lines as the game shows them: what of them is speech, and what a model wrote put in as text.
 
 Text is only ever cut here, never believed: what a line is its options say.
 """
@@ -16,6 +16,22 @@ _UNREAD_EMOTE = re.compile(
     rf'{re.escape(getattr(settings, "RPSYSTEM_EMOTE_PREFIX", "/"))}me\s+\w+,?\s+"(.*)"\Z',
     re.IGNORECASE | re.DOTALL,
 )
+_LINK = re.compile(r"\b([hfw])(ttps?|tp|ww)(?=://|\.)", re.IGNORECASE)
+
+
+def literal(text: str) -> str:
+    """Text in a form that Evennia's markup leaves alone.
+
+    A doubled `|` is shown as one, but the marks of clickable links (`|lc`, `|lt`, `|lu`, `|le`) are
+    looked for after that, and would run a command with one click: an invisible blank parts them.
+    An address such as `https://`, of which the web client would make a link, is parted by a joiner,
+    at which no line is broken. Of `{{` Evennia would take one brace away, so it is doubled too.
+    Where the game evaluates `$func()` in all that it sends, that is escaped too.
+    """
+    if settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED:
+        text = text.replace("$", "\\$")
+    text = _LINK.sub("\\1\u2060\\2", text)
+    return text.replace("|l", "|\u200bl").replace("|", "||").replace("{{", "{{{{")
 
 
 def plain(rendered: str) -> str:

@@ -6,22 +6,22 @@ mapping, with `|` doubled; there braces and `$func()` are plain characters.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import evennia
-from django.conf import settings
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
 
-from evennia_ai import ability, emoting, names, signals
+from evennia_ai import ability, emoting, names, phrasing, signals
 from evennia_ai.core.cooling import in_words
 from evennia_ai.core.perception import PRIVATE
-from evennia_ai.core.text import clean_speech, cut_at_sentence
+from evennia_ai.core.phrasing import Phrased
+from evennia_ai.core.text import cut_at_sentence
 from evennia_ai.errors import ToolDeniedError, ToolError
 from evennia_ai.inbound import marks, person_of, speaking
+from evennia_ai.lines import literal
 
 FAILURE_LINE = (
     "{name} looks away for a moment. "
@@ -49,22 +49,6 @@ SPENT_LINES: Mapping[str, str] = MappingProxyType(
 THINKING_LINES = ("{name} thinks for a moment.", "{name} is still thinking.")
 NO_MORE: Mapping[str, Any] = MappingProxyType({})
 MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "channel": 400, "pose": 300}
-_LINK = re.compile(r"\b([hfw])(ttps?|tp|ww)(?=://|\.)", re.IGNORECASE)
-
-
-def literal(text: str) -> str:
-    """Text in a form that Evennia's markup leaves alone.
-
-    A doubled `|` is shown as one, but the marks of clickable links (`|lc`, `|lt`, `|lu`, `|le`) are
-    looked for after that, and would run a command with one click: an invisible blank parts them.
-    An address such as `https://`, of which the web client would make a link, is parted by a joiner,
-    at which no line is broken. Of `{{` Evennia would take one brace away, so it is doubled too.
-    Where the game evaluates `$func()` in all that it sends, that is escaped too.
-    """
-    if settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED:
-        text = text.replace("$", "\\$")
-    text = _LINK.sub("\\1\u2060\\2", text)
-    return text.replace("|l", "|\u200bl").replace("|", "||").replace("{{", "{{{{")
 
 
 def speech(text: str, kind: str, speaker: Any) -> str:
@@ -75,7 +59,11 @@ def speech(text: str, kind: str, speaker: Any) -> str:
     Raises:
         ToolError: nothing of it can be said.
     """
-    words = " ".join(clean_speech(text, speaker=speaker.key).split())
+    return _shown(phrasing.phrased(text, kind, speaker).words, kind)
+
+
+def _shown(text: str, kind: str) -> str:
+    words = " ".join(text.split())
     said = cut_at_sentence(words, MOST_CHARACTERS[kind])
     if not said:
         raise ToolError("there is nothing in the message that can be said; write plain words")
@@ -120,7 +108,11 @@ def _refuse_hushed(character: Any) -> None:
 
 def _words(text: str, kind: str, speaker: Any) -> str:
     """What a model wrote, as it can be sent: where that is an emote, nothing is read into it."""
-    said = speech(text, kind, speaker)
+    return _sendable(phrasing.phrased(text, kind, speaker).words, kind, speaker)
+
+
+def _sendable(words: str, kind: str, speaker: Any) -> str:
+    said = _shown(words, kind)
     return emoting.as_words(said) if emoting.emote_of(speaker) else said
 
 
@@ -186,18 +178,43 @@ def _note_said(character: Any, text: str, source: str, to: Any) -> None:
         signals.call_hook(character, "at_assistant_said", text, **named)
 
 
-def say(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE) -> str:
-    """Say something aloud. Returns what was said.
+def say(
+    character: Any,
+    text: str,
+    *,
+    hops: int,
+    more: Mapping[str, Any] = NO_MORE,
+    may_emote: bool = True,
+) -> str:
+    """Say something aloud, and do before and after it what stage directions in it tell.
 
     Args:
         more: further marks of the server, beside those that every message has.
+        may_emote: whether it may do anything; else stage directions are dropped.
+
+    Returns:
+        What was said, or what was done where nothing was.
 
     Raises:
         ToolDeniedError: it was asked to be quiet here.
     """
     _refuse_unable(character)
     _refuse_hushed(character)
-    said = _words(text, "say", character)
+    found = phrasing.phrased(text, "say", character)
+    if not may_emote:
+        found = Phrased(found.words or phrasing.in_brackets(found))
+    if found.before:
+        emote(character, found.before, hops=hops, more=more)
+    if found.before and not found.words:
+        return found.before
+    said = _say(character, found.words, hops, more)
+    if found.after:
+        emote(character, found.after, hops=hops, more=more)
+    return said
+
+
+def _say(character: Any, words: str, hops: int, more: Mapping[str, Any]) -> str:
+    said = _sendable(words, "say", character)
     allowed = character.at_pre_say(said)
     if not allowed:
         raise ToolError("you cannot speak here")

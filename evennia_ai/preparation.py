@@ -21,6 +21,7 @@ from evennia_ai.core.contexts import ContextType, context_for
 from evennia_ai.core.execution import ExecutionConfig, ExecutionMode, ExecutionPattern
 from evennia_ai.core.inbox import OWN
 from evennia_ai.core.pattern import compose_pattern
+from evennia_ai.core.pronouns import told_to_model
 from evennia_ai.core.react import Stop, StopReason
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
@@ -29,6 +30,7 @@ from evennia_ai.prompts import Scene, facts_of, stage
 from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.remembering.recalling import NOTHING, Recalled
 from evennia_ai.spending import Purse
+from evennia_ai.wording import pronouns
 
 
 def context_of(turn: Turn) -> ContextType:
@@ -56,6 +58,7 @@ def scene_of(
         settings=settings,
         is_native=client.supports_tools,
         name=script.obj.key,
+        pronouns=told_to_model(pronouns(script)),
         count=counter.count,
         count_tool=counter.count_tool,
         max_tokens=max_tokens_of(script, client),

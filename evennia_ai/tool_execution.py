@@ -133,6 +133,7 @@ def toolbox(script: Any, turn: Turn, pattern: ExecutionPattern, *, is_small: boo
     tools: Toolbox = Noted(_guarded(script), ScriptKeeper(script))
     tools = Confirmed(tools, partial(_ask, script), pattern.dangerous_requires_confirm)
     hidden = _forbidden(script.obj) | delegations.unavailable(turn, pattern)
+    turn.may_emote = "emote" not in hidden and pattern.offers(REGISTRY["emote"].spec)
     tools = Offered(tools, pattern, hidden)
     if is_small:
         tools = Fitted(tools, turn.event, FOR_SMALL_MODELS | _of_the_game())

@@ -5,6 +5,7 @@ Rebuilt at every start by `state.rebuild`; nothing here is written by itself.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from evennia_ai.core.audit_events import Fact
 from evennia_ai.core.autonomy import Autonomy
 from evennia_ai.core.budget_config import BudgetConfig
 from evennia_ai.core.cooling import Blame
+from evennia_ai.core.echoes import MOST_CALLS, Call
 from evennia_ai.core.manners import Company, Engagements, HearingConfig
 from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.overheard import Overheard
@@ -59,6 +61,7 @@ class Work:
         lore: the lore it may tell, or None when that has to be read; see `remembering.lore`.
         hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
         unable: while its body cannot act, the persons who were told so; else None.
+        calls_of_game: the newest messages that game code told it of, and when.
     """
 
     inbox: list[inbox.Stored] = field(default_factory=list)
@@ -103,6 +106,7 @@ class Work:
     indexing: Any = None
     lore: Any = None
     unable: set[str] | None = None
+    calls_of_game: deque[Call] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
 
     def read_anew(self) -> None:
         """A setting may have changed."""

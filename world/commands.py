@@ -1,8 +1,8 @@
-"""What a player can type: Evennia's commands, and for characters those of the assistants."""
+"""What a player can type: Evennia's commands, and those of the assistants."""
 
 from evennia import default_cmds
 
-from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.commands import AssistantAccountCmdSet, AssistantCmdSet
 
 
 class CharacterCmdSet(default_cmds.CharacterCmdSet):
@@ -22,5 +22,6 @@ class AccountCmdSet(default_cmds.AccountCmdSet):
     key = "DefaultAccount"
 
     def at_cmdset_creation(self) -> None:
-        """Evennia's commands, and nothing else yet."""
+        """Evennia's commands, and those of assistants that need no character."""
         super().at_cmdset_creation()
+        self.add(AssistantAccountCmdSet)

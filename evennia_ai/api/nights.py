@@ -12,7 +12,7 @@ from evennia_ai.operations import Result, sleeping
 
 TAG = "Sleep"
 ASLEEP = {
-    "text": "Edda sleeps until 2026-02-01 06:00 (dreaming). She has not slept yet.",
+    "text": "Edda sleeps until 2026-02-01 06:00 (dreaming). There was no night yet.",
     "mode": "sleep",
     "phase": "dreaming",
     "until": "2026-02-01T06:00:00+00:00",
@@ -45,7 +45,7 @@ class Sleep(ApiView):
         body=asked.Night,
         example={"hours": 4},
         answer={
-            "message": "Edda sleeps until 2026-02-01 06:00, or until she is spoken to.",
+            "message": "Edda sleeps until 2026-02-01 06:00, or until somebody speaks to it.",
             "until": ASLEEP["until"],
         },
     )

@@ -17,21 +17,21 @@ LONGEST_VALUE = 300
 
 class CmdAiAudit(StaffCommand):
     """
-    See what an AI assistant did, and what she was like at any moment.
+    See what an AI assistant did, and what it was like at any moment.
 
     Usage:
       aiaudit <name> [<event>] [before <version>]
-                                      - the newest entries of her record
+                                      - the newest entries of its record
       aiaudit <name> at <version> | <time>
-                                      - what she was like then
+                                      - what it was like then
       aiaudit <name> diff <version> <version>
                                       - what changed between two
-      aiaudit <name> check            - does the record agree with her state
+      aiaudit <name> check            - does the record agree with its state
       aiaudit <name> export           - write the record into a file
       aiaudit <name> archive          - the same, and drop what is old
 
     A time is like 2026-03-01, 2026-03-01 18:30 (UTC) or 2 hours ago. Export
-    and archive need her lock `ai_configure`.
+    and archive need its lock `ai_configure`.
 
     Examples:
       aiaudit ada ConfigurationChanged

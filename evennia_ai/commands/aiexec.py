@@ -17,18 +17,18 @@ LOG, HOW = "log", "?"
 
 class CmdAiExec(StaffCommand):
     """
-    See an AI assistant's tools, and run one by hand, as if she did.
+    See an AI assistant's tools, and run one by hand, as if it did.
 
     Usage:
-      aiexec [<name>]                       - her tools, and what each takes
+      aiexec [<name>]                       - its tools, and what each takes
       aiexec <name> <tool> ?                - what one does and takes
       aiexec <name> <tool> [<key> = <value> ...]
       aiexec <name> <tool> {"key": "value"} - the same as JSON
       aiexec <name> <tool> <value>          - where it needs no more than one
       aiexec <name> log                     - the last calls, and how often each
 
-    What a tool does happens in the game, by her, under her limits. To run one
-    needs her lock `ai_control`. What holds the name of an argument with a = after
+    What a tool does happens in the game, by it, under its limits. To run one
+    needs its lock `ai_control`. What holds the name of an argument with a = after
     it is typed as JSON.
 
     Examples:

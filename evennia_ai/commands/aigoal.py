@@ -8,15 +8,15 @@ from evennia_ai.commands.staff_command import StaffCommand
 
 class CmdAiGoal(StaffCommand):
     """
-    See and set what an AI assistant is after by herself.
+    See and set what an AI assistant is after by itself.
 
     Usage:
-      aigoal [<name>]                          - her goals
+      aigoal [<name>]                          - its goals
       aigoal <name> [<priority>] = <what to reach>
       aigoal <name> done | drop <number>
 
     A priority is 1 (may wait) to 10 (pressing); without one it is 5. The same
-    as `assistant goal`. What changes her goals needs her lock `ai_control`.
+    as `assistant goal`. What changes its goals needs its lock `ai_control`.
 
     Examples:
       aigoal ada 8 = Find out who took the atlas.

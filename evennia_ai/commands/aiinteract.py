@@ -17,17 +17,17 @@ MOST_SHOWN = 8
 
 class CmdAiInteract(StaffCommand):
     """
-    See and set whom an AI assistant hears, and try how she would take a message.
+    See and set whom an AI assistant hears, and try how it would take a message.
 
     Usage:
-      aiinteract [<name>]                 - how she hears, who muted or hushed
-                                            her, what waits, what she heard
-      aiinteract <name> on | off          - whether she hears anybody at all
+      aiinteract [<name>]                 - how it hears, who muted or hushed
+                                            it, what waits, what it heard
+      aiinteract <name> on | off          - whether it hears anybody at all
       aiinteract <name> test [say | whisper | page | pose] <message>
-                                          - by which rule she would take it from
+                                          - by which rule it would take it from
                                             you now; nothing is said
 
-    All other settings: assistant config <name>. On and off need her
+    All other settings: assistant config <name>. On and off need its
     lock `ai_configure`.
 
     Examples:

@@ -25,8 +25,8 @@ KINDS = {
 }
 PERSON = "person"
 ASKED = (
-    "Shall {name} forget {who}? What she remembers of them is dropped, her notes and all talk with "
-    "them too, and their name in what others told her. It cannot be taken back."
+    "Shall {name} forget {who}? All memories of them are dropped, all notes of them and all "
+    "talk with them too, and their name in what others told. It cannot be taken back."
 )
 HOW = (
     "aimemory [<name>], aimemory <name> list [facts | journal | insights] [<page>], "
@@ -44,14 +44,14 @@ class CmdAiMemory(StaffCommand):
       aimemory [<name>]                        - how much, and how it is found
       aimemory <name> list [<kind>] [<page>]   - facts, journal or insights
       aimemory <name> search <words>           - what is most alike to them
-      aimemory <name> person <who>             - what she remembers of somebody
-      aimemory <name> show <number>            - one memory, and why she has it
-      aimemory <name> profiles [<who>]         - whom she knows, and how they stand
-      aimemory <name> journal | notes          - her journal, her notebook
+      aimemory <name> person <who>             - what it remembers of somebody
+      aimemory <name> show <number>            - one memory, and why it has it
+      aimemory <name> profiles [<who>]         - whom it knows, and how they stand
+      aimemory <name> journal | notes          - its journal, its notebook
       aimemory lore                            - what is told of the game's world
 
-    These need her lock `ai_memory`, the last one `ai_control`:
-      aimemory <name> add <text>               - let her know something
+    These need its lock `ai_memory`, the last one `ai_control`:
+      aimemory <name> add <text>               - let it know something
       aimemory <name> correct <number> = <text>
       aimemory <name> forget <number> | person <who>
       aimemory <name> export person <who>      - into a file of the game

@@ -66,12 +66,12 @@ WORDS = {
     "tell": Word(
         AskingWords._tell,
         "assistant tell <name> <instruction>",
-        "Lets her do something at once, in your name; what comes back is shown to you.",
+        "Lets it do something at once, in your name; what comes back is shown to you.",
     ),
     "goal": Word(
         AskingWords._goal,
         "assistant goal [<name>], assistant goal <name> [<priority>] = <what to reach>, "
         "assistant goal <name> done | drop <number>",
-        "What she is after by herself. More: help aigoal",
+        "What it is after by itself. More: help aigoal",
     ),
 }

@@ -43,13 +43,13 @@ class CmdAssistant(
 
     Usage:
       assistant                            - who is here
-      assistant why [<name>] [<number>]    - why she answered you, or did not
-      assistant mute [<name>]              - she no longer hears you, nor you her
+      assistant why [<name>] [<number>]    - why it answered you, or did not
+      assistant mute [<name>]              - it no longer hears you, nor you it
       assistant unmute [<name>]            - as before
-      assistant memory [<name>]            - what she remembers of you
+      assistant memory [<name>]            - what it remembers of you
       assistant memory correct <number> = <text>
       assistant memory off | on [<name>]   - remember nothing new of you, or again
-      assistant forget <number> [<name>]   - one thing that she remembers of you
+      assistant forget <number> [<name>]   - one thing that it remembers of you
       assistant forget everything [<name>] - you altogether, after asking
       assistant questions                  - what an assistant wants you to allow
       assistant answer <number> yes | no   - allow it, or not
@@ -70,36 +70,36 @@ class CmdAssistant(
       assistant budget [<name> | game]     - tokens and money used, and caps
       assistant usage [<name>]             - calls, tokens and tools used
       assistant breakers [<name>]          - services that are not asked for a while
-      assistant tools [<name>]             - the tools she may use
-      assistant check [<name>]             - does her model answer, and how fast
+      assistant tools [<name>]             - the tools it may use
+      assistant check [<name>]             - does its model answer, and how fast
     Make and stop them
-      assistant create [<name> [= <who she is>]]
+      assistant create [<name> [= <who it is>]]
                                            - alone it asks step by step
-      assistant clone <name> = <new name>  - another one like her
+      assistant clone <name> = <new name>  - another one like it
       assistant delete <name>              - for good, after asking
       assistant adopt <npc> [= <name>]     - give somebody of the game a mind
       assistant release <name>             - take it away; they are as before
       assistant start | stop [<name> | all]
-                                           - let her answer, or keep her silent
+                                           - let it answer, or keep it silent
       assistant emergency stop [<name> | all]
                                            - stop at once, over restarts too
       assistant emergency clear [<name> | all]
-                                           - let her go on
+                                           - let it go on
     Set what they do
       assistant config <name>              - all settings, and changing them
-      assistant messaging <name>           - how people reach her
+      assistant messaging <name>           - how people reach it
       assistant channel <name> <channel> = <mode>
       assistant account <name>             - an account, for the game's own `page`
-      assistant prompt <name>              - what her model is sent, and its size
+      assistant prompt <name>              - what its model is sent, and its size
       assistant component | template | context <name>
                                            - the parts of that, and changing them
-      assistant goal <name>                - what she is after by herself
+      assistant goal <name>                - what it is after by itself
       assistant history [<name>]           - the command history
-      assistant tell <name> <instruction>  - let her do something at once
+      assistant tell <name> <instruction>  - let it do something at once
 
     `assistant help <word>` has all ways of a word. `aisetup` is the same command, and a word
     may be a switch: aisetup/config ada set tick_rate 10. Looking is for staff; what
-    changes an assistant needs a lock of hers. See also: help history, help aimemory,
+    changes an assistant needs a lock of its own. See also: help history, help aimemory,
     help aiaudit
 
     Examples for staff:

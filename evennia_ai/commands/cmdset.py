@@ -1,4 +1,4 @@
-"""The command set."""
+"""The command sets: for characters, and for accounts that play none."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ COMMANDS = (
     CmdPage,
     CmdAddress,
 )
+# What makes sense without a body.
+WITHOUT_BODY = (
+    *(CmdAssistant, CmdHistory, CmdAiAudit, CmdAiExec),
+    *(CmdAiGoal, CmdAiMemory, CmdAiInteract),
+)
 
 
 class AssistantCmdSet(CmdSet):
@@ -41,3 +46,20 @@ class AssistantCmdSet(CmdSet):
             return
         for command in (*fitting.fitted(COMMANDS), *(kind() for kind in theirs.commands())):
             self.add(command)
+
+
+class AssistantAccountCmdSet(CmdSet):
+    """Commands about assistants for people who are out of character.
+
+    In character those of the character's set go before these, which do the same.
+    """
+
+    key = "AssistantAccountCmdSet"
+
+    def at_cmdset_creation(self) -> None:
+        """Fill the set."""
+        if theirs.is_looking():
+            return
+        for command in fitting.fitted(COMMANDS):
+            if isinstance(command, WITHOUT_BODY):
+                self.add(command)

@@ -15,26 +15,29 @@ VERBS = ("list", "show", "set", "unset")
 WIDTH, VALUE_WIDTH = 78, 40
 # In this order; a setting stands under the first heading with a word its name begins with.
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Who she is": ("persona", "examples", "thinking_lines", "failure_line"),
-    "When she acts": (
+    "Who it is": (
+        *("persona", "examples", "thinking_lines", "failure_line"),
+        *("pronouns", "plain_speech", "stage_directions"),
+    ),
+    "When it acts": (
         "enabled",
         "tick_rate",
         "autonomy_config",
         "sleep_schedule",
         "max_pending_events",
     ),
-    "Whom she hears": (
+    "Whom it hears": (
         *("interaction_enabled", "enable_addressing", "addressed_by"),
         *("room_messages", "channel_configs"),
         *("trigger_permissions", "trust_overrides", "hearing_config", "max_agent_hops"),
     ),
-    "Her model": ("llm_",),
-    "Her prompts": (
+    "Its model": ("llm_",),
+    "Its prompts": (
         *("system_prompt", "prompt_", "applied_template", "context_configs", "max_history"),
         *("max_context_tokens", "compact_"),
     ),
-    "What she remembers": ("memory_config",),
-    "What she may do": (
+    "What it remembers": ("memory_config",),
+    "What it may do": (
         *("execution_config", "confirm_", "command_allowlist", "attribute_allowlist"),
         "private_words",
         *("safety_config", "budget_config", "max_consecutive_errors"),
@@ -134,7 +137,7 @@ WORDS = {
     "config": Word(
         ConfiguringWords._config,
         "assistant config <name> [show [<key>] | set <key> <value> | unset <key>]",
-        "Her settings. Show explains one; set changes it from her next turn on, and is checked; "
+        "Its settings. Show explains one; set changes it from its next turn on, and is checked; "
         "unset lets the default hold again. A key inside another is reached by a dot, as in "
         "execution_config.max_iterations_per_tick, or by its own name where only one has it.",
     ),

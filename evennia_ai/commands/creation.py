@@ -168,9 +168,9 @@ def _look(caller: Any) -> Node:
 def _character(caller: Any) -> Node:
     draft = _draft(caller)
     question = (
-        f"Who is {draft.name}, in two sentences? Her model is told this, so say what she knows and "
-        f"how she talks, such as: {draft.name} copies old charts and loves a good riddle. She is "
-        "short of words."
+        f"Who is {draft.name}, in two sentences? A model is told this, so say also "
+        f"what {draft.name} knows and how {draft.name} talks, such as: {draft.name} copies old "
+        "charts, loves a good riddle, and is short of words."
     )
     empty = "a friendly character without a story"
     take = _take_text("persona", LONGEST_PERSONA, "place")
@@ -184,7 +184,7 @@ def _place(caller: Any) -> Node:
         chosen = {"goto": _take_here, "desc": literal(f"in {here.key}")}
         options.append({"key": ("here", "1"), **chosen})
     now = f" Now: {draft.room.key}; an empty line keeps it." if draft.has_room else ""
-    question = f"Where does she stand? Type a room's name, or its number such as #2.{now}"
+    question = f"Where does {draft.name} stand? Type a room's name, or its number such as #2.{now}"
     return _node("place", question, *options, default=_take_place)
 
 
@@ -207,8 +207,8 @@ def _take_place(caller: Any, raw_string: str) -> str:
 def _listening(caller: Any) -> Node:
     draft = _draft(caller)
     text = (
-        "Whom does she answer?\n\n"
-        "Or type a permission, such as Builder: whoever has it need not say her name either."
+        f"Whom does {draft.name} answer?\n\n"
+        "Or type a permission, such as Builder: whoever has it need not say the name either."
     )
     options: tuple[tuple[tuple[str, str], str, dict[str, Any]], ...] = (
         (("called", "1"), CALLED.format(name=draft.name), {}),
@@ -249,8 +249,8 @@ def _model(caller: Any) -> Node:
     chosen = f"Now: {_draft(caller).model_text}."
     problem = "" if known.ok else f"\n\n{known.message}"
     text = (
-        f"Which model is she to think with? {chosen}\n\nOr type a provider and a model's name, "
-        f"such as: ollama llama3.2{problem}"
+        f"Which model is {_draft(caller).name} to think with? {chosen}\n\nOr type a provider and a "
+        f"model's name, such as: ollama llama3.2{problem}"
     )
     return _node("model", text, *options, default=_type_model)
 
@@ -303,7 +303,8 @@ def _reported(report: Report) -> str:
     lines = [
         f"  {line.name:<11} {'ok' if line.ok else 'NO':<3} {line.text}" for line in report.lines
     ]
-    verdict = "She can work with it." if report.ok else "Mend what says NO, or choose another."
+    wrong = "Mend what says NO, or choose another."
+    verdict = "An assistant can work with it." if report.ok else wrong
     return "\n".join([report.title, *lines, verdict])
 
 
@@ -313,7 +314,7 @@ def _report_trouble(caller: Any, failure: Any) -> None:
 
 
 def _summary(caller: Any) -> Node:
-    options = [{"key": ("create", "yes", "y"), "desc": "make her", "goto": _create}]
+    options = [{"key": ("create", "yes", "y"), "desc": "make it so", "goto": _create}]
     options += [
         {"key": str(number), "desc": f"change: {step}", "goto": step}
         for step, number in TITLES.items()

@@ -10,7 +10,7 @@ from evennia_ai.operations import choosing
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.rights import refusal
 
-CALLED = "Whoever whispers to her, pages her, or says @{name}"
+CALLED = "Whoever whispers to {name}, pages {name}, or says @{name}"
 NAME, PLACE, SUMMARY = "name", "place", "summary"
 
 
@@ -64,7 +64,7 @@ class Draft:
             ("name", self.name),
             ("body", self.body),
             ("look", self.look or "as every assistant"),
-            ("character", self.persona or "none of her own"),
+            ("character", self.persona or "none"),
             ("place", self.room.key if self.has_room else "nowhere yet"),
             ("answers", self.listening),
             ("model", self.model_text),

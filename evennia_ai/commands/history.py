@@ -10,13 +10,14 @@ from evennia_ai.commands.staff_command import StaffCommand, number_of
 from evennia_ai.operations import talk
 from evennia_ai.operations.exports import save_history
 from evennia_ai.operations.revealing import Look
+from evennia_ai.wording import wording
 
 MOST_SHOWN = 20
 WORDS = ("show", "export", "reset")
 WITH_MEMORIES = ("all", "with memories")
 ASKED = (
-    "Shall {name} begin anew? Beside her conversation she forgets all she remembers: facts, "
-    "journal, whom she met, notes and projects. It cannot be taken back."
+    "Shall {name} begin anew? Beside {their} conversation all memories are forgotten: facts, "
+    "journal, people, notes and projects. It cannot be taken back."
 )
 
 
@@ -32,9 +33,9 @@ class CmdHistory(StaffCommand):
       history reset <name> all         - the same, and forget all memories
 
     At a reset what was said so far is forgotten, what is under way is dropped,
-    and an emergency stop is cleared. What she remembers beside her conversation
+    and an emergency stop is cleared. What it remembers beside its conversation
     stays (see help aimemory), unless you add `all` or `with memories`, which
-    asks. Export and reset need her lock `ai_memory`.
+    asks. Export and reset need its lock `ai_memory`.
 
     Examples:
       history ada show 2
@@ -70,8 +71,8 @@ class CmdHistory(StaffCommand):
 
     def _reset_all(self, script: Any) -> Steps:
         name, by = str(script.key), str(self.caller.key)
-        if not (yield from self.confirmed(ASKED.replace("{name}", name))):
-            self.show_how(f"{name} forgets nothing, and goes on with her conversation.")
+        if not (yield from self.confirmed(wording(script).fill(ASKED).replace("{name}", name))):
+            self.show_how(f"{name} forgets nothing, and goes on with the conversation.")
         elif script.pk is not None and self.may("change memories", script):
             self.show(operations.reset_history(script, by=by))
             self.show(operations.forget_all(script, by=by))

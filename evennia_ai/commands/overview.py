@@ -107,7 +107,7 @@ def _wrong(data: Mapping[str, Any]) -> list[str]:
         if data[name]:
             lines.append(f"{key}, {name.replace('_', ' ')}: {data[name]}")
     if data["location"] is None:
-        lines.append(f"{key} is nowhere; bring her to a room.")
+        lines.append(f"{key} is nowhere, and needs a room.")
     return lines
 
 
@@ -156,7 +156,7 @@ class OverviewWords(WordCommand):
             self.msg("No assistant is here. More: help assistant")
         for name in (literal(self.name_of(script)) for script in here):
             self.msg(
-                f"{name} is here, an AI. Talk to her: whisper {name} = hello, or say @{name} hello"
+                f"{name} is here, an AI. To talk: whisper {name} = hello, or say @{name} hello"
             )
 
     def _list(self, rest: str) -> None:
@@ -184,8 +184,8 @@ WORDS = {
     "list": Word(
         OverviewWords._list,
         "assistant list",
-        "All assistants at a glance: what each is at, how long ago she heard something, her "
-        "model, what she used today of which caps, which services fail, and how many questions "
+        "All assistants at a glance: what each is at, how long ago it heard something, its "
+        "model, what it used today of which caps, which services fail, and how many questions "
         "wait. What needs somebody's hand stands below, with what to type.",
     ),
     "status": Word(

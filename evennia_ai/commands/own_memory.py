@@ -8,14 +8,15 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.wording import wording
 
 LONGEST_EXPORT = 20_000
 OFF, ON, CORRECT, EXPORT = "off", "on", "correct", "export"
 VERBS = (CORRECT, EXPORT, OFF, ON)
 EVERYTHING = ("everything", "me", "")
 ASKED = (
-    "Shall {name} forget you? What she remembers of you is dropped, her notes and all talk with "
-    "you too, and your name in what others told her. It cannot be taken back."
+    "Shall {name} forget you? All memories of you are dropped, {their} notes and all talk with "
+    "you too, and your name in what others told {them}. It cannot be taken back."
 )
 
 
@@ -69,7 +70,7 @@ class OwnMemoryWords(WordCommand):
 
     def _forget_everything(self, script: Any) -> Steps:
         name = self.name_of(script)
-        if not (yield from self.confirmed(ASKED.replace("{name}", name))):
+        if not (yield from self.confirmed(wording(script).fill(ASKED).replace("{name}", name))):
             self.show_how(f"{name} forgets nothing.")
         elif script.pk is None:  # deleted while it was asked
             self.show_how(f"There is no assistant named {name} any more.")
@@ -86,14 +87,14 @@ WORDS = {
         OwnMemoryWords._memory,
         "assistant memory [<name>], assistant memory correct <number> = <text>, "
         "assistant memory export | off | on [<name>]",
-        "What she remembers of you, numbered: facts first, then entries of her journal. You can "
-        "put one right, have all of it as text, or let her remember nothing new of you (off).",
+        "What it remembers of you, numbered: facts first, then entries of its journal. You can "
+        "put one right, have all of it as text, or let it remember nothing new of you (off).",
         is_for_all=True,
     ),
     "forget": Word(
         OwnMemoryWords._forget,
         "assistant forget <number> [<name>], assistant forget everything | me [<name>]",
-        "She forgets one thing that she remembers of you, or you altogether, after asking. "
+        "It forgets one thing that it remembers of you, or you altogether, after asking. "
         "The numbers are in: assistant memory",
         is_for_all=True,
     ),

@@ -49,19 +49,19 @@ WORDS = {
     "hush": Word(
         _passes_on(CmdHush, "hush"),
         "assistant hush [<name>] [<minutes> | off]",
-        "She is quiet in this room for a while. More: help hush",
+        "It is quiet in this room for a while. More: help hush",
         is_for_all=True,
     ),
     "unhush": Word(
         _passes_on(CmdHush, "unhush"),
         "assistant unhush [<name>]",
-        "She may speak in this room again.",
+        "It may speak in this room again.",
         is_for_all=True,
     ),
     "history": Word(
         _passes_on(CmdHistory, "history"),
         f"assistant {CmdHistory.how.replace(', ', ', assistant ')}",
-        "Her conversation: to see it, to write it into a file, to begin anew. More: help history",
+        "Its conversation: to see it, to write it into a file, to begin anew. More: help history",
     ),
     **{
         kind.key: Word(_passes_on(kind, kind.key), f"assistant {kind.key} ...", is_told=False)

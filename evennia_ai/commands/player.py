@@ -43,7 +43,7 @@ WORDS = {
     "why": Word(
         PlayerWords._why,
         "assistant why [<name>] [<number>] [reveal]",
-        "Why she answered your last message, or the one of that number, or did not; without a "
+        "Why it answered your last message, or the one of that number, or did not; without a "
         "name, the one you spoke to last. Staff see the messages of others too, and what was said "
         "in private only with reveal, which is recorded.",
         is_for_all=True,
@@ -51,7 +51,7 @@ WORDS = {
     "mute": Word(
         PlayerWords._mute,
         "assistant mute [<name>]",
-        "She no longer hears you, nor you her, until: assistant unmute",
+        "It no longer hears you, nor you it, until: assistant unmute",
         is_for_all=True,
     ),
     "unmute": Word(

@@ -128,15 +128,15 @@ WORDS = {
     "prompt": Word(
         PromptWords._prompts,
         "assistant prompt <name> [show | edit [<setting>]]",
-        "What her model is sent when you whisper to her, and how large each part is; show has "
-        "the whole of it, edit opens who she is in the editor, or another text: system_prompt, "
+        "What its model is sent when you whisper to it, and how large each part is; show has "
+        "the whole of it, edit opens who it is in the editor, or another text: system_prompt, "
         "system_prompt_native, compact_prompt, failure_line, thinking_lines.",
     ),
     "component": Word(
         PromptWords._components,
         "assistant component <name> [list | set <id> <key> = <text> | edit <id> | on <id> | "
         "off <id> | delete <id>]",
-        "The parts of her prompt, and parts of her own.",
+        "The parts of its prompt, and parts of its own.",
     ),
     "template": Word(
         PromptWords._templates,
@@ -148,7 +148,7 @@ WORDS = {
         PromptWords._contexts,
         "assistant context <name> [list | <context> | <context> set <field> <value> | "
         "<context> edit <id> | <context> reset]",
-        "What is different of her prompt and her bounds while she answers, rests, or works for "
+        "What is different of its prompt and its bounds while it answers, rests, or works for "
         "somebody else.",
     ),
 }

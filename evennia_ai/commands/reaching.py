@@ -30,8 +30,8 @@ def _on(value: object) -> str:
 
 def _called(script: Any) -> str:
     if state.read(script, "addressed_by") == AddressedBy.AT:
-        return "nothing but that calls her"
-    return f"say {script.key}, ... and say thank you {script.key} call her too"
+        return "nothing but that is a call"
+    return f"say {script.key}, ... and say thank you {script.key} are calls too"
 
 
 class ReachingWords(WordCommand):
@@ -67,7 +67,7 @@ class ReachingWords(WordCommand):
             f"  addressing  {_on(state.read(script, 'enable_addressing'))}: say @{key} ...",
             f"  by          {state.read(script, 'addressed_by')}: {_called(script)}",
             f"  room        {state.read(script, 'room_messages')}: what is said there to nobody",
-            f"  account     {'one of her own' if is_own else 'none'}",
+            f"  account     {'yes' if is_own else 'none'}",
             f"  hops        {state.read(script, 'max_agent_hops')}: messages in a row among "
             "assistants",
         ]
@@ -126,19 +126,19 @@ WORDS = {
         ReachingWords._messaging,
         "assistant messaging <name> [hearing on | off, addressing on | off, by name | at, room "
         f"trigger | context | ignore, hops <number>, account, channel <channel> = {ALL_MODES}]",
-        "How people reach her, and one way of it set. Trigger answers all that is said, context "
-        "only takes note, ignore answers only who addresses her.",
+        "How people reach it, and one way of it set. Trigger answers all that is said, context "
+        "only takes note, ignore answers only who addresses it.",
     ),
     "channel": Word(
         ReachingWords._channel,
         f"assistant channel <name> <channel> = {ALL_MODES}",
-        "What she does on a channel: answer all that is said there, only take note, only answer "
-        "who addresses her, or not be there.",
+        "What it does on a channel: answer all that is said there, only take note, only answer "
+        "who addresses it, or not be there.",
     ),
     "account": Word(
         ReachingWords._account,
         "assistant account [<name>]",
-        "An account in her name, so that the game's own `page` reaches her. Nobody can log in "
+        "An account in its name, so that the game's own `page` reaches it. Nobody can log in "
         "to it.",
     ),
 }

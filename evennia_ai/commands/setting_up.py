@@ -9,11 +9,12 @@ from evennia_ai.commands.base import Steps
 from evennia_ai.commands.creation import open_creation
 from evennia_ai.commands.words import ALL, Word, WordCommand
 from evennia_ai.operations import lifecycle
+from evennia_ai.wording import wording
 
 DELETED = (
-    "Delete {name}? Her body, her account, what she was told to be, her talk, notes and goals are "
-    "lost; what is under way is dropped, and who waits for her is told. Her record is kept as a "
-    "file; where is said when it is done."
+    "Delete {name}? {Their} body, account, persona, talk, notes and goals are lost; what is under "
+    "way is dropped, and who waits for {them} is told. {Their} record is kept as a file; where is "
+    "said when it is done."
 )
 
 
@@ -68,8 +69,8 @@ class SettingUpWords(WordCommand):
         if script is None:
             return
         key = str(script.key)
-        if not (yield from self.confirmed(DELETED.replace("{name}", key))):
-            self.show_how(f"{key} stays as she is.")
+        if not (yield from self.confirmed(wording(script).fill(DELETED).replace("{name}", key))):
+            self.show_how(f"{key} stays as before.")
             return
         # Meanwhile somebody may have deleted it, or changed who may.
         if self.pick_for(key, "delete") != script:
@@ -125,7 +126,7 @@ class SettingUpWords(WordCommand):
 
 CREATE = Word(
     SettingUpWords._create,
-    "assistant create, assistant create <name>[:<typeclass>] [= <who she is, in a few words>]",
+    "assistant create, assistant create <name>[:<typeclass>] [= <who it is, in a few words>]",
     "Alone it asks step by step: name, body, look, character, model. With a name one is made at "
     "once, where you stand. A typeclass is a body of your own, as in "
     "Brick:typeclasses.golems.Golem; without one it is the game's own character class.",
@@ -136,12 +137,13 @@ WORDS = {
     "clone": Word(
         SettingUpWords._clone,
         "assistant clone <name> = <new name>",
-        "Another one with the same settings, prompts and look. What she knows and said stays hers.",
+        "Another one with the same settings, prompts and look. What the first one knows and said "
+        "stays with it.",
     ),
     "delete": Word(
         SettingUpWords._delete,
         "assistant delete <name>",
-        "Deletes an assistant for good, after asking. Her record is put away as a file.",
+        "Deletes an assistant for good, after asking. Its record is put away as a file.",
     ),
     "adopt": Word(
         SettingUpWords._adopt,
@@ -158,12 +160,12 @@ WORDS = {
     "start": Word(
         SettingUpWords._start_one,
         "assistant start [<name> | all]",
-        "Lets her answer, or all you have a say over.",
+        "Lets it answer, or all you have a say over.",
     ),
     "stop": Word(
         SettingUpWords._stop_one,
         "assistant stop [<name> | all]",
-        "Keeps her, or all you have a say over, silent until started again; what waits for an "
-        "answer goes on waiting. To stop her in the middle of something: assistant emergency stop",
+        "Keeps it, or all you have a say over, silent until started again; what waits for an "
+        "answer goes on waiting. To stop it in the middle of something: assistant emergency stop",
     ),
 }

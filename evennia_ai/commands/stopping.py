@@ -41,7 +41,7 @@ WORDS = {
         StoppingWords._emergency,
         "assistant emergency stop [<name> | all], assistant emergency clear [<name> | all]",
         "Stops an assistant at once, or all you have a say over, over restarts too: what is under "
-        "way is dropped, and whoever waits is told. Clear lets her go on, where she is locked too, "
+        "way is dropped, and whoever waits is told. Clear lets it go on, where it is locked too, "
         "and lets those ask again who have to wait.",
         is_for_all=True,
     ),

@@ -5,6 +5,7 @@ Each is a class on top of the game's, so that its aliases, locks, help and doing
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,9 @@ from evennia_ai.operations import find_assistant
 from evennia_ai.outbound import literal
 
 STOCK = "evennia.commands."
+SPEECH = ("say", "whisper", "pose")
+# Commands that pass along who speaks and how: Evennia's, its contribs', and ours on top of them.
+KNOWN_SPEECH = ("evennia.", "evennia_ai.")
 # While the game's commands are looked at, ours stay out of its command set.
 _is_looking: ContextVar[bool] = ContextVar("is_looking", default=False)
 
@@ -151,6 +155,16 @@ def left_alone() -> tuple[str, ...]:
         f"The game has a command whisper of its own ({own}), which stays as it is: where a player "
         "has the name of an assistant, it finds whom it finds",
     )
+
+
+def own_speech(commands: Iterable[Command]) -> dict[str, str]:
+    """Commands by which people speak, of the game's own: the path of each class, by its key."""
+    found = {}
+    for key in SPEECH:
+        own = next((command for command in commands if command == key), None)
+        if own is not None and not type(own).func.__module__.startswith(KNOWN_SPEECH):
+            found[key] = f"{type(own).__module__}.{type(own).__name__}"
+    return found
 
 
 @lru_cache(maxsize=12)

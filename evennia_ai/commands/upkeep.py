@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.commands import fitting
+from evennia_ai.commands import fitting, theirs
 from evennia_ai.commands.figures import aligned
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
 from evennia_ai.operations import Result, executing, guarding, open_files
 from evennia_ai.operations import upkeep as services_of
+from evennia_ai.operations.hearing_check import check_hearing
 from evennia_ai.outbound import literal
 
 LINE = 100
@@ -67,13 +68,23 @@ class UpkeepWords(WordCommand):
             checked = operations.check_model(script)
         except ConfigurationError as error:
             self.msg(literal(f"The model is not set up: {error}"))
+            self._show_hearing(script)
             return
         for line in guarding.find_clashes(script):
             self.msg(literal(f"{line} {guarding.ADVICE}"))
         for line in fitting.clashes():
             self.msg(literal(line))
         self.msg("Asking the model; this takes a moment.")
+        self._show_hearing(script)
         checked.addCallback(self._show_report).addErrback(self._show_trouble)
+
+    def _show_hearing(self, script: Any) -> None:
+        """Tell if the one that is meant, or each that is here, hears what people say."""
+        listed = operations.list_assistants()
+        usable = self.cmdset.commands if self.cmdset is not None else theirs.all_commands()
+        own = theirs.own_speech(usable)
+        for each in [script] if script is not None else filter(self.is_here, listed):
+            self.show(check_hearing(each, own))
 
     def _show_report(self, report: Report) -> None:
         lines = [*report_lines(report), *map(OPEN_FILE.format, open_files.readable_by_others())]
@@ -147,9 +158,9 @@ WORDS = {
     "check": Word(
         UpkeepWords._check,
         "assistant check [<name>]",
-        "Tries her model, or the game's, with real requests: does it answer, know tools, read "
-        "long prompts, and how fast. Tells who else has a name like hers, and which words "
-        "of commands the game has itself.",
+        "Tries the model of an assistant, or the game's, with real requests: does it answer, know "
+        "tools, read long prompts, and how fast. Tells whether it hears what is said here, who "
+        "else has a name like it, and which words of commands the game has itself.",
     ),
     "usage": Word(
         UpkeepWords._usage,
@@ -165,7 +176,7 @@ WORDS = {
     "tools": Word(
         UpkeepWords._tools,
         "assistant tools [<name>]",
-        "The tools there are, and which of them she may use.",
+        "The tools there are, and which of them it may use.",
     ),
     "rag": Word(UpkeepWords._rag, "assistant rag [<name>]", is_told=False),
 }

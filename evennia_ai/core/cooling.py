@@ -224,7 +224,7 @@ class Blame:
 
 
 def share_of(most: int) -> int:
-    """Errors in a row that one person counts for at most, and after which he or she cools off."""
+    """Errors in a row that one person counts for at most, and after which that person cools off."""
     return -(-max(1, most) // 2)
 
 

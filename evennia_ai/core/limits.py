@@ -50,7 +50,7 @@ class Denial(StrEnum):
 
 
 DENIALS = {
-    Denial.WRAP_UP: "she tells in her own words how far she came, by one call without tools",
+    Denial.WRAP_UP: "it tells in its own words how far it came, by one call without tools",
     Denial.TOOL_ERROR: "the call fails, the model is told why, and the turn goes on",
     Denial.DROPPED: "it is left out, and whoever waits for it is told",
     Denial.CUT: "what is too much is cut off",
@@ -171,7 +171,7 @@ _TABLE = {
     Kind.OWN_TURNS: _limit(
         (f"{LOOP}.max_own_turns", 25),
         ("turns", "time without a person"),
-        ("turns of her own, until a person speaks to her", "self-triggered turns in a row"),
+        ("turns of its own, until a person speaks to it", "self-triggered turns in a row"),
         Denial.DROPPED,
     ),
     Kind.TICK_SECONDS: _limit(
@@ -195,7 +195,7 @@ _TABLE = {
     Kind.MESSAGE_CHARACTERS: _limit(
         (f"{SIZE}.message_characters", 2000),
         ("characters", "message"),
-        ("one message to her; `on_oversize` says what becomes of a longer one", "media cap"),
+        ("one message to it; `on_oversize` says what becomes of a longer one", "media cap"),
         Denial.DROPPED,
     ),
     Kind.SUMMARY_TOKENS: _limit(

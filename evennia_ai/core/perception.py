@@ -64,6 +64,7 @@ class Evidence(StrEnum):
     KWARGS = "kwargs"
     OOB = "oob"
     RECORD = "record"
+    CALL = "call"
     NONE = "none"
 
 

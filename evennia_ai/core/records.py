@@ -90,6 +90,12 @@ class Records:
         kept.append(record)
         return record
 
+    def drop(self, record: Record) -> None:
+        """Forget a record."""
+        for kept in (self.passed, self.judged):
+            if record in kept:
+                kept.remove(record)
+
     def find(self, number: int) -> Record | None:
         """The record of that number, if it is still kept."""
         return next((r for r in (*self.judged, *self.passed) if r.number == number), None)

@@ -21,6 +21,8 @@ from evennia_ai.core.limits import LIMITS, Mode
 from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.perception import AddressedBy
+from evennia_ai.core.phrasing import StageDirections
+from evennia_ai.core.pronouns import Pronouns
 from evennia_ai.core.safety_config import SafetyConfig
 from evennia_ai.core.shapes import Kind, Shape
 from evennia_ai.core.sleep_config import SleepSchedule
@@ -154,6 +156,9 @@ SHAPES: Mapping[str, Shape] = {
     ),
     "thinking_lines": _texts("['{name} hums.', '{name} is still humming.']"),
     "failure_line": TEXT,
+    "pronouns": _choice(*map(str, Pronouns)),
+    "plain_speech": FLAG,
+    "stage_directions": _choice(*map(str, StageDirections)),
     "interaction_enabled": FLAG,
     "enable_addressing": FLAG,
     "addressed_by": _choice(*map(str, AddressedBy)),

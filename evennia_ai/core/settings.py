@@ -131,6 +131,16 @@ ATTRIBUTES = {
     "context_configs": Setting({}, "context: the fields of it that are set differently"),
     "thinking_lines": Setting((), "lines shown while it thinks; {name} stands for its name"),
     "failure_line": Setting("", "what it says when its model fails"),
+    "pronouns": Setting(
+        "auto",
+        "`it`, `she`, `he` or `they`: what people read of it; `auto`: as `db.gender` of its body",
+    ),
+    "plain_speech": Setting(
+        True, "Markdown becomes plain words, and lines written for others who are there are cut"
+    ),
+    "stage_directions": Setting(
+        "emote", "`*smiles*` in what it says: `emote` poses it, `drop` leaves it out, `keep` it"
+    ),
     "interaction_enabled": Setting(True, "whether it hears anybody (rule 0)"),
     "enable_addressing": Setting(True, "whether it can be addressed in the open at all (rule 2)"),
     "addressed_by": Setting(

@@ -17,7 +17,11 @@ _TOOL_TAG = re.compile(
     r".*?(?:</\1>|\Z)|<\|[a-z_]+\|>|\[TOOL_CALLS?\]",
     re.IGNORECASE | re.DOTALL,
 )
-_FENCE = re.compile(r"```[a-z]*\n?.*?(?:```|\Z)", re.IGNORECASE | re.DOTALL)
+_FENCE = re.compile(
+    r"```(?:(?P<kind>[a-z]*)[^\S\n]*\n)?(?P<inner>.*?)(?:```|\Z)", re.IGNORECASE | re.DOTALL
+)
+# What is between fences of another kind is code, and of these only where it is no object.
+_FENCED_WORDS = frozenset(("", "text", "txt", "plain", "plaintext", "markdown", "md"))
 _CALL_HEAD = re.compile(
     r"\s*+(?:\[\s*+)?(?P<brace>\{)\s*+"
     r'"(?:tool|tool_calls|tool_name|name|type|action|function|arguments|parameters)"'
@@ -140,6 +144,13 @@ def _spoken(text: str, speaker: str) -> str:
     return ""
 
 
+def _unfenced(fence: re.Match[str]) -> str:
+    """The words of a fenced part; code and calls are not said."""
+    is_prose = (fence["kind"] or "").casefold() in _FENCED_WORDS
+    inner = fence["inner"].strip()
+    return f" {inner} " if is_prose and inner[:1] not in ("{", "[", "<") else " "
+
+
 def _tidy(text: str) -> str:
     """Text with single blanks, none at the ends of lines, and at most one empty line in a row."""
     text = _BLANKS.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")
@@ -158,11 +169,12 @@ def _unwrap_quotes(text: str) -> str:
 def clean_speech(text: str, *, speaker: str = "") -> str:
     """What the model wants to say, as plain text of at most 20,000 characters.
 
-    Think tags, tool syntax, control characters, a leading "Ada:" and quotes around the whole are
-    removed. The result may be empty: then the model said nothing fit to be heard.
+    Think tags, tool syntax, fenced code, control characters, a leading "Ada:" and quotes around the
+    whole are removed; of fenced words the fence alone. The result may be empty: then the model said
+    nothing fit to be heard.
     """
     text = without_thoughts(without_invisible(text))[:LONGEST_SEARCHED]
-    text = _FENCE.sub(" ", _TOOL_TAG.sub(" ", text))
+    text = _FENCE.sub(_unfenced, _TOOL_TAG.sub(" ", text))
     text = few_marks(_tidy(_spoken(text, speaker)[:LONGEST_CLEANED]))
     before = None
     while text != before:

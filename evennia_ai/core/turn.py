@@ -73,6 +73,7 @@ class Turn:
         facts: what is not yet in the record; written with the next checkpoint.
         chain: what it belongs to, together with turns of other assistants.
         has_recited: whether the model has said its own instructions once.
+        may_emote: whether the tool `emote` is on offer in it, so that what it says may be acted.
     """
 
     epoch: int
@@ -106,6 +107,7 @@ class Turn:
     facts: list[Fact] = field(default_factory=list)
     chain: Chain = field(default_factory=Chain)
     has_recited: bool = False
+    may_emote: bool = True
 
     def hold(self, *audiences: str) -> None:
         """Note that its prompt holds something of these audiences from now on."""

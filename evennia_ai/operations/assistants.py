@@ -191,7 +191,7 @@ def plain_desc(body: Any) -> str:
 
 
 def _where(location: Any) -> str:
-    return f" in {location.key}" if location is not None else ", but nowhere: move her to a room"
+    return f" in {location.key}" if location is not None else ", but nowhere: it needs a room"
 
 
 def attach_script(name: str, character: Any, own: Mapping[str, Any]) -> AssistantScript:

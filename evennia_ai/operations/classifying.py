@@ -112,7 +112,7 @@ def judge(script: AssistantScript, being: Any, words: str, kind: str = "") -> Re
         *(f"  {line}" for line in told),
     ]
     if now:
-        lines.append(f"  now she would not answer: {now}")
+        lines.append(f"  now nobody would be answered: {now}")
     return Result(True, "\n".join(lines), {"verdicts": verdicts, "silence": now})
 
 

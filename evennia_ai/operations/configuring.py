@@ -77,7 +77,7 @@ def configuration(script: AssistantScript) -> Result:
     """
     rows = [row_of(script, keys) for keys in all_keys(script)]
     own = [row for row in rows if not row["is_default"]]
-    lines = [f"{script.key}: {len(own)} settings of her own, all others at their defaults"]
+    lines = [f"{script.key}: {len(own)} own settings, all others at their defaults"]
     lines += [f"  {row['name']:<40} {shown(row['value'])}" for row in own]
     return Result(True, "\n".join(lines), {"settings": rows})
 

@@ -39,7 +39,7 @@ MOST_NEAR = 3
 # What makes sense only within a turn, and why.
 NOT_BY_HAND = {
     "report": "it answers a task, and nobody has given one",
-    "delegate_task": "it hands on a task of a turn; tell her to do it: assistant tell",
+    "delegate_task": "it hands on a task of a turn; have it done by: assistant tell",
     "find_tools": "it adds to the tools of a turn; all of them are listed without it",
 }
 _PROBLEMS = {
@@ -154,7 +154,7 @@ def _outcome(outcome: ToolResult | Failure) -> ToolResult:
     if not isinstance(outcome, Failure):
         return outcome
     outcome.trap(StaleEpochError, CancelledError)
-    text = "she was stopped meanwhile; nobody knows whether it was done"
+    text = "a stop came meanwhile; nobody knows whether it was done"
     return ToolResult(False, text, Fault.NOT_RUN)
 
 
@@ -171,10 +171,10 @@ def _refusal(script: AssistantScript, name: str, arguments: Any, person: Any) ->
         return Result(False, f"{script.key} does nothing now: {why}.", problem=Problem.CONFLICT)
     lock = f"{LOCK}{name}"
     if not _is_allowed(script, name):
-        told = f"{script.key} may not use {name}: the lock {lock!r} of her body forbids it."
+        told = f"{script.key} may not use {name}: the lock {lock!r} of the body forbids it."
         return Result(False, told, problem=Problem.FORBIDDEN)
     if not lets(script.obj, person, lock, default=True):
-        told = f"You may not use {name} by {script.key}: the lock {lock!r} of her body forbids it."
+        told = f"You may not use {name} by {script.key}: the lock {lock!r} of the body forbids it."
         return Result(False, told, problem=Problem.FORBIDDEN)
     if not isinstance(arguments, Mapping):
         return Result(False, f"{name}: the arguments must be an object, such as {{}}.")

@@ -31,6 +31,7 @@ EVIDENCE = {
     "kwargs": "marks the server passed along",
     "oob": "marks the server passed along",
     "record": "the stored page",
+    "call": "what the code of the game told it",
     "none": "nothing: no mark said what it is",
 }
 Row = dict[str, Any]
@@ -73,7 +74,7 @@ def why(
     name = name_before(script, asker)
     records = script.work.records.newest(person=person)
     if not records:
-        told = f"{name} has heard nothing that she kept. {_state(script, is_staff)}"
+        told = f"{name} has heard nothing that was kept. {_state(script, is_staff)}"
         return Result(False, told, problem=Problem.MISSING)
     chosen = records[0]
     if number is not None:
@@ -186,7 +187,7 @@ def _waiting(event: Stored) -> Row:
 def _step(step: str, detail: str, is_staff: bool) -> dict[str, str]:
     """One step; why a model failed is for staff."""
     if step.startswith("failed") and not is_staff:
-        return {"step": "failed", "detail": "her thoughts would not settle"}
+        return {"step": "failed", "detail": "the thoughts would not settle"}
     return {"step": step, "detail": one_line(detail, MOST_DETAIL)}
 
 

@@ -98,7 +98,7 @@ def update_assistant(
         return Result(False, problem, problem=Problem.FORBIDDEN)
     with signed(by), transaction.atomic():
         if place is not None and not _move(script.obj, place):
-            told = f"{script.key} cannot go to {place.key}: the game does not let her."
+            told = f"{script.key} cannot go to {place.key}: the game does not allow that."
             return Result(False, told, problem=Problem.CONFLICT)
         _apply(script, wanted, found.values)
         audit.record("look_changed", script, changed=sorted(wanted))

@@ -119,4 +119,8 @@ def forget_all(script: AssistantScript, *, by: str = "") -> Result:
     """
     with signed(by):
         count = forgetting.forget_all(script)
-    return Result(True, f"{script.key} forgot all she remembered: {count}.", {"count": count})
+    return Result(
+        True,
+        f"{script.key} forgot all memories: {count}.",
+        {"count": count},
+    )

@@ -8,6 +8,7 @@ from evennia_ai import inbound, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.operations.result import Result
 from evennia_ai.rights import name_before
+from evennia_ai.wording import wording
 
 
 def set_muted(script: AssistantScript, being: Any, is_muted: bool) -> Result:
@@ -17,12 +18,13 @@ def set_muted(script: AssistantScript, being: Any, is_muted: bool) -> Result:
         being: the person's character or account; it holds for all characters of the account.
     """
     name = name_before(script, being)
+    them = wording(script).them
     changed = state.mute(script, inbound.person_of(being), is_muted=is_muted)
     if not changed:
         now = "You do not hear" if is_muted else "You do hear"
         return Result(False, f"{now} {name} already.")
     if is_muted:
         return Result(
-            True, f"{name} no longer hears you, nor you her. Back: assistant unmute {name}"
+            True, f"{name} no longer hears you, nor you {them}. Back: assistant unmute {name}"
         )
-    return Result(True, f"{name} hears you again, and you her.")
+    return Result(True, f"{name} hears you again, and you {them}.")

@@ -175,7 +175,7 @@ def list_components(script: AssistantScript) -> Result:
     lines = [f"{script.key}'s components, in order:"]
     for number, component in scene.components.items():
         shown = "" if component.enabled else ", off"
-        whose = ", her own" if number in own else ""
+        whose = ", its own" if number in own else ""
         what = component.description or component.content
         lines.append(f"  {number:>4}  {component.key} ({component.where}{shown}{whose}): {what}")
     return Result(True, "\n".join(lines))
@@ -204,7 +204,10 @@ def delete_component(script: AssistantScript, number: int) -> Result:
     stored = _stored(script, "prompt_components")
     if number not in stored:
         known = ", ".join(map(str, sorted(stored))) or "none"
-        return Result(False, f"{script.key} has no component {number} of her own; she has {known}.")
+        return Result(
+            False,
+            f"{script.key} has no own component {number}; there are: {known}.",
+        )
     del stored[number]
     return _try(script, f"{script.key}: component {number} is gone.", prompt_components=stored)
 
@@ -216,7 +219,7 @@ def list_templates(script: AssistantScript) -> Result:
         keys = _bare_scene(script).templates
     except ConfigurationError as error:
         return Result(False, f"{script.key}'s templates cannot be read: {error}")
-    rows = [(DEFAULT, "")] + [(key, "her own" if key in own else "the game's") for key in keys]
+    rows = [(DEFAULT, "")] + [(key, "its own" if key in own else "the game's") for key in keys]
     lines = [f"{script.key}'s templates:"]
     for key, whose in rows:
         marks = ", ".join(filter(None, (whose, "applied" if key == applied else "")))
@@ -243,7 +246,10 @@ def delete_template(script: AssistantScript, key: str) -> Result:
     stored = _stored(script, "prompt_templates")
     if key not in stored:
         known = ", ".join(stored) or "none"
-        return Result(False, f"{script.key} has no template {key!r} of her own; she has {known}.")
+        return Result(
+            False,
+            f"{script.key} has no own template {key!r}; there are: {known}.",
+        )
     del stored[key]
     return _try(script, f"{script.key}: the template {key} is gone.", prompt_templates=stored)
 

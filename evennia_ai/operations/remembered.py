@@ -50,8 +50,8 @@ MOST_KNOWN = 1_000
 ORDER = {MemoryKind.FACT: 1, MemoryKind.INSIGHT: 2, MemoryKind.JOURNAL: 3}
 KEPT = (
     "What stays: that you want not to be heard or remembered, where you said so; sums of what you "
-    "used, and the numbers in her record, which hold no word of yours; what she said aloud "
-    "herself, shortened, in that record; and what waits for an answer."
+    "used, and the numbers in the record, which hold no word of yours; what was said aloud to "
+    "all, shortened, in that record; and what waits for an answer."
 )
 
 
@@ -263,7 +263,7 @@ def forget_known(script: AssistantScript, being: Any, number: str | int, *, by: 
         else:
             return _unknown(_name(script, being, by), number)
     name = _name(script, being, by)
-    told = f"{name} forgot that. What was said just now she may still have in the talk."
+    told = f"{name} forgot that. What was said just now may still be in the talk."
     return Result(True, told, {"count": count})
 
 
@@ -328,7 +328,7 @@ def set_remembered(
         return Result(True, f"{name} remembers what you do again.")
     return Result(
         True,
-        f"{name} remembers nothing new of you. What she knows already stays; to drop that too: "
+        f"{name} remembers nothing new of you. What is known already stays; to drop that too: "
         f"assistant forget everything {name}. Back: assistant memory on {name}",
     )
 

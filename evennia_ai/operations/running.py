@@ -87,7 +87,7 @@ def stop(script: AssistantScript, reason: str, *, by: str = "") -> Result:
     until = f"assistant emergency clear {name}"
     if not dropped.is_new:
         return Result(True, f"{name} is stopped already, until: {until}", asdict(dropped))
-    told = (f"{name} is stopped.", dropped.describe(), "She stays stopped over restarts until:")
+    told = (f"{name} is stopped.", dropped.describe(), "That holds over restarts, until:")
     return Result(True, " ".join(filter(None, (*told, until))), asdict(dropped))
 
 

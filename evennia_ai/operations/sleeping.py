@@ -13,6 +13,7 @@ from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.remembering import modes
 from evennia_ai.sleeping import beats
+from evennia_ai.wording import wording
 
 MOST_HOURS = 24.0
 
@@ -36,7 +37,7 @@ def sleep_status(script: AssistantScript) -> Result:
     until = str(data["until"])[:16].replace("T", " ")
     told = f"{script.key} sleeps until {until} ({data['phase']})." if asleep else _awake(script)
     night = ", ".join(f"{name} {value}" for name, value in data["last_night"].items())
-    last = f"Her last night: {one_line(night, 300)}" if night else "She has not slept yet."
+    last = f"The last night: {one_line(night, 300)}" if night else "There was no night yet."
     return Result(True, f"{told} {last}", data)
 
 
@@ -65,7 +66,8 @@ def put_to_sleep(script: AssistantScript, *, hours: float | None = None, by: str
     with signed(by):
         wakes = beats.put_to_sleep(script, "somebody put it to sleep", until=until, by=by)
     script.beat_soon()
-    told = f"{script.key} sleeps until {wakes:%Y-%m-%d %H:%M}, or until she is spoken to."
+    them = wording(script).them
+    told = f"{script.key} sleeps until {wakes:%Y-%m-%d %H:%M}, or until somebody speaks to {them}."
     return Result(True, told, {"until": wakes.isoformat()})
 
 

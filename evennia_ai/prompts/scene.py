@@ -30,6 +30,7 @@ class Scene:
         count_tool: how many a tool's description has, where somebody keeps that.
         max_tokens: the size of the model's context.
         text: who the assistant is and what it knows.
+        pronouns: a sentence that tells how others speak of it, or "".
         template: a system prompt in place of ours, or "".
         tool_mode: "native" or "json".
         examples: pairs of what is asked and how it answers, for a model that is shown examples.
@@ -49,6 +50,7 @@ class Scene:
     count: Counter
     max_tokens: int
     text: str = ""
+    pronouns: str = ""
     template: str = ""
     tool_mode: str = "native"
     examples: Sequence[tuple[str, str]] = ()
@@ -127,7 +129,7 @@ class Scene:
         if placeholder == "name":
             return one_line(self.name, 60)
         if placeholder == "persona":
-            return self.text or BLAND
+            return " ".join(filter(None, (self.text or BLAND, self.pronouns)))
         if placeholder == "goals":
             return "\n".join(f"- {goal}" for goal in self.goals)
         return self.notes.get(placeholder, "")

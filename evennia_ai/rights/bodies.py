@@ -9,6 +9,7 @@ from django.conf import settings
 from evennia_ai.core.locks import narrowed, rest_of
 from evennia_ai.rights.people import forms_of
 from evennia_ai.rights.table import Right
+from evennia_ai.wording import wording
 
 # The kinds of locks that concern the assistant in a body, and nothing else of the game.
 OF_ASSISTANTS = ("ai_", "tool_")
@@ -55,12 +56,13 @@ def has_right(script: Any, person: Any, right: Right, *, is_staff: bool) -> bool
 def lacking(script: Any, right: Right) -> str:
     """What somebody needs who has no right over an assistant, in words."""
     if lock := lock_of(script.obj or script, right):
-        return f"her lock {lock!r}"
+        return f"{wording(script).their} lock {lock!r}"
     if right is Right.CONTROL:
         return "the rights of staff"
     control = lacking(script, Right.CONTROL)
     is_more = right is not Right.CONFIGURE and "staff" not in control
-    return f"{control}{' and the rights of staff' * is_more}, or a lock {str(right)!r} of her own"
+    own = f"or a lock {str(right)!r} of {wording(script).their} own"
+    return f"{control}{' and the rights of staff' * is_more}, {own}"
 
 
 def own_locks(script: Any) -> str:

@@ -10,7 +10,7 @@ from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai import names, outbound
 from evennia_ai.core.turn import Turn
-from evennia_ai.errors import ToolError
+from evennia_ai.errors import ToolDeniedError, ToolError
 from evennia_ai.inbound import face_of, id_of
 from evennia_ai.tools.groups import FAR
 from evennia_ai.tools.orders import may
@@ -25,8 +25,17 @@ def say(character: Any, message: str, *, turn: Turn) -> str:
     Args:
         message: the words to say, in plain text.
     """
-    outbound.say(character, message, hops=turn.hops, more=turn.marks)
+    may_emote = _may_emote(character, turn)
+    outbound.say(character, message, hops=turn.hops, more=turn.marks, may_emote=may_emote)
     return "said"
+
+
+def _may_emote(character: Any, turn: Turn) -> bool:
+    """True where stage directions may be done: the tool `emote` is on offer and allowed."""
+    try:
+        return turn.may_emote and may(character, character, "tool_emote", turn, default=True)
+    except ToolDeniedError:
+        return False
 
 
 @tool(category="terminal")

@@ -50,7 +50,7 @@ KINDS = {
     "move": "event",
     "system": "game",
 }
-EVIDENCE = ("kwargs", "oob", "record", "none")
+EVIDENCE = ("kwargs", "oob", "record", "call", "none")
 PUBLIC = {"public": ChannelConfig(Outcome.CONTEXT)}
 
 # Rule: the sources with which it wins, and what makes it win (message, listener, sender).

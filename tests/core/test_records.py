@@ -74,6 +74,17 @@ def test_what_came_to_something_is_bounded() -> None:
     assert (None, 6) == (records.find(5), records.newest()[-1].number)
 
 
+def test_a_record_can_be_forgotten() -> None:
+    """One of either kind goes; where it is gone already nothing else does."""
+    records = filled(ANSWERED, IGNORED, ANSWERED)
+    for number in (1, 2):
+        record = records.find(number)
+        assert record is not None
+        records.drop(record)
+        records.drop(record)
+    assert [3] == numbers(records.newest())
+
+
 @pytest.mark.parametrize("outcome", Outcome)
 def test_only_what_was_passed_over_is_kept_apart(outcome: Outcome) -> None:
     """What was answered, kept or captured came to something."""

@@ -7,14 +7,14 @@ from tests.guards.table import guard
 SPEAKING = (
     guard(
         "what a model says is shown as text, never as markup",
-        "outbound.py",
+        "lines.py",
         'return text.replace("|l", "|\\u200bl").replace("|", "||").replace("{{", "{{{{")',
         "return text",
         "test_say_and_whisper_show_it_as_text",
     ),
     guard(
         "no client makes a link of what it says",
-        "outbound.py",
+        "lines.py",
         '    text = _LINK.sub("\\\\1\\u2060\\\\2", text)\n',
         "",
         "test_no_client_makes_a_link_of_an_address",
@@ -22,15 +22,22 @@ SPEAKING = (
     guard(
         "what it says is one line, which draws none of somebody else's",
         "outbound.py",
-        'words = " ".join(clean_speech(text, speaker=speaker.key).split())',
-        "words = clean_speech(text, speaker=speaker.key)",
+        'words = " ".join(text.split())',
+        "words = text",
         "test_say_and_whisper_show_it_as_text",
+    ),
+    guard(
+        "a stage direction is done only where the tool for it may be used",
+        "tools/speech.py",
+        'return turn.may_emote and may(character, character, "tool_emote", turn, default=True)',
+        "return True",
+        "test_nothing_is_done_that_its_tool_may_not",
     ),
     guard(
         "hushed, it does not speak in the room",
         "outbound.py",
-        "    _refuse_hushed(character)\n    said",
-        "    said",
+        "    _refuse_hushed(character)\n    found",
+        "    found",
         "test_her_tools_refuse_the_room",
     ),
     guard(

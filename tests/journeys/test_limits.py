@@ -136,7 +136,7 @@ def test_a_talk_does_not_follow_into_another_room(enter: Enter, model: FakeModel
 def test_muted_she_neither_hears_nor_is_heard(enter: Enter, model: FakeModel) -> None:
     """Who muted her reads nothing of hers, costs nothing, and others talk on with her."""
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
-    tom.ask("assistant mute ada", "no longer hears you, nor you her")
+    tom.ask("assistant mute ada", "no longer hears you, nor you it")
     tom.ask("assistant mute ada", "You do not hear Ada already")
     for line in ("whisper ada = psst", "say @ada hello", "@ada hello"):
         tom.ask(line, "You (whisper|say)")

@@ -17,9 +17,9 @@ from evennia_ai.commands.history import CmdHistory
 from tests.shell.support import ShellTest, pump
 
 COMMANDS = (CmdAiAudit, CmdAiExec, CmdAiGoal, CmdAiInteract, CmdAiMemory, CmdHistory)
-REFUSED = "You may not control Ada: that needs her lock 'ai_control:false()'."
-REFUSED_SETTINGS = f"{REFUSED[:-1]}, or a lock 'ai_configure' of her own."
-REFUSED_MEMORY = f"{REFUSED[:-1]} and the rights of staff, or a lock 'ai_memory' of her own."
+REFUSED = "You may not control Ada: that needs its lock 'ai_control:false()'."
+REFUSED_SETTINGS = f"{REFUSED[:-1]}, or a lock 'ai_configure' of its own."
+REFUSED_MEMORY = f"{REFUSED[:-1]} and the rights of staff, or a lock 'ai_memory' of its own."
 UNKNOWN = "There is no assistant named edda. There are: Ada."
 
 

@@ -90,7 +90,7 @@ LIFE = (
     Row("aisetup/init Oriel", "create", "Oriel is awake"),
     Row("assistant clone {a} = Oriel", "clone", "Oriel"),
     Row("assistant delete {a}", "delete", "is deleted / is gone", then="yes"),
-    Row("assistant delete {a}", "delete", "stays as she is", then="no"),
+    Row("assistant delete {a}", "delete", "stays as before", then="no"),
     Row("assistant adopt Brutus", "adopt", "Brutus has a mind now / an assistant already"),
     Row("assistant release {a}", "release", "", EXISTING),
     Row("assistant start {a}", "start", "is awake.", _told(RUNNING, LOCKED)),
@@ -160,7 +160,7 @@ STAFF_COMMANDS = (
     Row(
         "history reset {a} all",
         "change memories",
-        "forgot all she remembered",
+        "forgot all memories",
         is_hidden=True,
         then="yes",
     ),

@@ -41,7 +41,7 @@ class TestWhoHasThem(StaffCommandTest):
     def test_the_setting_decides(self) -> None:
         """A game may count everybody as staff; control of Ada is another matter."""
         assert [NO_GOAL] == self.of_mira("aigoal ada")
-        refused = "You may not control Ada: that needs her lock 'ai_control:perm(Builder)'."
+        refused = "You may not control Ada: that needs its lock 'ai_control:perm(Builder)'."
         assert [refused] == self.of_mira("aigoal ada = rule the world")
 
 

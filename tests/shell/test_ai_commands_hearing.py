@@ -55,11 +55,11 @@ class TestTrying(StaffCommandTest):
     def test_what_would_keep_her_silent_is_said_too(self) -> None:
         """A stop, and a hush in the room."""
         operations.hush(self.ada_script, self.tom)
-        assert "now she would not answer: it is hushed in Room" in self.typed(
+        assert "now nobody would be answered: it is hushed in Room" in self.typed(
             "aiinteract ada test hello"
         )
         operations.stop(self.ada_script, "test")
-        assert "now she would not answer: an emergency stop is active" in self.typed(
+        assert "now nobody would be answered: an emergency stop is active" in self.typed(
             "aiinteract ada test hello"
         )
 

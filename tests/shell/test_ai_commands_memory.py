@@ -214,7 +214,7 @@ class TestReset(StaffTest):
         self.typed("history ada reset with memories")
         assert "Ada forgets nothing" in self.typed("no")
         self.typed("history reset ada all")
-        assert "Ada forgot all she remembered: 1." in self.typed("yes")
+        assert "Ada forgot all memories: 1." in self.typed("yes")
         assert [] == self.texts()
         assert not EntityProfile.objects.filter(assistant=self.ada_script.pk).exists()
         assert [] == state.read(self.ada_script, "notes")

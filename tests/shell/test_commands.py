@@ -9,7 +9,7 @@ from evennia_ai.commands import AssistantCmdSet, CmdAssistant, CmdHistory
 from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, pump, services, whispers
 
-STAYS = "She stays stopped over restarts until: "
+STAYS = "That holds over restarts, until: "
 
 
 class CommandTest(ShellTest):
@@ -222,7 +222,10 @@ class TestCheck(CommandTest):
 
     def test_the_answer_may_come_later(self) -> None:
         """The command returns at once; the report follows."""
-        assert "Asking the model; this takes a moment." == self.assistant("check")
+        assert self.assistant("check") == (
+            "Asking the model; this takes a moment.\n"
+            "Ada hears Evennia's own commands; nobody has spoken here yet."
+        )
         self.forget()
         self.model.fail(RuntimeError("|rburst"))
         pump()
@@ -248,7 +251,7 @@ class TestPermission(CommandTest):
         self.type(self.mira, "history reset ada")
         assert not state.read(self.ada_script, "emergency_stop")
         refused, unknown = self.mira.seen
-        assert "You may not control Ada: that needs her lock 'ai_control:perm(Builder)'." == refused
+        assert "You may not control Ada: that needs its lock 'ai_control:perm(Builder)'." == refused
         assert "Command 'history reset ada' is not available" in unknown
         self.type(self.tom, "aisetup emergency stop ada")
         assert state.read(self.ada_script, "emergency_stop")

@@ -62,8 +62,8 @@ class TestMade(LifeTest):
         """What is lost is said; anything but yes keeps her."""
         for answer in ("no", "", "perhaps"):
             shown = self.assistant("delete ada", answer)
-            assert "Delete Ada? Her body, her account," in shown
-            assert shown.endswith("Ada stays as she is.\nUsage: assistant delete <name>")
+            assert "Delete Ada? Its body, account," in shown
+            assert shown.endswith("Ada stays as before.\nUsage: assistant delete <name>")
             assert operations.find_assistant("ada") is not None
         shown = self.assistant("delete ADA", "yes")
         assert "Ada is deleted" in shown
@@ -159,7 +159,7 @@ class TestOverview(LifeTest):
         for expected in (
             r"Ada is locked \(repeat\) since .*dig, 4 times\. Until: assistant emergency clear Ada",
             r"Edda is silent, until: assistant start Edda",
-            r"Brass is nowhere; bring her to a room\.",
+            r"Brass is nowhere, and needs a room\.",
         ):
             assert [line for line in lines if re.match(expected, line)], expected
 

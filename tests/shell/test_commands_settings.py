@@ -38,7 +38,7 @@ class TestConfig(SettingsTest):
     def test_a_long_list_comes_page_by_page(self) -> None:
         """A screen at a time, by Evennia's pager."""
         shown = self.assistant("config ada")
-        assert "Who she is:" in shown
+        assert "Who it is:" in shown
         assert "What she may do:" not in shown
         assert None is not self.tom.ndb._more
         self.tom.ndb._more.page_quit()
@@ -133,7 +133,7 @@ class TestMessaging(SettingsTest):
         assert {"Staff Talk": "trigger"} == self.stored("channel_configs")
         assert "Ada has an account now" in self.assistant("messaging ada account")
         shown = self.assistant("messaging ada")
-        assert "  account     one of her own" in shown
+        assert "  account     yes" in shown
         assert "  channel     Staff Talk: trigger" in shown
 
     def test_a_channel_for_a_name_of_several_words(self) -> None:

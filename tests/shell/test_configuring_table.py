@@ -37,6 +37,9 @@ GOOD: list[tuple[str, Any, Any]] = [
     ("context_configs.tick_event.tool_filter", "[]", {"tick_event": {"tool_filter": []}}),
     ("thinking_lines", "{name} hums., {name} is humming.", ["{name} hums.", "{name} is humming."]),
     ("failure_line", "{name} coughs.", "{name} coughs."),
+    ("pronouns", "SHE", "she"),
+    ("plain_speech", "off", False),
+    ("stage_directions", "Drop", "drop"),
     ("interaction_enabled", "off", False),
     ("enable_addressing", "false", False),
     ("addressed_by", "AT", "at"),
@@ -113,6 +116,8 @@ BAD: list[tuple[str, Any, str]] = [
     ("trigger_permissions", '[" "]', "trigger_permissions holds an empty text"),
     ("channel_configs.Public", "loud", "channel_configs['Public'] is 'loud'; it must be"),
     ("channel_configs.Public.trust", "2", "channel_configs['Public'] trust is 2; it must be"),
+    ("pronouns", "xe", "pronouns is 'xe'; it must be one of auto, it, she, he, they"),
+    ("stage_directions", "bow", "stage_directions is 'bow'; it must be one of emote, drop, keep"),
     ("addressed_by", "shout", "addressed_by is 'shout'; it must be one of name, at"),
     (
         "room_messages",

@@ -59,7 +59,7 @@ class TestTheWay(MenuTest):
             "look       A |rred|n cloak.",
             "character  Edda copies charts.",
             "place      Room",
-            "answers    Whoever whispers to her, pages her, or says @Edda",
+            "answers    Whoever whispers to Edda, pages Edda, or says @Edda",
             "model      the game's",
         ):
             assert expected in shown, expected

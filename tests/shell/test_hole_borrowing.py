@@ -104,7 +104,7 @@ class TestByHand(RightsTest):
             assert "Bea may not do that" in self.line(self.bea, f"aiexec ada {line}"), line
         assert (self.room1, self.room1) == (crown.location, self.ada.location)
         self.ada.locks.add("tool_say:perm(Admin)")
-        refused = "You may not use say by Ada: the lock 'tool_say' of her body forbids it."
+        refused = "You may not use say by Ada: the lock 'tool_say' of the body forbids it."
         assert refused == self.line(self.bea, "aiexec ada say Hello.")
         assert "Ada: said" in self.line(self.ann, "aiexec ada say Hello.")
 

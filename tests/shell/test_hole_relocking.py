@@ -124,7 +124,7 @@ class TestSorting(RightsTest):
         self.begin_anew(script)
         assert f"control:{own}" == body.locks.get("control")
         assert "Cora is stopped." in self.line(self.bea, "assistant emergency stop cora")
-        lacks = f"You may not control Cora: that needs her lock 'control:{own}'."
+        lacks = f"You may not control Cora: that needs its lock 'control:{own}'."
         assert lacks == self.line(self.bob, "assistant emergency clear cora")
         assert State.STOPPED is state_of(script)
         assert operations.may_control(script, self.ann, is_staff=True)

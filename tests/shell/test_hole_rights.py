@@ -37,7 +37,7 @@ class TestActs(RightsTest):
         assert [*RUNNING, *SETTING_UP] == self.may(self.pia, *every)
         refused = refusal("change memories", self.pia, self.ada_script)
         assert refused is not None
-        wanted = "and the rights of staff, or a lock 'ai_memory' of her own."
+        wanted = "and the rights of staff, or a lock 'ai_memory' of its own."
         assert (Problem.FORBIDDEN, True) == (refused.problem, refused.message.endswith(wanted))
         assert [] == self.may(self.bea, *every)
         assert [*every] == self.may(self.ann, *every)

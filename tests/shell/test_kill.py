@@ -62,7 +62,7 @@ class TestQueue(SafetyTest):
             "Mira."
         )
         clear = "assistant emergency clear Ada"
-        assert f"Ada is stopped. {dropped} She stays stopped over restarts until: {clear}" == told
+        assert f"Ada is stopped. {dropped} That holds over restarts, until: {clear}" == told
         (line,) = self.sent_to_staff()
         assert line.endswith(f"Ada is stopped: test. {dropped} Until: {clear}")
 
@@ -88,7 +88,7 @@ class TestWhileIdle(SafetyTest):
     def test_b12_idle_is_harmless(self) -> None:
         """She is stopped, nobody is told anything, and she can go on."""
         told = operations.stop(self.ada_script, "test").message
-        expected = "Ada is stopped. She stays stopped over restarts until: "
+        expected = "Ada is stopped. That holds over restarts, until: "
         assert f"{expected}assistant emergency clear Ada" == told
         assert [] == self.tom.heard_from(self.ada)
         operations.clear(self.ada_script)
@@ -177,7 +177,7 @@ class TestQuestions(SafetyTest):
         self.forget()
         told = operations.stop(self.ada_script, "test").message
         returned = "one waiting message was returned to Tom."
-        assert f"Ada is stopped. One open question was withdrawn; {returned} She" in told
+        assert f"Ada is stopped. One open question was withdrawn; {returned} That holds" in told
         assert [] == interventions.pending(self.ada_script)
         answers: list[operations.Result] = []
         answered = operations.answer(self.question.number, self.tom, "yes", is_staff=True)

@@ -158,7 +158,7 @@ class TestRefused(DeleteTest):
     """What cannot be deleted now."""
 
     def test_nobody_is_thrown_out_of_her_body(self) -> None:
-        """She stays as she is, and goes on."""
+        """She stays as before, and goes on."""
         self.account.puppet_object(self.session, self.ada)
         try:
             result = self.delete()

@@ -39,11 +39,11 @@ class TestCommand(MuteTest):
     def test_each_is_said_and_lasts(self) -> None:
         """Twice is said to be so already; it is stored at once."""
         for line, shown, muted in (
-            ("mute ada", "Ada no longer hears you, nor you her. Back: assistant unmute Ada", True),
+            ("mute ada", "Ada no longer hears you, nor you it. Back: assistant unmute Ada", True),
             ("mute", "You do not hear Ada already.", True),
-            ("unmute ADA", "Ada hears you again, and you her.", False),
+            ("unmute ADA", "Ada hears you again, and you it.", False),
             ("unmute ada", "You do hear Ada already.", False),
-            ("/mute ada", "Ada no longer hears you, nor you her. Back: assistant unmute Ada", True),
+            ("/mute ada", "Ada no longer hears you, nor you it. Back: assistant unmute Ada", True),
         ):
             assert shown == self.typed(line), line
             expected = [self.person(self.mira)] if muted else []

@@ -118,8 +118,8 @@ class TestComponents(PromptTest):
         assert shown == self.assistant("component list")
         for expected in (
             "   0  system_prompt (head): the rules",
-            " 250  world (head, her own): A port.",
-            "4000  goals (tail, off, her own): what it wants",
+            " 250  world (head, its own): A port.",
+            "4000  goals (tail, off, its own): what it wants",
         ):
             assert expected in shown, expected
 
@@ -134,7 +134,7 @@ class TestComponents(PromptTest):
             ("set 260 x = {town}", "Nothing is changed: prompt_components[260].content has {town}"),
             ("off 0", "Nothing is changed: prompt_components[0]: system_prompt cannot be"),
             ("off 300", "Nothing is changed: prompt_components[300] needs a key"),
-            ("delete 300", "Ada has no component 300 of her own; she has 250."),
+            ("delete 300", "Ada has no own component 300; there are: 250."),
         ):
             assert self.assistant(f"component ada {line}").startswith(expected), line
         assert before == state.read(self.ada_script, "prompt_components")
@@ -169,7 +169,7 @@ class TestTemplates(PromptTest):
         assert "Ada lives by the template stern now." == self.assistant("template ada apply stern")
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert self.sent()[0]["content"].startswith("You are Ada, and stern.")
-        expected = "Ada's templates:\n  default\n  stern (her own, applied)"
+        expected = "Ada's templates:\n  default\n  stern (its own, applied)"
         assert expected == self.assistant("template ada list")
         self.assistant("template ada apply default")
         self.assistant("template ada delete stern")
@@ -184,7 +184,7 @@ class TestTemplates(PromptTest):
             ("set a b = x", "Nothing is changed: prompt_templates: 'a b' is no key"),
             ("apply mild", "Nothing is changed: applied_template is 'mild'; there are default,"),
             ("delete stern", "Nothing is changed: applied_template is 'stern'; there are default"),
-            ("delete mild", "Ada has no template 'mild' of her own; she has stern."),
+            ("delete mild", "Ada has no own template 'mild'; there are: stern."),
         ):
             assert self.assistant(f"template ada {line}").startswith(expected), line
 

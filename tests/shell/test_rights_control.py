@@ -9,7 +9,7 @@ from evennia_ai.emergency import state_of, trigger_emergency_stop
 from tests.llm.doubles import completion
 from tests.shell.stopping import SafetyTest
 
-LACKS = "You may not control Ada: that needs her lock 'ai_control:id(999)'."
+LACKS = "You may not control Ada: that needs its lock 'ai_control:id(999)'."
 
 
 class ControlTest(SafetyTest):
@@ -61,7 +61,7 @@ class TestEmergency(ControlTest):
         assert "Ada: Emergency stop cleared; the assistant goes on with its next beat." == shown
         assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
         shown = self.line(self.mira, "assistant emergency stop ada")
-        assert "Ada is stopped. She stays stopped over restarts until: assistant " in shown
+        assert "Ada is stopped. That holds over restarts, until: assistant " in shown
         assert "Mira" == self.stored("lockout")["by"]
 
     def test_b9_a_right_of_the_account_counts_too(self) -> None:

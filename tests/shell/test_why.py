@@ -50,9 +50,9 @@ class TestReasons(WhyTest):
 
     def test_nothing_yet(self) -> None:
         """Said so, with how she is."""
-        assert self.why().startswith("Ada has heard nothing that she kept. awake;")
+        assert self.why().startswith("Ada has heard nothing that was kept. awake;")
         self.ask("whisper Ada = hello", whispers("Hello."))
-        assert self.why(caller=self.mira).startswith("Ada has heard nothing that she kept.")
+        assert self.why(caller=self.mira).startswith("Ada has heard nothing that was kept.")
 
     def test_without_a_name_it_is_the_one_that_was_spoken_to_last(self) -> None:
         """Of several in the room, and of one elsewhere; whoever spoke to none is asked which."""

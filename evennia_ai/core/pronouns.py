@@ -1,0 +1,76 @@
+"""Pronouns for an assistant, for texts about one that cannot do without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Pronouns(StrEnum):
+    """The setting: one of four, or what the game says of the body."""
+
+    AUTO = "auto"
+    IT = "it"
+    SHE = "she"
+    HE = "he"
+    THEY = "they"
+
+
+class Wording(NamedTuple):
+    """The forms of one pronoun. There is no verb among them: the name stands for the subject.
+
+    Attributes:
+        them: as in "whisper to her".
+        their: as in "her tools".
+        themself: as in "by herself".
+    """
+
+    them: str
+    their: str
+    themself: str
+
+    def fill(self, text: str) -> str:
+        """A text with {them}, {their}, {Their} and {themself} in the forms of this pronoun."""
+        for name, form in zip(self._fields, self, strict=True):
+            text = text.replace(f"{{{name}}}", form)
+            text = text.replace(f"{{{name.capitalize()}}}", form.capitalize())
+        return text
+
+
+FORMS: Mapping[Pronouns, Wording] = MappingProxyType(
+    {
+        Pronouns.IT: Wording("it", "its", "itself"),
+        Pronouns.SHE: Wording("her", "her", "herself"),
+        Pronouns.HE: Wording("him", "his", "himself"),
+        Pronouns.THEY: Wording("them", "their", "themselves"),
+    }
+)
+# What games store of a body: Evennia's contrib `gendersub`, and words that others use.
+_BY_GENDER: Mapping[str, Pronouns] = MappingProxyType(
+    {
+        **dict.fromkeys(("female", "woman", "f", "she"), Pronouns.SHE),
+        **dict.fromkeys(("male", "man", "m", "he"), Pronouns.HE),
+        **dict.fromkeys(("ambiguous", "nonbinary", "non-binary", "they", "plural"), Pronouns.THEY),
+        **dict.fromkeys(("neutral", "neuter", "it"), Pronouns.IT),
+    }
+)
+
+
+def told_to_model(pronouns: Pronouns) -> str:
+    """The sentence that tells a model its pronouns; none for `it`, which costs no token."""
+    return "" if pronouns is Pronouns.IT else f'Others call you "{pronouns}".'
+
+
+def pronouns_of(wish: object, gender: object = None) -> Pronouns:
+    """The pronouns that hold: as set, else by a body's gender, else `it`.
+
+    Args:
+        wish: the setting; what is none of its words counts as not set.
+        gender: what the game stores of the body; anything, since it is the game's.
+    """
+    if wish in tuple(Pronouns) and wish != Pronouns.AUTO:
+        return Pronouns(str(wish))
+    known = gender.strip().casefold() if isinstance(gender, str) else ""
+    return _BY_GENDER.get(known, Pronouns.IT)

@@ -1,0 +1,90 @@
+"""A game whose own commands send what people say as bare text, each in one of three ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia import Command
+from evennia.commands.cmdset import CmdSet
+
+import evennia_ai
+
+
+class CmdBareSay(Command):
+    """Say something to all who are here.
+
+    Usage:
+      say <words>
+    """
+
+    key = "say"
+
+    def func(self) -> None:
+        """Send a bare line to each."""
+        words = self.args.strip()
+        for being in self.caller.location.contents:
+            being.msg(f'{self.caller.key} says, "{words}"')
+
+
+class CmdSaySent(CmdBareSay):
+    """Say something to all who are here, with the sender alone.
+
+    Usage:
+      say <words>
+    """
+
+    def func(self) -> None:
+        """Name the sender, and not what it is."""
+        words = self.args.strip()
+        for being in self.caller.location.contents:
+            being.msg(f'{self.caller.key} says, "{words}"', from_obj=self.caller)
+
+
+class CmdSayAdapted(CmdBareSay):
+    """Say something to all who are here, assistants too.
+
+    Usage:
+      say <words>
+    """
+
+    def func(self) -> None:
+        """Send the bare line, and tell assistants of it."""
+        super().func()
+        evennia_ai.hear(self.caller.location, self.args.strip(), self.caller)
+
+
+class CmdBareWhisper(Command):
+    """Whisper to somebody who is here.
+
+    Usage:
+      whisper <name> <words>
+    """
+
+    key = "whisper"
+
+    def func(self) -> None:
+        """Send a bare line to one."""
+        name, _, words = self.args.strip().partition(" ")
+        if (being := self.caller.search(name)) is not None:
+            being.msg(f'{self.caller.key} whispers, "{words}"')
+            evennia_ai.hear(being, words, self.caller, "whisper")
+
+
+def set_of(*kinds: type[Command]) -> type[CmdSet]:
+    """A command set with these commands, to be put over the game's."""
+
+    class OwnSpeech(CmdSet):
+        key = "OwnSpeech"
+        priority = 10
+
+        def at_cmdset_creation(self) -> None:
+            for kind in kinds:
+                self.add(kind())
+
+    return OwnSpeech
+
+
+def use(person: Any, *kinds: type[Command]) -> None:
+    """Let somebody speak by these commands alone."""
+    person.cmdset.remove("OwnSpeech")
+    person.cmdset.add(set_of(*kinds))

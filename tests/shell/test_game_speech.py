@@ -1,0 +1,206 @@
+"""A game whose own commands send bare text, and the adapter by which its assistants hear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import evennia_ai
+from evennia_ai import inbound, operations, state
+from tests.llm.doubles import completion
+from tests.shell import own_speech
+from tests.shell.support import ShellTest, says, whispers
+
+
+class TestGameSpeech(ShellTest):
+    """Tom and Mira speak by commands of the game's own."""
+
+    def newest(self) -> Any:
+        """The newest thing that Ada heard."""
+        return self.ada_script.work.records.newest()[0]
+
+    def outcomes(self) -> list[tuple[str, str]]:
+        """The source and the rule of all that Ada heard, the oldest first."""
+        newest = self.ada_script.work.records.newest()
+        return [(str(each.heard.source), each.verdict.name) for each in reversed(newest)]
+
+    def test_without_the_adapter_it_is_deaf(self) -> None:
+        """A bare line calls nobody; that is what the adapter is for."""
+        for kind in (own_speech.CmdBareSay, own_speech.CmdSaySent):
+            own_speech.use(self.mira, kind)
+            self.type(self.mira, "say Ada, hello")
+            assert [] == self.waiting()
+            assert self.newest().verdict.outcome.value != "trigger"
+
+    def test_with_it_mira_is_answered(self) -> None:
+        """It is heard as any say: by name, once, and as far believed."""
+        own_speech.use(self.mira, own_speech.CmdSayAdapted)
+        self.ask("say Ada, hello", says("Hello, Mira."), person=self.mira)
+        assert ['Ada says, "Hello, Mira."'] == self.mira.heard_from(self.ada)
+        heard = self.newest()
+        assert ("say", "direct_address", 0.7) == (
+            heard.heard.source,
+            heard.verdict.name,
+            heard.verdict.trust,
+        )
+        assert "Ada, hello" == heard.heard.body
+        told = operations.why(self.ada_script).message
+        assert "known by  what the code of the game told it" in told
+
+    def test_a_whisper_is_private(self) -> None:
+        """A whisper is answered in a whisper, and its words are for that person alone."""
+        own_speech.use(self.mira, own_speech.CmdBareWhisper)
+        self.ask("whisper Ada the cellar", whispers("Hush.", "Mira"), person=self.mira)
+        assert ['Ada whispers: "Hush."'] == self.mira.heard_from(self.ada)
+        assert self.newest().heard.source in ("whisper",)
+        (kept,) = [m for m in self.ada_script.work.history if "cellar" in str(m)]
+        assert inbound.person_of(self.mira) in str(kept)
+        shown = operations.why(self.ada_script).message
+        assert "cellar" not in shown
+
+    def test_it_is_heard_once(self) -> None:
+        """A bare or a marked line beside it is not heard again, whichever comes first."""
+        marked = {"type": "say"}
+        line, words = 'Mira says, "Ada, hello"', "Ada, hello"
+        ways = (
+            lambda: self.ada.msg(line),
+            lambda: self.ada.msg(line, from_obj=self.mira),
+            lambda: self.ada.msg((line, marked), from_obj=self.mira),
+        )
+        for way in ways:
+            for is_first in (True, False):
+                with self.subTest(way=ways.index(way), is_first=is_first):
+                    self.clock.advance(5)
+                    state.write(self.ada_script, enabled=True)
+                    self.ada_script.work.overheard = []
+                    before = self.ada_script.work.records.count
+                    if is_first:
+                        way()
+                    evennia_ai.hear(self.room1, words, self.mira)
+                    if not is_first:
+                        way()
+                    judged = self.ada_script.work.records.newest()
+                    new = [each for each in judged if each.number > before]
+                    assert 1 == len([r for r in new if r.verdict.name == "direct_address"])
+                    assert [] == self.ada_script.work.overheard
+
+    def test_said_again_it_is_heard_again(self) -> None:
+        """Two equal says are two, and so is the same that somebody else says in the same moment."""
+        for person in (self.mira, self.mira, self.tom):
+            evennia_ai.hear(self.room1, "Ada, hello", person)
+        assert 3 == len(self.outcomes())
+        self.ada.msg(('Tom says, "Ada, hello"', {"type": "say"}), from_obj=self.tom)
+        assert 3 == len(self.outcomes())
+        self.clock.advance(2)
+        self.ada.msg(('Tom says, "Ada, hello"', {"type": "say"}), from_obj=self.tom)
+        assert 4 == len(self.outcomes())
+
+    def test_another_line_of_the_game_is_heard_beside_it(self) -> None:
+        """Only the line with the speaker and all of the words is the same."""
+        evennia_ai.hear(self.room1, "Ada, hello", self.mira)
+        self.ada.msg("The lamp goes out.")
+        self.ada.msg('Tom says, "Ada, hello"')
+        assert 3 == len(self.outcomes())
+
+    def test_who_hears(self) -> None:
+        """All assistants of a room hear, one listener hears alone, and else nothing happens."""
+        brass, body = self.make("Brass")
+        assert {self.ada_script, brass} == set(evennia_ai.hear(self.room1, "hm", self.mira))
+        assert [brass] == evennia_ai.hear(body, "hm", self.mira, "whisper")
+        assert [] == evennia_ai.hear(self.tom, "hm", self.mira, "whisper")
+        assert [] == evennia_ai.hear(self.room2, "hm", self.mira)
+        assert [] == evennia_ai.hear(self.obj1, "hm", self.mira, "whisper")
+        assert [] == evennia_ai.hear(self.room1, "  ", self.mira)
+        assert [brass] == evennia_ai.hear(self.room1, "hm", self.ada)
+        assert [] == evennia_ai.hear(self.tom.account, "hm", self.mira, "page")
+        made = operations.give_account(self.ada_script)
+        assert made.ok, made.message
+        account = self.ada_script.obj.account or made.data["account"]
+        assert [self.ada_script] == evennia_ai.hear(account, "hm", self.mira, "tell")
+
+    def test_kinds(self) -> None:
+        """Each kind is heard as what it is called in Evennia, under both of its names."""
+        for kind in ("say", "pose", "emote", "whisper", "page", "tell"):
+            listener = self.ada if kind in ("whisper", "page", "tell") else self.room1
+            evennia_ai.hear(listener, "Ada, hello", self.mira, kind)
+            self.clock.advance(5)
+        sources = [source for source, _ in self.outcomes()]
+        assert ["say", "pose", "pose", "whisper", "page", "page"] == sources
+
+    def test_who_muted_her_is_not_heard(self) -> None:
+        """A mute holds for what the game tells, too."""
+        operations.set_muted(self.ada_script, self.mira, True)
+        evennia_ai.hear(self.room1, "Ada, hello", self.mira)
+        assert "muted" == self.newest().verdict.name
+
+    def test_markup_is_no_word(self) -> None:
+        """A colour of the game is nothing in the words that are heard."""
+        evennia_ai.hear(self.room1, "|rAda|n, hello", self.mira)
+        assert "Ada, hello" == self.newest().heard.body
+
+    def test_what_is_wrong_is_said(self) -> None:
+        """A wrong call says what is wrong and what would be right, and nothing is heard."""
+        rows = (
+            ((self.room1, "hm", self.mira, "shout"), ValueError, "it is one of say, whisper"),
+            ((self.room1, "hm", self.mira, None), ValueError, "it is one of say, whisper"),
+            ((self.room1, "hm", self.mira, "channel"), ValueError, "Channels of Evennia's class"),
+            ((self.room1, "hm", self.mira, "whisper"), ValueError, "this is a room; call it for"),
+            ((self.room1, "hm", None), TypeError, "hear(sender=None): it must be who says it"),
+            ((None, "hm", self.mira), TypeError, "it must be a room, a character or an account"),
+            ((self.room1, ("hm", {}), self.mira), TypeError, "the words must be a text"),
+        )
+        for arguments, kind, told in rows:
+            with self.subTest(told=told), pytest.raises(kind) as caught:
+                evennia_ai.hear(*arguments)
+            assert told in str(caught.value)
+        assert [] == self.outcomes()
+
+
+class TestCheck(ShellTest):
+    """Tom types `assistant check` beside Ada."""
+
+    def setUp(self) -> None:
+        """He has the command."""
+        super().setUp()
+        for person in (self.tom, self.mira):
+            person.cmdset.add("evennia_ai.commands.AssistantCmdSet")
+
+    def checked(self, line: str = "assistant check ada") -> str:
+        """The line that he reads of her hearing."""
+        self.forget()
+        self.model.answers.extend([completion("ok")] * 4)
+        self.type(self.tom, line)
+        return next(line for line in self.tom.seen if "hear" in line)
+
+    def test_stock_commands_are_heard(self) -> None:
+        """Nobody need speak where the commands are Evennia's."""
+        assert "Ada hears Evennia's own commands; nobody has spoken here yet." == self.checked()
+        self.type(self.mira, "say what a day")
+        assert "Ada hears what is said here." == self.checked("assistant check")
+
+    def test_the_deaf_are_told_of(self) -> None:
+        """Once somebody has spoken, it is plain that nothing was heard, and what to do."""
+        own_speech.use(self.tom, own_speech.CmdBareSay)
+        assert "is not known yet" in self.checked()
+        for kind in (own_speech.CmdBareSay, own_speech.CmdSaySent):
+            own_speech.use(self.mira, kind)
+            self.type(self.mira, "say Ada, hello")
+            told = self.checked()
+            assert told.startswith("Ada: I hear nothing when somebody speaks here.")
+            assert "say (tests.shell.own_speech.CmdBareSay)" in told
+            assert "add evennia_ai.hear(caller.location, words, caller) with the bare" in told
+        own_speech.use(self.mira, own_speech.CmdSayAdapted)
+        self.clock.advance(5)
+        self.ask("say Ada, hello", says("Hello."), person=self.mira)
+        assert "Ada hears what is said here." == self.checked()
+
+    def test_what_is_no_speech_says_nothing(self) -> None:
+        """Lines of the game, of strangers to it and of other assistants prove nothing."""
+        self.make("Brass")
+        self.ada.msg("The lamp goes out.")
+        self.ada.msg("Mira leaves.")
+        self.ada.msg('Oswin says, "Ada, hello"')
+        self.ada.msg('Brass says, "Ada, hello"')
+        assert [] == evennia_ai.hear(self.room2, "Ada, hello", self.mira)
+        assert "nobody has spoken here yet" in self.checked()

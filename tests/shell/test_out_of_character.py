@@ -1,0 +1,162 @@
+"""People who play no character type commands about assistants."""
+
+from __future__ import annotations
+
+import evennia
+from django.test.utils import override_settings
+from evennia import default_cmds
+from evennia.utils.ansi import strip_ansi
+
+from evennia_ai import inbound, operations, state
+from evennia_ai.commands import AssistantAccountCmdSet, AssistantCmdSet
+from tests.shell.support import ShellTest, pump
+
+NO_SUCH = "is not available"
+MULTIPLE = "There were multiple matches"
+
+
+class CharacterSet(default_cmds.CharacterCmdSet):
+    """As README has it."""
+
+    def at_cmdset_creation(self) -> None:
+        """The game's commands and ours."""
+        super().at_cmdset_creation()
+        self.add(AssistantCmdSet)
+
+
+class AccountSet(default_cmds.AccountCmdSet):
+    """As README has it."""
+
+    def at_cmdset_creation(self) -> None:
+        """The game's commands and ours."""
+        super().at_cmdset_creation()
+        self.add(AssistantAccountCmdSet)
+
+
+class OutOfCharacterTest(ShellTest):
+    """Tom's account, an admin's, whose session plays nobody."""
+
+    def setUp(self) -> None:
+        """Both have the sets as README has them; the session leaves its character."""
+        super().setUp()
+        self.account.cmdset.add_default(AccountSet)
+        self.tom.cmdset.add_default(CharacterSet)
+        self.account.unpuppet_object(self.session)
+        assert self.session.puppet is None
+
+    def typed(self, line: str) -> str:
+        """The text that the session shows for a line typed in it."""
+        sent = evennia.SESSION_HANDLER.data_out
+        sent.reset_mock()
+        self.session.execute_cmd(line)
+        pump()
+        texts = [call.kwargs["text"] for call in sent.call_args_list if "text" in call.kwargs]
+        plain = [text if isinstance(text, str) else text[0] for text in texts]
+        return "\n".join(str(strip_ansi(str(text))) for text in plain).strip()
+
+
+class TestOutOfCharacter(OutOfCharacterTest):
+    """Whoever is out of character can run assistants."""
+
+    def test_an_emergency_stop_is_cleared(self) -> None:
+        """An admin stops and clears one, who is who it was in the record."""
+        assert "Ada is stopped." in self.typed("assistant emergency stop ada")
+        assert state.read(self.ada_script, "emergency_stop")
+        self.typed("assistant emergency clear ada")
+        assert not state.read(self.ada_script, "emergency_stop")
+        self.typed("assistant emergency stop all")
+        assert state.read(self.ada_script, "emergency_stop")
+        self.typed("history reset ada")
+        assert not state.read(self.ada_script, "emergency_stop")
+        self.typed("assistant emergency stop")
+        self.typed("history ada reset")
+        assert not state.read(self.ada_script, "emergency_stop")
+        assert self.account.key in self.typed("aiaudit ada")
+
+    def test_all_that_needs_no_body_is_there(self) -> None:
+        """Each answers for itself, the only assistant being meant where none is named."""
+        rows = {
+            "assistant": "Ada",
+            "assistant status": "Ada",
+            "assistant why": "Ada",
+            "assistant budget": "Ada",
+            "assistant questions": "Nobody",
+            "assistant usage": "Ada",
+            "assistant tools": "whisper",
+            "assistant config ada": "Ada",
+            "assistant prompt ada": "Ada",
+            "assistant memory": "Ada",
+            "assistant help emergency": "assistant emergency stop",
+            "assistant hush": "No assistant is here.",
+            "assistant check ada": "Ada hears",
+            "history ada": "Ada",
+            "aihistory": "Ada",
+            "aiexec ada": "whisper",
+            "aigoal ada": "Ada",
+            "aimemory ada": "Ada",
+            "aiinteract ada": "Ada",
+            "aisetup/status ada": "Ada",
+            "help assistant": "Help for assistant",
+        }
+        for line, told in rows.items():
+            with self.subTest(line=line):
+                shown = self.typed(line)
+                assert told in shown
+                assert shown
+                assert NO_SUCH not in shown
+                assert "Traceback" not in shown
+
+    def test_one_is_made_and_deleted(self) -> None:
+        """One that is made stands nowhere, which is said; deleting asks."""
+        assert "nowhere" in self.typed("assistant create Edda = Edda is brief.")
+        edda = operations.find_assistant("Edda")
+        assert edda is not None
+        assert "Delete Edda?" in self.typed("assistant delete edda")
+        self.typed("yes")
+        assert operations.find_assistant("Edda") is None
+
+    def test_a_mute_holds_for_all_characters(self) -> None:
+        """A mute of one who plays nobody holds for the account."""
+        self.typed("assistant mute ada")
+        self.account.puppet_object(self.session, self.tom)
+        assert {inbound.person_of(self.tom)} == self.ada_script.work.muted
+
+    def test_what_needs_a_body_is_not_there(self) -> None:
+        """No word of a character's set is taken out of character."""
+        for line in ("hush ada", "whisper ada = hello", "@ada hello"):
+            assert NO_SUCH in self.typed(line)
+
+    def test_others_may_no_more_than_in_character(self) -> None:
+        """A player clears nothing, and has no command of staff."""
+        self.typed("assistant emergency stop ada")
+        self.account.permissions.clear()
+        self.account.is_superuser = False
+        assert "You may not" in self.typed("assistant emergency clear ada")
+        assert state.read(self.ada_script, "emergency_stop")
+        assert NO_SUCH in self.typed("history reset ada")
+
+
+class TestBoth(OutOfCharacterTest):
+    """In character both sets are merged."""
+
+    def test_in_character_the_character_acts(self) -> None:
+        """There is one command of each name, and it acts as the character, where that is."""
+        self.account.puppet_object(self.session, self.tom)
+        for line in ("assistant", "history ada", "aiaudit ada", "hush ada", "aisetup"):
+            shown = self.typed(line)
+            assert MULTIPLE not in shown
+            assert NO_SUCH not in shown
+        assert "stopped by Tom" in self.typed("assistant emergency stop ada")
+        self.typed("assistant create Edda")
+        edda = operations.find_assistant("Edda")
+        assert edda is not None
+        assert self.tom.location == edda.obj.location
+
+    @override_settings(MULTISESSION_MODE=2)
+    def test_two_sessions_of_one_account(self) -> None:
+        """In mode 2 each session acts as who it is: one in character, one not."""
+        assert NO_SUCH in self.typed("hush ada")
+        self.account.puppet_object(self.session, self.tom)
+        assert "Ada" in self.typed("hush ada")
+        self.account.unpuppet_object(self.session)
+        assert "Ada" in self.typed("assistant status ada")

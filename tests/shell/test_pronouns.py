@@ -1,0 +1,58 @@
+"""Texts for people, staff and the model, by the pronouns of an assistant."""
+
+from __future__ import annotations
+
+from evennia_ai import operations, state
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.rights import Right
+from evennia_ai.rights.bodies import lacking
+from tests.shell.support import ShellTest, says
+
+
+class TestPronouns(ShellTest):
+    """Ada, as it is set and as the game has her body."""
+
+    def setUp(self) -> None:
+        """Both have the commands."""
+        super().setUp()
+        for person in (self.tom, self.mira):
+            person.cmdset.add(AssistantCmdSet)
+
+    def muted(self) -> str:
+        """The line that Mira reads when she mutes Ada."""
+        self.forget()
+        self.type(self.mira, "assistant mute ada")
+        told = self.mira.seen[-1]
+        self.type(self.mira, "assistant unmute ada")
+        return str(told)
+
+    def prompt(self) -> str:
+        """All that the model is sent for one say."""
+        self.ask("say @ada hello", says("Hello."))
+        return str(self.model.bodies[-1])
+
+    def test_neutral_where_nobody_says_otherwise(self) -> None:
+        """A body without a gender is `it`, and the prompt spends no word on that."""
+        assert "nor you it." in self.muted()
+        assert "Others call you" not in self.prompt()
+
+    def test_the_games_gender_counts(self) -> None:
+        """A gender as Evennia's contrib stores it is honoured, in texts, questions and prompt."""
+        self.ada.db.gender = "female"
+        assert "nor you her." in self.muted()
+        assert 'Others call you "she".' in self.prompt()
+        self.forget()
+        self.type(self.tom, "assistant delete ada")
+        assert "Delete Ada? Her body" in "\n".join(self.tom.seen)
+        self.type(self.tom, "no")
+        assert self.tom.seen[-1].startswith("Ada stays as before.")
+
+    def test_the_setting_goes_before_it(self) -> None:
+        """The setting of staff holds, whatever the game says."""
+        self.ada.db.gender = "female"
+        self.type(self.tom, "assistant config ada set pronouns they")
+        assert "they" == state.read(self.ada_script, "pronouns")
+        assert "nor you them." in self.muted()
+        self.ada.locks.add("ai_control:false()")
+        assert lacking(self.ada_script, Right.CONTROL).startswith("their lock")
+        assert operations.find_assistant("Ada") is self.ada_script
