@@ -7,7 +7,17 @@ from typing import Any
 
 from evennia.utils import logger
 
-from evennia_ai import audience, audit, delegations, inbound, outbound, resting, state, turns
+from evennia_ai import (
+    audience,
+    audit,
+    delegations,
+    inbound,
+    outbound,
+    resting,
+    state,
+    tracing,
+    turns,
+)
 from evennia_ai.admission import cooling_seconds
 from evennia_ai.core.chain import is_of_chain
 from evennia_ai.core.conversation import last_act, parted
@@ -122,9 +132,8 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
     work.in_flight = None
     judged, also = _judge(script, turn, stop)
     remembered = episodes.of_turn(script, turn, stop)
-    turns.settle(
-        script, turn, stop, consecutive_errors=judged.errors, beside=remembered.write, **also
-    )
+    beside = tracing.both(remembered.write, tracing.of_turn(script, turn, stop))
+    turns.settle(script, turn, stop, consecutive_errors=judged.errors, beside=beside, **also)
     remembered.index()
     for notice in turn.notices:
         note(script, turn, "went another way", notice)

@@ -28,7 +28,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "thinking",
     ),
     "5b": ("beginnings", "outbound", "remembering", "reports", "turns"),
-    "5c": ("tools",),
+    "5c": ("tools", "tracing"),
     "6a": ("delegations", "interventions", "listening", "resting", "spending"),
     "6b": ("checkpoints", "emergency", "metering", "preparation"),
     "6c": ("admission",),
@@ -66,6 +66,7 @@ LOCAL_IMPORTS = {
         "evennia_ai.preparation",
         "evennia_ai.services",
         "evennia_ai.signals",
+        "evennia_ai.tracing",
     ),  # Django's app registry is not ready before
 }
 OPTIONAL_THIRD_PARTIES = ("mcp", "tiktoken", "xllamacpp")

@@ -38,6 +38,24 @@ class Usage:
 
 
 @dataclass(slots=True)
+class Spent:
+    """Money that model calls have cost.
+
+    Attributes:
+        nano: nano-dollars.
+        unpriced: calls whose price nobody knows.
+    """
+
+    nano: int = 0
+    unpriced: int = 0
+
+    def add(self, nano: int, *, is_priced: bool) -> None:
+        """Count a call."""
+        self.nano += nano
+        self.unpriced += not is_priced
+
+
+@dataclass(slots=True)
 class Turn:
     """Everything one tick works on: plain copies, never the database's own lists.
 
@@ -72,6 +90,9 @@ class Turn:
         acts: names of the tools called in this tick.
         facts: what is not yet in the record; written with the next checkpoint.
         chain: what it belongs to, together with turns of other assistants.
+        ran: the facts of all calls of this tick, those in the record too.
+        spent: what its model calls of this tick have cost.
+        prompt: the fingerprints of what its prompt was made of, by the keys of the components.
     """
 
     epoch: int
@@ -104,6 +125,9 @@ class Turn:
     acts: list[str] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     chain: Chain = field(default_factory=Chain)
+    ran: list[Fact] = field(default_factory=list)
+    spent: Spent = field(default_factory=Spent)
+    prompt: dict[str, str] = field(default_factory=dict)
 
     def hold(self, *audiences: str) -> None:
         """Note that its prompt holds something of these audiences from now on."""

@@ -6,8 +6,8 @@ from evennia_ai import ledger, operations, state
 from tests.shell.support import ShellTest, pump, whispers
 
 # One more is a decision, one less is a reason to lower the number.
-ROWS_OF_A_REPLY = 23
-STATEMENTS_OF_A_REPLY = 14
+ROWS_OF_A_REPLY = 24
+STATEMENTS_OF_A_REPLY = 15
 
 
 class TestIdle(ShellTest):
