@@ -19,6 +19,7 @@ from evennia_ai import ledger, outbound, state
 from evennia_ai.core.budget import Purpose, parts_of
 from evennia_ai.core.budget_config import BudgetConfig, Scope
 from evennia_ai.core.conversation import Message
+from evennia_ai.core.notices import nearly_used_up
 from evennia_ai.core.prices import Price, cost_of, counted, price_of
 from evennia_ai.core.tokens import count_messages
 from evennia_ai.core.toolspec import ToolSpec
@@ -175,7 +176,7 @@ class Payment:
         self._claims.append(claim)
         for warning in claim.warnings:
             about = account.name or "game"
-            outbound.alert_staff(f"budget: {warning}. Look: assistant budget {about}")
+            outbound.alert_staff(nearly_used_up(warning, about))
 
 
 def _sum_of(claims: Sequence[ledger.Claim]) -> Usage:

@@ -5,7 +5,8 @@ What is too old or too much goes a little at a time, with pauses in which the ga
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
@@ -27,9 +28,8 @@ from evennia_ai.remembering.episodes import answers_of
 from evennia_ai.state import Beside
 
 AT_ONCE, PAUSE_SECONDS = 200, 0.2
-FIRST_SECONDS, EVERY_SECONDS = 60, 3_600
+EVERY_SECONDS = 3_600
 MISSING = "[assistant] there is no table of the trace. Type: evennia migrate"
-Later = Callable[..., Any]
 
 
 class _Table:
@@ -103,7 +103,6 @@ def of_turn(script: Any, turn: Turn, stop: Stop) -> Beside | None:
         ]
         insert(script.pk, rows)
 
-    _prune_soon(script)
     return write
 
 
@@ -174,36 +173,36 @@ def remove_all(assistant: int) -> None:
 # ---- pruned ------------------------------------------------------------------------------------
 
 
-def _prune_soon(script: Any) -> None:
-    """See once an hour, while it is spoken to, what need not be kept any longer."""
+def tidy(script: Any) -> None:
+    """Prune a little once an hour while it is spoken to, and at each answer while more is left."""
     work, now = script.work, script.clock.seconds()
-    if now < work.trace_due:
+    if now < work.trace_due or not _has_table():
         return
-    work.trace_due = now + EVERY_SECONDS
-    script.clock.callLater(FIRST_SECONDS, prune_on, script.pk, script.clock)
+    removed = 0
+    with _logged():
+        removed = prune(script.pk, now)
+    work.trace_due = now if removed >= AT_ONCE else now + EVERY_SECONDS
 
 
-def prune_on(assistant: int | None, clock: Any) -> None:
-    """Prune a little, and go on after a pause while there is more.
-
-    Args:
-        assistant: whose rows are counted; None: only what is too old of all goes.
-        clock: the reactor, or a test's clock.
-    """
+@contextmanager
+def _logged() -> Iterator[None]:
+    """What the database refuses is tried again another time: nobody waits for it."""
     try:
-        removed = prune(assistant, clock.seconds())
+        yield
     except DatabaseError:
-        logger.log_trace("[assistant] the trace could not be pruned; in an hour again")
-        return
-    if removed >= AT_ONCE:
-        clock.callLater(PAUSE_SECONDS, prune_on, assistant, clock)
+        logger.log_trace("[assistant] the trace could not be pruned; later again")
 
 
 def prune_daily(clock: Any) -> None:
-    """Prune what is too old now, and every day that the game runs, also if nobody speaks."""
-    if _has_table():
-        prune_on(None, clock)
-    clock.callLater(DAY_SECONDS, prune_daily, clock)
+    """Delete what is too old now, in steps, and every day that the game runs.
+
+    Args:
+        clock: the reactor, or a test's clock.
+    """
+    removed = 0
+    with _logged():
+        removed = prune(None, clock.seconds()) if _has_table() else 0
+    clock.callLater(PAUSE_SECONDS if removed >= AT_ONCE else DAY_SECONDS, prune_daily, clock)
 
 
 def prune(assistant: int | None, now: float) -> int:

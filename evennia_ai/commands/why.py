@@ -9,12 +9,14 @@ from typing import Any
 from twisted.internet import reactor
 
 from evennia_ai import inbound, operations
+from evennia_ai.commands.base import REVEAL
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.operations import traces
 from evennia_ai.operations.days import WHEN, Span, span_of
 
 MOST_DIGITS = 12
 FULL = "full"
+BACKWARDS = f" {REVEAL} {FULL}"
 _QUOTED = re.compile(r'"([^"]*)"?')
 _PAGE = re.compile(r"(?:^|\s)before (\d{1,18})$", re.ASCII)
 _AGO_WORDS, _DAY_WORDS = 3, 1
@@ -84,6 +86,8 @@ class WhyWords(WordCommand):
 
     def _why(self, rest: str) -> None:
         """`why ada`, `why ada 12`, `why ada yesterday`, `why ada "lamp"`; all with `full`."""
+        if rest.casefold().endswith(BACKWARDS):
+            rest = f"{rest[: -len(BACKWARDS)]} {FULL} {REVEAL}"
         rest, look = self.look_of(rest)
         name = read(rest, reactor.seconds()).name
         script = (None if name else operations.last_addressed(self.caller)) or self.pick(name)
@@ -102,7 +106,7 @@ class WhyWords(WordCommand):
             asker=self.caller,
             is_full=asked.is_full,
         )
-        self.show_long(told.message)
+        self.show(told)
 
     def _list_heard(self, script: Any, asked: Asked, person: str | None, look: Any) -> None:
         told = operations.trace(

@@ -10,7 +10,8 @@ from typing import Any
 
 from evennia_ai.core.executions import ANSWERED, FAILED, SILENT
 from evennia_ai.core.inbox import OWN
-from evennia_ai.core.limits import LIMITS, Kind, counted
+from evennia_ai.core.limits import counted
+from evennia_ai.core.notices import limit_words
 from evennia_ai.core.prices import NANO
 from evennia_ai.core.react import ENDINGS, StopReason
 from evennia_ai.operations.days import spoken
@@ -95,14 +96,6 @@ def cost_of(row: Row) -> str:
     return f"for ${dollars:,.4f}" if dollars >= 0.0001 else "for less than $0.0001"
 
 
-def limit_in_words(kind: str) -> str:
-    """A limit as people know it, without its name in the settings."""
-    if kind not in tuple(Kind):
-        return "a limit"
-    limit = LIMITS[Kind(kind)]
-    return f"the limit of {counted(2, limit.unit).partition(' ')[2]}"
-
-
 def _heard(row: Row, whom: str) -> str:
     if row.get("kind") == OWN:
         return "I began something by myself"
@@ -132,7 +125,7 @@ def _said(step: str) -> str:
 def _hindrance(row: Row) -> list[str]:
     limits: Sequence[str] = row["limits"]
     if limits:
-        return [f"I came to {' and '.join(map(limit_in_words, limits))}"]
+        return [f"I came to {' and '.join(map(limit_words, limits))}"]
     if row["result"] == FAILED and row["stop"] in tuple(StopReason):
         return [ENDINGS[StopReason(row["stop"])].text]
     return ["nothing stood in the way"] if row["result"] == ANSWERED else []
