@@ -367,7 +367,7 @@ def _write(script: Any, *facts: Fact, **values: Any) -> None:
 
 def _name_of(script: Any) -> str:
     named = getattr(script, "obj", None) or script
-    return str(getattr(named, "key", named))
+    return str(getattr(named, "key", type(named).__name__))
 
 
 def _now(script: Any) -> float:

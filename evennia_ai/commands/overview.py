@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.commands.figures import aligned, dollars, moment, short, span
+from evennia_ai.commands.figures import aligned, dollars, short, span
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core import notices
 from evennia_ai.core.lockout import Cause, State
 from evennia_ai.core.tokens import band, calculate_utilization
 from evennia_ai.operations import Result, budget_of
 from evennia_ai.operations.budget import known_cost
+from evennia_ai.operations.days import as_shown
 from evennia_ai.outbound import literal
 
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
@@ -26,7 +27,7 @@ def _locked(data: Mapping[str, Any]) -> str:
     clear = f"assistant emergency clear {key}"
     if lockout is None:
         return f"{key} is stopped, until: {clear}"
-    since = moment(lockout["at"])
+    since = as_shown(lockout["at"])
     if data["state"] == State.STOPPED:
         return f"{key} is stopped since {since}: {lockout['reason']}. Until: {clear}"
     notice = notices.locked(key, Cause(lockout["cause"]), lockout["reason"])

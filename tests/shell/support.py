@@ -115,7 +115,8 @@ class ShellTest(StandingWorld, BaseEvenniaCommandTest):
         end_assistants()
         pump()
         super().tearDown()
-        assert [] == machine_words(told)
+        wrong = machine_words(told)
+        assert [] == wrong, wrong
 
     def put_online(self, character: Any, number: int = 2) -> ServerSession:
         """Let somebody be behind a character, who is not logged in by an account that a test uses.
