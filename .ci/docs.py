@@ -64,6 +64,15 @@ def audit_config() -> str:
     return as_table(("key of `EVENNIA_AI_AUDIT_CONFIG`", "default", "what it does"), rows)
 
 
+def trace_config() -> str:
+    """How long the trace is kept."""
+    from evennia_ai.core.trace_config import TraceConfig
+
+    said = attribute_texts(TraceConfig)
+    rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(TraceConfig)]
+    return as_table(("key of `EVENNIA_AI_TRACE_CONFIG`", "default", "what it does"), rows)
+
+
 def breaker_config() -> str:
     """When a model's service is left alone."""
     from evennia_ai.core.breaker_config import BreakerConfig
@@ -319,6 +328,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         rights,
         audit_events,
         audit_config,
+        trace_config,
         breaker_config,
         event_classes,
         safety_tables.limits,

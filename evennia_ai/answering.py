@@ -7,8 +7,19 @@ from typing import Any
 
 from evennia.utils import logger
 
-from evennia_ai import audience, audit, delegations, inbound, outbound, resting, state, turns
+from evennia_ai import (
+    audience,
+    audit,
+    delegations,
+    inbound,
+    outbound,
+    resting,
+    state,
+    tracing,
+    turns,
+)
 from evennia_ai.admission import cooling_seconds
+from evennia_ai.core import notices
 from evennia_ai.core.chain import is_of_chain
 from evennia_ai.core.conversation import last_act, parted
 from evennia_ai.core.cooling import NOBODY, Ended, Judgement, in_words
@@ -122,10 +133,10 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
     work.in_flight = None
     judged, also = _judge(script, turn, stop)
     remembered = episodes.of_turn(script, turn, stop)
-    turns.settle(
-        script, turn, stop, consecutive_errors=judged.errors, beside=remembered.write, **also
-    )
+    beside = tracing.both(remembered.write, tracing.of_turn(script, turn, stop))
+    turns.settle(script, turn, stop, consecutive_errors=judged.errors, beside=beside, **also)
     remembered.index()
+    tracing.tidy(script)
     for notice in turn.notices:
         note(script, turn, "went another way", notice)
     if turn.event.kind == OWN:
@@ -169,7 +180,8 @@ def _note_answer(script: Any, turn: Turn, stop: Stop) -> None:
     is_silent = stop.reason is StopReason.NOOP
     note(script, turn, "silent by choice" if is_silent else "answered", _last_act(turn))
     if stop.limit is not None:
-        outbound.alert_staff(f"{script.obj.key}: {stop.detail}. {_waiting(turn)} was told so far.")
+        whom = turn.event.sender_name
+        outbound.alert_staff(notices.reached(str(script.obj.key), whom, stop.limit, stop.detail))
     if turn.event.kind == TASK:
         delegations.end(turn.event, "" if is_silent else _last_act(turn), held=turn.held)
         return
@@ -208,11 +220,10 @@ def _report(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
     if stop.trouble:
         resting.tell(script, stop, f"{_waiting(turn)} {told}")
         return
-    limit = _most_errors(script)
-    outbound.alert_staff(
-        f"{script.obj.key}: {stop.reason.value}, {stop.detail} ({judged.errors} of {limit} errors "
-        f"in a row before the emergency stop). {_waiting(turn)} {told}."
-    )
+    errors, limit = judged.errors, _most_errors(script)
+    detail = f"{stop.reason.value}, {stop.detail} ({errors} of {limit} errors in a row)"
+    whom, left = turn.event.sender_name, limit - errors if errors else None
+    outbound.alert_staff(notices.failed(str(script.obj.key), whom, told, stop, left, detail))
 
 
 def _spent_line(stop: Stop) -> str:
@@ -249,11 +260,7 @@ def _cool_off(script: Any, turn: Turn, stop: Stop, seconds: float) -> None:
     audit.record("cooled_off", script, cause=cause or stop.reason.value, **facts)
     if not stop.is_failure and turn.event.kind != TASK:
         excuse(script, turn.event, line=outbound.cooling_line(seconds))
-    why = stop.halt.detail if stop.halt is not None else stop.detail
-    outbound.alert_staff(
-        f"{script.obj.key} does nothing for {whom} for {wait}: {why.rstrip('.')}. "
-        f"Others are answered. Until: assistant emergency clear {script.obj.key}"
-    )
+    outbound.alert_staff(notices.cools(str(script.obj.key), whom, wait, stop))
 
 
 def _name_of(person: str) -> str:

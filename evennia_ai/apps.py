@@ -31,7 +31,7 @@ HEEDED = ("accounts.AccountDB", "authtoken.Token", "server.ServerConfig")
 
 def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     """Report settings that do not fit together."""
-    from evennia_ai import audit, ledger, preparation, services
+    from evennia_ai import audit, ledger, preparation, services, tracing
     from evennia_ai.operations import command_names
 
     try:
@@ -39,6 +39,7 @@ def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]
         preparation.check_settings()
         ledger.check_settings(services.endpoint())
         audit.check_settings()
+        tracing.check_settings()
         command_names.command_names()
         read_api_config(getattr(settings, API_CONFIG, {}))
     except ConfigurationError as error:
@@ -48,7 +49,7 @@ def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]
 
 def check_tables(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     """Report tables that are missing: without them no model is asked."""
-    from evennia_ai import audit, ledger
+    from evennia_ai import audit, ledger, tracing
     from evennia_ai.operations import token_store
 
     # `migrate`, which makes them, names the databases it is about to work on.
@@ -58,6 +59,7 @@ def check_tables(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
         missing = [
             *ledger.missing_tables(),
             *audit.missing_tables(),
+            *tracing.missing_tables(),
             *token_store.missing_tables(),
         ]
     except DatabaseError:
@@ -101,8 +103,10 @@ def _after_login(sender: Any, **kwargs: Any) -> None:
 def _after_start() -> None:
     """Write clashes from before into the log, in the process that runs the game."""
     if not evennia.PORTAL_MODE:
+        from evennia_ai import tracing
         from evennia_ai.operations import guarding, naming
 
+        tracing.prune_daily(reactor)
         guarding.report_clashes()
         naming.words_of_the_game()  # which makes its command sets, and ours tells of clashes
 

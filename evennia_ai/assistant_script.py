@@ -330,7 +330,7 @@ class AssistantScript(DefaultScript):
     async def _answer(self, turn: Turn) -> None:
         """Run the loop and close the turn."""
         client = self.client()
-        purse = Purse(self, client, turn.payer)
+        purse = Purse(self, client, turn.payer, spent=turn.spent)
         # The embedded model is shown no talk so far either: it repeats what it reads.
         is_small = client.provider_name == "local"
         recalled = recalling.NOTHING if is_small else await recalling.recall(self, turn)

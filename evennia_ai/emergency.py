@@ -11,7 +11,7 @@ import gc
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -27,6 +27,7 @@ from evennia_ai.core.cooling import Blame
 from evennia_ai.core.dropped import Dropped, listed
 from evennia_ai.core.inbox import TASK, Event, Stored
 from evennia_ai.core.lockout import Cause, Lockout, Move, State
+from evennia_ai.core.notices import Notice, locked
 from evennia_ai.remembering import indexing
 from evennia_ai.turns import aside
 
@@ -85,11 +86,11 @@ def trigger_emergency_stop(
     dropped = _settle(stopping)
     if stopping.is_new:
         name = _name_of(script)
-        word = "stopped" if cause is Cause.KILL else f"locked ({cause})"
         if not is_alarm:
+            word = "stopped" if cause is Cause.KILL else f"locked ({cause})"
             logger.log_info(f"[assistant] {name} is {word}: {reason} {dropped.describe()}".strip())
             return dropped
-        _alert(f"{name} is {word}: {reason.rstrip('.')}.", dropped, name)
+        _alert(locked(name, cause, reason), dropped, name)
     return dropped
 
 
@@ -119,7 +120,7 @@ def stop_all(scripts: Iterable[Any], reason: str, by: str = "") -> int:
     if names:
         verb = "is" if len(names) == 1 else "are"
         told = f"{listed(names)} {verb} stopped: {reason.rstrip('.')}."
-        _alert(told, dropped, names[0] if len(names) == 1 else "<name>")
+        _alert(Notice(told), dropped, names[0] if len(names) == 1 else "<name>")
     return len(names)
 
 
@@ -275,7 +276,8 @@ def _hold(script: Any) -> None:
     """Where nothing can be stored, the beat's gate holds in this process at least."""
     if (work := _work_of(script)) is not None:
         work.is_ticking = True
-    _alert(f"{_name_of(script)}: the stop could not be stored, and holds until a restart.")
+    told = f"{_name_of(script)}: the stop could not be stored, and holds until a restart."
+    _alert(Notice(told))
 
 
 def _return(stopping: _Stopping) -> Dropped:
@@ -309,10 +311,11 @@ def _tell(script: Any, event: Event) -> bool:
     return outbound.tell(script.obj, person, RETURNED_LINE, hops=1)
 
 
-def _alert(told: str, dropped: Dropped = NOTHING, name: str = "") -> None:
+def _alert(told: Notice, dropped: Dropped = NOTHING, name: str = "") -> None:
     until = f"Until: assistant emergency clear {name}" if name else ""
     with _whatever_happens("staff could not be told"):
-        outbound.alert_staff(" ".join(filter(None, (told, dropped.describe(), until))))
+        line = " ".join(filter(None, (told.line, dropped.describe(), until)))
+        outbound.alert_staff(replace(told, line=line))
 
 
 # ---- script-like objects -----------------------------------------------------------------------
@@ -364,7 +367,7 @@ def _write(script: Any, *facts: Fact, **values: Any) -> None:
 
 def _name_of(script: Any) -> str:
     named = getattr(script, "obj", None) or script
-    return str(getattr(named, "key", named))
+    return str(getattr(named, "key", type(named).__name__))
 
 
 def _now(script: Any) -> float:

@@ -12,6 +12,7 @@ from evennia_ai import state
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.limits import Kind
 from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.trace import fingerprints
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.ports import Prompt, Reply, Specs
 from evennia_ai.errors import (
@@ -92,6 +93,9 @@ class Metered:
     def compose(self, turn: Turn, specs: Specs) -> Prompt:
         """The prompt of the next call."""
         prompt = compose(self.scene, turn, specs)
+        if not turn.prompt:
+            parts = ((part.key, text) for part, text in self.scene.texts(specs))
+            turn.prompt = fingerprints([("persona", self.scene.text), *parts])
         self._estimated = self.work.context_tokens = prompt.tokens
         self.work.max_context_tokens = prompt.max_tokens
         return prompt

@@ -1,7 +1,7 @@
-"""What the package keeps in tables of its own: model calls, the record, memories, access tokens.
+"""What the package keeps in tables of its own: calls, record, memories, trace, access tokens.
 
 Only `ledger` writes the first two, only `audit` those of the record, only `operations.token_store`
-the tokens, only `remembering` the rest.
+the tokens, only `tracing` the trace, only `remembering` the rest.
 Amounts of money are whole nano-dollars, times whole seconds since 1970 or as a column says;
 counters are added to in the database and never set from what a server process remembers, so that
 several server processes can share them.
@@ -252,3 +252,41 @@ class AccessToken(models.Model):
     made_at = models.BigIntegerField()
     ends_at = models.BigIntegerField()
     used_at = models.BigIntegerField(default=0)
+
+
+class TracedMessage(models.Model):
+    """One message that an assistant heard and dealt with, and how it came to its answer.
+
+    Attributes:
+        assistant: number of its script.
+        number: what `assistant why` knows the message by; 0 of a turn of its own.
+        at: when it was heard, in seconds since 1970.
+        person: whose it is ("*#3"), "" of nobody or of somebody who was forgotten.
+        name: what they were called then, before the assistant.
+        words: what was said, as far as it is kept.
+        answer: what was answered, as far as it is kept.
+        is_private: it was said in private.
+        is_answer_private: it was answered in private.
+        facts: rule, model, calls and so on; `core.trace` makes them.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    assistant = models.BigIntegerField()
+    number = models.BigIntegerField()
+    at = models.FloatField()
+    person = models.CharField(max_length=SHORT, blank=True)
+    name = models.CharField(max_length=LONG, blank=True)
+    words = models.TextField(blank=True)
+    answer = models.TextField(blank=True)
+    is_private = models.BooleanField(default=True)
+    is_answer_private = models.BooleanField(default=True)
+    facts = models.JSONField(default=dict)
+
+    class Meta:
+        """What is looked for: an assistant's of a time or a number, and all that are too old."""
+
+        indexes = [
+            models.Index(fields=["assistant", "at"], name="evennia_ai_trace_at"),
+            models.Index(fields=["assistant", "number"], name="evennia_ai_trace_of"),
+            models.Index(fields=["at"], name="evennia_ai_trace_old"),
+        ]

@@ -16,6 +16,7 @@ from evennia.utils import logger
 
 from evennia_ai import ability, emoting, names, phrasing, signals
 from evennia_ai.core.cooling import in_words
+from evennia_ai.core.notices import Notice
 from evennia_ai.core.perception import PRIVATE
 from evennia_ai.core.phrasing import Phrased
 from evennia_ai.core.text import cut_at_sentence
@@ -383,13 +384,18 @@ def announce(character: Any, line: str, *, hops: int) -> None:
             tell(character, person, line, hops=hops)
 
 
-def alert_staff(text: str) -> None:
-    """Tell the log, and every online account with the Admin permission, what really is."""
-    logger.log_err(f"[assistant] {text}")
-    told = set()
+def alert_staff(told: Notice | str) -> None:
+    """Tell the log, and every online account with the Admin permission, what really is.
+
+    People read the line, and the detail below it.
+    """
+    notice = Notice(told) if isinstance(told, str) else told
+    logger.log_err(f"[assistant] {f'{notice.line} {notice.detail}'.strip()}")
+    text = f"{literal(notice.line)}\n  {literal(notice.detail)}".rstrip()
+    known = set()
     for session in evennia.SESSION_HANDLER.get_sessions():
         account = session.get_account()
-        if account is None or account in told or not account.check_permstring("Admin"):
+        if account is None or account in known or not account.check_permstring("Admin"):
             continue
-        told.add(account)
-        account.msg(f"|r[assistant]|n {literal(text)}")
+        known.add(account)
+        account.msg(f"|r[assistant]|n {text}")

@@ -12,6 +12,7 @@ from typing import Any
 from evennia.utils import logger
 
 from evennia_ai import outbound, services
+from evennia_ai.core.notices import Notice, rests
 from evennia_ai.core.react import Stop
 from evennia_ai.errors import CircuitOpenError, ConfigurationError
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerState
@@ -43,7 +44,8 @@ def tell(script: Any, stop: Stop, told: str) -> None:
     breaker = breaker_of(script)
     name = str(script.obj.key)
     if breaker is None:
-        outbound.alert_staff(f"{name}: {stop.detail}. {told}.")
+        line = f"{name} has no model to ask, since a setting is wrong. {told}. Look: "
+        outbound.alert_staff(Notice(f"{line}assistant check {name}", stop.detail))
         return
     troubles, known = services.pool().troubles, services.pool().troubles.get(breaker.name)
     if known is not None and stop.trouble in (known, ANY):
@@ -52,10 +54,7 @@ def tell(script: Any, stop: Stop, told: str) -> None:
     troubles[breaker.name] = stop.trouble
     last = breaker.get_stats()["last_failure_error"] if stop.trouble == ANY else None
     cause = f"{stop.detail} (last: {last})" if last else stop.detail
-    outbound.alert_staff(
-        f"{name}: its model does not answer: {cause}. Nothing is locked; it is asked again "
-        f"{_when(breaker.retry_after)}. {told}. What follows of this kind stands in the log alone."
-    )
+    outbound.alert_staff(rests(name, _when(breaker.retry_after), told, cause))
 
 
 def _when(wait: float | None) -> str:

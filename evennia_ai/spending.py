@@ -19,10 +19,11 @@ from evennia_ai import ledger, outbound, state
 from evennia_ai.core.budget import Purpose, parts_of
 from evennia_ai.core.budget_config import BudgetConfig, Scope
 from evennia_ai.core.conversation import Message
+from evennia_ai.core.notices import nearly_used_up
 from evennia_ai.core.prices import Price, cost_of, counted, price_of
 from evennia_ai.core.tokens import count_messages
 from evennia_ai.core.toolspec import ToolSpec
-from evennia_ai.core.turn import Usage
+from evennia_ai.core.turn import Spent, Usage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,
@@ -75,12 +76,14 @@ class Payment:
     Attributes:
         need: what an attempt may use up.
         prices: each model that may answer, as replies name it: its name and its price.
+        spent: where its cost is added up.
     """
 
     account: Charged
     purpose: str
     need: ledger.Need
     prices: Mapping[str, tuple[str, Price | None]]
+    spent: Spent = field(default_factory=Spent)
     _claims: list[ledger.Claim] = field(default_factory=list)
     _sent_to: str | None = None
 
@@ -124,6 +127,7 @@ class Payment:
             return
         name, price = self._named(sent_to)
         for claim in self._taken():
+            self.spent.add(cost_of(claim.need.estimate, price), is_priced=price is not None)
             ledger.cut_off(claim, self.account.clock(), model=name, price=price)
 
     def close(self, reply: Reply) -> None:
@@ -140,6 +144,7 @@ class Payment:
         name, price = self._named(told)
         claims = self._taken()
         used = counted(usage, _sum_of(claims))
+        self.spent.add(cost_of(used, price), is_priced=price is not None)
         parts = parts_of(used, self.account.shares).values()
         for claim, part in zip(claims, parts, strict=True):
             ledger.settle(claim, part, self.account.clock(), model=name, price=price)
@@ -171,7 +176,7 @@ class Payment:
         self._claims.append(claim)
         for warning in claim.warnings:
             about = account.name or "game"
-            outbound.alert_staff(f"budget: {warning}. Look: assistant budget {about}")
+            outbound.alert_staff(nearly_used_up(warning, about))
 
 
 def _sum_of(claims: Sequence[ledger.Claim]) -> Usage:
@@ -187,12 +192,14 @@ class Purse:
         client: what asks the model.
         person: the id of the player who caused it ("*#3"), or "" for nobody.
         shares: where several caused it, how much of it is whose; then `person` is not asked.
+        spent: where the cost of its calls is added up.
     """
 
     script: Any
     client: Any
     person: str = ""
     shares: Mapping[str, float] = field(default_factory=dict)
+    spent: Spent = field(default_factory=Spent)
 
     def ask(
         self,
@@ -275,7 +282,8 @@ class Purse:
         if account.is_stopped():
             raise StoppedError(account.name)
         prices = self._prices(extra)
-        return Payment(account, purpose, self._need(purpose, tokens, extra, prices), prices)
+        need = self._need(purpose, tokens, extra, prices)
+        return Payment(account, purpose, need, prices, self.spent)
 
     def _need(
         self,

@@ -60,6 +60,7 @@ class Work:
         indexing: what is known of its memories in the store; see `remembering.indexing`.
         lore: the lore it may tell, or None when that has to be read; see `remembering.lore`.
         hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
+        trace_due: seconds on the clock before which its trace is not pruned again.
         unable: while its body cannot act, the persons who were told so; else None.
         calls_of_game: the newest messages that game code told it of, and when.
     """
@@ -105,6 +106,7 @@ class Work:
     resting: Any = None
     indexing: Any = None
     lore: Any = None
+    trace_due: float = 0.0
     unable: set[str] | None = None
     calls_of_game: deque[Call] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
 

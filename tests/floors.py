@@ -29,7 +29,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "5a2": ("phrasing",),
     "5b": ("beginnings", "outbound", "remembering", "reports", "turns"),
-    "5c": ("tools",),
+    "5c": ("tools", "tracing"),
     "6a": ("delegations", "interventions", "listening", "resting", "spending"),
     "6b": ("checkpoints", "emergency", "metering", "preparation"),
     "6c": ("admission",),
@@ -67,6 +67,7 @@ LOCAL_IMPORTS = {
         "evennia_ai.preparation",
         "evennia_ai.services",
         "evennia_ai.signals",
+        "evennia_ai.tracing",
     ),  # Django's app registry is not ready before
 }
 OPTIONAL_THIRD_PARTIES = ("mcp", "tiktoken", "xllamacpp")

@@ -270,6 +270,17 @@ class HeardBefore(Before, Revealing):
     """Which part of what it heard."""
 
 
+class TracedBefore(Before, Revealing):
+    """Which part of the trace."""
+
+    when = Text(
+        max_length=40,
+        required=False,
+        help_text="A day or a time, such as 2026-11-21, yesterday or 3 hours ago.",
+    )
+    words = Text(max_length=100, required=False, help_text="Said or answered publicly.")
+
+
 class TalkBefore(Before, Revealing):
     """Which part of the talk, or all of it."""
 

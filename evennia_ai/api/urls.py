@@ -18,6 +18,7 @@ from evennia_ai.api import (
     people_memory,
     schema,
     tokens,
+    traces,
 )
 from evennia_ai.api.lost import Lost
 
@@ -86,6 +87,7 @@ urlpatterns = [
     path(f"{ONE}history/", conduct.History.as_view(), name="history"),
     path(f"{ONE}events/", conduct.Events.as_view(), name="events"),
     path(f"{ONE}events/<ai_number:number>/", conduct.OneEvent.as_view(), name="event"),
+    path(f"{ONE}trace/", traces.Trace.as_view(), name="trace"),
     path(f"{ONE}prompts/", conduct.Prompts.as_view(), name="prompts"),
     path(f"{ONE}goals/", conduct.Goals.as_view(), name="goals"),
     path(f"{ONE}goals/<ai_number:number>/", conduct.OneGoal.as_view(), name="goal"),

@@ -19,6 +19,7 @@ from evennia_ai.commands import (
     setting_up,
     stopping,
     upkeep,
+    why,
 )
 
 STAFF_HELP = re.compile(r"^ *For staff:$", re.MULTILINE)
@@ -26,6 +27,7 @@ STAFF_HELP = re.compile(r"^ *For staff:$", re.MULTILINE)
 
 class CmdAssistant(
     overview.OverviewWords,
+    why.WhyWords,
     player.PlayerWords,
     own_memory.OwnMemoryWords,
     asking.AskingWords,
@@ -44,6 +46,7 @@ class CmdAssistant(
     Usage:
       assistant                            - who is here
       assistant why [<name>] [<number>]    - why it answered you, or did not
+      assistant why <name> yesterday       - the same of a day, or of "words"
       assistant mute [<name>]              - it no longer hears you, nor you it
       assistant unmute [<name>]            - as before
       assistant memory [<name>]            - what it remembers of you
@@ -112,6 +115,7 @@ class CmdAssistant(
     locks = "cmd:all()"
     words = {
         **overview.WORDS,
+        **why.WORDS,
         **player.WORDS,
         **own_memory.WORDS,
         **asking.WORDS,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 GAP = "  "
 
@@ -28,11 +27,6 @@ def span(seconds: float) -> str:
     hours, minutes = divmod(minutes, 60)
     days, part = divmod(hours, 24)
     return f"{days}d {part:02}h" if days else f"{hours:02}:{minutes:02}:{rest:02}"
-
-
-def moment(at: float) -> str:
-    """A point in time, from seconds since 1970."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def cropped(text: str, width: int) -> str:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.commands.figures import aligned, dollars, moment, short, span
+from evennia_ai.commands.figures import aligned, dollars, short, span
 from evennia_ai.commands.words import Word, WordCommand
-from evennia_ai.core.lockout import State
+from evennia_ai.core import notices
+from evennia_ai.core.lockout import Cause, State
 from evennia_ai.core.tokens import band, calculate_utilization
 from evennia_ai.operations import Result, budget_of
 from evennia_ai.operations.budget import known_cost
+from evennia_ai.operations.days import as_shown
 from evennia_ai.outbound import literal
 
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
@@ -25,8 +27,11 @@ def _locked(data: Mapping[str, Any]) -> str:
     clear = f"assistant emergency clear {key}"
     if lockout is None:
         return f"{key} is stopped, until: {clear}"
-    word = "stopped" if data["state"] == State.STOPPED else f"locked ({lockout['cause']})"
-    return f"{key} is {word} since {moment(lockout['at'])}: {lockout['reason']}. Until: {clear}"
+    since = as_shown(lockout["at"])
+    if data["state"] == State.STOPPED:
+        return f"{key} is stopped since {since}: {lockout['reason']}. Until: {clear}"
+    notice = notices.locked(key, Cause(lockout["cause"]), lockout["reason"])
+    return f"{notice.line} That was {since}. Until: {clear}\n    {notice.detail}"
 
 
 def _context(tokens: int, most: int) -> str:
@@ -103,19 +108,36 @@ def _wrong(data: Mapping[str, Any]) -> list[str]:
     lines = [_locked(data)] if data["emergency_stop"] else []
     if not (data["enabled"] or data["emergency_stop"]):
         lines.append(f"{key} is silent, until: assistant start {key}")
-    for name in ("wrong_settings", "ignored_settings"):
-        if data[name]:
-            lines.append(f"{key}, {name.replace('_', ' ')}: {data[name]}")
+    if data["wrong_settings"]:
+        does = f"{key} does nothing, since a setting is wrong"
+        lines.append(f"{does}. Look: assistant config {key}\n    {data['wrong_settings']}")
+    if data["ignored_settings"]:
+        does = f"{key} goes on without a setting that is wrong"
+        lines.append(f"{does}. Look: assistant config {key}\n    {data['ignored_settings']}")
     if data["location"] is None:
         lines.append(f"{key} is nowhere, and needs a room.")
     return lines
+
+
+def _sentence(result: Result) -> str:
+    """How an assistant is, in one line, and what to type where it cannot answer."""
+    data, mood = result.data, result.message.partition(": ")[2]
+    where = f"It stands in {data['location']}" if data["location"] else "It is nowhere"
+    waits = data["pending_events"]
+    waiting = "nobody waits for an answer" if not waits else f"{waits} wait for an answer"
+    asks = ", and it asks something: assistant questions" if data["questions"] else ""
+    if data["emergency_stop"]:
+        asks = f". To let it go on: assistant emergency clear {data['key']}"
+    elif not data["enabled"]:
+        asks = f". To let it answer: assistant start {data['key']}"
+    return f"{data['key']}: {mood}. {where}; {waiting}{asks}."
 
 
 def status_lines(result: Result) -> list[str]:
     """An assistant in detail."""
     data = result.data
     lines = [
-        result.message,
+        _sentence(result),
         f"  where     {data['location'] or 'nowhere'}",
         f"  brain     {data['brain']}",
         f"  used      {data['calls']} model calls, {data['tokens']} tokens",

@@ -66,7 +66,9 @@ class Dropped:
                 "model call in flight was dropped",
                 "model calls in flight were dropped",
             ),
-            f"the work of {listed(self.tools)} was cut off" if self.tools else "",
+            f"the work of {listed([tool.replace('_', ' ') for tool in self.tools])} was cut off"
+            if self.tools
+            else "",
             _counted(
                 self.questions, "open question was withdrawn", "open questions were withdrawn"
             ),

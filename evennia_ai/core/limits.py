@@ -365,11 +365,11 @@ def question_text(kind: Kind, used: float, cap: float, amount: float, task: str,
     wanted = counted(amount, limit.unit)
     if not whose:
         return f"I have used my {counted(cap, limit.unit)}{about}. May I have {wanted} more?"
-    name, ever = kind.removeprefix(MONEY), limit.span == "ever"
+    ever = limit.span == "ever"
     until = "for good" if ever else f"until the {limit.span} ends"
     when = "in all" if ever else f"of this {limit.span}"
     return (
-        f"The cap {name} of {whose} leaves too little: {number(used)} of "
-        f"{counted(cap, limit.unit)} {when} are used, and I am at work{about}. "
+        f"The cap on {limit.unit} {per(limit.span)} of {whose} leaves too little: "
+        f"{number(used)} of {counted(cap, limit.unit)} {when} are used, and I am at work{about}. "
         f"May I have {wanted} more, {until}?"
     )

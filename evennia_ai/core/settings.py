@@ -85,6 +85,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_AUDIT_CONFIG": Setting(
         {}, "how long the record of an assistant is kept; its keys are in docs/audit.md"
     ),
+    "EVENNIA_AI_TRACE_CONFIG": Setting(
+        {}, "how long is kept why it answered as it did; its keys are in docs/trace.md"
+    ),
     "EVENNIA_AI_API_CONFIG": Setting(
         {}, "time limits, throttling, tokens, proxies and metrics of the REST API; see docs/api.md"
     ),

@@ -38,6 +38,24 @@ class Usage:
 
 
 @dataclass(slots=True)
+class Spent:
+    """Money that model calls have cost.
+
+    Attributes:
+        nano: nano-dollars.
+        unpriced: calls whose price nobody knows.
+    """
+
+    nano: int = 0
+    unpriced: int = 0
+
+    def add(self, nano: int, *, is_priced: bool) -> None:
+        """Count a call."""
+        self.nano += nano
+        self.unpriced += not is_priced
+
+
+@dataclass(slots=True)
 class Turn:
     """Everything one tick works on: plain copies, never the database's own lists.
 
@@ -74,6 +92,9 @@ class Turn:
         chain: what it belongs to, together with turns of other assistants.
         has_recited: whether the model has said its own instructions once.
         may_emote: whether the tool `emote` is on offer in it, so that what it says may be acted.
+        ran: the facts of all calls of this tick, those in the record too.
+        spent: what its model calls of this tick have cost.
+        prompt: the fingerprints of what its prompt was made of, by the keys of the components.
     """
 
     epoch: int
@@ -108,6 +129,9 @@ class Turn:
     chain: Chain = field(default_factory=Chain)
     has_recited: bool = False
     may_emote: bool = True
+    ran: list[Fact] = field(default_factory=list)
+    spent: Spent = field(default_factory=Spent)
+    prompt: dict[str, str] = field(default_factory=dict)
 
     def hold(self, *audiences: str) -> None:
         """Note that its prompt holds something of these audiences from now on."""

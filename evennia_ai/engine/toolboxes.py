@@ -71,7 +71,9 @@ class Recorded(Wrapper):
         spec = self.specs().get(call.name)
         turn.acts.append(name_of(turn, call.name, spec))
         seconds = self.clock() - began
-        turn.facts.append(tool_executed(turn, call, result, seconds=seconds, spec=spec))
+        told = tool_executed(turn, call, result, seconds=seconds, spec=spec)
+        turn.facts.append(told)
+        turn.ran.append(told)
         return result
 
 

@@ -83,6 +83,7 @@ from evennia_ai.operations.tokens import (
     revoke_token,
     revoke_tokens,
 )
+from evennia_ai.operations.traces import trace
 from evennia_ai.operations.upkeep import breakers, find_breaker, reset_breaker, usage
 
 __all__ = [
@@ -175,6 +176,7 @@ __all__ = [
     "stop",
     "stop_all",
     "tell",
+    "trace",
     "unhush",
     "unset_setting",
     "update_assistant",

@@ -6,34 +6,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from evennia_ai import services, state
 from evennia_ai.admission import ADDRESSED
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.inbox import Stored
-from evennia_ai.core.perception import PRIVATE
+from evennia_ai.core.limits import number as amount
+from evennia_ai.core.perception import PRIVATE, TRIGGER
 from evennia_ai.core.records import Record
 from evennia_ai.core.text import one_line, quote
+from evennia_ai.core.trace import EVIDENCE, WORDY, marks_of
 from evennia_ai.inbound import person_of
+from evennia_ai.operations import traces
+from evennia_ai.operations.days import as_shown, in_the_game, iso
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.sentences import NOBODY, cost_of, listed, sentence
 from evennia_ai.rights import name_before
 
 MOST_LISTED, MOST_AT_ONCE = 5, 100
 MOST_WORDS, MOST_DETAIL, MOST_NAME = 80, 300, 40
-NOBODY = "the game itself"
-# Steps whose details hold what was said.
-WORDY = ("answered", "silent by choice", "goes on", "by hand")
-EVIDENCE = {
-    "kwargs": "marks the server passed along",
-    "oob": "marks the server passed along",
-    "record": "the stored page",
-    "call": "what the code of the game told it",
-    "none": "nothing: no mark said what it is",
-}
 Row = dict[str, Any]
 
 
@@ -57,41 +52,79 @@ def why(
     person: str | None = None,
     look: Look | None = None,
     asker: Any = None,
+    is_full: bool = True,
 ) -> Result:
     """Explain the newest message, or the one of that number.
 
+    Of one that is no longer fresh in memory the trace tells.
+
     Args:
         number: as the list of an earlier answer shows it.
-        person: only messages of this person ("*#3") are told of, and no causes that are for staff;
-            None: of anybody, and all.
+        person: as of `traces.trace`; None: messages of anybody are told of, with all causes.
         look: who looks; None: nobody, who sees no private words but of that person.
         asker: to whom it is explained, by the name that they know; None: to code.
+        is_full: whether rule, trust, model and all else follow the one line that says it.
 
     Returns:
-        data: "record", a row of `heard`.
+        data: "record", a row of `heard`, with what the trace has beside it.
     """
     is_staff, look = person is None, look or Look(person or "")
     name = name_before(script, asker)
     records = script.work.records.newest(person=person)
-    if not records:
-        told = f"{name} has heard nothing that was kept. {_state(script, is_staff)}"
-        return Result(False, told, problem=Problem.MISSING)
-    chosen = records[0]
-    if number is not None:
-        found = [record for record in records if record.number == number]
-        if not found:
-            kept = ", ".join(str(record.number) for record in records[:10])
-            told = f"{name} keeps no message {number}. The newest: {kept}."
-            return Result(False, told, problem=Problem.MISSING)
-        chosen = found[0]
-    now, row = script.clock.seconds(), row_of(chosen, is_staff=is_staff, look=look)
-    lines = [*_explain(name, row, now), f"  now       {_state(script, is_staff)}"]
+    row = _row(script, records, number, person, look)
+    if row is None:
+        return Result(False, _unknown(script, name, records, number, is_staff), {}, Problem.MISSING)
+    now = script.clock.seconds()
+    lines = [sentence(name, row, now, whom="" if is_staff else "you"), *_said(row)]
+    if is_full:
+        lines = [lines[0], *_explain(name, row, now), *_traced(script, row, is_staff)]
+    lines.append(f"  now       {_state(script, is_staff)}" if is_full else _now(script))
     if number is None and len(records) > 1:
         others = records[1 : 1 + MOST_LISTED]
         before = [row_of(each, is_staff=is_staff, look=look) for each in others]
-        lines += ["Before that:", *(f"  {_summary(each, now)}" for each in before)]
+        told = _summary if is_full else listed
+        lines += ["Before that:", *(f"  {told(each, now)}" for each in before)]
+    if not is_full:
+        lines.append(
+            f"All of it: assistant why {name} {row['number'] or ''} full".replace("  ", " ")
+        )
     look.note(script, "what was heard")
     return Result(True, "\n".join([*lines, *look.hint()]), {"record": row})
+
+
+def _row(
+    script: AssistantScript,
+    records: list[Record],
+    number: int | None,
+    person: str | None,
+    look: Look,
+) -> Row | None:
+    """The message that is asked for, from memory and from the trace; None: neither has it."""
+    is_staff, now = person is None, script.clock.seconds()
+    fresh = (record for record in records if number in (None, record.number))
+    record = next(fresh, None)
+    if record is None:
+        entry = (
+            traces.newest(script, person=person)
+            if number is None
+            else traces.find(script, number, person=person)
+        )
+        return None if entry is None else traces.row_of(entry, now, is_staff=is_staff, look=look)
+    row = row_of(record, is_staff=is_staff, look=look)
+    if record.verdict.outcome is TRIGGER:
+        entry = traces.find(script, record.number, at=record.at)
+        row |= traces.costs_of(entry, is_staff=is_staff) if entry is not None else {}
+    return row
+
+
+def _unknown(
+    script: AssistantScript, name: str, records: list[Record], number: int | None, is_staff: bool
+) -> str:
+    """That there is no such message, and which there are."""
+    if not records or number is None:
+        return f"{name} has heard nothing that was kept. {_state(script, is_staff)}"
+    kept = ", ".join(str(record.number) for record in records[:10])
+    return f"{name} keeps no message {number}. The newest: {kept}."
 
 
 def heard(
@@ -138,11 +171,6 @@ def row_of(record: Record, *, is_staff: bool, look: Look) -> Row:
     heard, verdict = record.heard, record.verdict
     told_alone = heard.person if heard.source in PRIVATE else None
     answered_alone = heard.person if record.is_private else told_alone
-    marks = (
-        (f"of an assistant, hop {heard.hops}", heard.from_assistant),
-        ("relayed by a bot", heard.is_relayed),
-        ("aimed at somebody else", heard.is_for_another),
-    )
     return {
         "number": record.number,
         "at": iso(record.at),
@@ -151,7 +179,7 @@ def row_of(record: Record, *, is_staff: bool, look: Look) -> Row:
         "source": heard.source.value,
         "place": one_line(heard.place, MOST_NAME),
         "text": look.words(one_line(heard.body, MOST_WORDS), told_alone),
-        "marks": [text for text, holds in marks if holds],
+        "marks": marks_of(heard),
         "known_by": EVIDENCE[heard.evidence.value],
         "rule": verdict.rule,
         "rule_name": verdict.name,
@@ -163,11 +191,6 @@ def row_of(record: Record, *, is_staff: bool, look: Look) -> Row:
             for step, detail in record.steps
         ],
     }
-
-
-def iso(seconds: float) -> str:
-    """A moment as people and programs read it: "2026-11-21T17:00:00+00:00"."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _waiting(event: Stored) -> Row:
@@ -221,6 +244,47 @@ def _explain(name: str, row: Row, now: float) -> list[str]:
         f"  trust     {row['trust']:g} ({row['trust_because']})",
     ]
     return [*lines, *(f"  then      {_told(step)}" for step in row["steps"])]
+
+
+def _said(row: Row) -> list[str]:
+    """The words of a message, on a line of their own."""
+    return [f"  {quote(row['text'])}"] if row["text"] else []
+
+
+def _traced(script: AssistantScript, row: Row, is_staff: bool) -> list[str]:
+    """What the trace adds: when it was, by which model, for how much, with which tools."""
+    now, at = script.clock.seconds(), row["at_seconds"]
+    game = in_the_game(at, now)
+    lines = [f"  when      {as_shown(at)}{f' (in the game {game})' if game else ''}"]
+    if not is_staff or "result" not in row:
+        return lines
+    tokens = f"{amount(row['prompt_tokens'])} + {amount(row['completion_tokens'])} tokens"
+    lines.append(f"  model     {row['model'] or 'none'}: {row['calls']} calls, {tokens}")
+    lines.append(f"  cost      {cost_of(row)}, {row['seconds']:g} s from hearing to answer")
+    lines += [f"  tool      {tool['name']}: {_outcome(tool)}" for tool in row["tools"]]
+    lines += [f"  limit     {kind}" for kind in row["limits"]]
+    parts = ", ".join(f"{key} {digits}" for key, digits in row["prompt"].items())
+    changed = _changed_since(script, row)
+    lines.append(f"  prompt    {parts or 'none'}{f'; other now: {changed}' if changed else ''}")
+    lines.append(f"  as it was aiaudit {script.key} at {iso(at)}")
+    return lines
+
+
+def _outcome(tool: Mapping[str, Any]) -> str:
+    return "worked" if tool["success"] else f"failed, {tool['error']}"
+
+
+def _changed_since(script: AssistantScript, row: Row) -> str:
+    """Which parts of the prompt were others in its newest answer."""
+    newest = traces.newest(script)
+    then, now = row["prompt"], newest.facts["prompt"] if newest is not None else row["prompt"]
+    return ", ".join(key for key in {**then, **now} if then.get(key) != now.get(key))
+
+
+def _now(script: AssistantScript) -> str:
+    waiting = len(script.work.inbox)
+    behind = f", and {waiting} waiting" if waiting else ""
+    return f"Now: {script.silence or 'awake'}{behind}."
 
 
 def _told(step: Mapping[str, str]) -> str:

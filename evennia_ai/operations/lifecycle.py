@@ -12,7 +12,7 @@ from evennia.comms.models import ChannelDB
 from evennia.utils import logger
 from evennia.utils.search import search_object
 
-from evennia_ai import audit, ears, emergency, services, state
+from evennia_ai import audit, ears, emergency, services, state, tracing
 from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings import POWERS, STATE
@@ -314,6 +314,7 @@ def _remove(script: AssistantScript, body: Any, *, keeps_body: bool) -> None:
     script.work = None
     for table in (Memory, EntityProfile):
         table.objects.filter(assistant=script.pk).delete()
+    tracing.remove_all(script.pk)
     if body is not None:
         body.assistant_script = None
         for account in _accounts_of(body):

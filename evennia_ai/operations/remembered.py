@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
-from evennia_ai import audit, inbound, state, turns
+from evennia_ai import audit, inbound, state, tracing, turns
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.audit_events import fact
 from evennia_ai.core.conversation import PRIVATE_TO, is_of
@@ -39,6 +39,7 @@ from evennia_ai.operations.memory_rows import (
 from evennia_ai.operations.profiles import attributes_of
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.traces import exported
 from evennia_ai.remembering import consent, forgetting
 from evennia_ai.rights import name_before
 from evennia_ai.turns import aside
@@ -162,7 +163,7 @@ def export_known(
 
     Returns:
         data: "assistant", "person", "is_remembered", "is_muted", "profile", "memories", "notes",
-        "conversation" (the turns that were theirs), "heard" and "company".
+        "conversation" (the turns that were theirs), "heard", "traced" and "company".
     """
     person, work = person_id(being), script.work or state.rebuild(script)
     forms = forgetting.forms_of(person)
@@ -182,6 +183,7 @@ def export_known(
             _said(message, look, person) for message in work.history if is_of(message, forms)
         ],
         "heard": [_heard(record, look) for record in work.records.newest(person=person)],
+        "traced": exported(script, person, look),
         "company": {"answered": known[0], "refused": known[1]},
     }
     look.note(script, "export")
@@ -349,7 +351,7 @@ def forget_everything(
     person = person_id(being)
     with signed(by):
         _drop_under_way(script, person, with_waiting=with_waiting)
-        count = forgetting.forget_person(script, person)
+        count = forgetting.forget_person(script, person, tracing.forget)
     whom, name = "you" if not by else "them", _name(script, being, by)
     told = f"{name} forgot {whom}: {count} memories, and all talk with {whom}. {KEPT}"
     return Result(True, told, {"count": count, "kept": KEPT})

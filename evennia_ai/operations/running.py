@@ -13,6 +13,7 @@ from evennia_ai import ability, audit, emergency, interventions, resting, servic
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.cooling import in_words
 from evennia_ai.core.lockout import State
+from evennia_ai.core.notices import plain
 from evennia_ai.core.schedule import ASLEEP
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.inbound import find_being
@@ -188,7 +189,7 @@ def _cooling(script: AssistantScript) -> list[str]:
 
 def _mood(data: Mapping[str, Any], *, is_resting: bool) -> str:
     if data["state"] == State.SAFETY_LOCKOUT:
-        return f"locked {data['lockout']['cause']}"
+        return f"locked {plain(data['lockout']['cause'])}"
     if data["state"] == State.STOPPED:
         return "stopped"
     if not data["enabled"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import inbound, names, state
+from evennia_ai.core.inbox import Event
 from evennia_ai.core.recollection import is_mask
 
 NO_MEMORY_TAG = "ai_no_memory"
@@ -23,14 +24,24 @@ def may_remember(script: Any, *, person: str = "", sender_id: str = "", place: s
     config = state.memory_config(script)
     if not config.enabled or is_mask(person):
         return False
-    whom = {being for being in (person, sender_id) if being}
+    return not _is_unwanted(script, {person, sender_id} - {""}, place)
+
+
+def wants_no_words(script: Any, event: Event) -> bool:
+    """Whether none of somebody's words may be kept: they, or the room, said so."""
+    return _is_unwanted(script, {event.person, event.sender_id} - {""}, event.place)
+
+
+def _is_unwanted(script: Any, whom: set[str], place: str) -> bool:
+    """Whether one of some beings, or a place, is among those of whom nothing is to be kept."""
+    config = state.memory_config(script)
     if whom.intersection(state.read(script, "unremembered")):
-        return False
+        return True
     never = {word.casefold() for word in config.never_characters}
     if any(_is_named(being, never) for being in whom):
-        return False
+        return True
     rooms = {word.casefold() for word in config.never_rooms}
-    return not (place.startswith("#") and _is_named(place, rooms))
+    return place.startswith("#") and _is_named(place, rooms)
 
 
 def names_of(script: Any) -> tuple[str, ...]:

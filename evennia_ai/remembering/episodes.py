@@ -112,7 +112,7 @@ def _said(event: Event, words: str) -> str:
 def _told(script: Any, turn: Turn, words: str) -> str:
     """What was said, and what was answered as far as there is room for it."""
     said = _said(turn.event, words)
-    answer = " ".join(map(sendable, _answers(turn)))
+    answer = " ".join(map(sendable, answers_of(turn)))
     # The person may read the entry, and need not know the assistant by its key.
     frame = f" {name_as_data(names.name_of(script.obj, None))} answered: "
     room = min(LONGEST_ANSWER, LONGEST - len(said) - len(frame))
@@ -121,7 +121,7 @@ def _told(script: Any, turn: Turn, words: str) -> str:
     return f"{said}{frame}{cut_entry(answer, room)}"
 
 
-def _answers(turn: Turn) -> Iterator[str]:
+def answers_of(turn: Turn) -> Iterator[str]:
     """What it said for those who may know of the entry, in the order in which it did."""
     worked = {
         message["tool_call_id"]

@@ -5,7 +5,7 @@ The store of vectors is told soon after; until then it finds keys of which no ro
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.db.models import Q
@@ -117,10 +117,16 @@ def without_words(told: Fact) -> Fact:
     return fact(told.event, **{name: entry[name] for name in told.details})
 
 
-def forget_person(script: Any, person: str) -> int:
+def forget_person(
+    script: Any, person: str, also: Callable[[int, str, Name], None] | None = None
+) -> int:
     """Forget a person: all that is theirs, and what names them in what others said.
 
     Nothing that is under way for them may be left: `operations.remembered` drops it before.
+
+    Args:
+        also: forgets them elsewhere, in the same transaction; it is given the assistant's number,
+            the person and their names.
 
     Returns:
         How many memories were forgotten.
@@ -133,6 +139,8 @@ def forget_person(script: Any, person: str) -> int:
         rows.remove(script.pk, keys)
         EntityProfile.objects.filter(assistant=script.pk, entity=person).delete()
         _hide_in_rows(script.pk, name)
+        if also is not None:
+            also(script.pk, person, name)
 
     told = fact("person_forgotten", person=person, count=len(keys))
     _write_without(script, person, name, told, write)

@@ -64,6 +64,7 @@ CASES = (
     Case("DELETE", f"{ONE}history/"),
     Case("GET", f"{ONE}events/"),
     Case("GET", f"{ONE}events/1/"),
+    Case("GET", f"{ONE}trace/"),
     Case("GET", f"{ONE}prompts/"),
     Case("GET", f"{ONE}goals/"),
     Case("POST", f"{ONE}goals/", {"text": "Find the lost atlas."}),

@@ -270,7 +270,7 @@ def test_c2_a_question_names_what_a_yes_grants(
     ("question", "kind", "numbers", "task", "whose"),
     [
         pytest.param(
-            "The cap tokens_per_day of the whole game leaves too little: 19,500 of 20,000 tokens "
+            "The cap on tokens a day of the whole game leaves too little: 19,500 of 20,000 tokens "
             "of this day are used, and I am at work on Tom's request. May I have 2,000 tokens "
             "more, until the day ends?",
             "cost.tokens_per_day",
@@ -280,7 +280,7 @@ def test_c2_a_question_names_what_a_yes_grants(
             id="the game",
         ),
         pytest.param(
-            "The cap cost_per_month of the player Tom leaves too little: 0.34 of 0.35 US "
+            "The cap on US dollars a month of the player Tom leaves too little: 0.34 of 0.35 US "
             "dollars of this month are used, and I am at work. May I have 0.0025 US dollars more, "
             "until the month ends?",
             "cost.cost_per_month",
@@ -290,8 +290,8 @@ def test_c2_a_question_names_what_a_yes_grants(
             id="money",
         ),
         pytest.param(
-            "The cap tokens_total of Ada leaves too little: 900 of 1,000 tokens in all are used, "
-            "and I am at work. May I have 100 tokens more, for good?",
+            "The cap on tokens in all of Ada leaves too little: 900 of 1,000 tokens in all are "
+            "used, and I am at work. May I have 100 tokens more, for good?",
             "cost.tokens_total",
             (900, 1_000, 100),
             "",

@@ -15,7 +15,7 @@ from tests.journeys.lines import FAILURE, FAILURE_PATTERN, whisper_of
 DEADLINE_SECONDS = 2.0
 TOLD_SECONDS = 20.0
 MOST_FAILURES = 15
-NOTICE = r"\[assistant\] Ada: .*"
+NOTICE = r"\[assistant\] Ada.*\n.*"
 NEVER_SHOWN = ("Traceback", "Error", "error", "Exception", "timeout", "503", "500", "429", "<html")
 
 

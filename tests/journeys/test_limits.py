@@ -66,7 +66,7 @@ def test_a_flood_is_answered_six_times_a_minute(
     assert 6 == tom.count("Ada whispers: ")
     assert 8 == model.count_calls()
     assert "raises a hand" not in mira.transcript
-    admin.ask("assistant why ada", "of Mira")
+    admin.ask("assistant why ada full", "of Mira")
     admin.expect(r"Tom: whisper .*, refused|told")
 
 
@@ -164,18 +164,18 @@ def test_why_tells_a_player_of_nobody_else(enter: Enter, admin: Player) -> None:
     tom, mira = enter("Tom"), enter("Mira", by="websocket")
     mira.ask("whisper ada = the secret of Mira", whisper_of("the secret of Mira"))
     tom.ask("whisper ada = my own", whisper_of("my own"))
-    number = int(admin.ask("assistant why ada", r"message (\d+) of Tom")[1])
+    number = int(admin.ask("assistant why ada full", r"message (\d+) of Tom")[1])
     admin.expect(r'whisper "\(6 characters\)"')
     admin.expect("3 direct_message: trigger")
     admin.expect(r'Mira: whisper "\(18 characters\)"')
     admin.expect("private words are masked; add reveal")
-    admin.ask("assistant why ada reveal", 'whisper "my own"')
+    admin.ask("assistant why ada full reveal", 'whisper "my own"')
     admin.expect('Mira: whisper "the secret of Mira"')
-    tom.ask("assistant why", rf"message {number} of Tom")
-    tom.ask("assistant why ada", r"trust +0\.9")
+    tom.ask("assistant why full", rf"message {number} of Tom")
+    tom.ask("assistant why ada full", r"trust +0\.9")
     for asked in (f"assistant why {number - 1}", f"assistant why ada {number - 1}"):
         tom.ask(asked, rf"keeps no message {number - 1}")
-    masked = admin.ask(f"assistant why {number - 1}", r"message [\s\S]*masked; add reveal")[0]
+    masked = admin.ask(f"assistant why {number - 1} full", r"message [\s\S]*masked; add reveal")[0]
     assert "secret" not in masked
     admin.ask(f"assistant why {number - 1} reveal", "the secret of Mira")
     assert "secret" not in tom.transcript
@@ -185,9 +185,9 @@ def test_why_tells_of_silence(enter: Enter) -> None:
     """What was passed over is explained too: by which rule."""
     tom = enter("Tom")
     tom.ask("say what an evening", "You say")
-    tom.ask("assistant why", r"7 default: ignore")
+    tom.ask("assistant why full", r"7 default: ignore")
     tom.ask("pose yawns at @brass", "Tom yawns")
-    tom.ask("assistant why ada", r'pose "yawns at @brass"')
+    tom.ask("assistant why ada full", r'pose "yawns at @brass"')
 
 
 def test_that_she_is_an_ai_is_always_said(enter: Enter, admin: Player) -> None:
@@ -217,7 +217,7 @@ def test_a_reload_in_the_middle_loses_nothing(
     tom.expect(whisper_of("before the reload?"), 40)
     assert "the tide turns at nine" in prompt_of(model.read_calls()[-1])
     assert 1 == tom.count(compose_reply("before the reload?"))
-    tom.ask("assistant why", 'whisper "before the reload\\?"')
+    tom.ask("assistant why full", 'whisper "before the reload\\?"')
     tom.expect("public|Public")
     mira.ask("whisper ada = hello", "You whisper")
     mira.ask("assistant unmute ada", "hears you again")

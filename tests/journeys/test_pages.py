@@ -116,7 +116,7 @@ def test_the_sender_of_a_stock_page_is_read_from_the_stored_page(
     mira.expect(r"Brass pages: .*open the vault")
     told = [prompt_of(call) for call in model.read_calls()]
     assert all(line.startswith("Mira pages you") for line in told), told
-    admin.ask("assistant why brass", r"of Mira.*")
+    admin.ask("assistant why brass full", r"of Mira.*")
     admin.expect("known by  the stored page")
     mira.ask("ic", "You become")
 

@@ -132,7 +132,7 @@ def test_another_model_stands_in(enter: Enter, admin: Player, model: FakeModel) 
     tom = enter("Tom")
     model.behave(kind="status", status=500)
     tom.ask("whisper ada = anybody there?", r'Ada whispers: "I heard you: "anybody there\?"')
-    admin.ask("assistant why ada", r"went another way: .*500")
+    admin.ask("assistant why ada full", r"went another way: .*500")
 
 
 def test_a_yes_before_she_acts(enter: Enter, admin: Player, model: FakeModel) -> None:

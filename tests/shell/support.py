@@ -23,6 +23,7 @@ from tests.llm.doubles import MemoryTransport, completion
 from tests.online import put_online
 from tests.shell.people import Person
 from tests.standing_world import StandingWorld
+from tests.wording import machine_words
 
 NOT_A_COMPLETION = b"{}"
 # Assistants that answer at once and anybody, so that a test need not move the clock.
@@ -109,10 +110,13 @@ class ShellTest(StandingWorld, BaseEvenniaCommandTest):
         self.forget()
 
     def tearDown(self) -> None:
-        """Nothing of an assistant outlives its test."""
+        """Nothing of an assistant outlives its test; what staff read began as people speak."""
+        told = self.sent_to_staff()
         end_assistants()
         pump()
         super().tearDown()
+        wrong = machine_words(told)
+        assert [] == wrong, wrong
 
     def put_online(self, character: Any, number: int = 2) -> ServerSession:
         """Let somebody be behind a character, who is not logged in by an account that a test uses.

@@ -148,7 +148,7 @@ class TestOverview(LifeTest):
         assert max(map(len, shown.splitlines())) <= WIDE
 
     def test_what_needs_a_hand_stands_below(self) -> None:
-        """With what to type, in one line each."""
+        """With what to type, in one line each; what machines call it stands below."""
         trigger_emergency_stop(self.ada_script, "dig, 4 times", cause=Cause.REPEAT)
         edda, _ = self.make("Edda")
         operations.set_enabled(edda, False)
@@ -157,7 +157,8 @@ class TestOverview(LifeTest):
         brass.db.hearing_config = {"cooldown": "often"}
         lines = self.assistant("list").splitlines()
         for expected in (
-            r"Ada is locked \(repeat\) since .*dig, 4 times\. Until: assistant emergency clear Ada",
+            r"Ada has locked itself: it did .*\. Until: assistant emergency clear Ada",
+            r"    locked \(repeat\): dig, 4 times",
             r"Edda is silent, until: assistant start Edda",
             r"Brass is nowhere, and needs a room\.",
         ):

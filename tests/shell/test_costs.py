@@ -7,7 +7,7 @@ from tests.shell.support import ShellTest, pump, whispers
 
 # One more is a decision, one less is a reason to lower the number.
 ROWS_OF_A_REPLY = 23
-STATEMENTS_OF_A_REPLY = 14
+STATEMENTS_OF_A_REPLY = 15
 
 
 class TestIdle(ShellTest):
@@ -71,7 +71,8 @@ class TestReply(ShellTest):
         """Storing the question, noting the answer, settling six values and two facts at once.
 
         And the ledger: twelve sums added to and read, this call and the end of the one before.
-        And memory: the profiles of those who are there, an entry of the journal, one meeting.
+        And memory: the profiles of those who are there, an entry of the journal, one meeting; and
+        the trace, a row by one statement.
         """
         self.ask("whisper Ada = hello", whispers("Hello."))
         heard = ('Tom whispers: "|nhello|n"', {"type": "whisper"})

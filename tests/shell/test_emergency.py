@@ -120,7 +120,7 @@ class TestToTheLetter(SafetyTest):
         self.addCleanup(plain.delete)
         timed = self._bare()
         timed.clock = self.clock
-        for script in (plain, mock.MagicMock(), timed):
+        for script in (plain, mock.MagicMock(**{"obj.key": "Mock"}), timed):
             script.db.emergency_stop = False
             script.db.lockout = None
             trigger_emergency_stop(script, "test", cause=Cause.REPEAT)

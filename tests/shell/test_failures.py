@@ -38,11 +38,12 @@ class TestFailure(ShellTest):
         """Who failed, why, how often, and that Tom knows."""
         self.ask("whisper Ada = hello", ModelStatusError(400, "HTTP 400: no |rfit"))
         (told,) = self.sent_to_staff()
-        expected = (
-            "Ada: llm_error, HTTP 400: no ||rfit (1 of 5 errors in a row before the emergency "
-            "stop). Tom was told."
+        line, detail = told.split("\n")
+        assert line.endswith(
+            "Ada could not answer Tom: the model, or the way to it, failed. Tom was told. After 4 "
+            "more failures in a row it stops itself. Look: assistant check Ada"
         )
-        assert told.endswith(expected)
+        assert "  llm_error, HTTP 400: no ||rfit (1 of 5 errors in a row)" == detail
 
     def test_people_who_are_no_staff_do_not(self) -> None:
         """The cause is not for players."""
@@ -128,8 +129,9 @@ class TestInARow(ShellTest):
         self.ask("whisper Ada = hello", completion(" "))
         assert state.read(self.ada_script, "emergency_stop")
         cause = "Maximum consecutive errors reached (5)"
-        told = f"Ada is locked (consecutive_errors): {cause}."
-        assert any(told in text for text in self.sent_to_staff())
+        told = "Ada has locked itself: too many ticks in a row failed."
+        found = [text for text in self.sent_to_staff() if told in text]
+        assert f"locked (consecutive_errors): {cause}" in found[0]
         self.type(self.tom, "whisper Ada = hello")
         assert 5 == len(self.model.bodies)
 

@@ -88,7 +88,7 @@ class TestTheGames(CapsTest):
         (question,) = self.open()
         assert (person_of(self.ann),) == question.people
         (line,) = self.told(self.ann.account)
-        assert "The cap tokens_per_day of the whole game leaves too little: " in line, line
+        assert "The cap on tokens a day of the whole game leaves too little: " in line, line
         assert " of 20,000 tokens of this day are used" in line, line
         assert "May I have " in line
         assert [] == self.told(self.bea.account)
@@ -107,7 +107,7 @@ class TestTheGames(CapsTest):
         self.talk()
         assert ([], []) == (self.open(), self.raised)
         assert {"no_operator"} == {facts["reason"] for facts in self.denied}
-        why = self.line(self.bea, "assistant why ada")
+        why = self.line(self.bea, "assistant why ada full")
         assert "nobody who may raise a cap of the whole game is there" in why, why
         assert "EVENNIA_AI_BUDGET_CONFIG.game.tokens_per_day" in why, why
         spent = 'Ada stifles a yawn. "I have said all I can today. Ask me tomorrow."'
@@ -154,7 +154,7 @@ class TestOthers(CapsTest):
         self.come_online(self.bea.account)
         self.talk(8)
         assert ([], "no_operator") == (self.raised, self.denied[-1]["reason"])
-        why = self.line(self.bea, "assistant why ada")
+        why = self.line(self.bea, "assistant why ada full")
         assert "nobody who may raise the cap of a player is there" in why, why
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("assistant"))
@@ -167,7 +167,7 @@ class TestOthers(CapsTest):
         self.talk(8)
         (question,) = self.open()
         assert (person_of(self.bob),) == question.people
-        assert "The cap tokens_per_day of Ada leaves too little" in question.asking.prompt
+        assert "The cap on tokens a day of Ada leaves too little" in question.asking.prompt
         answered = f"assistant answer {question.number} yes"
         assert "was not put to you" in self.line(self.bea, answered)
         assert "goes on with your yes" in self.line(self.bob, answered)

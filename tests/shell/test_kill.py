@@ -123,7 +123,7 @@ class TestTools(SafetyTest):
     def test_b12_during_a_tool_that_others_notice(self) -> None:
         """It is cut off; whether it happened is not known, so it is kept, and never repeated."""
         self.ask("whisper Ada = hoist the flag", HOIST)
-        assert "The work of hoist_flag was cut off; " in self.stop()
+        assert "The work of hoist flag was cut off; " in self.stop()
         assert 1 == self.returns(self.tom)
         history = self.stored("conversation_history")
         assert [] == dangling(history)

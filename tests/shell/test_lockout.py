@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from evennia_ai import operations
-from evennia_ai.core.lockout import Cause, State
+from evennia_ai.core.lockout import CAUSES, Cause, State
+from evennia_ai.core.notices import plain
 from evennia_ai.emergency import lockout_of, state_of, trigger_emergency_stop
 from tests.llm.doubles import completion
 from tests.shell.stopping import DEAF, RETURNED, SafetyTest
@@ -85,10 +86,11 @@ class TestLocked(LockoutTest):
             with self.subTest(cause):
                 self.lock(cause)
                 until = "Until: assistant emergency clear Ada"
-                told = f"Ada is locked ({cause}): the same call over and over. {until}"
-                assert self.sent_to_staff()[-1].endswith(told)
+                line, detail = self.sent_to_staff()[-1].split("\n")
+                assert line.endswith(f"Ada has locked itself: {CAUSES[cause]}. {until}")
+                assert f"  locked ({cause}): the same call over and over" == detail
                 result = operations.status(self.ada_script)
-                assert f"Ada: locked {cause}" == result.message
+                assert f"Ada: locked {plain(cause)}" == result.message
                 assert ("safety_lockout", cause.value) == (
                     result.data["state"],
                     result.data["lockout"]["cause"],

@@ -87,9 +87,10 @@ class TestResting(SafetyTest):
             self.ask("whisper Ada = hello", NO_KEY)
         (told,) = self.sent_to_staff()
         assert (
-            "Ada: its model does not answer: the model answered with HTTP 401: no such ||rkey. "
-            "Nothing is locked; it is asked again with the next message, until it answers. Tom was "
-            "told. What follows of this kind stands in the log alone."
+            "Ada's model does not answer. Nothing is locked; it is asked again with the next "
+            "message, until it answers. Tom was told. Look: assistant check Ada\n"
+            "  Ada: its model does not answer: the model answered with HTTP 401: no such ||rkey. "
+            "What follows of this kind stands in the log alone."
         ) in told
         self.ask("whisper Ada = hello", ModelStatusError(529, "overloaded"))
         assert "overloaded" in self.sent_to_staff()[-1]

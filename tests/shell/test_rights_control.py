@@ -213,8 +213,9 @@ class TestSeen(ControlTest):
         trigger_emergency_stop(self.ada_script, "dig, 4 times", cause=Cause.REPEAT)
         shown = self.line(self.tom, "assistant")
         assert "locked repeat" in shown
-        told = "Ada is locked (repeat) since 1970-01-01 00:00 UTC: dig, 4 times. "
-        assert f"{told}Until: assistant emergency clear Ada" in shown
+        told = "Ada has locked itself: it did the same again and again, in vain. That was "
+        assert f"{told}1970-01-01 00:00 UTC. Until: assistant emergency clear Ada\n" in shown
+        assert "    locked (repeat): dig, 4 times" in shown
         operations.stop(self.ada_script, "test")
         assert "Ada is stopped since 1970-01-01 00:00 UTC: test. " in self.line(
             self.tom, "assistant"
@@ -224,5 +225,5 @@ class TestSeen(ControlTest):
         """Also where only the flag was set."""
         self.ada_script.db.emergency_stop = True
         shown = self.line(self.tom, "assistant status ada")
-        assert "Ada: stopped\n" in shown
+        assert "Ada: stopped. It stands in Room; " in shown
         assert "  stopped   Ada is stopped, until: assistant emergency clear Ada" in shown

@@ -175,7 +175,7 @@ class TestPlayers(RolePlayTest):
     def test_why(self) -> None:
         """Has no key in it."""
         self.ask("say stone giant, hello", says("Yes."))
-        told = self.read(self.tom, "assistant why stone giant")
+        told = self.read(self.tom, "assistant why stone giant full")
         assert "a stone giant, message 1 of a tall man" in told
         assert "Golem" not in told
 

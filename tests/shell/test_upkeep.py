@@ -209,7 +209,7 @@ class TestHeard(UpkeepTest):
         """The same facts as `assistant why` tells."""
         self.ask("whisper Ada = hello there", whispers("Hello."))
         row = self.heard_rows(look=Look.of(self.tom))["records"][0]
-        shown: str = self.call(CmdAssistant(), "why", caller=self.tom)
+        shown: str = self.call(CmdAssistant(), "why full", caller=self.tom)
         assert (1, "Tom", "whisper", "hello there", "trigger") == tuple(
             row[name] for name in ("number", "sender", "source", "text", "outcome")
         )

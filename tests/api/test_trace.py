@@ -1,0 +1,66 @@
+"""The trace over HTTP: the same rights, the same hiding as in the game."""
+
+from __future__ import annotations
+
+from django.test.utils import override_settings
+
+from evennia_ai.core.recollection import DAY_SECONDS
+from evennia_ai.inbound import person_of
+from tests.api.support import ApiTest
+from tests.shell.support import says, whispers
+
+ADA = "assistants/Ada/"
+SECRET = "xylophone"
+
+
+class TestTrace(ApiTest):
+    """Read by staff."""
+
+    def test_a_day_or_words_with_all_that_it_took(self) -> None:
+        """Page by page, and after what is fresh is gone."""
+        self.ask("say @ada where is the lamp", says("Here."))
+        self.ask("say @ada and the oil", says("There."))
+        (newest,) = self.get(f"{ADA}trace/?limit=1")["messages"]
+        assert ("and the oil", "There.", "answered") == (
+            newest["text"],
+            newest["answer"],
+            newest["result"],
+        )
+        page = self.get(f"{ADA}trace/?limit=1&before={newest['id']}")
+        assert ("where is the lamp", None) == (page["messages"][0]["text"], page["next"])
+        self.ada_script.work.records.judged.clear()
+        self.clock.advance(DAY_SECONDS)
+        (found,) = self.get(f"{ADA}trace/?when=yesterday&words=LAMP")["messages"]
+        assert ("scripted/scripted", 1) == (found["model"], found["calls"])
+        assert [] == self.get(f"{ADA}trace/?when=today")["messages"]
+        told = self.get(f"{ADA}events/{found['number']}/")
+        assert told["text"].startswith("Ada: Tom spoke to me yesterday at ")
+
+    def test_private_words_leak_on_no_way(self) -> None:
+        """Not kept they are nowhere; kept they are masked, and shown on record alone."""
+        self.ask(f"whisper Ada = my {SECRET}", whispers(f"A {SECRET}.", "Mira"), person=self.mira)
+        self.ada_script.work.records.judged.clear()
+        assert SECRET not in str(self.get(f"{ADA}trace/?reveal=true"))
+        with override_settings(EVENNIA_AI_TRACE_CONFIG={"private_words": True}):
+            self.ask(
+                f"whisper Ada = a {SECRET}", whispers(f"A {SECRET}.", "Mira"), person=self.mira
+            )
+            for who in ("admin", "builder"):
+                for path in ("trace/", "trace/?when=today", "events/2/", f"trace/?words={SECRET}"):
+                    assert SECRET not in str(self.get(f"{ADA}{path}", who=who)), path
+            assert [] == self.get(f"{ADA}trace/?reveal=true&words={SECRET}")["messages"]
+            assert SECRET in str(self.get(f"{ADA}trace/?reveal=true", who="builder"))
+            found = self.get(f"{ADA}audit/?event=words_revealed")["entries"]
+            fact = found[0]["details"]
+            assert ("Bo", "what was heard", person_of(self.mira).replace("*#", "account-")) == (
+                fact["by"],
+                fact["kind"],
+                fact["person"],
+            )
+            self.fault(403, "GET", f"{ADA}trace/?reveal=true", who="player")
+
+    def test_what_is_no_time_is_refused(self) -> None:
+        """With what would be one."""
+        told = self.fault(400, "GET", f"{ADA}trace/?when=soon")
+        assert "yesterday" in str(told)
+        self.fault(400, "GET", f"{ADA}trace/?before=0")

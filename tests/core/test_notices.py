@@ -1,0 +1,93 @@
+"""What staff are told: the first line is a person's, whatever there is to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from evennia_ai.core import notices
+from evennia_ai.core.limits import LIMITS, Kind, Reason, denial_text, question_text
+from evennia_ai.core.lockout import Cause
+from evennia_ai.core.notices import Notice
+from evennia_ai.core.react import Stop, StopReason
+from evennia_ai.core.safety import Halt
+from evennia_ai.errors import LimitReachedError
+from tests.wording import MACHINE
+
+SCOPES = ("assistant Ada", "player *#2", "game", "task 1")
+
+
+def _hits() -> Iterator[LimitReachedError]:
+    for kind in Kind:
+        for scope in SCOPES:
+            yield LimitReachedError(kind, used=5, cap=5, amount=5, scope=scope)
+
+
+def _stops() -> Iterator[Stop]:
+    for hit in _hits():
+        reason = Reason.UNATTENDED
+        detail = denial_text(Kind(hit.kind), hit.cap, hit.scope, reason, has_partial=True)
+        yield Stop(StopReason.MAX_ITERATIONS, detail, limit=hit)
+    for reason in StopReason:
+        yield Stop(reason, "HTTP 400: no_such_model at llm.example.org")
+    yield Stop(StopReason.MAX_ITERATIONS, halt=Halt(Cause.REPEAT, "set_attribute failed 4 times"))
+
+
+def _all() -> Iterator[Notice]:
+    for stop in _stops():
+        for whom in ("Tom", ""):
+            for left in (None, 0, 1, 4):
+                yield notices.failed("Ada", whom, "was told", stop, left, stop.detail)
+            if stop.limit is not None:
+                yield notices.reached("Ada", whom, stop.limit, stop.detail)
+        yield notices.cools("Ada", "Tom", "a minute", stop)
+    for cause in Cause:
+        reason = "stopped by Tom" if cause is Cause.KILL else "dig_hole, 4 times"
+        yield notices.locked("Ada", cause, reason)
+    yield notices.rests("Ada", "in 30 s", "Tom was told", "breaker 'llm:open_ai' is open")
+    used = "assistant Ada: 90 of 100 tokens are used (budget_config.assistant.tokens_per_day)"
+    yield notices.nearly_used_up(used, "Ada")
+
+
+def test_no_first_line_has_a_word_of_machines() -> None:
+    """Of every limit, every end, every cause; and each is a line of its own."""
+    told = list(_all())
+    assert len(told) > 300
+    for notice in told:
+        assert not MACHINE.search(notice.line), notice.line
+        assert "\n" not in notice.line
+        assert notice.line[0].isupper()
+
+
+def test_every_first_line_says_what_to_type() -> None:
+    """Or ends where the emergency's own command is put behind it."""
+    for notice in _all():
+        is_put_behind = "locked itself" in notice.line or "is stopped" in notice.line
+        assert "assistant " in notice.line or is_put_behind, notice.line
+
+
+def test_the_detail_has_what_was_left_out() -> None:
+    """The name of the setting, the kind, the cause."""
+    stop = next(each for each in _stops() if each.limit and each.limit.kind == Kind.ITERATIONS)
+    assert stop.limit is not None
+    notice = notices.reached("Ada", "Tom", stop.limit, stop.detail)
+    assert LIMITS[Kind.ITERATIONS].path in notice.detail
+    assert "Ada came to the limit of 5 steps a tick, and told Tom how far it came. " in notice.line
+    assert "locked (loop): why" == notices.locked("Ada", Cause.LOOP, "why").detail
+    assert "tokens_per_day" in list(_all())[-1].detail
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_question_at_a_limit_names_no_setting(kind: Kind) -> None:
+    """Whoever is asked reads what is wanted, in plain words."""
+    whose = "the player Tom" if kind.startswith("cost.") else ""
+    asked = question_text(kind, 5, 5, 5, "Tom's request", whose)
+    assert not MACHINE.search(asked), asked
+
+
+def test_a_limit_of_another_version_is_a_limit() -> None:
+    """Old rows may name one that is gone."""
+    assert "a limit" == notices.limit_words("gone_since")
+    assert "the limit of steps a tick" == notices.limit_words(Kind.ITERATIONS)
+    assert "set attribute" == notices.plain("set_attribute")

@@ -1,0 +1,82 @@
+"""What is kept of a turn as plain data: no text of a prompt, no private word, and not too much."""
+
+from __future__ import annotations
+
+import json
+
+from evennia_ai.core import trace
+from evennia_ai.core.audit_events import fact
+from evennia_ai.core.inbox import Event
+from evennia_ai.core.react import Stop, StopReason
+from evennia_ai.core.turn import Turn
+
+SECRET = "xylophone"
+
+
+def _event(source: str) -> Event:
+    return Event(
+        id="1",
+        kind="message",
+        source=source,
+        sender_id="#3",
+        sender_name="Tom",
+        body=f"my {SECRET}",
+        trust=0.7,
+        rule=2,
+        hops=0,
+        at=5.0,
+        person="*#2",
+        number=4,
+    )
+
+
+def _traced(source: str, *, keeps: bool = False, may: bool = True) -> trace.Traced:
+    event = _event(source)
+    turn = Turn(0, (event,))
+    turn.hold(*event.held)
+    return trace.traced(
+        turn,
+        event,
+        Stop(StopReason.TERMINAL_TOOL),
+        None,
+        answer=f"a {SECRET}!",
+        ended=7.25,
+        keeps_private=keeps,
+        may_keep_words=may,
+    )
+
+
+def test_public_words_are_kept_and_private_ones_are_not() -> None:
+    """Unless the game keeps them; never those of whoever wants none kept."""
+    assert (f"my {SECRET}", f"a {SECRET}!") == (_traced("say").words, _traced("say").answer)
+    for source in ("whisper", "page"):
+        assert SECRET not in str(_traced(source))
+        assert SECRET in str(_traced(source, keeps=True))
+        assert SECRET not in str(_traced(source, keeps=True, may=False))
+    assert SECRET not in str(_traced("say", may=False))
+
+
+def test_a_prompt_is_told_by_fingerprints() -> None:
+    """Equal texts have equal ones, others have others, and there is an end to them."""
+    parts = [("persona", "A keeper."), ("rules", "Be kind."), ("again", "A keeper.")]
+    found = trace.fingerprints(parts)
+    assert found["persona"] == found["again"] != found["rules"]
+    assert trace.DIGITS == len(found["rules"])
+    assert trace.MOST_PARTS == len(trace.fingerprints((str(n), "x") for n in range(99)))
+    assert trace.fingerprint("\ud800")
+
+
+def test_a_row_is_bounded_whatever_happened() -> None:
+    """However many tools were called, and however long their errors were."""
+    event = _event("say")
+    turn = Turn(0, (event,), grants={"max_iterations": 5.0})
+    details = {"tool_name": "look" * 99, "success": False, "error": "no " * 999}
+    turn.ran = [fact("ToolExecuted", **details)] * 99
+    facts = trace.facts_of(turn, event, Stop(StopReason.LLM_ERROR, "x" * 9_999), None, 7.25)
+    assert len(json.dumps(facts)) < 8_000
+    assert trace.MOST_TOOLS == len(facts["tools"])
+    assert (["max_iterations"], "failed", 2.2) == (
+        facts["limits"],
+        facts["result"],
+        facts["seconds"],
+    )

@@ -1,0 +1,136 @@
+"""What staff read first: every producer of a notice, and the first line of each overview.
+
+`ShellTest.tearDown` holds every other test's notices to the same rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from django.test.utils import override_settings
+
+from evennia_ai import operations, services
+from evennia_ai.commands import CmdAssistant
+from evennia_ai.core.lockout import Cause
+from evennia_ai.emergency import trigger_emergency_stop
+from evennia_ai.errors import ModelReplyError, ModelStatusError
+from tests.llm.doubles import completion
+from tests.shell.listening import HearingTest
+from tests.shell.support import whispers
+from tests.wording import MACHINE, first_line
+
+LOOKS = [completion(None, ("look", {"target": f"thing {n}"})) for n in range(9)]
+
+
+class TestNotices(HearingTest):
+    """Each way in which staff are told something."""
+
+    def _ask(self, *answers: bytes | Exception) -> None:
+        self.ask("whisper Ada = hello", *answers)
+
+    def _limit(self) -> None:
+        self.set(safety_config={"on_limit": {"mode": "unattended"}})
+        self._ask(*LOOKS[:5], whispers("So far."))
+
+    def _wait(self) -> None:
+        for _ in range(3):
+            self._ask(completion(" "))
+
+    def _lose_body(self) -> None:
+        self.ada.delete()
+
+    def test_every_producer_begins_like_a_person(self) -> None:
+        """And says what happened in plain words; what machines call it may follow."""
+        producers: Mapping[str, Callable[[], object]] = {
+            "Ada could not answer Tom": lambda: self._ask(ModelStatusError(400, "no_model x.y")),
+            "holds nothing to say": lambda: self._ask(completion(" ")),
+            "Ada came to the limit of 5 steps a tick": self._limit,
+            "Ada's model does not answer. Nothing is locked": lambda: self._ask(
+                ModelStatusError(401, "no key_x")
+            ),
+            "Ada does nothing for Tom": self._wait,
+            "Ada has locked itself: its whole budget": lambda: trigger_emergency_stop(
+                self.ada_script, "tokens_total", cause=Cause.BUDGET
+            ),
+            "Ada is stopped: a fire.": lambda: operations.stop(self.ada_script, "a fire"),
+            "Ada has lost its body": self._lose_body,
+        }
+        for expected, provoke in producers.items():
+            with self.subTest(expected):
+                self._begin_anew()
+                provoke()
+                lines = list(map(first_line, self.sent_to_staff()))
+                assert [line for line in lines if expected in line], lines
+                assert [] == [line for line in lines if MACHINE.search(line)]
+
+    def _begin_anew(self) -> None:
+        self.forget()
+        services.pool().troubles.clear()
+        services.pool().breakers.reset_all()
+        operations.clear(self.ada_script)
+        operations.reset_history(self.ada_script)
+        self.clock.advance(3_600)
+
+    def test_the_model_answers_again(self) -> None:
+        """Staff who read of its trouble read that too."""
+        self._ask(ModelReplyError("x_y.z"))
+        self._ask(ModelStatusError(401, "no key_x"))
+        self._ask(whispers("Hello."))
+        assert first_line(self.sent_to_staff()[-1]).endswith("its model answers again.")
+
+
+class TestCommands(HearingTest):
+    """What the commands say first."""
+
+    def line(self, typed: str) -> str:
+        """The first line that Tom, who is staff, reads."""
+        shown: str = self.call(CmdAssistant(), typed, caller=self.tom)
+        return shown.split("\n")[0]
+
+    def test_why_begins_with_what_a_person_would_say(self) -> None:
+        """However a message ended, and in full as well."""
+        self.set(safety_config={"on_limit": {"mode": "unattended"}})
+        for answers in (
+            [whispers("Hello.")],
+            [completion(None, ("noop", {}))],
+            [ModelStatusError(400, "no_model")],
+            [*LOOKS[:5], whispers("So far.")],
+        ):
+            self.clock.advance(600)
+            self.ask("whisper Ada = hello", *answers)
+            for typed in ("why", "why full"):
+                line = self.line(typed)
+                assert line.startswith("Ada: Tom whispered to me at ")
+                assert not MACHINE.search(line), line
+        for typed in ("say what a day", "pose yawns", "say @ada and you"):
+            self.type(self.tom, typed)
+            assert not MACHINE.search(self.line("why")), typed
+
+    def test_what_was_turned_away_is_said_plainly(self) -> None:
+        """The name of the limit is in full alone."""
+        self.set(hearing_config={"calls_per_player": 1, "batch_seconds": 0})
+        self.ask("whisper Ada = one", whispers("Yes."))
+        self.type(self.tom, "whisper Ada = two")
+        assert "I turned it away" in self.line("why")
+        assert "calls_per_player" in self.call(CmdAssistant(), "why full", caller=self.tom)
+
+    def test_status_begins_with_how_it_is(self) -> None:
+        """And with what to type where it cannot answer."""
+        assert "Ada: awake. It stands in Room; nobody waits for an answer." == self.line("status")
+        trigger_emergency_stop(self.ada_script, "why", cause=Cause.CONSECUTIVE_ERRORS)
+        line = self.line("status")
+        assert line.endswith("To let it go on: assistant emergency clear Ada.")
+        assert not MACHINE.search(line)
+        operations.clear(self.ada_script)
+        operations.set_enabled(self.ada_script, False)
+        assert self.line("status").endswith("To let it answer: assistant start Ada.")
+
+    def test_a_wrong_setting_is_told_below_what_it_means(self) -> None:
+        """In the list of all: first the words, then the path."""
+        with override_settings(EVENNIA_AI_SAFETY_CONFIG={"loop": {"no_such": 1}}):
+            self.ada_script.work.read_anew()
+            assert "no_such" in self.ada_script.silence
+            shown = self.call(CmdAssistant(), "list", caller=self.tom)
+        told = "Ada does nothing, since a setting is wrong. Look: assistant config Ada\n    "
+        assert told in shown
+        assert "no_such" in shown.partition(told)[2]
