@@ -18,6 +18,7 @@ from evennia_ai.commands import (
     reaching,
     setting_up,
     stopping,
+    undoing,
     upkeep,
 )
 
@@ -33,6 +34,7 @@ class CmdAssistant(
     setting_up.SettingUpWords,
     stopping.StoppingWords,
     configuring.ConfiguringWords,
+    undoing.UndoingWords,
     reaching.ReachingWords,
     upkeep.UpkeepWords,
     budget.BudgetWords,
@@ -87,6 +89,7 @@ class CmdAssistant(
                                            - let her go on
     Set what they do
       assistant config <name>              - all settings, and changing them
+      assistant undo [<name>], redo        - take the last edit back, or make it again
       assistant messaging <name>           - how people reach her
       assistant channel <name> <channel> = <mode>
       assistant account <name>             - an account, for the game's own `page`
@@ -119,6 +122,7 @@ class CmdAssistant(
         **setting_up.WORDS,
         **stopping.WORDS,
         **configuring.WORDS,
+        **undoing.WORDS,
         **reaching.WORDS,
         **upkeep.WORDS,
         **budget.WORDS,

@@ -106,6 +106,10 @@ LIFE = (
     Row("assistant tell {a} Dust the shelves.", "tell", "is told / Ada: ", _told(STOPPED, LOCKED)),
 )
 SETTINGS = (
+    Row("assistant undo {a}", "undo", "", EXISTING),
+    Row("assistant undo {a} list", "show configuration", "nobody changed anything / taken back"),
+    Row("assistant undo {a} 7", "undo", "", EXISTING),
+    Row("assistant redo {a}", "undo", "", EXISTING),
     Row("assistant config {a}", "show configuration", "'s settings"),
     Row("assistant config {a} list", "show configuration", "'s settings"),
     Row("assistant config {a} show tick_rate", "show configuration", "tick_rate = "),
