@@ -16,6 +16,7 @@ from evennia_ai.commands import (
     player,
     prompts,
     reaching,
+    removing,
     setting_up,
     stopping,
     undoing,
@@ -32,6 +33,7 @@ class CmdAssistant(
     asking.AskingWords,
     access_tokens.TokenWords,
     setting_up.SettingUpWords,
+    removing.RemovingWords,
     stopping.StoppingWords,
     configuring.ConfiguringWords,
     undoing.UndoingWords,
@@ -81,6 +83,7 @@ class CmdAssistant(
       assistant delete <name>              - for good, after asking
       assistant adopt <npc> [= <name>]     - give somebody of the game a mind
       assistant release <name>             - take it away; they are as before
+      assistant remove all                 - all of them, before the package goes
       assistant start | stop [<name> | all]
                                            - let her answer, or keep her silent
       assistant emergency stop [<name> | all]
@@ -120,6 +123,7 @@ class CmdAssistant(
         **asking.WORDS,
         **access_tokens.WORDS,
         **setting_up.WORDS,
+        **removing.WORDS,
         **stopping.WORDS,
         **configuring.WORDS,
         **undoing.WORDS,

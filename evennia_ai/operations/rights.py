@@ -58,6 +58,7 @@ ACTS: dict[str, Right] = {
     "tokens of others": Right.OWNER,
     "raise budget of the game": RAISES[Scope.GAME],
     "reset breaker of the game": Right.OWNER,
+    "remove all": Right.OWNER,
 }
 
 
