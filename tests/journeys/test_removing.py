@@ -56,7 +56,7 @@ def test_a_game_is_as_if_they_had_never_been_there(tmp_path: Path, model: FakeMo
         game.launch("migrate", "evennia_ai", "zero")
         for path, text in kept.items():
             path.write_text(text)
-        (game.root / "lib" / "evennia_ai").unlink()
+        uninstall(game)
         assert "No module" in game.run_python("-c", IMPORT)
         start = measure_log(game)
         game.start()
@@ -79,6 +79,13 @@ try:
 except ModuleNotFoundError as error:
     print(error)
 """
+
+
+def uninstall(game: Game) -> None:
+    """Let the game's Python find the package no more, wherever else it is installed."""
+    (game.root / "lib" / "evennia_ai").unlink()
+    gone = "raise ModuleNotFoundError('No module named evennia_ai', name='evennia_ai')"
+    (game.root / "lib" / "evennia_ai.py").write_text(gone)
 
 
 def install(game: Game) -> None:
