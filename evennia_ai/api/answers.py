@@ -276,6 +276,7 @@ class ToolRow(Shape):
     category = CharField()
     parameters = DictField(child=anything(), help_text="A JSON schema.")
     is_allowed = BooleanField()
+    needs_yes = BooleanField(help_text="Whether a person is asked before each call.")
     module = maybe_text()
 
 

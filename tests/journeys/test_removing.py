@@ -14,6 +14,8 @@ from tests.journeys.test_adopting import whisper_of
 
 CHANGED = ("server/conf/settings.py", "commands/default_cmdsets.py")
 TROUBLE = re.compile(r"\[(WW|EE|!!)\]|Traceback|Error\b|evennia_ai|\[assistant\]")
+# Evennia says so of whoever asks for a page without a proxy, as the test's webclient does.
+OUR_CLIENT = "ip_from_request"
 # All that the game's own tables name of ours, as the database tells it.
 NAMED = (
     "SELECT db_typeclass_path FROM objects_objectdb",
@@ -46,11 +48,9 @@ def test_a_game_is_as_if_they_had_never_been_there(tmp_path: Path, model: FakeMo
             game.reload()
             admin.ask("whisper edda = still there?", whisper_of("still there?", "Edda"), 60)
             admin.ask("assistant remove all", "2 are deleted with their bodies, and 1 are taken")
-            told = admin.ask("yes", r"Removed: 2 assistants \(Brass, Edda\)[^\n]*\n.*\n.*pip unin")[
-                0
-            ]
+            done = admin.ask("yes", r"2 assistants \(Brass, Edda\)[^\n]*\n.*\n.*pip uninst")
             for path in CHANGED:
-                assert f"{path}:" in told
+                assert f"{path}:" in done[0]
             admin.ask("whisper bram = hello", "You whisper to Bram")
         game.stop()
         game.launch("migrate", "evennia_ai", "zero")
@@ -64,9 +64,8 @@ def test_a_game_is_as_if_they_had_never_been_there(tmp_path: Path, model: FakeMo
             is_a_game(admin)
             game.reload()
             is_a_game(admin)
-        assert [] == [
-            line for line in read_new_log(game, start).splitlines() if TROUBLE.search(line)
-        ]
+        lines = read_new_log(game, start).splitlines()
+        assert [] == [line for line in lines if TROUBLE.search(line) and OUR_CLIENT not in line]
         assert "held: []" in game.launch("shell", "-c", PICKLED)
         names = [str(value) for query in NAMED for (value,) in game.query(query)]
         assert [] == [name for name in names if "evennia_ai" in name or "ai_assistant" in name]
