@@ -92,7 +92,7 @@ class CmdAssistant(
                                            - let her go on
     Set what they do
       assistant config <name>              - all settings, and changing them
-      assistant undo [<name>], redo        - take the last edit back, or make it again
+      assistant undo [<name>], redo        - take the last edit back; do it again
       assistant messaging <name>           - how people reach her
       assistant channel <name> <channel> = <mode>
       assistant account <name>             - an account, for the game's own `page`
