@@ -1,4 +1,4 @@
-"""Scripts of ours that nobody made an assistant: they do nothing, and the log says what they are."""
+"""Scripts of ours that nobody made an assistant do nothing, and the log says what they are."""
 
 from __future__ import annotations
 
