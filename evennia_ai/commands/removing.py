@@ -41,7 +41,7 @@ WORDS = {
         "assistant remove all [and records]",
         "For a game that is to go on without assistants: all of them, their bodies, accounts, "
         "memories and tokens go, after asking; adopted beings stay as they were before. What "
-        "calls have cost and the record stay, but by `and records`. It says what is left to do "
-        "outside the game. Not over the API.",
+        "calls have cost, lore and the record stay, but by `and records`. It says what is left to "
+        "do outside the game. Not over the API.",
     ),
 }

@@ -14,9 +14,10 @@ from django.conf import settings
 from django.db import models, transaction
 from evennia.utils import logger
 
-from evennia_ai import audit, ears, state
+from evennia_ai import audit, ears, services, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text import one_line
+from evennia_ai.memory import rows
 from evennia_ai.models import (
     AccessToken,
     BudgetTotal,
@@ -37,8 +38,8 @@ RECORDS = (ModelCall, BudgetTotal, RecordedEvent, RecordedSnapshot)
 WHY = "all assistants are removed"
 PUPPETED = "Nothing is removed: somebody is in the body of {names}; let them leave it first (ooc)."
 KEPT = (
-    "What calls have cost and the record of the game stay in their tables. To empty these too: "
-    "assistant remove all and records"
+    "What calls have cost, lore and the record of the game stay in their tables. To empty these "
+    "too: assistant remove all and records"
 )
 NEXT = (
     "To take the package out: evennia stop; where its tables are to go too, evennia migrate "
@@ -76,7 +77,7 @@ def belongings() -> Belongings:
         "stray scripts": len(leftovers.stray_scripts(known)),
         "bodies without a mind": len([b for b in leftovers.bodies() if b.pk not in own]),
         "accounts": len(leftovers.accounts()),
-        "memories and profiles": _count(Memory, EntityProfile),
+        "memories, profiles and pieces of lore": _count(Memory, EntityProfile),
         "tokens of the API": _count(AccessToken),
         "calls in the ledger": _count(ModelCall),
         "events in the record": _count(RecordedEvent),
@@ -99,7 +100,7 @@ def describe_removal(found: Belongings, *, and_records: bool) -> str:
         "Their talk, memories, notes and goals are lost, and all tokens of the API end; the record "
         "of each is put into a file.",
         f"There are {counted}." if counted else "Nothing else of theirs is left.",
-        "The ledger and the record are emptied too." if and_records else KEPT,
+        "The ledger, the record and lore are emptied too." if and_records else KEPT,
     ]
     return " ".join(lines)
 
@@ -128,7 +129,7 @@ def remove_all(*, by: str = "", and_records: bool = False) -> Result:
     others go all the same, and it is named. Beings that were adopted stay as they were before.
 
     Args:
-        and_records: the ledger and the record are emptied too.
+        and_records: the ledger, the record and lore are emptied too.
 
     Returns:
         data: "removed" and "released", names; "left", what could not go, in words; "places", lines
@@ -143,7 +144,7 @@ def remove_all(*, by: str = "", and_records: bool = False) -> Result:
         released = [str(s.key) for s in found.adopted if _end(s, left)]
         for part in (_clear_scripts, _clear_beings, _clear_values):
             part(left)
-        _clear_tables()
+        _clear_tables(and_lore=and_records)
         leftovers.clear_marks()
         told = {"removed": len(removed), "released": len(released), "and_records": and_records}
         audit.record("all_removed", audit.GAME, **told)
@@ -201,9 +202,13 @@ def _clear_values(left: list[str]) -> None:
             )
 
 
-def _clear_tables() -> None:
+def _clear_tables(*, and_lore: bool) -> None:
     """Empty what is about people, but for what an assistant knows that could not go."""
     kept = [script.pk for script in list_assistants()]
+    if and_lore:
+        services.memory().drop(rows.SHARED)
+    else:
+        kept.append(rows.SHARED)
     with transaction.atomic():
         for table in (Memory, EntityProfile):
             table.objects.exclude(assistant__in=kept).delete()

@@ -94,7 +94,7 @@ LIFE = (
     Row("assistant adopt Brutus", "adopt", "Brutus has a mind now / an assistant already"),
     Row("assistant release {a}", "release", "", EXISTING),
     Row("assistant remove all", "remove all", "Nothing is removed.", then="no"),
-    Row("assistant remove {a}", "remove all", "", EXISTING),
+    Row("assistant remove everybody", "remove all", "", ALWAYS),
     Row("assistant start {a}", "start", "is awake.", _told(RUNNING, LOCKED)),
     Row("assistant stop {a}", "stop", "is silent until", _told(STOPPED)),
     Row("assistant emergency stop {a}", "emergency stop", "is stopped"),

@@ -104,13 +104,16 @@ class TestRemoved(RemovingTest):
         assert {self.tom, self.mira} <= set(self.room1.contents)
 
     def test_what_was_spent_stays_unless_it_is_said(self) -> None:
-        """The ledger and the record are the owner's to keep or to empty."""
+        """The ledger, lore and the record are the owner's to keep or to empty."""
         self.spend()
+        operations.add_lore("The tide turns at noon.", keywords=["tide"])
         self.remove("remove all", "yes")
+        assert ["The tide turns at noon."] == [each.text for each in Memory.objects.all()]
         assert ModelCall.objects.count()
         assert RecordedEvent.objects.filter(event="all_removed").exists()
         self.remove("remove all and records", "yes")
-        assert (0, 0) == (ModelCall.objects.count(), RecordedEvent.objects.count())
+        tables = (ModelCall, RecordedEvent, Memory)
+        assert [0, 0, 0] == [table.objects.count() for table in tables]
 
     def spend(self) -> None:
         """A call that cost something."""
