@@ -56,11 +56,16 @@ from evennia_ai.tool_execution import execute_react_loop
 from evennia_ai.tools import load_modules
 
 TAG_CATEGORY = "system"
+TAG_PREFIX = "ai_assistant:"
+STRAY = (
+    "[assistant] the script {name} (#{number}) on {body} is no assistant, since neither `assistant "
+    "create` nor `adopt` made it, and does nothing. To be rid of it: scripts/delete #{number}"
+)
 
 
 def tag_of(key: str) -> str:
     """The script tag an assistant is found by."""
-    return f"ai_assistant:{key.casefold()}"
+    return f"{TAG_PREFIX}{key.casefold()}"
 
 
 class AssistantScript(DefaultScript):
@@ -82,6 +87,12 @@ class AssistantScript(DefaultScript):
         """Around a change of its attributes from outside: what is a setting goes on record."""
         return state.changing(self, names)
 
+    @property
+    def is_stray(self) -> bool:
+        """Whether it is no assistant of the game, as Evennia's `scripts` and `copy` make them."""
+        tags = self.tags.get(category=TAG_CATEGORY, return_list=True)
+        return not any(str(tag).startswith(TAG_PREFIX) for tag in tags)
+
     def at_script_creation(self) -> None:
         """Set the timer; all other settings keep their defaults until somebody sets them."""
         self.persistent = True
@@ -90,6 +101,10 @@ class AssistantScript(DefaultScript):
 
     def at_start(self, **kwargs: Any) -> None:
         """Rebuild what lives in memory, and go on with what a restart interrupted."""
+        if self.is_stray:
+            told = STRAY.format(name=self.key, number=self.pk, body=self.obj or "no body")
+            logger.log_warn(told)
+            return
         if self.work is None or self.work.is_closing:
             self._load_tools()
             services.remote_servers()

@@ -101,10 +101,12 @@ def settings_of(script: Any, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Fact]:
+    """A fact for each setting that changes; those of one edit name each other."""
+    changed = {name: old for name, old in before.items() if now[name] != old}
+    beside = {"together": sorted(changed)} if len(changed) > 1 else {}
     return [
-        fact("ConfigurationChanged", key=name, old_value=old, new_value=now[name])
-        for name, old in before.items()
-        if now[name] != old
+        fact("ConfigurationChanged", key=name, old_value=old, new_value=now[name], **beside)
+        for name, old in changed.items()
     ]
 
 

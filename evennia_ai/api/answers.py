@@ -123,6 +123,20 @@ class Settings(Shape):
     settings = ListField(child=SettingRow())
 
 
+class Edits(Shape):
+    """What people changed of an assistant."""
+
+    edits = mappings(help_text="`number`, `at`, `by` and `changes`: `name`, `old` and `value`.")
+    undone = mappings(help_text="The same of those that were taken back, the next one first.")
+
+
+class Undone(Done):
+    """What was taken back, or made again."""
+
+    number = IntegerField(help_text="Of the edit.")
+    changes = mappings(help_text="`name`, `old` and `value` of each, as it is now.")
+
+
 class Talk(Shape):
     """Part of the talk, or all of it as chat messages."""
 
@@ -262,6 +276,7 @@ class ToolRow(Shape):
     category = CharField()
     parameters = DictField(child=anything(), help_text="A JSON schema.")
     is_allowed = BooleanField()
+    needs_yes = BooleanField(help_text="Whether a person is asked before each call.")
     module = maybe_text()
 
 

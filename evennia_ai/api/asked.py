@@ -139,6 +139,12 @@ class GivenAnswer(Strict):
     answer = Text(max_length=100, help_text="One of the choices, or `take` or `drop`.")
 
 
+class EditNumber(Strict):
+    """The edit to be taken back; without a number the newest."""
+
+    number = Whole(min_value=1, max_value=MOST_NUMBER, required=False, help_text="Of an edit.")
+
+
 class Login(Strict):
     """A name and a password."""
 

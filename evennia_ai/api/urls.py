@@ -19,6 +19,7 @@ from evennia_ai.api import (
     schema,
     tokens,
     traces,
+    undoing,
 )
 from evennia_ai.api.lost import Lost
 
@@ -84,6 +85,9 @@ urlpatterns = [
     path(f"{ONE}emergency/clear/", assistants.EmergencyClear.as_view(), name="emergency-clear"),
     path(f"{ONE}configuration/", conduct.Configuration.as_view(), name="configuration"),
     path(f"{ONE}configuration/<str:setting>/", conduct.OneSetting.as_view(), name="setting"),
+    path(f"{ONE}edits/", undoing.Edits.as_view(), name="edits"),
+    path(f"{ONE}undo/", undoing.Undo.as_view(), name="undo"),
+    path(f"{ONE}redo/", undoing.Redo.as_view(), name="redo"),
     path(f"{ONE}history/", conduct.History.as_view(), name="history"),
     path(f"{ONE}events/", conduct.Events.as_view(), name="events"),
     path(f"{ONE}events/<ai_number:number>/", conduct.OneEvent.as_view(), name="event"),

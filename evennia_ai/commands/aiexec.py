@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from evennia_ai.commands.figures import allowed
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.commands.tool_words import explain, takes
 from evennia_ai.core.text import one_line
@@ -57,7 +58,7 @@ class CmdAiExec(StaffCommand):
             return
         tools = executing.list_tools(script).data["tools"]
         rows = [
-            (tool["name"], tool["category"], takes(tool["parameters"]), _allowed(tool))
+            (tool["name"], tool["category"], takes(tool["parameters"]), allowed(tool))
             for tool in tools
         ]
         foot = f"More of one: aiexec {script.key} <tool> ?"
@@ -102,13 +103,10 @@ class CmdAiExec(StaffCommand):
         return tools[name]
 
 
-def _allowed(tool: Mapping[str, Any]) -> str:
-    return "yes" if tool["is_allowed"] else "no"
-
-
 def _described(tool: Mapping[str, Any]) -> list[str]:
-    allowed = "" if tool["is_allowed"] else ", not allowed now"
-    head = f"{tool['name']} ({tool['category']}{allowed}): {tool['description']}"
+    barred = "" if tool["is_allowed"] else ", not allowed now"
+    asks = ", after a person's yes" if tool["needs_yes"] else ""
+    head = f"{tool['name']} ({tool['category']}{asks}{barred}): {tool['description']}"
     return [head, *explain(tool["parameters"])]
 
 

@@ -16,8 +16,10 @@ from evennia_ai.commands import (
     player,
     prompts,
     reaching,
+    removing,
     setting_up,
     stopping,
+    undoing,
     upkeep,
     why,
 )
@@ -33,8 +35,10 @@ class CmdAssistant(
     asking.AskingWords,
     access_tokens.TokenWords,
     setting_up.SettingUpWords,
+    removing.RemovingWords,
     stopping.StoppingWords,
     configuring.ConfiguringWords,
+    undoing.UndoingWords,
     reaching.ReachingWords,
     upkeep.UpkeepWords,
     budget.BudgetWords,
@@ -82,6 +86,7 @@ class CmdAssistant(
       assistant delete <name>              - for good, after asking
       assistant adopt <npc> [= <name>]     - give somebody of the game a mind
       assistant release <name>             - take it away; they are as before
+      assistant remove all                 - all of them, before the package goes
       assistant start | stop [<name> | all]
                                            - let it answer, or keep it silent
       assistant emergency stop [<name> | all]
@@ -90,6 +95,7 @@ class CmdAssistant(
                                            - let it go on
     Set what they do
       assistant config <name>              - all settings, and changing them
+      assistant undo [<name>], redo        - take the last edit back; do it again
       assistant messaging <name>           - how people reach it
       assistant channel <name> <channel> = <mode>
       assistant account <name>             - an account, for the game's own `page`
@@ -121,8 +127,10 @@ class CmdAssistant(
         **asking.WORDS,
         **access_tokens.WORDS,
         **setting_up.WORDS,
+        **removing.WORDS,
         **stopping.WORDS,
         **configuring.WORDS,
+        **undoing.WORDS,
         **reaching.WORDS,
         **upkeep.WORDS,
         **budget.WORDS,

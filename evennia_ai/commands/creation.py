@@ -1,6 +1,6 @@
 """The menu that makes an assistant in a minute; nothing is made before its last step.
 
-It lives in memory: a reload of the game ends it, and it says so.
+It lives in memory, and ends with a reload of the game or when whoever opened it leaves; it says so.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGOUT, SIGNAL_OBJECT_POST_UNPUPPET
 from evennia.utils.evmenu import EvMenu
 
+from evennia_ai.commands.creation_answers import doubt, doubt_model
 from evennia_ai.commands.creation_draft import CALLED, Draft, make
 from evennia_ai.core.text import strip_control
 from evennia_ai.errors import ConfigurationError
@@ -20,16 +22,36 @@ from evennia_ai.operations.rights import refusal
 from evennia_ai.outbound import literal
 
 LONGEST_LOOK, LONGEST_PERSONA = 2000, 4000
+LEFT = (SIGNAL_OBJECT_POST_UNPUPPET, SIGNAL_ACCOUNT_POST_LOGOUT)
 STEPS = ("name", "body", "look", "character", "place", "listening", "model", "summary")
 TITLES = dict(zip(STEPS, range(1, len(STEPS) + 1), strict=True))
-EXPLAINED = "Nothing is made before the last step. `quit` ends this, and so does a reload."
+EXPLAINED = (
+    "Nothing is made before the last step. To leave this and do something else type quit; a reload "
+    "or leaving the game ends it too."
+)
+WAY_OUT = "(quit leaves this; other commands are for afterwards)"
 Node = tuple[str, list[dict[str, Any]] | None]
 
 
 class CreationMenu(EvMenu):  # type: ignore[misc]
-    """The menu; `draft` holds what was chosen."""
+    """The menu; `draft` holds what was chosen. It ends when whoever opened it leaves."""
 
     draft: Draft
+
+    def watch(self) -> None:
+        """End with the body that is left, or the account that logs out."""
+        for signal in LEFT:
+            signal.connect(self._on_left)
+
+    def _on_left(self, sender: Any, session: Any = None, **kwargs: Any) -> None:
+        if sender is self.caller and (session is self._session or not sender.sessions.count()):
+            self.close_menu()
+
+    def close_menu(self) -> None:
+        """End it."""
+        for signal in LEFT:
+            signal.disconnect(self._on_left)
+        super().close_menu()
 
 
 def open_creation(caller: Any, session: Any = None) -> None:
@@ -50,7 +72,7 @@ def open_creation(caller: Any, session: Any = None) -> None:
         "end": _end,
     }
     draft = Draft(room=getattr(caller, "location", None))
-    CreationMenu(
+    menu = CreationMenu(
         caller,
         nodes,
         startnode="name",
@@ -58,6 +80,7 @@ def open_creation(caller: Any, session: Any = None) -> None:
         session=session,
         draft=draft,
     )
+    menu.watch()
 
 
 def _closed(caller: Any, menu: CreationMenu) -> None:
@@ -82,7 +105,8 @@ def _node(step: str, text: str, *options: dict[str, Any], default: Any = None) -
         shown.append({"key": ("back", "b"), "desc": "the step before", "goto": STEPS[number - 2]})
     if default is not None:
         shown.append({"key": "_default", "goto": default})
-    return f"A new assistant, {number} of {len(STEPS)}\n\n{literal(text)}", shown
+    title = f"A new assistant, {number} of {len(STEPS)}  {WAY_OUT}"
+    return f"{title}\n\n{literal(text)}", shown
 
 
 def _typed(raw: str) -> str:
@@ -109,6 +133,9 @@ def _take_name(caller: Any, raw_string: str) -> str:
         checked = checked if (body := check_body(typeclass.strip())).ok else body
     if not checked.ok:
         _tell(caller, checked.message)
+        return "name"
+    if problem := doubt(draft, typed):
+        _tell(caller, problem)
         return "name"
     draft.name, draft.typeclass = checked.data["name"], typeclass.strip() or draft.typeclass
     return "body"
@@ -149,6 +176,9 @@ def _take_text(field: str, longest: int, following: str) -> Callable[[Any, str],
         typed = _typed(raw_string)
         if len(typed) > longest:
             _tell(caller, f"That has {len(typed)} characters; {longest} are the most.")
+            return None
+        if typed and (problem := doubt(_draft(caller), typed)):
+            _tell(caller, problem)
             return None
         if typed:
             setattr(_draft(caller), field, typed)
@@ -258,7 +288,7 @@ def _model(caller: Any) -> Node:
 def _take_model(caller: Any, raw_string: str, **kwargs: Any) -> str:
     draft = _draft(caller)
     draft.provider, draft.model = str(kwargs["provider"]), str(kwargs["model"])
-    draft.model_text = str(kwargs["text"])
+    draft.model_text, draft.is_tried = str(kwargs["text"]), False
     return "model"
 
 
@@ -267,8 +297,12 @@ def _type_model(caller: Any, raw_string: str) -> str:
     if not typed:
         return "summary"
     chosen = choosing.choose_model(typed)
-    if not chosen.ok:
-        _tell(caller, chosen.message)
+    problem = chosen.message
+    if chosen.ok:
+        judge = doubt if chosen.data["provider"] else doubt_model
+        problem = judge(_draft(caller), typed)
+    if problem:
+        _tell(caller, problem)
         return "model"
     return _take_model(caller, raw_string, **chosen.data)
 
@@ -284,11 +318,13 @@ def _test(caller: Any) -> str:
     except ConfigurationError as error:
         _tell(caller, f"The model is not set up: {error}")
         return "model"
-    draft.is_testing = True
+    draft.is_testing, tried = True, (draft.provider, draft.model)
     _tell(caller, "Asking the model; go on meanwhile.")
 
     def done(outcome: Any) -> Any:
         draft.is_testing = False
+        is_same = tried == (draft.provider, draft.model)
+        draft.is_tried = is_same and isinstance(outcome, Report) and outcome.ok
         return outcome
 
     checked.addBoth(done)

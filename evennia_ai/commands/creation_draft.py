@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from evennia_ai import operations
@@ -22,6 +22,8 @@ class Draft:
         typeclass: path of her body's class; "": the game's own.
         permission: its holders need not say her name; "": nobody but whoever calls her.
         provider, model: of her own; both empty for the game's.
+        is_tried: whether that model has answered a test.
+        doubted: the line that was asked about last, and is taken when it is typed once more.
         is_made: whether she exists.
     """
 
@@ -38,6 +40,8 @@ class Draft:
     model: str = ""
     model_text: str = "the game's"
     is_testing: bool = False
+    is_tried: bool = False
+    doubted: str = ""
     is_made: bool = False
 
     @property
@@ -67,7 +71,7 @@ class Draft:
             ("character", self.persona or "none"),
             ("place", self.room.key if self.has_room else "nowhere yet"),
             ("answers", self.listening),
-            ("model", self.model_text),
+            ("model", f"{self.model_text}{'' if self.is_tried else ', not tried yet'}"),
         )
         return "\n".join(f"{name:<10} {value}" for name, value in rows)
 
@@ -80,6 +84,16 @@ class Draft:
             "llm_model": self.model,
         }
         return {name: value for name, value in chosen.items() if value}
+
+
+def _next_to(draft: Draft) -> str:
+    """What was made, and what can be typed next."""
+    name = draft.name
+    return (
+        f"Its body is {draft.body}; it thinks with {draft.model_text}.\n"
+        f"Does it think? assistant check {name}   All that can be set: assistant config {name}\n"
+        f"Not as you wanted? assistant prompt {name} edit, or assistant delete {name}"
+    )
 
 
 def make(caller: Any, draft: Draft) -> tuple[Result, str]:
@@ -108,5 +122,5 @@ def make(caller: Any, draft: Draft) -> tuple[Result, str]:
     )
     draft.is_made = made.ok
     if made.ok:
-        return made, ""
+        return replace(made, message=f"{made.message}\n{_next_to(draft)}"), ""
     return made, SUMMARY if "errors" in made.data else NAME

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 GAP = "  "
 
@@ -56,3 +57,10 @@ def aligned(
         ).rstrip()
         for row in table
     )
+
+
+def allowed(tool: Mapping[str, Any]) -> str:
+    """Whether a tool may be used, in a word or two: "after yes" where a person is asked first."""
+    if not tool["is_allowed"]:
+        return "no"
+    return "after yes" if tool["needs_yes"] else "yes"

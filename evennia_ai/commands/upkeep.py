@@ -7,7 +7,7 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands import fitting, theirs
-from evennia_ai.commands.figures import aligned
+from evennia_ai.commands.figures import aligned, allowed
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
@@ -138,13 +138,13 @@ class UpkeepWords(WordCommand):
             (
                 tool["name"],
                 tool["category"],
-                "yes" if tool["is_allowed"] else "no",
+                allowed(tool),
                 " ".join(str(tool["description"]).split()),
             )
             for tool in tools
         ]
         head = ("Tool", "Category", "Allowed", "What it does")
-        self.show_long(aligned(head, rows, (28, 16, 7, 0), LINE))
+        self.show_long(aligned(head, rows, (28, 16, 9, 0), LINE))
 
     def _rag(self, name: str) -> None:
         """What other packages set by hand is her memory here: how that is."""

@@ -126,8 +126,11 @@ EVENTS: dict[str, Kind] = {
     "look_changed": Kind("its {changed} are others"),
     "adopted": Kind("{body} is its body from now on"),
     "body_lost": Kind("its body {body} was deleted by the game"),
+    "edit_undone": Kind("the edit at version {edit} is taken back: {names}"),
+    "edit_redone": Kind("the edit at version {edit}, taken back before, is made again: {names}"),
     "copied": Kind("a copy of {source}, without {left_out}"),
     "breaker_reset": Kind("the breaker {breaker}, which was {was}, is closed"),
+    "all_removed": Kind("all assistants are gone: {removed} removed, {released} released"),
     "record_archived": Kind("{events} events are moved to {path}"),
     "facts_lost": Kind("{count} facts could not be kept"),
 }

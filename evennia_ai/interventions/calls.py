@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
-from evennia_ai import state
-from evennia_ai.core.audience import WAYS, listener, may_leave
-from evennia_ai.core.executions import shown
+from evennia_ai import services, state
 from evennia_ai.core.questions import TOOL_PREFIX, Asking, Question
-from evennia_ai.core.recollection import person_audience
-from evennia_ai.core.text import one_line
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
-from evennia_ai.inbound import person_of
 from evennia_ai.interventions import book, telling
+from evennia_ai.interventions.describing import consequences, describe_call
 from evennia_ai.interventions.people import who_may_allow
 from evennia_ai.interventions.presence import look_later
 from evennia_ai.names import name_of
 
-MOST_SHOWN = 200
 MOST_OPEN = 20
-
-
-def _describe(turn: Turn, call: ToolCall, people: Sequence[Any]) -> str:
-    """A call in one line for people, without words that not all of them may know."""
-    asked = [listener(name_of(each, None), (person_audience(person_of(each)),)) for each in people]
-    is_private = not may_leave(WAYS["question"], turn.held, asked).is_allowed
-    given = shown(call.arguments, is_private=True) if is_private else dict(call.arguments)
-    return one_line(f"{call.name} {json.dumps(given, ensure_ascii=False)}", MOST_SHOWN)
 
 
 def ask_about_call(script: Any, turn: Turn, call: ToolCall) -> ToolResult:
@@ -59,10 +45,12 @@ def ask_about_call(script: Any, turn: Turn, call: ToolCall) -> ToolResult:
 
 def _question(script: Any, turn: Turn, call: ToolCall, people: Sequence[Any]) -> Question:
     number, now = book.next_number(), script.clock.seconds()
+    what = describe_call(turn, call, people, services.remote_servers())
     asking = Asking(
         key=f"call {number}",
         kind=f"{TOOL_PREFIX}{call.name}",
-        prompt=f"may I do this: {_describe(turn, call, people)}?",
+        prompt=f"may I do this: {what}?",
+        detail=consequences(script),
         actor=script.obj.key,
     )
     return Question(

@@ -239,6 +239,12 @@ class RemoteServers:
         limit = server.config.timeout_seconds
         return server.call(tool.name, arguments, limit if seconds is None else min(limit, seconds))
 
+    def origin(self, name: str) -> tuple[str, str] | None:
+        """The server that offers a tool, and what that calls it; None where none does."""
+        server = self._servers.get(name.partition("__")[0])
+        tool = server.listing.tools.get(name) if server is not None else None
+        return (server.config.name, tool.name) if server is not None and tool is not None else None
+
     def status(self) -> list[dict[str, Any]]:
         """How each of them is."""
         return [server.status() for server in self._servers.values()]

@@ -102,9 +102,10 @@ def choose_model(text: str) -> Result:
         data: "provider", "model" and "text".
     """
     provider, _, model = text.strip().partition(" ")
+    provider = provider.casefold() if provider.casefold() in PRESETS else provider
     if provider not in PRESETS:
         provider, model = "", text.strip()
-    if not provider and (" " in model or not model):
+    if " " in model.strip() or not (provider or model):
         return Result(
             False, f"Type a model's name, or a provider ({', '.join(PRESETS)}) and a name."
         )

@@ -16,6 +16,7 @@ from typing import Any
 from evennia_ai import audit, interventions, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.acting import actor
+from evennia_ai.core.audit_events import Fact
 from evennia_ai.core.setting_paths import SECRETS_BELONG, Keys, locate, shape_at, sounds_secret
 from evennia_ai.core.setting_types import SHAPES
 from evennia_ai.core.settings import ATTRIBUTES, POWERS
@@ -208,7 +209,7 @@ def update_settings(script: AssistantScript, changes: Mapping[str, Any], *, by: 
     before = {path: row_of(script, keys) for path, keys in found.keys.items()}
     now = {name: value for name, value in found.values.items() if _differs(script, name, value)}
     with signed(by):
-        _write(script, now)
+        store_settings(script, now)
     rows = {path: row_of(script, keys) for path, keys in found.keys.items()}
     told = [
         _told(script, rows[path], before[path]) + overruled(script, keys)
@@ -243,14 +244,18 @@ def _told(script: AssistantScript, row: Mapping[str, Any], before: Mapping[str, 
     return f"{script.key}: {name} is {value}{word} now (was {shown(before['value'])})."
 
 
-def _write(script: AssistantScript, values: Mapping[str, Any]) -> None:
-    """Store what differs, and let it count at once."""
+def store_settings(script: AssistantScript, values: Mapping[str, Any], *facts: Fact) -> None:
+    """Store what differs, with facts for the record, and let it count at once.
+
+    Args:
+        values: whole settings by name, which were judged; None: not set any more.
+    """
     if not values:
         return
     work, is_off = script.work, values.get("enabled", True) is False
     if is_off:
         state.bump_epoch(script)
-    state.write(script, **values)
+    state.write(script, *facts, **values)
     if is_off and work is not None:
         interventions.discard_all(script, f"{script.key} is silent")
     if work is not None and not work.is_closing and {"enabled", "tick_rate"} & set(values):

@@ -67,8 +67,8 @@ def list_tools(script: AssistantScript) -> Result:
 
     Returns:
         data: "tools", of each its "name", "description", "category", "parameters" (a JSON schema),
-            "is_allowed" (no lock of the body keeps it from it) and "module" (where it is made;
-            "" for one of a server elsewhere).
+            "is_allowed" (no lock of the body keeps it from it), "needs_yes" (a person is asked
+            before each call) and "module" (where it is made; "" for one of a server elsewhere).
     """
     shown: list[dict[str, Any]] = []
     for name, spec in sorted(_specs().items()):
@@ -80,6 +80,7 @@ def list_tools(script: AssistantScript) -> Result:
                 "category": spec.category.value,
                 "parameters": dict(spec.parameters),
                 "is_allowed": _is_allowed(script, name),
+                "needs_yes": spec.needs_confirmation,
                 "module": made.module if made is not None else "",
             }
         )

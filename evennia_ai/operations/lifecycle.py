@@ -57,6 +57,16 @@ def describe(script: AssistantScript) -> Result:
     return Result(True, f"{script.key} is {where}. {one_line(data['desc'], 200)}".strip(), data)
 
 
+def look_of(script: AssistantScript) -> dict[str, Any]:
+    """What of an assistant's look people can set; its place by its number, None: nowhere."""
+    body = script.obj
+    if body is None:
+        return {}
+    place = str(body.location.dbref) if body.location is not None else None
+    aliases = sorted(map(str, body.aliases.all()))
+    return {"desc": str(body.db.desc or ""), "aliases": aliases, "location": place}
+
+
 # ---- changing ----------------------------------------------------------------------------------
 
 
@@ -97,11 +107,12 @@ def update_assistant(
     if problem := _problem_of_room(place, script.obj, person):
         return Result(False, problem, problem=Problem.FORBIDDEN)
     with signed(by), transaction.atomic():
+        before = look_of(script)
         if place is not None and not _move(script.obj, place):
             told = f"{script.key} cannot go to {place.key}: the game does not allow that."
             return Result(False, told, problem=Problem.CONFLICT)
         _apply(script, wanted, found.values)
-        audit.record("look_changed", script, changed=sorted(wanted))
+        _tell_of_look(script, sorted(wanted), before)
     return Result(True, f"{script.key}: {', '.join(wanted)} changed.", describe(script).data)
 
 
@@ -163,6 +174,13 @@ def _apply(script: AssistantScript, wanted: Mapping[str, Any], values: Mapping[s
         state.write(script, **values)
     if script.work is not None:
         script.work.read_anew()
+
+
+def _tell_of_look(script: AssistantScript, names: list[str], before: Mapping[str, Any]) -> None:
+    now = look_of(script)
+    old = {name: value for name, value in before.items() if value != now[name]}
+    new = {name: now[name] for name in old}
+    audit.record("look_changed", script, changed=names, before=old, after=new)
 
 
 # ---- copying -----------------------------------------------------------------------------------

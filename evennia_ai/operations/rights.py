@@ -40,6 +40,7 @@ ACTS: dict[str, Right] = {
     "emergency clear": Right.CONTROL,
     "configure": Right.CONFIGURE,
     "configure powers": Right.OWNER,  # command_allowlist, attribute_allowlist, private_words
+    "undo": Right.CONFIGURE,  # and what the edit itself needed, which `undoing` tells
     "reset history": Right.MEMORY,
     "export history": Right.MEMORY,
     "tell": Right.CONTROL,
@@ -57,6 +58,7 @@ ACTS: dict[str, Right] = {
     "tokens of others": Right.OWNER,
     "raise budget of the game": RAISES[Scope.GAME],
     "reset breaker of the game": Right.OWNER,
+    "remove all": Right.OWNER,
 }
 
 

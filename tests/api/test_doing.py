@@ -29,6 +29,7 @@ class TestQuestions(ApiTest):
         """Whoever was asked sees the question and answers it, once."""
         (question,) = self.get("questions/")["questions"]
         assert ("Ada", "may I do this: get") == (question["assistant"], question["prompt"][:18])
+        assert question["detail"].startswith("yes: it is done at once, this once; no, or no answer")
         assert {"yes", "no"} == {choice["id"] for choice in question["choices"]}
         assert [question] == self.get("assistants/Ada/questions/")["questions"]
         path = f"questions/{question['number']}/answer/"

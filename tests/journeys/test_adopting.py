@@ -83,9 +83,9 @@ def rows_of(game: Game, number: int) -> dict[str, list[Any]]:
     }
 
 
-def whisper_of(words: str) -> str:
-    """A pattern for Bram's whispered answer."""
-    return rf'Bram whispers: "{re.escape(compose_reply(words))}"'
+def whisper_of(words: str, name: str = "Bram") -> str:
+    """A pattern for a whispered answer, Bram's unless another is named."""
+    return rf'{name} whispers: "{re.escape(compose_reply(words))}"'
 
 
 def test_a_guard_is_adopted_and_let_go(game: Game, enter: Enter, model: FakeModel) -> None:

@@ -23,7 +23,14 @@ ALMANAC = str(ROOT / "tests/mcp/servers.py")
 def game_settings() -> dict[str, Any]:
     """An MCP server, a model that stands in, and nobody is made to wait."""
     return {
-        "EVENNIA_AI_MCP_SERVERS": {"almanac": {"command": [sys.executable, ALMANAC, "almanac"]}},
+        "EVENNIA_AI_MCP_SERVERS": {
+            "almanac": {"command": [sys.executable, ALMANAC, "almanac"]},
+            "oracle": {
+                "command": [sys.executable, ALMANAC, "almanac"],
+                "tools": ["tide"],
+                "needs_confirmation": True,
+            },
+        },
         "EVENNIA_AI_FALLBACK_MODELS": ["scripted"],
         **UNHURRIED,
     }
@@ -108,6 +115,23 @@ def test_a_tool_of_an_mcp_server(enter: Enter, admin: Player, model: FakeModel) 
     assert (
         "you were told something in private, and anybody might come to know it" in refused["error"]
     )
+
+
+def test_a_tool_of_an_mcp_server_after_a_yes(enter: Enter, admin: Player, model: FakeModel) -> None:
+    """Who is asked reads which server, which tool, with what, and what a yes does; then it is."""
+    tom = enter("Tom")
+    model.queue(does(use("oracle__tide", harbour="|rGreyport", day=2)), does(whispers("May I?")))
+    told = (
+        r"may I do this: use tide of oracle, a server outside the game, with "
+        r'\{"harbour": "\|rGreyport", "day": 2\}\? \(yes: it is done at once, this once; no, or no '
+        r"answer for 5 minutes: it is not done\) Type: assistant answer (\d+) yes"
+    )
+    number = tom.ask("say @ada ask the oracle for the tide", told)[1]
+    admin.ask("assistant tools ada", r"oracle__tide +async_required +after yes")
+    admin.send("q")
+    model.queue(does(whispers("At noon, Tom.")))
+    tom.ask(f"assistant answer {number} yes", r"\|rGreyport, day 2: at noon")
+    tom.expect(r'Ada whispers: "At noon, Tom\."')
 
 
 def test_killed_between_two_steps(game: Game, enter: Enter, model: FakeModel) -> None:

@@ -93,6 +93,8 @@ LIFE = (
     Row("assistant delete {a}", "delete", "stays as before", then="no"),
     Row("assistant adopt Brutus", "adopt", "Brutus has a mind now / an assistant already"),
     Row("assistant release {a}", "release", "", EXISTING),
+    Row("assistant remove all", "remove all", "Nothing is removed.", then="no"),
+    Row("assistant remove everybody", "remove all", "", ALWAYS),
     Row("assistant start {a}", "start", "is awake.", _told(RUNNING, LOCKED)),
     Row("assistant stop {a}", "stop", "is silent until", _told(STOPPED)),
     Row("assistant emergency stop {a}", "emergency stop", "is stopped"),
@@ -106,6 +108,10 @@ LIFE = (
     Row("assistant tell {a} Dust the shelves.", "tell", "is told / Ada: ", _told(STOPPED, LOCKED)),
 )
 SETTINGS = (
+    Row("assistant undo {a}", "undo", "", EXISTING),
+    Row("assistant undo {a} list", "show configuration", "nobody changed anything / taken back"),
+    Row("assistant undo {a} 7", "undo", "", EXISTING),
+    Row("assistant redo {a}", "undo", "", EXISTING),
     Row("assistant config {a}", "show configuration", "'s settings"),
     Row("assistant config {a} list", "show configuration", "'s settings"),
     Row("assistant config {a} show tick_rate", "show configuration", "tick_rate = "),

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.test.utils import override_settings
 from evennia.accounts.models import AccountDB
+from evennia.server import signals
 from evennia.utils.create import create_object
 
 from evennia_ai import operations, state
@@ -261,6 +262,79 @@ class TestModels(MenuTest):
             assert self.is_at(8, self.answer(""))
 
 
+class TestClumsy(MenuTest):
+    """Lines that are not meant as answers; typed once more each is taken as it stands."""
+
+    def test_a_command_is_no_answer(self) -> None:
+        """In no step; the way out is told there, and stands in each step's title."""
+        assert "(quit leaves this; other commands are for afterwards)" in self.open()
+        steps = (
+            (1, "say hello to Edda", ("Edda", "")),
+            (3, "look at me", ("A tall woman.",)),
+            (4, "whisper ada = hello", ("Edda copies charts.",)),
+        )
+        for step, line, right in steps:
+            shown = self.answer(line)
+            assert f"'{line.split()[0]}' is a command of the game, and is not done here" in shown
+            assert self.is_at(step, shown) or step > 1, line
+            self.answer(*right)
+        assert "there is no room named" in self.answer("inventory").casefold()
+        self.answer("here")
+        assert "There is no permission 'inventory'" in self.answer("inventory")
+
+    def test_what_is_meant_is_typed_once_more(self) -> None:
+        """Nothing is lost by the question."""
+        self.open()
+        self.answer("Page Turner")
+        assert self.is_at(2, self.answer("Page Turner"))
+        self.answer("")
+        assert "is a command of the game" in self.answer("Look at this: a lamp.")
+        self.answer("Look at this: a lamp.", "", "here", "1", "next", "create")
+        script = operations.find_assistant("page turner")
+        assert script is not None
+        assert "Look at this: a lamp." == script.obj.db.desc
+
+    def test_words_of_who_wants_to_leave(self) -> None:
+        """Are no look, and no character."""
+        self.open()
+        for line in ("cancel", "Done", "stop"):
+            assert "To leave this menu type quit" in self.answer(line), line
+        assert self.is_at(2, self.answer("Edda"))
+
+    def test_not_every_word_is_a_model(self) -> None:
+        """What looks like none is asked about; a provider has its name in any case of letters."""
+        self.open()
+        self.answer("Edda", "", "", "", "here", "1")
+        for line, told in (
+            ("yes", "'yes' looks like no model's name, such as gpt-4.1-mini"),
+            ("inventory", "'inventory' is a command of the game"),
+            ("stop", "To leave this menu type quit"),
+            ("ollama one of these", "Type a model's name, or a provider"),
+        ):
+            shown = self.answer(line)
+            assert told in shown, line
+            assert "Now: the game's" in shown, line
+        assert "'mistral' looks like no model" in self.answer("mistral")
+        assert "looks like no model" not in self.answer("mistral")
+        assert "Now: llama3.2 via ollama." in self.answer("Ollama llama3.2")
+        assert "llama3.2 via ollama, not tried yet" in self.answer("next")
+        self.answer("back", "1")
+        self.answer("quit")
+
+    def test_what_was_made_is_told_with_what_comes_next(self) -> None:
+        """Its body, its model, and the commands for it."""
+        self.open()
+        self.answer(*EDDA)
+        shown = self.answer("create")
+        for words in (
+            "Its body is the game's own character class; it thinks with",
+            "assistant check Edda",
+            "assistant config Edda",
+            "assistant delete Edda",
+        ):
+            assert words in shown
+
+
 class TestTrouble(MenuTest):
     """Rights, weird input, and what ends a menu from outside."""
 
@@ -289,18 +363,34 @@ class TestTrouble(MenuTest):
         assert script is not None
         assert "{{name}} is |500bold" == state.read(script, "persona")
 
-    def test_whoever_leaves_the_game_finds_it_again(self) -> None:
-        """As long as the game runs."""
+    def test_it_ends_when_whoever_opened_it_leaves(self) -> None:
+        """Their next line, when they are back, is a line of the game's; nothing was made."""
         self.open()
         self.answer("Edda", "", "")
         session = self.session
         self.account.unpuppet_object(session)
+        assert None is self.tom.ndb._evmenu
         self.account.puppet_object(session, self.tom)
-        assert self.is_at(5, self.answer("Edda copies charts."))
+        assert "You say" in self.answer("say Edda copies charts.")
+        assert 1 == self.count()
+
+    def test_it_goes_on_when_somebody_else_leaves(self) -> None:
+        """Of others it hears nothing."""
+        self.open()
+        signals.SIGNAL_OBJECT_POST_UNPUPPET.send(sender=self.mira, session=None, account=None)
+        assert self.is_at(2, self.answer("Edda"))
+        self.answer("quit")
+
+    def test_an_accounts_menu_ends_with_its_session(self) -> None:
+        """As the body's does."""
+        account = AccountDB.objects.get(id=self.account.id)
+        open_creation(account, self.session)
+        signals.SIGNAL_ACCOUNT_POST_LOGOUT.send(sender=account, session=self.session)
+        assert None is account.ndb._evmenu
 
     def test_a_reload_ends_it(self) -> None:
         """It said so; the command line is as ever, and nothing was made."""
-        assert "so does a reload" in self.open()
+        assert "a reload or leaving the game ends it too" in self.open()
         self.answer("Edda")
         self.tom.nattributes.clear()
         self.tom.cmdset.update(init_mode=True)

@@ -1,0 +1,72 @@
+"""What is typed after `assistant` to take an edit back, and to make it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.operations import Result
+from evennia_ai.operations import undoing as edits_of
+from evennia_ai.operations.edits import Edit
+
+LIST = "list"
+LONGEST_NUMBER = 9
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdecimal() and len(word) <= LONGEST_NUMBER
+
+
+class UndoingWords(WordCommand):
+    """The words about edits that somebody made."""
+
+    def _undo(self, rest: str) -> None:
+        first = rest.partition(" ")[0]
+        script, rest = self.whose(rest, (LIST, first) if _is_number(first) else (LIST,))
+        if script is None:
+            return
+        word = rest.casefold()
+        if word == LIST:
+            if self.may("show configuration", script):
+                self.show_long(edits_of.list_edits(script).message)
+        elif word and not _is_number(word):
+            self.show_how(f"{rest} is neither the number of an edit nor '{LIST}'.")
+        elif self.may("undo", script):
+            found = edits_of.find_undo(script, int(word) if word else None)
+            if self._may_change(script, found):
+                self.show(self._done(edits_of.undo, script, found))
+
+    def _redo(self, name: str) -> None:
+        script = self.pick_for(name, "undo")
+        if script is not None:
+            found = edits_of.find_redo(script)
+            if self._may_change(script, found):
+                self.show(self._done(edits_of.redo, script, found))
+
+    def _may_change(self, script: Any, found: Edit | Result) -> bool:
+        """Whether there is an edit, and the caller has what it needed; else they are told why."""
+        if isinstance(found, Result):
+            self.show(found)
+            return False
+        return all(self.may(act, script) for act in edits_of.acts_of(found))
+
+    def _done(self, act: Any, script: Any, edit: Edit | Result) -> Result:
+        done: Result = act(script, edit, by=str(self.caller.key), person=self.caller)
+        return done
+
+
+WORDS = {
+    "undo": Word(
+        UndoingWords._undo,
+        "assistant undo [<name>] [list | <number>]",
+        "Takes the last edit of it back that somebody made: a setting, its prompt, who it is, "
+        "its look, what it may do. Typed again, the one before. List shows what can be taken "
+        "back, each with a number. What was changed again since stays, and so does what is no "
+        "edit: what was said, spent, forgotten or deleted.",
+    ),
+    "redo": Word(
+        UndoingWords._redo,
+        "assistant redo [<name>]",
+        "Makes the edit again that was taken back last.",
+    ),
+}

@@ -1,0 +1,185 @@
+"""What a game keeps of this package beside its assistants: rows and files that name classes of it.
+
+Each of these would be an error or a warning in the log of a game that has the package no more.
+"""
+
+from __future__ import annotations
+
+import pickletools
+from base64 import b64decode
+from binascii import Error as NotBase64Error
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
+from evennia.scripts.models import ScriptDB
+from evennia.server.models import ServerConfig
+from evennia.typeclasses.attributes import Attribute
+from evennia.typeclasses.tags import Tag
+
+from evennia_ai.assistant_account import HearsPagesForAssistant
+from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript
+from evennia_ai.interventions.book import COUNTER
+from evennia_ai.operations.naming import ANY_TAG, BODY_OF_ACCOUNT
+
+PACKAGE = "evennia_ai"
+PATHS = f"{PACKAGE}."
+EDITOR, EDITOR_SET = "_eveditor_saved", "evennia.utils.eveditor.EvEditorCmdSet"
+EDITOR_KEPT = (EDITOR, "_eveditor_buffer_temp", "_eveditor_unsaved", "_eveditor_indent")
+MOST_FILES, MOST_PLACES = 5_000, 20
+_ALL_VALUES = f"SELECT id, db_value FROM {Attribute._meta.db_table} WHERE db_value IS NOT NULL"
+_TEXTS = ("SHORT_BINUNICODE", "BINUNICODE", "UNICODE")
+
+
+# ---- finding -----------------------------------------------------------------------------------
+
+
+def stray_scripts(known: list[AssistantScript]) -> list[Any]:
+    """Scripts of ours that are no assistant, as Evennia's `scripts` and `copy` make them."""
+    numbers = {script.pk for script in known}
+    named = ScriptDB.objects.filter(db_typeclass_path__startswith=PATHS)
+    found = {script.pk: script for script in (*AssistantScript.objects.all_family(), *named)}
+    return [script for number, script in found.items() if number not in numbers]
+
+
+def bodies() -> list[Any]:
+    """Objects whose class is of this package, whether an assistant is in them or not."""
+    return list(ObjectDB.objects.filter(db_typeclass_path__startswith=PATHS))
+
+
+def accounts() -> list[Any]:
+    """Accounts whose class is of this package, or that hear pages for an assistant."""
+    ours = AccountDB.objects.filter(db_typeclass_path__startswith=PATHS)
+    named = AccountDB.objects.filter(db_attributes__db_key=BODY_OF_ACCOUNT)
+    return list({account.pk: account for account in (*ours, *named)}.values())
+
+
+def wearers() -> list[Any]:
+    """Objects and accounts that keep a command set of ours by its path."""
+    return [
+        being
+        for model in (ObjectDB, AccountDB)
+        for being in model.objects.filter(db_cmdset_storage__contains=PATHS)
+    ]
+
+
+def pickled() -> list[Attribute]:
+    """Attributes that hold something made of a class or a function of this package."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ALL_VALUES)
+        numbers = [number for number, value in _rows(cursor) if _names_us(value)]
+    return list(Attribute.objects.filter(pk__in=numbers))
+
+
+def _rows(cursor: Any) -> Iterator[tuple[int, Any]]:
+    while rows := cursor.fetchmany(1_000):
+        yield from rows
+
+
+def _names_us(value: Any) -> bool:
+    """Whether a stored value names something of this package; that it is only told of does not."""
+    try:
+        data = b64decode(value)
+        if PACKAGE.encode() not in data:
+            return False
+        return any(map(_is_ours, _modules(data)))
+    except (NotBase64Error, ValueError, TypeError):
+        return False
+
+
+def _is_ours(module: str) -> bool:
+    return module == PACKAGE or module.startswith(PATHS)
+
+
+def _modules(data: bytes) -> Iterator[str]:
+    """The modules that a pickle imports from; one that is told once may be meant again."""
+    texts: list[str] = []
+    for opcode, argument, _ in pickletools.genops(data):
+        if opcode.name == "GLOBAL":
+            yield str(argument).partition(" ")[0]
+        elif opcode.name == "STACK_GLOBAL":
+            yield from texts[-2:-1]
+        elif opcode.name in _TEXTS:
+            texts.append(str(argument))
+
+
+def holder_of(attribute: Attribute) -> Any:
+    """What has an attribute, None where nothing does."""
+    for names in ("objectdb_set", "accountdb_set", "scriptdb_set", "channeldb_set"):
+        found = getattr(attribute, names, None)
+        if found is not None and (being := found.first()) is not None:
+            return being
+    return None
+
+
+def tags() -> Any:
+    """The tags by which assistants were found that are there no more."""
+    ours = Tag.objects.filter(db_key__startswith=ANY_TAG, db_category=TAG_CATEGORY)
+    return ours.filter(scriptdb__isnull=True)
+
+
+def places_in_files() -> list[str]:
+    """Lines of the game's own Python files that name this package: "server/conf/settings.py:12"."""
+    root, found = Path(settings.GAME_DIR), list[str]()
+    for path in islice(_sources(root), MOST_FILES):
+        try:
+            text = path.read_text("utf-8", "replace")
+        except OSError:
+            continue
+        for number, line in enumerate(text.splitlines(), 1) if PACKAGE in text else ():
+            if PACKAGE in line.lower() or "EVENNIA_AI_" in line:
+                found.append(f"{path.relative_to(root)}:{number}")
+    return found[:MOST_PLACES]
+
+
+def _sources(root: Path) -> Iterator[Path]:
+    """The Python files of a game, without those of environments and caches that lie in it."""
+    for path in sorted(root.iterdir()):
+        if path.name.startswith((".", "__")) or path.is_symlink() or (path / "pyvenv.cfg").exists():
+            continue
+        if path.is_dir():
+            yield from _sources(path)
+        elif path.suffix == ".py":
+            yield path
+
+
+# ---- clearing away -----------------------------------------------------------------------------
+
+
+def clear_accounts(account: Any) -> None:
+    """End an account that is only an assistant's; one that somebody can log in to is the game's."""
+    is_ours = account.db_typeclass_path.startswith(PATHS)
+    if isinstance(account, HearsPagesForAssistant) and not account.has_usable_password():
+        account.delete()
+        return
+    account.attributes.remove(BODY_OF_ACCOUNT)
+    if is_ours:
+        account.swap_typeclass(settings.BASE_ACCOUNT_TYPECLASS, run_start_hooks=None)
+
+
+def clear_sets(being: Any) -> None:
+    """Take command sets of ours off a being that keeps them."""
+    being.cmdset_storage = [path for path in being.cmdset_storage if not path.startswith(PATHS)]
+    being.cmdset.update(init_mode=True)
+
+
+def close_editor(being: Any) -> None:
+    """Close an editor of ours that would be opened again after a reload."""
+    editor = being.ndb._eveditor
+    if editor is not None:
+        editor.quit()
+        return
+    being.cmdset.remove(EDITOR_SET)
+    for name in EDITOR_KEPT:
+        being.attributes.remove(name)
+
+
+def clear_marks() -> None:
+    """Remove our tags, and the number that questions have."""
+    tags().delete()
+    ServerConfig.objects.conf(COUNTER, delete=True)

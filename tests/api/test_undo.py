@@ -1,0 +1,43 @@
+"""Edits over the API: listed, taken back and made again, with the rights that they needed."""
+
+from __future__ import annotations
+
+from evennia_ai import state
+from tests.api.support import ApiTest
+
+ADA = "assistants/Ada/"
+
+
+class TestUndo(ApiTest):
+    """What was changed over the API, or in the game, goes back over it too."""
+
+    def test_back_and_again(self) -> None:
+        """Several settings of one request are one edit; who made it is told."""
+        body = {"tick_rate": 10, "max_history": 30}
+        self.call("PATCH", f"{ADA}configuration/", body)
+        (edit,) = self.call("GET", f"{ADA}edits/").told["edits"]
+        assert {"tick_rate", "max_history"} == {each["name"] for each in edit["changes"]}
+        assert self.account.key == edit["by"]
+        told = self.call("POST", f"{ADA}undo/", {"number": edit["number"]}).told
+        assert edit["number"] == told["number"]
+        assert {"name": "tick_rate", "old": 10, "value": 5} in told["changes"]
+        assert 5 == state.read(self.ada_script, "tick_rate")
+        assert [edit] == self.call("GET", f"{ADA}edits/").told["undone"]
+        assert 200 == self.call("POST", f"{ADA}redo/").status_code
+        assert 30 == state.read(self.ada_script, "max_history")
+        assert 200 == self.call("POST", f"{ADA}undo/", {}).status_code
+        assert 50 == state.read(self.ada_script, "max_history")
+
+    def test_what_cannot_be(self) -> None:
+        """A conflict with what is there now, in words; a number that is none is named."""
+        for path in ("undo/", "redo/"):
+            self.fault(409, "POST", f"{ADA}{path}")
+        self.fault(400, "POST", f"{ADA}undo/", {"number": "12"})
+
+    def test_powers_need_an_owner(self) -> None:
+        """Who set nothing but what they might set takes back no more than that."""
+        self.call("PATCH", f"{ADA}configuration/", {"command_allowlist": ["look"]})
+        self.fault(403, "POST", f"{ADA}undo/", who="builder with control")
+        assert ["look"] == list(state.read(self.ada_script, "command_allowlist"))
+        assert 200 == self.call("POST", f"{ADA}undo/", who="admin").status_code
+        assert [] == list(state.read(self.ada_script, "command_allowlist"))

@@ -1,0 +1,121 @@
+"""A game gets assistants, lives with them, and is rid of them: its log is clean and all works."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.fakes.handle import MODEL_NAME, FakeModel
+from tests.journeys.clients import Player
+from tests.journeys.game import ROOT, Game, make_bare_folder
+from tests.journeys.readme import edit_file, read_steps
+from tests.journeys.staging import measure_log, read_new_log
+from tests.journeys.test_adopting import whisper_of
+
+CHANGED = ("server/conf/settings.py", "commands/default_cmdsets.py")
+TROUBLE = re.compile(r"\[(WW|EE|!!)\]|Traceback|Error\b|evennia_ai|\[assistant\]")
+# Evennia says so of whoever asks for a page without a proxy, as the test's webclient does.
+OUR_CLIENT = "ip_from_request"
+# All that the game's own tables name of ours, as the database tells it.
+NAMED = (
+    "SELECT db_typeclass_path FROM objects_objectdb",
+    "SELECT db_typeclass_path FROM accounts_accountdb",
+    "SELECT db_typeclass_path FROM scripts_scriptdb",
+    "SELECT db_typeclass_path FROM comms_channeldb",
+    "SELECT db_cmdset_storage FROM objects_objectdb",
+    "SELECT db_cmdset_storage FROM accounts_accountdb",
+    "SELECT db_key FROM typeclasses_tag",
+    "SELECT db_key FROM server_serverconfig",
+)
+PICKLED = (
+    "import pickletools, base64; from django.db import connection; c = connection.cursor(); "
+    "c.execute('SELECT db_value FROM typeclasses_attribute WHERE db_value IS NOT NULL'); "
+    "print('held:', [v for (v,) in c.fetchall() if b'evennia_ai' in base64.b64decode(v)])"
+)
+
+
+def test_a_game_is_as_if_they_had_never_been_there(tmp_path: Path, model: FakeModel) -> None:
+    """Installed, played, removed, uninstalled: no line of the log, and no row, tells of it."""
+    with Game.make(tmp_path / "theirs", make_bare_folder) as game:
+        game.build_bare()
+        game.ask_model_at(model.base_url, MODEL_NAME)
+        files = [game.folder / name for name in CHANGED]
+        kept = {path: path.read_text() for path in files}
+        install(game)
+        game.start()
+        with game.log_in_admin() as admin:
+            live_with_them(admin)
+            game.reload()
+            admin.ask("whisper edda = still there?", whisper_of("still there?", "Edda"), 60)
+            admin.ask("assistant remove all", "2 are deleted with their bodies, and 1 are taken")
+            done = admin.ask("yes", r"2 assistants \(Brass, Edda\)[^\n]*\n.*\n.*pip uninst")
+            for path in CHANGED:
+                assert f"{path}:" in done[0]
+            admin.ask("whisper bram = hello", "You whisper to Bram")
+        game.stop()
+        game.launch("migrate", "evennia_ai", "zero")
+        for path, text in kept.items():
+            path.write_text(text)
+        uninstall(game)
+        assert "No module" in game.run_python("-c", IMPORT)
+        start = measure_log(game)
+        game.start()
+        with game.log_in_admin() as admin:
+            is_a_game(admin)
+            game.reload()
+            is_a_game(admin)
+        lines = read_new_log(game, start).splitlines()
+        assert [] == [line for line in lines if TROUBLE.search(line) and OUR_CLIENT not in line]
+        assert "held: []" in game.launch("shell", "-c", PICKLED)
+        names = [str(value) for query in NAMED for (value,) in game.query(query)]
+        assert [] == [name for name in names if "evennia_ai" in name or "ai_assistant" in name]
+        game.stop()
+
+
+IMPORT = """
+try:
+    import evennia_ai
+except ModuleNotFoundError as error:
+    print(error)
+"""
+
+
+def uninstall(game: Game) -> None:
+    """Let the game's Python find the package no more, wherever else it is installed."""
+    (game.root / "lib" / "evennia_ai").unlink()
+    gone = "raise ModuleNotFoundError('No module named evennia_ai', name='evennia_ai')"
+    (game.root / "lib" / "evennia_ai.py").write_text(gone)
+
+
+def install(game: Game) -> None:
+    """README's steps in the game's files, and its tables."""
+    for step in read_steps((ROOT / "README.md").read_text()):
+        if step.kind == "python":
+            edit_file(game.folder / step.file, step.lines)
+    game.launch("migrate")
+
+
+def live_with_them(admin: Player) -> None:
+    """Three of them, one with an account, one adopted; a token, and a set kept by its path."""
+    admin.ask("assistant create Edda = Edda copies charts.", "Edda is awake")
+    admin.ask("whisper edda = hello", whisper_of("hello", "Edda"))
+    admin.ask("assistant create Brass", "Brass is awake")
+    admin.ask("assistant account brass", "has an account now")
+    admin.ask("create/drop Bram:typeclasses.characters.Character", "You create a new Char")
+    admin.ask("assistant adopt bram", "Bram has a mind now")
+    admin.ask("whisper bram = hello", whisper_of("hello", "Bram"))
+    admin.ask("assistant channel edda public = context", "listens to Public")
+    admin.ask("assistant token new dashboard", "shown|token")
+    admin.ask("py me.cmdset.add('evennia_ai.commands.AssistantCmdSet', persistent=True)", ">>> me")
+
+
+def is_a_game(admin: Player) -> None:
+    """People look, speak, whisper and page, and beings of the game are what they were."""
+    admin.ask("look", "Limbo", 60)
+    admin.ask("whisper bram = hello", "You whisper to Bram")
+    admin.ask("say hello, Bram", "You say")
+    admin.ask("examine bram", r"typeclasses\.characters\.Character")
+    admin.ask("page me = hello", "hello")
+    admin.ask("public hello", "hello")
+    admin.ask("scripts", "Scripts|scripts|No")
+    admin.ask("assistant", "is not available")

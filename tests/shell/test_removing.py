@@ -1,0 +1,203 @@
+"""`assistant remove all`: nothing in the database names a class of ours, and the game goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from django.db import connection
+from django.test.utils import override_settings
+from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
+from evennia.scripts.models import ScriptDB
+from evennia.utils.create import create_object, create_script
+
+from evennia_ai import operations
+from evennia_ai.assistant_account import AssistantAccount
+from evennia_ai.assistant_character import AssistantCharacter
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.commands.editing import open_editor
+from evennia_ai.core.questions import Choice
+from evennia_ai.models import AccessToken, Memory, ModelCall, RecordedEvent
+from evennia_ai.operations import leftovers, removing, token_store
+from tests.llm.doubles import completion
+from tests.shell.ai_case import StaffCommandTest
+from tests.shell.game_npcs import Guard
+from tests.shell.support import pump
+
+SETTINGS = 'INSTALLED_APPS += ("evennia_ai",)\nEVENNIA_AI_MODEL = "small"\n'
+TYPECLASSED = ("objects_objectdb", "accounts_accountdb", "scripts_scriptdb", "comms_channeldb")
+
+
+class RemovingTest(StaffCommandTest):
+    """Ada, Brass, and Bram who was adopted; a game of its own files."""
+
+    def setUp(self) -> None:
+        """Tom has all commands; records go to a folder of the test's."""
+        super().setUp()
+        for person in (self.tom, self.mira):
+            person.cmdset.add(AssistantCmdSet)
+        self.folder = Path(self.enterContext(TemporaryDirectory()))
+        policy = {"archive_folder": str(self.folder / "archive")}
+        self.enterContext(override_settings(EVENNIA_AI_AUDIT_CONFIG=policy))
+        self.enterContext(override_settings(GAME_DIR=str(self.folder)))
+        (self.folder / "server/conf").mkdir(parents=True)
+        (self.folder / "server/conf/settings.py").write_text(SETTINGS)
+        self.bram = create_object(Guard, key="Bram", location=self.room1)
+        assert operations.adopt(self.bram).ok
+        self.addCleanup(leftovers.clear_marks)
+
+    def remove(self, line: str = "remove all", *answers: str) -> str:
+        """Tom's line, and what is answered; all that is shown."""
+        shown = [self.typed(f"assistant {line}"), *map(self.typed, answers)]
+        return "\n".join(shown)
+
+    def names_of_ours(self) -> list[str]:
+        """Rows of the game's own tables that name this package."""
+        found = []
+        with connection.cursor() as cursor:
+            for table in TYPECLASSED:
+                cursor.execute(f"SELECT * FROM {table}")
+                found += [f"{table} {row}" for row in cursor.fetchall() if "evennia_ai" in str(row)]
+            cursor.execute("SELECT db_key FROM typeclasses_tag WHERE db_key LIKE '%%ai_assis%%'")
+            found += [row[0] for row in cursor.fetchall()]
+            cursor.execute("SELECT db_key FROM server_serverconfig WHERE db_key LIKE '%%nnia_ai%%'")
+            found += [row[0] for row in cursor.fetchall()]
+        return found + [attribute.db_key for attribute in leftovers.pickled()]
+
+
+class TestRemoved(RemovingTest):
+    """What goes, and what stays."""
+
+    def test_nothing_names_a_class_of_ours(self) -> None:
+        """Assistants, bodies, accounts, tokens, memories, an open editor, what was copied."""
+        operations.give_account(self.ada_script)
+        operations.add_memory(self.ada_script, "The tide turns at noon.")
+        token_store.make(self.account, "a script")
+        open_editor(self.mira, self.ada_script, "persona", None)
+        self.tom.cmdset.add("evennia_ai.commands.AssistantCmdSet", persistent=True)
+        create_script(AssistantScript, key="stray", obj=self.mira)
+        create_object(AssistantCharacter, key="a copy of Ada", location=self.room1)
+        pump()
+        assert self.names_of_ours()
+        shown = self.remove("remove all", "yes")
+        assert [] == self.names_of_ours()
+        assert not operations.list_assistants()
+        assert not ObjectDB.objects.filter(db_key="Ada").exists()
+        assert not AccountDB.objects.filter(username="Ada").exists()
+        assert (0, 0) == (AccessToken.objects.count(), Memory.objects.count())
+        assert "Removed: 1 assistants (Ada)." in shown
+        assert "Released, and as they were before: Bram." in shown
+        assert "server/conf/settings.py:1, server/conf/settings.py:2" in shown
+        assert "What could not go" not in shown
+
+    def test_adopted_beings_and_people_stay(self) -> None:
+        """A guard is a guard, without ears; a copied body is a character of the game."""
+        copy = create_object(AssistantCharacter, key="a copy of Ada", location=self.room1)
+        self.remove("remove all", "yes")
+        assert Guard is type(self.bram)
+        assert None is getattr(self.bram, "assistant_script", None)
+        assert self.room1 == self.bram.location
+        kept = ObjectDB.objects.get(pk=copy.pk)
+        assert not kept.db_typeclass_path.startswith("evennia_ai")
+        assert {self.tom, self.mira} <= set(self.room1.contents)
+
+    def test_what_was_spent_stays_unless_it_is_said(self) -> None:
+        """The ledger, lore and the record are the owner's to keep or to empty."""
+        self.spend()
+        operations.add_lore("The tide turns at noon.", keywords=["tide"])
+        self.remove("remove all", "yes")
+        assert ["The tide turns at noon."] == [each.text for each in Memory.objects.all()]
+        assert ModelCall.objects.count()
+        assert RecordedEvent.objects.filter(event="all_removed").exists()
+        self.remove("remove all and records", "yes")
+        tables = (ModelCall, RecordedEvent, Memory)
+        assert [0, 0, 0] == [table.objects.count() for table in tables]
+
+    def spend(self) -> None:
+        """A call that cost something."""
+        self.ask("whisper Ada = hello", completion("Hello."))
+
+    def test_the_records_are_files(self) -> None:
+        """Of each assistant one."""
+        self.remove("remove all", "yes")
+        names = {path.name.partition("-")[0] for path in (self.folder / "archive").iterdir()}
+        assert {"ada", "bram"} == names
+
+    def test_an_account_that_somebody_can_log_in_to_is_the_games(self) -> None:
+        """It loses what made it the assistant's, and nothing else."""
+        operations.give_account(self.ada_script)
+        account = AssistantAccount.objects.get(username="Ada")
+        account.set_password("lanterns-are-bright")
+        account.save()
+        self.remove("remove all", "yes")
+        kept = AccountDB.objects.get(username="Ada")
+        assert not kept.db_typeclass_path.startswith("evennia_ai")
+        assert not kept.attributes.has("assistant_body")
+
+
+class TestAsked(RemovingTest):
+    """Before it is done."""
+
+    def test_once_with_what_will_go(self) -> None:
+        """And anything but yes leaves all as it is."""
+        shown = self.remove()
+        for words in (
+            "1 are deleted with their bodies, and 1 are taken out of beings of the game",
+            "Ada, Bram.",
+            "events in the record.",
+            "assistant remove all and records",
+        ):
+            assert words in shown
+        assert "Nothing is removed." in self.typed("no")
+        assert 2 == len(operations.list_assistants())
+
+    def test_it_needs_an_owner(self) -> None:
+        """Staff with a say over each of them may not."""
+        self.mira.permissions.add("Builder")
+        self.ada.locks.add("ai_control:all();ai_delete:all()")
+        (shown,) = self.of_mira("assistant remove all")
+        assert "remove all needs" in shown
+        assert 2 == len(operations.list_assistants())
+
+    def test_one_of_them_is_removed_otherwise(self) -> None:
+        """By the word for that."""
+        assert "assistant delete <name>, or assistant release" in self.remove("remove ada")
+
+    def test_not_while_somebody_is_in_a_body(self) -> None:
+        """Nothing is begun then."""
+        self.account.puppet_object(self.session, self.ada)
+        refused = removing.remove_all(by="Tom")
+        assert "somebody is in the body of Ada" in refused.message
+        assert 2 == len(operations.list_assistants())
+
+    def test_whoever_cannot_go_is_named_and_the_others_go(self) -> None:
+        """Stopped, as its body's hook refuses; the same line again, when that is mended."""
+        made = operations.create_assistant("Golem", location=self.room1, typeclass=Stubborn)
+        golem = made.data["character"]
+        done = removing.remove_all(by="Tom")
+        assert not done.ok
+        (left,) = done.data["left"]
+        assert left.startswith("Golem (Golem is stopped, and could not be deleted")
+        assert ["Golem"] == [str(each.key) for each in operations.list_assistants()]
+        golem.ndb.may_go = True
+        assert removing.remove_all(by="Tom").ok
+        assert [] == self.names_of_ours()
+
+    def test_what_the_game_keeps_of_ours_is_named(self) -> None:
+        """An attribute of the game's own is nobody's to delete; a mere mention is no matter."""
+        self.mira.db.choice = Choice("yes")
+        self.mira.db.notes = "evennia_ai.core.questions is a module"
+        done = removing.remove_all(by="Tom")
+        (left,) = done.data["left"]
+        assert left.startswith(f"the attribute 'choice' of Mira ({self.mira.dbref})")
+        assert not ScriptDB.objects.filter(db_typeclass_path__startswith="evennia_ai").exists()
+
+
+class Stubborn(AssistantCharacter):
+    """A body that does not let itself be deleted, until it is told so."""
+
+    def at_object_delete(self) -> bool:
+        """Whether it may."""
+        return bool(self.ndb.may_go)

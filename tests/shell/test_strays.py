@@ -1,0 +1,45 @@
+"""Scripts of ours that nobody made an assistant do nothing, and the log says what they are."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+from evennia.objects.models import ObjectDB
+from evennia.scripts.models import ScriptDB
+from evennia.utils import logger
+from evennia.utils.create import create_script
+
+from evennia_ai import operations
+from evennia_ai.assistant_script import AssistantScript
+from tests.shell.support import ShellTest, pump
+
+
+class TestStrays(ShellTest):
+    """What Evennia's own commands make of the class of a script."""
+
+    def test_a_script_by_its_class_gives_nobody_a_mind(self) -> None:
+        """`scripts mira = evennia_ai.assistant_script.AssistantScript` leaves her as she is."""
+        with mock.patch.object(logger, "log_warn") as warned:
+            made = create_script(AssistantScript, key="stray", obj=self.mira)
+        (told,) = [call.args[0] for call in warned.call_args_list]
+        assert f"the script stray (#{made.pk}) on Mira is no assistant" in told
+        assert f"scripts/delete #{made.pk}" in told
+        assert None is getattr(self.mira, "assistant_script", None)
+        assert [self.ada_script] == operations.list_assistants()
+        self.ask("whisper mira = hello")
+        made.at_repeat()
+        pump()
+        assert not self.model.bodies
+        assert made.delete()
+
+    def test_a_copied_body_has_no_mind_and_takes_none(self) -> None:
+        """`copy ada` makes a body; the one that is copied goes on as before."""
+        copy = ObjectDB.objects.copy_object(self.ada, new_key="ada copy")
+        pump()
+        assert [self.ada_script] == operations.list_assistants()
+        assert None is copy.assistant_script
+        assert self.ada_script == self.ada.assistant_script
+        for script in ScriptDB.objects.filter(db_obj=copy):
+            assert None is script.work
+        assert copy.delete()
+        assert self.ada_script.pk is not None

@@ -1,0 +1,276 @@
+"""`assistant undo` and `assistant redo`: the edits that people made, taken back one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.utils.create import create_channel
+
+from evennia_ai import audit, operations, state
+from evennia_ai.operations import configuring, lifecycle, undoing
+from evennia_ai.operations.edits import MOST_READ, read_edits
+from evennia_ai.operations.result import Problem
+from tests.shell.test_commands_life import LifeTest
+
+PERSONA = "Ada is the keeper of the Lantern Library and likes "
+
+
+class UndoTest(LifeTest):
+    """Tom edits Ada, and thinks better of it."""
+
+    def has(self, name: str) -> Any:
+        """A setting of hers."""
+        return state.read(self.ada_script, name)
+
+    def newest(self) -> int:
+        """The number of the edit that would be taken back next."""
+        return read_edits(self.ada_script).made[0].number
+
+
+class TestUndo(UndoTest):
+    """Back, and again."""
+
+    def test_the_newest_first_and_then_the_one_before(self) -> None:
+        """Each is told with what it was and is; what was not set is not set again."""
+        for line in ("set tick_rate 10", "set tick_rate 20", "set persona Ada is grim."):
+            self.assistant(f"config ada {line}")
+        assert "Ada: persona: Ada is grim. -> none" in self.assistant("undo ada")
+        assert "Ada: tick_rate: 20 -> 10" in self.assistant("undo ada")
+        assert (10, "") == (self.has("tick_rate"), self.has("persona"))
+        assert "Ada: tick_rate: 10 -> 5" in self.assistant("undo ada")
+        assert not self.ada_script.attributes.get("tick_rate")
+        assert "Ada: nobody changed anything" in self.assistant("undo ada")
+
+    def test_what_was_taken_back_is_made_again(self) -> None:
+        """In the other order, until nothing is left; and is an edit as before."""
+        for line in ("set tick_rate 10", "set max_history 30"):
+            self.assistant(f"config ada {line}")
+        self.assistant("undo ada")
+        self.assistant("undo ada")
+        assert "Ada: tick_rate: 5 -> 10" in self.assistant("redo ada")
+        assert "Ada: max_history: 50 -> 30" in self.assistant("redo ada")
+        assert (10, 30) == (self.has("tick_rate"), self.has("max_history"))
+        assert "nothing was taken back" in self.assistant("redo ada")
+        assert "Ada: max_history: 30 -> 50" in self.assistant("undo ada")
+
+    def test_whoever_edits_anew_has_decided_otherwise(self) -> None:
+        """Nothing is made again over it."""
+        self.assistant("config ada set tick_rate 10")
+        self.assistant("undo ada")
+        self.assistant("config ada set max_history 30")
+        assert "something else was changed since" in self.assistant("redo ada")
+        assert 5 == self.has("tick_rate")
+
+    def test_what_was_set_together_goes_back_together(self) -> None:
+        """One request is one edit."""
+        changes = {"tick_rate": 9, "max_history": 30, "persona": "Ada hums."}
+        configuring.update_settings(self.ada_script, changes, by="Tom")
+        assert 1 == len(read_edits(self.ada_script).made)
+        shown = self.assistant("undo ada")
+        for line in ("tick_rate: 9 -> 5", "max_history: 30 -> 50", "persona: Ada hums. -> none"):
+            assert line in shown
+        assert (5, 50, "") == tuple(map(self.has, changes))
+        self.assistant("redo ada")
+        assert (9, 30, "Ada hums.") == tuple(map(self.has, changes))
+
+    def test_prompts_templates_and_tools(self) -> None:
+        """Whatever is a setting: keys that are numbers are numbers again."""
+        lines = (
+            "component ada set 250 town = Port: a harbour.",
+            "template ada set stern = You are stern. {persona}",
+            "context ada tick_event set tool_filter say,whisper",
+            "component ada set 250 town = Port: a ruin.",
+        )
+        kept = [self.snapshot()]
+        for line in lines:
+            self.assistant(line)
+            kept.append(self.snapshot())
+        assert len({str(each) for each in kept}) == len(kept)
+        for before in reversed(kept[:-1]):
+            self.assistant("undo ada")
+            assert before == self.snapshot()
+        for after in kept[1:]:
+            self.assistant("redo ada")
+            assert after == self.snapshot()
+
+    def snapshot(self) -> list[Any]:
+        """What her prompts are made of."""
+        return [self.has(n) for n in ("prompt_components", "prompt_templates", "context_configs")]
+
+    def test_her_look_too(self) -> None:
+        """What she looks like, what else she is called by, and where she stands."""
+        before = self.ada.db.desc
+        lifecycle.update_assistant(
+            self.ada_script, desc="Grey.", aliases=["keeper"], location=self.room2, by="Tom"
+        )
+        shown = self.assistant("undo ada")
+        assert "desc: " in shown
+        assert "aliases: keeper -> none" in shown
+        assert (before, [], self.room1) == (
+            self.ada.db.desc,
+            self.ada.aliases.all(),
+            self.ada.location,
+        )
+        self.assistant("redo ada")
+        assert ("Grey.", ["keeper"], self.room2) == (
+            self.ada.db.desc,
+            self.ada.aliases.all(),
+            self.ada.location,
+        )
+
+    def test_one_of_the_list_by_its_number(self) -> None:
+        """The list tells when, by whom and what; long texts are told from where they differ."""
+        self.assistant("config ada set tick_rate 10")
+        number = self.newest()
+        self.assistant(f"config ada set persona {PERSONA}tea.")
+        self.assistant(f"config ada set persona {PERSONA}rum.")
+        shown = self.assistant("undo ada list")
+        assert f"{number:>6}  " in shown
+        assert "Tom: tick_rate: 5 -> 10" in shown
+        assert "rary and likes tea. -> …" in shown
+        assert "Ada: tick_rate: 10 -> 5" in self.assistant(f"undo ada {number}")
+        assert f"{PERSONA}rum." == self.has("persona")
+        assert f"edit {number} is taken back already" in self.assistant(f"undo ada {number}")
+        assert "Taken back, and to be made again" in self.assistant("undo ada list")
+        assert "Ada has no edit 9999" in self.assistant("undo ada 9999")
+
+    def test_it_outlives_a_reload(self) -> None:
+        """All of it is in the record."""
+        self.assistant("config ada set tick_rate 10")
+        self.ada_script.at_server_shutdown()
+        audit.flush()
+        audit.start_anew()
+        self.ada_script.at_start()
+        assert "Ada: tick_rate: 10 -> 5" in self.assistant("undo ada")
+
+    def test_it_is_on_record_itself(self) -> None:
+        """Who took what back."""
+        self.assistant("config ada set tick_rate 10")
+        number = self.newest()
+        self.assistant("undo ada")
+        audit.flush()
+        found = audit.application().page("Ada", limit=1, events=("edit_undone",))[0]
+        assert f"the edit at version {number} is taken back: ['tick_rate']" == found.text
+        assert ("Tom", "game") == (found.details["by"], found.details["via"])
+        assert operations.check_audit(self.ada_script).data["differences"] == []
+
+    def test_wrong_use_says_how_it_is_used(self) -> None:
+        """A word that is neither."""
+        shown = self.assistant("undo ada soon")
+        assert "soon is neither the number of an edit nor 'list'." in shown
+        assert "Usage: assistant undo [<name>]" in shown
+
+
+class TestRefused(UndoTest):
+    """What stays."""
+
+    def test_what_was_changed_again_since(self) -> None:
+        """By another edit, or by code: nobody's later work is lost."""
+        self.assistant("config ada set tick_rate 10")
+        number = self.newest()
+        self.assistant("config ada set tick_rate 20")
+        shown = self.assistant(f"undo ada {number}")
+        assert f"tick_rate was changed again since edit {number}" in shown
+        self.ada_script.db.tick_rate = 30
+        assert "nothing is changed" in self.assistant("undo ada")
+        assert 30 == self.has("tick_rate")
+
+    def test_an_act_that_is_no_edit_stands_in_the_way(self) -> None:
+        """Nobody who wants that back loses an edit instead; the edit can be named."""
+        self.assistant("config ada set tick_rate 10")
+        number = self.newest()
+        self.assistant("emergency stop ada")
+        shown = self.assistant("undo ada")
+        assert "The last that Tom did to Ada cannot be taken back: it was stopped." in shown
+        assert f"assistant undo Ada {number} (tick_rate: 5 -> 10)" in shown
+        self.assistant("emergency clear ada")
+        assert "a stop was cleared" in self.assistant("undo ada")
+        assert 10 == self.has("tick_rate")
+        self.assistant(f"undo ada {number}")
+        assert 5 == self.has("tick_rate")
+
+    def test_what_the_record_has_not_whole(self) -> None:
+        """A secret is masked there, and a text of many thousand characters is a fingerprint."""
+        for text in ("The key is sk-abcdefghijklmnop.", "a" * 30_000):
+            state.write(self.ada_script, persona=text)
+            with self.subTest(text[:20]):
+                self.assistant("config ada set persona Ada hums.")
+                shown = self.assistant("undo ada")
+                assert "the record has not all of what persona was" in shown
+                assert "Ada hums." == self.has("persona")
+
+    def test_which_channels_she_listens_to(self) -> None:
+        """That is more than a setting; the way is told. Only what she does there is one."""
+        channel = self.channel_named("Public")
+        self.assistant("channel ada public = context")
+        assert "assistant channel Ada <channel> = trigger" in self.assistant("undo ada")
+        assert channel.subscriptions.has(self.ada)
+        self.assistant("channel ada public = trigger")
+        self.assistant("undo ada")
+        assert {"Public": "context"} == dict(self.has("channel_configs"))
+
+    def channel_named(self, key: str) -> Any:
+        """A channel that everybody may listen to."""
+        return create_channel(key, locks="listen:all();send:all()")
+
+    def test_what_nobody_did(self) -> None:
+        """What code changes, or she herself, is no edit."""
+        state.write(self.ada_script, tick_rate=10)
+        assert () == read_edits(self.ada_script).made
+        assert "nobody changed anything" in self.assistant("undo ada list")
+
+    def test_what_a_setting_no_longer_takes(self) -> None:
+        """It is judged as whatever is set; the errors are those of setting it."""
+        self.ada_script.attributes.add("tick_rate", 0)
+        self.assistant("config ada set tick_rate 10")
+        shown = self.assistant("undo ada")
+        assert "Ada: nothing is changed: " in shown
+        assert 10 == self.has("tick_rate")
+
+    def test_there_is_an_end_to_what_is_read(self) -> None:
+        """However long the record is."""
+        for number in range(MOST_READ + 10):
+            state.write(self.ada_script, tick_rate=10 + number % 2)
+        with audit.acting("Tom"):
+            for number in range(MOST_READ + 10):
+                state.write(self.ada_script, max_history=30 + number % 2)
+        assert MOST_READ == len(read_edits(self.ada_script).made)
+
+
+class TestRights(UndoTest):
+    """The right that the edit needed."""
+
+    def test_powers_are_an_owners(self) -> None:
+        """Whoever may set her up takes back what they might set, and no more."""
+        self.assistant("config ada set command_allowlist look")
+        edit = undoing.find_undo(self.ada_script)
+        assert ["configure powers"] == undoing.acts_of(edit)
+        self.mira.permissions.add("Builder")
+        self.ada.locks.add(f"ai_control:id({self.mira.id})")
+        shown = self.assistant("undo ada", caller=self.mira)
+        assert "configure powers needs" in shown
+        assert ["look"] == list(self.has("command_allowlist"))
+        self.ada.locks.add("ai_control:all()")
+        self.assistant("undo ada")
+        assert [] == list(self.has("command_allowlist"))
+
+    def test_places_need_what_moving_needs(self) -> None:
+        """And silence what starting and stopping needs."""
+        lifecycle.update_assistant(self.ada_script, location=self.room2, by="Tom")
+        assert ["move"] == undoing.acts_of(undoing.find_undo(self.ada_script))
+        self.assistant("stop ada")
+        assert ["start"] == undoing.acts_of(undoing.find_undo(self.ada_script))
+        self.assistant("undo ada")
+        assert self.has("enabled")
+
+    def test_a_player_may_not(self) -> None:
+        """Neither look nor undo."""
+        self.assistant("config ada set tick_rate 10")
+        for line in ("undo ada", "undo ada list", "redo ada"):
+            assert "is for staff" in self.assistant(line, caller=self.mira)
+        assert 10 == self.has("tick_rate")
+
+    def test_a_program_is_told_what_is_wrong(self) -> None:
+        """By its kind."""
+        refused = undoing.find_undo(self.ada_script)
+        assert Problem.CONFLICT == refused.problem
