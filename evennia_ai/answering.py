@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from evennia.utils import logger
 
-from evennia_ai import audience, audit, delegations, inbound, outbound, resting, state, turns
-from evennia_ai.admission import cooling_seconds
+from evennia_ai import (
+    audience,
+    audit,
+    delegations,
+    holding,
+    inbound,
+    outbound,
+    queueing,
+    resting,
+    state,
+    turns,
+)
 from evennia_ai.core.chain import is_of_chain
 from evennia_ai.core.conversation import last_act, parted
 from evennia_ai.core.cooling import NOBODY, Ended, Judgement, in_words
-from evennia_ai.core.inbox import OWN, SET_ASIDE, TASK, TRAY, Event, Stored, talk_of
+from evennia_ai.core.inbox import OWN, TASK, TRAY, Event, Stored, talk_of
 from evennia_ai.core.limits import LIMITS, MONEY, Kind
 from evennia_ai.core.lockout import Cause
 from evennia_ai.core.perception import SPOKEN, Source
@@ -37,37 +46,18 @@ def take(script: Any) -> Turn | float | None:
     """
     now, config = script.clock.seconds(), state.hearing_config(script)
     _expire(script, now - config.expires_seconds)
+    if held := holding.take_back(script):
+        note(script, held, "goes on", "after the question about it")
+        return held
     if begun := turns.set_down(script):
         if delegations.is_awaited(script, begun[-1]):
             return _note_resumed(script, turns.resume(script))
         aside.set_aside(script)
-    waits = []
-    for stored in awaited(script):
-        person = stored.get("person") or stored["sender_id"]
-        known = script.work.company.meet(person)
-        wait = max(known.wait_seconds(now, config), cooling_seconds(script, person))
-        if wait <= 0:
-            known.turn_began = now
-            return _begin(script, stored, config.batch_messages)
-        waits.append(wait)
-    return min(waits, default=None)
-
-
-def awaited(script: Any) -> Iterator[Stored]:
-    """What waits in the inbox for an answer that somebody is there to hear.
-
-    Everything else waits for whoever asked, until it is too old.
-    """
-    inbox = script.work.inbox
-    trays = {stored["id"] for stored in inbox if TRAY in stored}
-    for stored in inbox:
-        event = Event.from_stored(stored)
-        if TRAY not in stored and stored.get(SET_ASIDE) in trays:
-            continue  # it goes with the first event of its turn
-        if event.kind == TASK or delegations.is_awaited(script, event):
-            yield stored
-        else:
-            script.work.records.note_once(event.number, "waits", "for whoever asked to come back")
+    stored, wait = queueing.next_due(script)
+    if stored is None:
+        return wait
+    queueing.begin(script, stored)
+    return _begin(script, stored, config.batch_messages)
 
 
 def _begin(script: Any, stored: Stored, most: int) -> Turn:
@@ -96,7 +86,8 @@ def _expire(script: Any, oldest: float) -> None:
         aside.forget(script, unheard)
     for item in unheard:
         delegations.fail(Event.from_stored(item), UNHEARD)
-    stale = [item for item in script.work.inbox if item["at"] < oldest]
+    held = script.work.set_aside
+    stale = [each for each in script.work.inbox if each["at"] < oldest and each["id"] not in held]
     if not stale:
         return
     aside.forget(script, stale)
