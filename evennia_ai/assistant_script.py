@@ -47,6 +47,7 @@ from evennia_ai.core.react import Stop, StopReason
 from evennia_ai.core.tickgate import Snapshot, may_tick
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
+from evennia_ai.excuses import excuse
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.llm.fallback import FallbackClient
@@ -220,7 +221,7 @@ class AssistantScript(DefaultScript):
         for event in events:
             logger.log_warn(f"[assistant] {self.key}: inbox full, dropped {event.id}")
             self.work.records.note([event.number], "dropped", "the inbox was full")
-            answering.excuse(self, event)
+            excuse(self, event)
 
     def beat_soon(self, after_seconds: float = 0.0) -> None:
         """Bring the next beat forward if something waits that somebody is there to hear."""

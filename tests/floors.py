@@ -30,7 +30,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "5b": ("beginnings", "outbound", "remembering", "reports", "turns"),
     "5c": ("tools",),
     "6a": ("delegations", "interventions", "listening", "resting", "spending"),
-    "6b": ("holding",),
+    "6b": ("excuses", "holding"),
     "6c": ("checkpoints", "emergency", "metering", "preparation", "queueing"),
     "6d": ("admission",),
     "6e": ("answerers",),
