@@ -332,7 +332,7 @@ class AssistantScript(DefaultScript):
         seat = work.seat = seat or Seat(turn, self._drop)
         left = seat.begin(self._answer(turn)) if is_new else seat.go_on()
         if not left.called:  # it may be over already, as where a limit ends it
-            work.in_flight = seat
+            work.in_flight = seat.running
         return left
 
     def _drop(self, turn: Turn, failure: Failure) -> None:

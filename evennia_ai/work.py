@@ -31,7 +31,7 @@ class Work:
 
     Attributes:
         epoch: goes up whenever everything under way is void.
-        in_flight: the running of the tick that is under way, which can be cancelled, or None.
+        in_flight: the Deferred of the running tick, or None.
         compacting: the Deferred of a summary that is being made beside it, or None.
         running: ids of the events that the running tick answers.
         seat: the running of that tick's turn, or None.

@@ -109,8 +109,14 @@ class ShellTest(StandingWorld, BaseEvenniaCommandTest):
         self.forget()
 
     def tearDown(self) -> None:
-        """Nothing of an assistant outlives its test."""
+        """Nothing of an assistant outlives its test.
+
+        Nor does a call of a life that a test ended as a kill does, whose deadline would pass in the
+        middle of a later test.
+        """
         end_assistants()
+        for held in tuple(self.model.waiting):
+            held.cancel()
         pump()
         super().tearDown()
 

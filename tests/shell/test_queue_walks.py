@@ -13,8 +13,7 @@ from typing import Any
 
 from evennia_ai import interventions, operations
 from tests.shell.support import pump, whispers
-from tests.shell.test_set_aside import LimitsTest
-from tests.shell.test_turn_limits import look
+from tests.shell.test_turn_limits import LimitsTest, look
 from tests.shell.test_waiting import WaitingTest
 
 WALKS = int(os.environ.get("EVENNIA_AI_TEST_WALKS", "12"))
