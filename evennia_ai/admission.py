@@ -136,12 +136,15 @@ def _event(script: Any, record: Record, heard: Heard) -> Event:
 
 
 def _admit(script: Any, event: Event) -> Admission:
-    work = script.work
+    """What becomes of an event. Of assistants nothing waits for its next minute: only people do."""
+    work, config = script.work, state.hearing_config(script)
+    if event.hops:
+        config = replace(config, queued_per_player=0)
     waiting = [item for item in work.inbox if item["id"] not in work.busy]
     stored = event.as_stored()
     return work.company.meet(event.person).admit(  # type: ignore[no-any-return]
         script.clock.seconds(),
-        state.hearing_config(script),
+        config,
         waiting=sum(item.get("person") == event.person for item in waiting),
         joinable=sum(joins(item, stored) for item in waiting),
         turns=queueing.turns_of(script, event.person),
