@@ -14,7 +14,17 @@ from uuid import uuid4
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
 
-from evennia_ai import ability, audit, checkpoints, inbound, names, outbound, state
+from evennia_ai import (
+    ability,
+    audit,
+    checkpoints,
+    holding,
+    inbound,
+    names,
+    outbound,
+    queueing,
+    state,
+)
 from evennia_ai.core.inbox import Event, joins, talk_of
 from evennia_ai.core.limits import LIMITS, REASONS, Decision, Kind, denial_text, number
 from evennia_ai.core.manners import Admission
@@ -26,6 +36,7 @@ from evennia_ai.core.safety_config import Oversize
 from evennia_ai.core.text import cut_at_sentence
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 from evennia_ai.listening import ear_for
+from evennia_ai.queueing import cooling_seconds
 
 ADDRESSED = ("direct_address", "direct_message")
 # What a yes grants where assistants talk on and on: a message, and the answer to it.
@@ -42,15 +53,19 @@ def place_of(script: Any, heard: Heard) -> str:
     return room.dbref if room is not None else ""
 
 
-def queue(script: Any, record: Record, heard: Heard) -> None:
-    """Queue what triggers, unless the assistant may not answer or the sender asks too much."""
+def queue(script: Any, record: Record, heard: Heard) -> bool:
+    """Queue what triggers, unless the assistant may not answer or the sender asks too much.
+
+    Returns:
+        Whether it waits for an answer now, or for somebody who may allow one.
+    """
     if _is_silent(script, record, heard) or _cools_off(script, record, heard):
-        return
+        return False
     size = state.safety_config(script).size
     is_too_long = 0 < size.message_characters < len(heard.body)
     if is_too_long and size.on_oversize is Oversize.DENY:
         _deny_length(script, record, len(heard.body), size.message_characters)
-        return
+        return False
     if is_too_long and size.on_oversize is Oversize.CUT:
         heard = _cut(record, heard, size.message_characters)
     event = _event(script, record, heard)
@@ -63,6 +78,7 @@ def queue(script: Any, record: Record, heard: Heard) -> None:
         _begin(script, record, asking)
     else:
         _take(script, record, event, admission)
+    return not admission.is_refusal
 
 
 def _is_silent(script: Any, record: Record, heard: Heard) -> bool:
@@ -94,19 +110,13 @@ def _cools_off(script: Any, record: Record, heard: Heard) -> bool:
     return seconds > 0
 
 
-def cooling_seconds(script: Any, person: str) -> float:
-    """Seconds that a person has to wait until the assistant does anything for them again."""
-    blame, now = script.work.blame, script.clock.seconds()
-    if not blame.people:
-        return 0.0
-    return float(blame.seconds_left(person, now, state.safety_config(script).cooling))
-
-
 def _take(script: Any, record: Record, event: Event, admission: Admission) -> None:
     """Put an event into the inbox; when a person speaks, what it did by itself is over."""
     waiting = len(script.work.inbox)
     record.note(admission.value, f"{waiting} waiting before it" if waiting else "")
     script.enqueue(event)
+    if admission is Admission.LATER or event.person in holding.people(script):
+        _ask_for_patience(script, record)
     if event.hops == 0 and state.read(script, "own_turns"):
         state.write(script, own_turns=0)
         script.work.extensions.end(f"own {script.obj.dbref}")
@@ -126,14 +136,19 @@ def _event(script: Any, record: Record, heard: Heard) -> Event:
 
 
 def _admit(script: Any, event: Event) -> Admission:
-    work = script.work
+    """What becomes of an event. Of assistants nothing waits for its next minute: only people do."""
+    work, config = script.work, state.hearing_config(script)
+    if event.hops:
+        config = replace(config, queued_per_player=0)
     waiting = [item for item in work.inbox if item["id"] not in work.busy]
     stored = event.as_stored()
     return work.company.meet(event.person).admit(  # type: ignore[no-any-return]
         script.clock.seconds(),
-        state.hearing_config(script),
+        config,
         waiting=sum(item.get("person") == event.person for item in waiting),
         joinable=sum(joins(item, stored) for item in waiting),
+        turns=queueing.turns_of(script, event.person),
+        queued=queueing.queued_turns(script),
     )
 
 
@@ -152,6 +167,15 @@ def _turn_away(script: Any, record: Record, line: str, *, is_each: bool = False)
     person = inbound.find_being(heard.sender_id)
     if outbound.tell(script.obj, person, line, hops=heard.hops + 1):
         record.note("told", "that no answer will come")
+
+
+def _ask_for_patience(script: Any, record: Record) -> None:
+    """Tell a person who spoke to it, once a minute, that the answer takes a moment."""
+    heard, now = record.heard, script.clock.seconds()
+    if is_for_it(record) and script.work.company.meet(heard.person).may_tell_later(now):
+        person = inbound.find_being(heard.sender_id)
+        if outbound.tell(script.obj, person, outbound.LATER_LINE, hops=heard.hops + 1):
+            record.note("told", "that the answer takes a moment")
 
 
 def is_for_it(record: Record) -> bool:

@@ -2,41 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from evennia.utils import logger
 
 from evennia_ai import (
-    audience,
     audit,
     delegations,
+    holding,
     inbound,
     outbound,
+    queueing,
     resting,
     state,
     tracing,
     turns,
 )
-from evennia_ai.admission import cooling_seconds
 from evennia_ai.core import notices
 from evennia_ai.core.chain import is_of_chain
 from evennia_ai.core.conversation import last_act, parted
 from evennia_ai.core.cooling import NOBODY, Ended, Judgement, in_words
-from evennia_ai.core.inbox import OWN, SET_ASIDE, TASK, TRAY, Event, Stored, talk_of
-from evennia_ai.core.limits import LIMITS, MONEY, Kind
+from evennia_ai.core.inbox import OWN, TASK, TRAY, Event, Stored, talk_of
+from evennia_ai.core.limits import LIMITS, Kind
 from evennia_ai.core.lockout import Cause
 from evennia_ai.core.perception import SPOKEN, Source
 from evennia_ai.core.react import ENDINGS, Stop, StopReason
 from evennia_ai.core.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.errors import LimitReachedError
+from evennia_ai.excuses import UNHEARD, empty_queue, excuse, expire, spent_line, whether
 from evennia_ai.interventions.people import is_assistant
 from evennia_ai.remembering import episodes
 from evennia_ai.turns import aside
 
 OF_A_PLAYER = "player "
-UNHEARD = "nobody is there any more to hear it"
 
 
 def take(script: Any) -> Turn | float | None:
@@ -47,38 +46,19 @@ def take(script: Any) -> Turn | float | None:
         somebody to come back.
     """
     now, config = script.clock.seconds(), state.hearing_config(script)
-    _expire(script, now - config.expires_seconds)
+    expire(script, now - config.expires_seconds)
     if begun := turns.set_down(script):
         if delegations.is_awaited(script, begun[-1]):
             return _note_resumed(script, turns.resume(script))
         aside.set_aside(script)
-    waits = []
-    for stored in awaited(script):
-        person = stored.get("person") or stored["sender_id"]
-        known = script.work.company.meet(person)
-        wait = max(known.wait_seconds(now, config), cooling_seconds(script, person))
-        if wait <= 0:
-            known.turn_began = now
-            return _begin(script, stored, config.batch_messages)
-        waits.append(wait)
-    return min(waits, default=None)
-
-
-def awaited(script: Any) -> Iterator[Stored]:
-    """What waits in the inbox for an answer that somebody is there to hear.
-
-    Everything else waits for whoever asked, until it is too old.
-    """
-    inbox = script.work.inbox
-    trays = {stored["id"] for stored in inbox if TRAY in stored}
-    for stored in inbox:
-        event = Event.from_stored(stored)
-        if TRAY not in stored and stored.get(SET_ASIDE) in trays:
-            continue  # it goes with the first event of its turn
-        if event.kind == TASK or delegations.is_awaited(script, event):
-            yield stored
-        else:
-            script.work.records.note_once(event.number, "waits", "for whoever asked to come back")
+    if held := holding.take_back(script):
+        note(script, held, "goes on", "after the question about it")
+        return held
+    stored, wait = queueing.next_due(script)
+    if stored is None:
+        return wait
+    queueing.begin(script, stored)
+    return _begin(script, stored, config.batch_messages)
 
 
 def _begin(script: Any, stored: Stored, most: int) -> Turn:
@@ -94,27 +74,6 @@ def _begin(script: Any, stored: Stored, most: int) -> Turn:
 def _note_resumed(script: Any, turn: Turn) -> Turn:
     note(script, turn, "taken up again", f"after {turn.iterations} steps")
     return turn
-
-
-def _expire(script: Any, oldest: float) -> None:
-    """Give up what waited too long, as after a day on which the game was down.
-
-    A task that nobody waits for, as after a restart, is given up as well: no call is made for it.
-    """
-    tasks = [item for item in script.work.inbox if item["kind"] == TASK]
-    unheard = [item for item in tasks if not delegations.is_heard(script, Event.from_stored(item))]
-    if unheard:
-        aside.forget(script, unheard)
-    for item in unheard:
-        delegations.fail(Event.from_stored(item), UNHEARD)
-    stale = [item for item in script.work.inbox if item["at"] < oldest]
-    if not stale:
-        return
-    aside.forget(script, stale)
-    for event in map(Event.from_stored, stale):
-        logger.log_warn(f"[assistant] {script.key}: a message of {event.sender_name} expired")
-        told = excuse(script, event)
-        script.work.records.note([event.number], "expired", _whether(told))
 
 
 def note(script: Any, turn: Turn, step: str, detail: str = "") -> None:
@@ -147,6 +106,7 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
         _report(script, turn, stop, judged)
     else:
         _note_answer(script, turn, stop)
+    empty_queue(script, turn, stop)
     _follow(script, turn, stop, judged)
 
 
@@ -213,9 +173,9 @@ def _engage(script: Any, turn: Turn, stop: Stop) -> None:
 
 
 def _report(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
-    line = outbound.cooling_line(judged.cools) if judged.cools else _spent_line(stop)
+    line = outbound.cooling_line(judged.cools) if judged.cools else spent_line(stop)
     told = excuse(script, turn.event, _why(stop), line=line)
-    told = "waited" if turn.event.kind == OWN else _whether(told)
+    told = "waited" if turn.event.kind == OWN else whether(told)
     note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {told}")
     if stop.trouble:
         resting.tell(script, stop, f"{_waiting(turn)} {told}")
@@ -224,14 +184,6 @@ def _report(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
     detail = f"{stop.reason.value}, {stop.detail} ({errors} of {limit} errors in a row)"
     whom, left = turn.event.sender_name, limit - errors if errors else None
     outbound.alert_staff(notices.failed(str(script.obj.key), whom, told, stop, left, detail))
-
-
-def _spent_line(stop: Stop) -> str:
-    """The line that says when to ask again where a cap on money is used up; "" at another end."""
-    if stop.limit is None:
-        return ""
-    kind = Kind(stop.limit.kind)
-    return outbound.SPENT_LINES.get(LIMITS[kind].span, "") if kind.startswith(MONEY) else ""
 
 
 def _waiting(turn: Turn) -> str:
@@ -330,31 +282,8 @@ def _why(stop: Stop) -> str:
     return f"limit {stop.limit.kind}" if stop.limit else ENDINGS[stop.reason].text
 
 
-def _whether(told: bool) -> str:
-    return "was told" if told else "could not be told"
-
-
 def _is_gone(script: Any, event: Event) -> bool:
     """Whether the asker left or muted the assistant, so that no answer could reach them."""
     if event.kind in (OWN, TASK):
         return False
     return event.person in script.work.muted or not delegations.is_awaited(script, event)
-
-
-def excuse(script: Any, event: Event, why: str = "it was given up", *, line: str = "") -> bool:
-    """Tell whoever waits for an answer, once and in character, that none will come.
-
-    Args:
-        why: for another assistant that waits for a report.
-        line: what a person is told; "": what the assistant says when its model fails.
-
-    Returns:
-        Whether they were told: who is not in the game is not.
-    """
-    if event.kind == TASK:
-        return delegations.fail(event, why)
-    line = line or state.read(script, "failure_line") or outbound.FAILURE_LINE
-    person = inbound.find_being(event.sender_id)
-    if person is None or (event.person.startswith("*") and not audience.is_online(person)):
-        return False
-    return outbound.tell(script.obj, person, line, hops=event.hops + 1)

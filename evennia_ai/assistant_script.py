@@ -16,6 +16,7 @@ from evennia.utils import logger
 from evennia.utils.utils import lazy_property
 from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred, inlineCallbacks
+from twisted.python.failure import Failure
 
 from evennia_ai import (
     ability,
@@ -29,6 +30,7 @@ from evennia_ai import (
     interventions,
     outbound,
     preparation,
+    queueing,
     services,
     signals,
     sleeping,
@@ -45,11 +47,13 @@ from evennia_ai.core.react import Stop, StopReason
 from evennia_ai.core.tickgate import Snapshot, may_tick
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
+from evennia_ai.excuses import excuse
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.metering import metered
 from evennia_ai.remembering import indexing, modes, paying, recalling
+from evennia_ai.seats import Seat
 from evennia_ai.spending import Purse
 from evennia_ai.thinking import Thinking
 from evennia_ai.tool_execution import execute_react_loop
@@ -232,7 +236,7 @@ class AssistantScript(DefaultScript):
         for event in events:
             logger.log_warn(f"[assistant] {self.key}: inbox full, dropped {event.id}")
             self.work.records.note([event.number], "dropped", "the inbox was full")
-            answering.excuse(self, event)
+            excuse(self, event)
 
     def beat_soon(self, after_seconds: float = 0.0) -> None:
         """Bring the next beat forward if something waits that somebody is there to hear."""
@@ -244,7 +248,7 @@ class AssistantScript(DefaultScript):
             services.pacer().call(self._beat)
 
     def _is_awaited(self) -> bool:
-        return next(answering.awaited(self), None) is not None
+        return queueing.is_called(self)
 
     def _beat(self) -> None:
         if self.work is not None:
@@ -283,7 +287,7 @@ class AssistantScript(DefaultScript):
             emergency_stop=bool(state.read(self, "emergency_stop")),
             enabled=not self.silence,
             is_ticking=work.is_ticking or work.is_closing,
-            has_event=bool(work.inbox),
+            has_event=bool(work.inbox or work.aside),
             has_reason=not self._is_awaited() and self._has_reason(),
         )
 
@@ -320,7 +324,7 @@ class AssistantScript(DefaultScript):
             answering.close(self, turn, Stop(StopReason.LLM_ERROR, self._failed(turn, error)))
         finally:
             thinking.stop()
-            work.is_ticking = False
+            work.is_ticking, work.seat = False, None
             self.beat_soon()
 
     def _take(self) -> Turn | float | None:
@@ -336,11 +340,21 @@ class AssistantScript(DefaultScript):
             logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {interrupted}")
 
     def _think(self, turn: Turn) -> Deferred[None]:
-        """Start the turn and remember it, so that it can be dropped."""
-        running = Deferred.fromCoroutine(self._answer(turn))
-        if not running.called:  # it may be over already, as where a limit ends it
-            self.work.in_flight = running
-        return running
+        """Run a turn, or go on with one, until it ends or is set aside; it can be dropped."""
+        work = self.work
+        seat = work.aside.pop(turn.scope, None)
+        is_new = seat is None
+        seat = work.seat = seat or Seat(turn, self._drop)
+        left = seat.begin(self._answer(turn)) if is_new else seat.go_on()
+        if not left.called:  # it may be over already, as where a limit ends it
+            work.in_flight = seat.running
+        return left
+
+    def _drop(self, turn: Turn, failure: Failure) -> None:
+        """A turn ended while it was set aside: it was cancelled, or something is broken."""
+        if not failure.check(CancelledError, StaleEpochError):
+            logger.log_err(f"[assistant] {self.key}: {failure.getTraceback()}")
+        answering.break_off(self, turn, unable.why_cut_off(self), is_unheard=False)
 
     async def _answer(self, turn: Turn) -> None:
         """Run the loop and close the turn."""

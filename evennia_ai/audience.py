@@ -52,7 +52,12 @@ def has_ears(thing: Any) -> bool:
     """Whether somebody learns what a thing is sent: a player, or an assistant."""
     if getattr(thing, "db_account_id", None) is not None:
         return True
-    return bool(thing.sessions.count()) or getattr(thing, "assistant_script", None) is not None
+    return bool(thing.sessions.count()) or has_assistant(thing)
+
+
+def has_assistant(thing: Any) -> bool:
+    """Whether a thing is the body of an assistant."""
+    return getattr(thing, "assistant_script", None) is not None
 
 
 def ears(body: Any) -> Iterator[Any]:

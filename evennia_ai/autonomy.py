@@ -9,7 +9,7 @@ import evennia
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
 
-from evennia_ai import checkpoints, outbound, state, turns
+from evennia_ai import checkpoints, holding, outbound, state, turns
 from evennia_ai.core import goals
 from evennia_ai.core.autonomy import AutonomyConfig, Reason, reason_to_act
 from evennia_ai.core.inbox import OWN, Event
@@ -38,7 +38,7 @@ def config(script: Any) -> AutonomyConfig:
 
 def reason(script: Any) -> Reason | None:
     """Why the assistant would act unasked at this beat. Asked of every idle beat: no statement."""
-    if modes.is_asleep(script):
+    if modes.is_asleep(script) or holding.is_one_its_own(script):
         return None
     wanted = config(script)
     has_goal = bool(goals.active(state.read(script, "current_goals")))

@@ -11,7 +11,7 @@ from django.conf import settings
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError
 
-from evennia_ai import audit, delegations, interventions, ledger, state
+from evennia_ai import audit, delegations, holding, interventions, ledger, state
 from evennia_ai.core.audience import WAYS, may_leave
 from evennia_ai.core.budget import account_of
 from evennia_ai.core.budget_config import GAME_NAME, Scope
@@ -40,14 +40,15 @@ class _People:
 
     script: Any
     event: Event | None
+    turn: Turn | None
 
     async def ask(self, asking: Asking, timeout_seconds: float) -> Answer:
         """Put a question to them, and wait."""
         root = delegations.root_of(self.script, self.event)
-        answer: Answer = await interventions.ask(
+        asked = interventions.ask(
             self.script, asking, timeout_seconds=timeout_seconds, event=self.event, root=root
         )
-        return answer
+        return await holding.wait(self.script, self.turn, asked)
 
 
 async def ask(
@@ -57,6 +58,7 @@ async def ask(
     task: str = "",
     detail: str = "",
     event: Event | None = None,
+    turn: Turn | None = None,
 ) -> Decision:
     """Decide whether something that reached a limit may go on; whoever asks applies the extension.
 
@@ -64,6 +66,7 @@ async def ask(
         task: what is under way, in words.
         detail: what came of it so far.
         event: what it is done for.
+        turn: the turn that is set aside while a person is asked; None: nothing is.
 
     Raises:
         CancelledError: it was cancelled meanwhile.
@@ -71,7 +74,7 @@ async def ask(
     config, extensions = _on_limit(script, hit)
     checkpoint = Checkpoint(
         config,
-        _People(script, event),
+        _People(script, event, turn),
         extensions,
         partial(_record, script),
         _report,
@@ -147,6 +150,7 @@ class TurnLimits:
             task=task_of(turn),
             detail=one_line(turn.found_out, LONGEST_TASK) if _is_open(turn) else "",
             event=turn.event,
+            turn=turn,
         )
         _note(self.script, turn, hit, decision)
         if not decision.allow_continue:

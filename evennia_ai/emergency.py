@@ -206,7 +206,7 @@ def _count(stopping: _Stopping, work: state.Work) -> None:
     if work.in_flight is not None and "tool" in noted:
         stopping.tools = (str(noted["tool"]),)
     elif work.in_flight is not None:
-        stopping.calls = int(not asked_for & work.busy)
+        stopping.calls = int(not asked_for & work.running)
     stopping.calls += work.compacting is not None
     stopping.questions = len(questions)
 

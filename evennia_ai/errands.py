@@ -15,11 +15,12 @@ from evennia.utils import logger
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import LoopingCall
 
-from evennia_ai import audit, names, reports, state
-from evennia_ai.admission import CUT, SIZE_PATH, cooling_seconds, place_of
+from evennia_ai import audit, names, queueing, reports, state
+from evennia_ai.admission import CUT, SIZE_PATH, place_of
 from evennia_ai.core.cooling import in_words
 from evennia_ai.core.inbox import TASK, Event
 from evennia_ai.core.limits import number
+from evennia_ai.core.manners import Admission
 from evennia_ai.core.perception import STRANGER, TRIGGER, Evidence, Heard, Source, Standing, Verdict
 from evennia_ai.core.recollection import person_audience
 from evennia_ai.core.records import Record
@@ -31,6 +32,7 @@ from evennia_ai.errors import AssistantError
 from evennia_ai.inbound import MOST_HEARD, id_of, person_of
 from evennia_ai.interventions.people import is_assistant
 from evennia_ai.listening import listen
+from evennia_ai.queueing import cooling_seconds
 from evennia_ai.reports import DID_NOTHING, STOPPED, Awaited
 from evennia_ai.rights import meets
 
@@ -278,15 +280,19 @@ def _sized(script: Any, record: Record, body: str) -> str:
 
 
 def _admit(script: Any, record: Record) -> None:
-    """Count it for the person in whose name it is asked."""
+    """Count it for the person in whose name it is asked. A program is not kept waiting."""
     work, person = script.work, record.heard.person
     waiting = [item for item in work.inbox if item["id"] not in work.busy]
-    admission = work.company.meet(person).admit(
-        script.clock.seconds(),
-        state.hearing_config(script),
+    known, now = work.company.meet(person), script.clock.seconds()
+    admission = known.admit(
+        now,
+        replace(state.hearing_config(script), queued_per_player=0),
         waiting=sum(item.get("person") == person for item in waiting),
+        turns=queueing.turns_of(script, person),
     )
-    if admission.is_refusal:
+    if admission is Admission.YES:
+        known.begin_turn(now)
+    else:
         why = f"{record.heard.sender_name} is at the limit {admission.value}, in hearing_config"
         raise _refuse(script, record, Reason.BUSY, why)
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from evennia.objects.objects import DefaultCharacter
 
-from evennia_ai import inbound, names, state
-from evennia_ai.admission import end_or_extend, place_of, queue, tell_of_mute
+from evennia_ai import answerers, inbound, names, state
+from evennia_ai.admission import end_or_extend, place_of, tell_of_mute
 from evennia_ai.core.calling import is_for_another
 from evennia_ai.core.echoes import is_echo
 from evennia_ai.core.inbox import talk_of
@@ -178,7 +178,7 @@ def _others(body: Any, heard: Heard) -> Iterator[str]:
 def _act(script: Any, record: Record, heard: Heard) -> None:
     outcome, capture = record.verdict.outcome, script.work.capture
     if outcome is TRIGGER:
-        queue(script, record, heard)
+        answerers.answer(script, record, heard)
     elif record.verdict.name == "hop_limit":
         end_or_extend(script, record, heard)
     elif outcome is CONTEXT:

@@ -34,7 +34,12 @@ HUSHED_LINE = "{name} keeps a finger on closed lips."
 TOO_LONG_LINE = (
     '{name} shakes a weary head. "That is too long for me. Say it in at most {most} characters."'
 )
-TOO_MUCH_LINE = '{name} raises a hand. "One thing after another, please. Give me a moment."'
+TOO_MUCH_LINE = (
+    '{name} raises a hand. "One thing after another, please. I could not keep all of that; ask me '
+    'again in a minute."'
+)
+LATER_LINE = '{name} nods. "One moment, please; I will come to that."'
+ASKING_LINE = "{name} pauses over that, and waits for a word from somebody."
 COOLING_LINE = (
     '{name} turns away, worn out. "That led nowhere. Let me be for {while}, then ask for something '
     'else."'

@@ -17,6 +17,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai.core.breaker_config import NAME as BREAKER_CONFIG
 from evennia_ai.core.breaker_config import BreakerConfig, read_breaker_config
 from evennia_ai.core.manners import HearingConfig
+from evennia_ai.core.open_lines import read_most
 from evennia_ai.core.settings import GAME_SETTINGS
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
@@ -172,6 +173,16 @@ def tools_by_need() -> bool:
     raise ConfigurationError(f"{name} is {value!r}; it must be True or False")
 
 
+def answers_per_line() -> int:
+    """How many assistants answer a line that calls nobody; 0: all that hear it.
+
+    Raises:
+        ConfigurationError: the setting is wrong.
+    """
+    name = "EVENNIA_AI_ANSWERS_PER_LINE"
+    return read_most(name, getattr(settings, name, GAME_SETTINGS[name].default))
+
+
 def mcp_configs() -> dict[str, ServerConfig]:
     """The MCP servers of the game.
 
@@ -266,6 +277,7 @@ def check_settings() -> str:
     tool_modules()
     most_tools()
     tools_by_need()
+    answers_per_line()
     mcp_configs()
     _check_hearing()
     notices = endpoint().notice, memory_settings().notice

@@ -300,6 +300,18 @@ def discard(script: Any, events: Sequence[inbox.Stored]) -> None:
     work = script.work
     work.inbox = inbox.settle(work.inbox, {item["id"] for item in events})
     write(script, pending_events=work.inbox)
+    let_go(work)
+
+
+def let_go(work: Work) -> None:
+    """End the turns set aside whose events wait no longer, or begin anew; nothing is asked on."""
+    if work.aside:
+        kept = {item["id"] for item in work.inbox if inbox.TRAY in item}
+        for scope, seat in list(work.aside.items()):
+            first = seat.turn.events[0]
+            if first.kind != inbox.OWN and first.id not in kept:
+                del work.aside[scope]
+                seat.cancel()
 
 
 def bump_epoch(script: Any) -> None:
@@ -308,8 +320,10 @@ def bump_epoch(script: Any) -> None:
     if work is None:
         return
     work.epoch += 1
-    work.busy = frozenset()
-    for running in (work.in_flight, work.compacting, work.resting):
+    work.running = frozenset()
+    aside = tuple(work.aside.values())
+    work.aside.clear()
+    for running in (work.in_flight, *aside, work.compacting, work.resting):
         if running is not None:
             running.cancel()
     work.in_flight = work.compacting = work.resting = None

@@ -16,7 +16,6 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
 from evennia_ai import audit, checkpoints, delegations, state
-from evennia_ai.admission import cooling_seconds
 from evennia_ai.core import goals
 from evennia_ai.core.conversation import Message, known_to, parted
 from evennia_ai.core.cooling import in_words
@@ -27,6 +26,7 @@ from evennia_ai.core.turn import Turn
 from evennia_ai.delegations import Delegation, count_of
 from evennia_ai.errors import LimitReachedError, ToolError
 from evennia_ai.names import name_of
+from evennia_ai.queueing import cooling_seconds
 from evennia_ai.tools import tool
 
 LONGEST_TASK = 2000

@@ -24,6 +24,7 @@ from evennia_ai.core.safety_config import SafetyConfig
 from evennia_ai.core.turn import Usage
 from evennia_ai.engine.checkpoint import Extensions
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
+from evennia_ai.seats import Seat
 
 
 @dataclass(slots=True)
@@ -34,7 +35,10 @@ class Work:
         epoch: goes up whenever everything under way is void.
         in_flight: the Deferred of the running tick, or None.
         compacting: the Deferred of a summary that is being made beside it, or None.
-        busy: ids of the events that the running tick answers.
+        running: ids of the events that the running tick answers.
+        seat: the running of that tick's turn, or None.
+        aside: turns that wait beside it for a person's answer, by their scope; see `seats`.
+        chosen: the number of the last open line that it was chosen to answer; see `answerers`.
         ear, manners: settings of hearing, or None when they have to be read anew.
         ear_problem: why some of its settings could not be read, or "".
         blame: who has to wait, and what counts towards a lockout.
@@ -79,7 +83,10 @@ class Work:
     compacting: Any = None
     is_ticking: bool = False
     is_closing: bool = False
-    busy: frozenset[str] = frozenset()
+    running: frozenset[str] = frozenset()
+    seat: Seat | None = None
+    aside: dict[str, Seat] = field(default_factory=dict)
+    chosen: int = 0
     ear: Ear | None = None
     manners: HearingConfig | None = None
     ear_problem: str = ""
@@ -109,6 +116,16 @@ class Work:
     trace_due: float = 0.0
     unable: set[str] | None = None
     calls_of_game: deque[Call] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
+
+    @property
+    def set_aside(self) -> frozenset[str]:
+        """Ids of the events of turns that wait for a person's answer."""
+        return frozenset(event.id for seat in self.aside.values() for event in seat.turn.events)
+
+    @property
+    def busy(self) -> frozenset[str]:
+        """Ids of the events that are being answered, be it that a person is asked meanwhile."""
+        return self.running | self.set_aside
 
     def read_anew(self) -> None:
         """A setting may have changed."""

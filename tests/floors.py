@@ -17,7 +17,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "1": ("core",),
     "2": ("resilience",),
     "3": ("engine",),
-    "4a": ("migrations", "models"),
+    "4a": ("migrations", "models", "seats"),
     "4b": (
         *("attributes", "audit", "lines", "llm", "mcp", "memory", "names", "signals"),
         *("testing", "wording", "work"),
@@ -31,8 +31,10 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "5b": ("beginnings", "outbound", "remembering", "reports", "turns"),
     "5c": ("tools", "tracing"),
     "6a": ("delegations", "interventions", "listening", "resting", "spending"),
-    "6b": ("checkpoints", "emergency", "metering", "preparation"),
-    "6c": ("admission",),
+    "6b": ("excuses", "holding"),
+    "6c": ("checkpoints", "emergency", "metering", "preparation", "queueing"),
+    "6d": ("admission",),
+    "6e": ("answerers",),
     "7": (
         "answering",
         "autonomy",

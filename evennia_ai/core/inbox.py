@@ -11,7 +11,7 @@ from evennia_ai.core.audience import OPEN, Held, confined
 from evennia_ai.core.perception import PRIVATE, Heard, Source, Verdict
 from evennia_ai.core.recollection import person_audience
 
-NOTICE, OWN, TASK = "notice", "own", "task"
+MESSAGE, NOTICE, OWN, TASK = "message", "notice", "own", "task"
 # Beside what an event holds: the turn it is part of, which waits for whoever asked, and its tray.
 SET_ASIDE, TRAY = "set_aside", "tray"
 
@@ -82,7 +82,7 @@ class Event:
             place=place,
             number=number,
             id=event_id,
-            kind="message",
+            kind=MESSAGE,
             source=heard.source.value,
             sender_id=heard.sender_id,
             sender_name=heard.sender_name,
@@ -163,6 +163,16 @@ def joins(event: Stored, other: Stored) -> bool:
     more = ("chain", "mask")
     is_same = all(event.get(name, "") == other.get(name, "") for name in more)
     return is_same and all(event.get(name) == other.get(name) for name in same)
+
+
+def count_turns(events: Sequence[Stored], limit: int) -> int:
+    """How many turns answer so many events, where one answers at most `limit` of them."""
+    turns, left = 0, list(events)
+    while left:
+        taken = {item["id"] for item in batch(left, left[0], limit)}
+        left = [item for item in left if item["id"] not in taken]
+        turns += 1
+    return turns
 
 
 def batch(events: Sequence[Stored], first: Stored, limit: int) -> list[Stored]:

@@ -18,6 +18,8 @@ from evennia_ai.core.stored import read_config
 from evennia_ai.errors import ConfigurationError
 
 MINUTE_SECONDS = 60.0
+# Counts of which there may be none at all.
+MAY_BE_NONE = ("context_", "queued_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class HearingConfig:
 
     Attributes:
         calls_per_player: turns a minute that one player may cause.
+        queued_per_player: further turns of one player that wait for the next minute; 0: none.
+        queued_turns: the same of all players together.
         pending_per_player: messages of one player that may wait.
         cooldown_seconds: from the beginning of a player's turn to that of the next.
         batch_seconds: how long a first message waits for others of the same burst.
@@ -36,6 +40,8 @@ class HearingConfig:
     """
 
     calls_per_player: int = 6
+    queued_per_player: int = 2
+    queued_turns: int = 5
     pending_per_player: int = 10
     cooldown_seconds: float = 1.0
     batch_seconds: float = 0.1
@@ -51,7 +57,7 @@ class HearingConfig:
 
     @staticmethod
     def _check(name: str, value: Any, is_whole: bool) -> None:
-        least = 1 if is_whole and not name.startswith("context_") else 0
+        least = 1 if is_whole and not name.startswith(MAY_BE_NONE) else 0
         kind = "a whole number" if is_whole else "a number"
         types = (int,) if is_whole else (int, float)
         is_number = isinstance(value, types) and not isinstance(value, bool)
@@ -75,6 +81,7 @@ class Admission(StrEnum):
 
     YES = "queued"
     JOINS = "joined those waiting"
+    LATER = "queued for the next minute"
     TOO_OFTEN = "calls_per_player"
     TOO_MANY_WAIT = "pending_per_player"
 
@@ -89,9 +96,10 @@ class Acquaintance:
     """What an assistant remembers of one person's manners.
 
     Attributes:
-        turns: when the turns of the last minute were asked for.
+        turns: when the turns of the last minute began.
         turn_began: when the last one began.
-        told: when the person was last told to wait; -inf: never.
+        told: when the person was last turned away in words; -inf: never.
+        told_later: when the person was last told to wait; -inf: never.
         refused_at: when a refusal was last counted; -inf: never.
         answered: messages answered so far.
         refused: how often the person was turned away, less what answers since made up for.
@@ -100,30 +108,55 @@ class Acquaintance:
     turns: list[float] = field(default_factory=list)
     turn_began: float = -math.inf
     told: float = -math.inf
+    told_later: float = -math.inf
     refused_at: float = -math.inf
     answered: int = 0
     refused: int = 0
 
     def admit(
-        self, now: float, config: HearingConfig, *, waiting: int = 0, joinable: int = 0
+        self,
+        now: float,
+        config: HearingConfig,
+        *,
+        waiting: int = 0,
+        joinable: int = 0,
+        turns: int = 0,
+        queued: int = 0,
     ) -> Admission:
-        """Decide on one more message, and count it.
+        """Decide on one more message. Its turn is counted when it begins.
 
         Args:
             waiting: messages of this person that wait already.
             joinable: those of them that one turn would answer together with this one.
+            turns: how many turns all of them make.
+            queued: turns of all players that wait for their next minute.
         """
-        self.turns = [at for at in self.turns if 0 <= now - at < MINUTE_SECONDS]
         if waiting >= config.pending_per_player:
             self._count_refusal(now)
             return Admission.TOO_MANY_WAIT
         if joinable % config.batch_messages:
             return Admission.JOINS
-        if len(self.turns) >= config.calls_per_player:
-            self._count_refusal(now)
-            return Admission.TOO_OFTEN
+        later = self.later(now, config, turns + 1)
+        if not later:
+            return Admission.YES
+        if later <= config.queued_per_player and queued < config.queued_turns:
+            return Admission.LATER
+        self._count_refusal(now)
+        return Admission.TOO_OFTEN
+
+    def later(self, now: float, config: HearingConfig, turns: int) -> int:
+        """How many of so many turns that wait have to wait for the next minute."""
+        return min(turns, max(0, self.count(now) + turns - config.calls_per_player))
+
+    def begin_turn(self, now: float) -> None:
+        """A turn of this person begins, and counts."""
+        self.count(now)
         self.turns.append(now)
-        return Admission.YES
+
+    def count(self, now: float) -> int:
+        """How many turns this person had within the last minute."""
+        self.turns = [at for at in self.turns if 0 <= now - at < MINUTE_SECONDS]
+        return len(self.turns)
 
     def _count_refusal(self, now: float) -> None:
         """One burst is one refusal: at most one a minute counts."""
@@ -142,6 +175,19 @@ class Acquaintance:
             return False
         self.told = now
         return True
+
+    def may_tell_later(self, now: float) -> bool:
+        """Whether to tell the person to wait a moment: once a minute. Counts as told."""
+        if 0 <= now - self.told_later < MINUTE_SECONDS:
+            return False
+        self.told_later = now
+        return True
+
+    def minute_seconds(self, now: float, config: HearingConfig) -> float:
+        """How long until one more turn of this person is within the minute's, 0 for not at all."""
+        if self.count(now) < config.calls_per_player:
+            return 0.0
+        return self.turns[-config.calls_per_player] + MINUTE_SECONDS - now
 
     def wait_seconds(self, now: float, config: HearingConfig) -> float:
         """How long the next turn of this person has to wait, 0 for not at all."""

@@ -58,6 +58,11 @@ GAME_SETTINGS = {
     "EVENNIA_AI_HEARING_CONFIG": Setting(
         {}, "`hearing_config` of every assistant that has none of its own"
     ),
+    "EVENNIA_AI_ANSWERS_PER_LINE": Setting(
+        1,
+        "assistants that answer a line which calls nobody; 0: all that hear it; a room's own "
+        "`db.ai_answers_per_line` goes before it",
+    ),
     "EVENNIA_AI_PROMPTS": Setting(
         {}, "components and templates of every assistant's prompt; see docs/prompts.md"
     ),

@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import ability, audit, emergency, interventions, resting, services, state, turns
+from evennia_ai import ability, audit, emergency, interventions, resting, services, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.cooling import in_words
 from evennia_ai.core.lockout import State
@@ -127,8 +127,7 @@ def _some(count: int) -> str:
 
 def reset_history(script: AssistantScript, *, by: str = "") -> Result:
     """Forget the conversation, drop what is under way, and clear an emergency stop."""
-    aside.void(script)
-    turns.reset_history(script)
+    aside.reset_history(script)
     interventions.discard_all(script, f"the conversation of {script.key} begins anew")
     emergency.clear_emergency_stop(script, by=by)
     script.beat_soon()

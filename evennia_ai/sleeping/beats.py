@@ -10,7 +10,7 @@ from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
 
-from evennia_ai import answering, outbound, state
+from evennia_ai import outbound, queueing, state
 from evennia_ai.core import night as rules
 from evennia_ai.core.schedule import Hour, Move, move_at, night_end
 from evennia_ai.core.text import one_line
@@ -35,12 +35,12 @@ NO_BUDGET = "sleep_schedule.token_budget is 0"
 
 def move_of(script: Any) -> Move | None:
     """What the next beat does about sleep. Asked of every idle beat: no statement."""
-    is_called = next(answering.awaited(script), None) is not None
+    is_called = queueing.is_called(script)
     if modes.is_asleep(script):
         has_work = rules.step_of(state.read(script, "consolidation_progress")) is not None
         return move_at(Hour(True, is_called, modes.is_over(script), has_work=has_work))
     wanted = modes.nights(script)
-    if not wanted.enabled or is_called or modes.is_talking(script):
+    if not wanted.enabled or is_called or script.work.aside or modes.is_talking(script):
         return None
     is_night = night_end(modes.hour(script), wanted) is not None
     was_awake = is_night and modes.was_awake(script)

@@ -24,7 +24,7 @@ from evennia_ai.core.safety import SafetyMonitor
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
 from evennia_ai.inbound import CHAINS
-from evennia_ai.state import Beside, Work, bump_epoch, read, safety_config, write
+from evennia_ai.state import Beside, Work, let_go, read, safety_config, write
 
 _COUNTED = ("visits", "tool_calls", "delegations", "earlier_tokens")
 BY_HAND = "by hand/"
@@ -89,7 +89,7 @@ def _chain_of(script: Any, event: Event) -> Chain:
 def _begin(script: Any, stored: Sequence[inbox.Stored]) -> Turn:
     work = script.work
     events = tuple(Event.from_stored(item) for item in stored)
-    work.busy = frozenset(event.id for event in events)
+    work.running = frozenset(event.id for event in events)
     work.given_up.clear()
     person = sole_recipient(script, events[-1])
     overheard = tellable(work.overheard, person)
@@ -150,13 +150,13 @@ def _bounds(turn: Turn) -> dict[str, Any]:
 def note_effect(script: Any, turn: Turn, call: ToolCall) -> None:
     """Store that a call is about to happen, so that a crash cannot make it happen twice."""
     noted = {"tool": call.name, "call_id": call.id, "arguments": dict(call.arguments)}
-    keep(script, turn, current_tool_call=_as_noted(turn) | noted)
+    keep(script, turn, current_tool_call=as_noted(turn) | noted)
 
 
 def forget_effect(script: Any, turn: Turn) -> None:
     """The call that was noted did not happen: a crash from here on may take the event again."""
     if turn.epoch == script.work.epoch and read(script, "current_tool_call"):
-        keep(script, turn, current_tool_call=_as_noted(turn) if turn.effects else None)
+        keep(script, turn, current_tool_call=as_noted(turn) if turn.effects else None)
 
 
 def keep(
@@ -190,11 +190,12 @@ def _write(
 
 def checkpoint(script: Any, turn: Turn) -> None:
     """Store what was said and done so far."""
-    keep(script, turn, current_tool_call=_as_noted(turn))
+    keep(script, turn, current_tool_call=as_noted(turn))
     _forget_told(script.work, turn)
 
 
-def _as_noted(turn: Turn) -> dict[str, Any]:
+def as_noted(turn: Turn) -> dict[str, Any]:
+    """A turn as it is set down: what it is of, and how far it came."""
     return {
         "events": [event.id for event in turn.events],
         "said": list(turn.said),
@@ -230,7 +231,7 @@ def settle(
     """
     work = script.work
     work.inbox = inbox.settle(work.inbox, {event.id for event in turn.events})
-    work.busy = frozenset()
+    work.running = frozenset()
     values: dict[str, Any] = {"pending_events": work.inbox, **also}
     if not stop.is_failure or turn.effects:
         said = conversation.marked_paid(turn.said, turn.event.face, turn.payer)
@@ -266,7 +267,7 @@ def _remember(
 
 def pause(script: Any, turn: Turn, stop: Stop) -> None:
     """Let the events wait for the next beat, which goes on from the last checkpoint."""
-    script.work.busy = frozenset()
+    script.work.running = frozenset()
     _complete(script, turn, executions.PAUSED, stop.reason.value)
 
 
@@ -369,6 +370,7 @@ def give_up(script: Any, noted: Mapping[str, Any]) -> None:
         conversation_history=work.history,
         current_tool_call=None,
     )
+    let_go(work)
 
 
 def _lost(script: Any, noted: Mapping[str, Any]) -> Fact:
@@ -387,14 +389,3 @@ def _with_unknown(message: conversation.Message, call_id: str) -> conversation.M
     if message.get("tool_call_id") != call_id:
         return message
     return {**message, "content": UNKNOWN.as_content()}
-
-
-def reset_history(script: Any) -> None:
-    """Forget the conversation and void what is under way; what waits in the inbox stays."""
-    bump_epoch(script)
-    noted = read(script, "current_tool_call")
-    if script.work is not None:
-        if noted and ("tool" in noted or noted.get("effects")):
-            give_up(script, noted)
-        script.work.history, script.work.talks = [], {}
-    write(script, fact("HistoryReset"), conversation_history=[], current_tool_call=None)

@@ -1,7 +1,8 @@
-"""Turns whose answer nobody can hear just now: they wait with their events for whoever asked.
+"""Turns that cannot go on just now: they wait with their events, and others are answered meanwhile.
 
-What such a turn has come to is kept beside its first event in the inbox. So others can be answered
-meanwhile, nothing is paid for it, and nothing that was done is done again.
+One waits for whoever asked to come back and hear its answer, another for a person to say whether it
+may go beyond a limit. What such a turn has come to is kept beside its first event in the inbox:
+nothing is paid for it meanwhile, and nothing that was done is done again.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import Any
 
 from evennia_ai import turns
 from evennia_ai.core import inbox
+from evennia_ai.core.audit_events import fact
 from evennia_ai.core.turn import Turn
-from evennia_ai.state import discard, read, write
+from evennia_ai.state import bump_epoch, discard, let_go, read, write
 
 
 def set_aside(script: Any) -> None:
@@ -35,6 +37,31 @@ def take_up(script: Any, stored: inbox.Stored) -> Turn:
     return turns.go_on(script, noted)
 
 
+def hold(script: Any, turn: Turn) -> None:
+    """Let a turn that runs wait with its events while a person is asked about it.
+
+    It lives on in memory; what is stored is for a restart, which goes on from there. An act of the
+    assistant's own has no event that waits, and a restart forgets it, as it always did.
+    """
+    work, ids = script.work, {event.id for event in turn.events}
+    waiting = work.inbox
+    if turn.event.kind != inbox.OWN:
+        waiting = inbox.set_aside(waiting, ids, turns.as_noted(turn))
+    turns.keep(script, turn, pending_events=waiting, current_tool_call=None)
+    work.inbox, work.running, work.in_flight = waiting, frozenset(), None
+    work.ticks = max(work.ticks, turn.tick)  # turns in between have numbers of their own
+
+
+def take_back(script: Any, turn: Turn) -> None:
+    """Go on with a turn that was held: it is under way again, as a crash would find it."""
+    work, ids = script.work, {event.id for event in turn.events}
+    waiting = work.inbox
+    if turn.event.kind != inbox.OWN:
+        waiting = inbox.without_tray(waiting, ids)
+    turns.keep(script, turn, pending_events=waiting, current_tool_call=turns.as_noted(turn))
+    work.inbox, work.running = waiting, frozenset(ids)
+
+
 def break_off(script: Any, turn: Turn) -> bool:
     """End a turn whose answer nobody can hear. Its events wait, with what was done of it so far.
 
@@ -42,7 +69,7 @@ def break_off(script: Any, turn: Turn) -> bool:
         Whether they do: a task is for somebody who does not, and its events leave the inbox.
     """
     turns.cut_off(script, turn)
-    script.work.busy = frozenset()
+    script.work.running = frozenset()
     if turn.event.kind == inbox.TASK:
         forget(script, [event.as_stored() for event in turn.events])
         return False
@@ -80,3 +107,17 @@ def void(script: Any, is_meant: Callable[[inbox.Stored], bool] = lambda item: Tr
         else:
             work.inbox = inbox.without_tray(work.inbox, tray["events"])
             write(script, pending_events=work.inbox)
+    if work is not None:
+        let_go(work)
+
+
+def reset_history(script: Any) -> None:
+    """Forget the conversation and void what is under way; what waits in the inbox stays."""
+    void(script)
+    bump_epoch(script)
+    noted = read(script, "current_tool_call")
+    if script.work is not None:
+        if noted and ("tool" in noted or noted.get("effects")):
+            turns.give_up(script, noted)
+        script.work.history, script.work.talks = [], {}
+    write(script, fact("HistoryReset"), conversation_history=[], current_tool_call=None)

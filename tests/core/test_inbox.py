@@ -15,6 +15,7 @@ from evennia_ai.core.inbox import (
     Event,
     Stored,
     batch,
+    count_turns,
     joins,
     push,
     set_aside,
@@ -204,6 +205,14 @@ def test_batch() -> None:
     assert "t0 t1" == names(batch(events, tom[0], 2))
     assert "m1" == names(batch(events, mia, 10))
     assert "t0" == names(batch(events, tom[0], 0))
+
+
+def test_count_turns() -> None:
+    """As many as `batch` makes of them, one after the other."""
+    tom, mia = [stored(f"t{number}") for number in range(5)], stored("m1", person="*#4")
+    events = [*tom[:2], mia, *tom[2:]]
+    assert [6, 4, 3, 2] == [count_turns(events, limit) for limit in (1, 2, 3, 10)]
+    assert 0 == count_turns([], 10)
 
 
 def test_what_is_set_aside_waits_with_its_tray() -> None:

@@ -16,6 +16,7 @@ from evennia_ai.errors import ConfigurationError
 
 COUNTS = [entry.name for entry in fields(HearingConfig) if isinstance(entry.default, int)]
 SECONDS = [entry.name for entry in fields(HearingConfig) if isinstance(entry.default, float)]
+MAY_BE_NONE = ("context_messages", "context_characters", "queued_per_player", "queued_turns")
 NO_NUMBERS = (True, False, None, "3", [3], float("nan"), float("inf"), float("-inf"), 10**400)
 # Seconds between messages: bursts, beats, and just about a minute.
 GAPS = st.lists(st.sampled_from([0.0, 0.5, 9.0, 10.0, 20.0, 59.9, 60.0, 61.0]), max_size=40)
@@ -38,8 +39,7 @@ def test_every_setting_is_a_count_or_a_time() -> None:
     [
         *((name, value) for name in COUNTS for value in (1, 7, 10**6)),
         *((name, value) for name in SECONDS for value in (0, 0.0, 0.5, 3, 86400.0)),
-        ("context_messages", 0),
-        ("context_characters", 0),
+        *((name, 0) for name in MAY_BE_NONE),
     ],
 )
 def test_config_that_can_be(name: str, value: float) -> None:
@@ -52,7 +52,7 @@ def test_config_that_can_be(name: str, value: float) -> None:
     [
         *((name, value) for name in COUNTS for value in (-1, 2.5, 2.0, *NO_NUMBERS)),
         *((name, value) for name in SECONDS for value in (-1, -0.1, *NO_NUMBERS)),
-        *((name, 0) for name in COUNTS if not name.startswith("context_")),
+        *((name, 0) for name in COUNTS if name not in MAY_BE_NONE),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -60,7 +60,7 @@ def test_config_that_cannot_be(name: str, value: object) -> None:
     """Any other value is refused in a sentence that names it and says what would be right."""
     with pytest.raises(ConfigurationError) as caught:
         HearingConfig.from_stored({name: value})
-    least = 0 if name in SECONDS or name.startswith("context_") else 1
+    least = 0 if name in SECONDS or name in MAY_BE_NONE else 1
     kind = "a whole number" if name in COUNTS else "a number"
     problem = f"hearing_config.{name} is {value!r}; it must be {kind} from {least} up"
     assert problem == str(caught.value)
@@ -90,66 +90,86 @@ def test_config_with_a_key_that_is_no_word() -> None:
 def test_config_of_nothing() -> None:
     """What is not set is as the documents say."""
     assert HearingConfig() == HearingConfig.from_stored({})
-    assert (6, 10, 1.0, 0.1, 10, 60.0, 900.0, 20, 4000) == tuple(
+    assert (6, 2, 5, 10, 1.0, 0.1, 10, 60.0, 900.0, 20, 4000) == tuple(
         getattr(HearingConfig(), entry.name) for entry in fields(HearingConfig)
     )
 
 
 @pytest.mark.parametrize(
-    ("admission", "refused", "turns", "waiting", "joinable"),
+    ("admission", "refused", "began", "waiting", "joinable", "turns", "queued"),
     [
-        pytest.param("queued", 0, 0, 0, 0, id="the first"),
-        pytest.param("queued", 0, 1, 0, 0, id="the last of a minute"),
-        pytest.param("calls_per_player", 1, 2, 0, 0, id="one more in a minute"),
-        pytest.param("joined those waiting", 0, 2, 1, 1, id="it needs no turn of its own"),
-        pytest.param("joined those waiting", 0, 2, 2, 2, id="it fills the turn"),
-        pytest.param("queued", 0, 1, 3, 3, id="that turn is full"),
-        pytest.param("calls_per_player", 1, 2, 3, 3, id="full, and one more in a minute"),
-        pytest.param("joined those waiting", 0, 2, 4, 4, id="it joins the second turn"),
-        pytest.param("queued", 0, 1, 2, 0, id="others wait, in another way"),
-        pytest.param("pending_per_player", 1, 0, 5, 0, id="too many wait"),
-        pytest.param("pending_per_player", 1, 0, 5, 5, id="too many wait, it could join or not"),
-        pytest.param("pending_per_player", 1, 2, 9, 9, id="too many and too often"),
+        pytest.param("queued", 0, 0, 0, 0, 0, 0, id="the first"),
+        pytest.param("queued", 0, 1, 0, 0, 0, 0, id="the last of a minute"),
+        pytest.param("queued for the next minute", 0, 2, 0, 0, 0, 0, id="one more in a minute"),
+        pytest.param("queued for the next minute", 0, 1, 1, 0, 1, 0, id="one waits already"),
+        pytest.param("queued for the next minute", 0, 2, 1, 0, 1, 1, id="the last of the queue"),
+        pytest.param("calls_per_player", 1, 2, 2, 0, 2, 2, id="the person's queue is full"),
+        pytest.param("calls_per_player", 1, 2, 0, 0, 0, 3, id="everybody's queue is full"),
+        pytest.param("queued", 0, 0, 0, 0, 0, 3, id="that is no matter to who need not wait"),
+        pytest.param("joined those waiting", 0, 2, 1, 1, 1, 3, id="it needs no turn of its own"),
+        pytest.param("joined those waiting", 0, 2, 2, 2, 1, 3, id="it fills the turn"),
+        pytest.param("queued", 0, 0, 3, 3, 1, 0, id="that turn is full"),
+        pytest.param("calls_per_player", 1, 2, 3, 3, 2, 2, id="full, and the queue is full"),
+        pytest.param("joined those waiting", 0, 2, 4, 4, 2, 2, id="it joins the second turn"),
+        pytest.param("queued", 0, 0, 1, 0, 1, 0, id="others wait, in another way"),
+        pytest.param("pending_per_player", 1, 0, 5, 0, 5, 0, id="too many wait"),
+        pytest.param("pending_per_player", 1, 0, 5, 5, 2, 0, id="too many, it could join or not"),
+        pytest.param("pending_per_player", 1, 2, 9, 9, 3, 3, id="too many and too often"),
     ],
 )
-def test_admit(admission: str, refused: int, turns: int, waiting: int, joinable: int) -> None:
-    """A message joins what waits, else takes one of the minute's turns, else is turned away."""
-    config = HearingConfig(calls_per_player=2, pending_per_player=5, batch_messages=3)
-    tom = Acquaintance(turns=[99.0] * turns)
-    assert admission == tom.admit(100.0, config, waiting=waiting, joinable=joinable)
-    taken = admission == "queued"
-    assert (refused, turns + taken) == (tom.refused, len(tom.turns))
+def test_admit(
+    admission: str, refused: int, began: int, waiting: int, joinable: int, turns: int, queued: int
+) -> None:
+    """A message joins what waits, else waits for a turn of this minute or the next, or not."""
+    config = HearingConfig(
+        calls_per_player=2,
+        pending_per_player=5,
+        batch_messages=3,
+        queued_per_player=2,
+        queued_turns=3,
+    )
+    tom = Acquaintance(turns=[99.0] * began)
+    given_counts = {"waiting": waiting, "joinable": joinable, "turns": turns, "queued": queued}
+    assert admission == tom.admit(100.0, config, **given_counts)
+    assert (refused, began) == (tom.refused, len(tom.turns))
 
 
 def test_only_two_admissions_are_refusals() -> None:
-    """What waits alone or with others is not turned away."""
+    """What waits alone or with others, also for the next minute, is not turned away."""
     refusals = {admission.value for admission in Admission if admission.is_refusal}
     assert {"calls_per_player", "pending_per_player"} == refusals
 
 
 @given(GAPS, st.integers(1, 6))
 def test_turns_a_minute_are_bounded(gaps: list[float], most: int) -> None:
-    """Whenever somebody speaks, no minute admits more turns, and a minute's silence opens again."""
+    """Whenever a turn is begun as soon as it may, no minute has more, and none waits in vain."""
     config, tom = HearingConfig(calls_per_player=most), Acquaintance()
-    spoken = times(gaps)
-    admitted = [at for at in spoken if tom.admit(at, config) is Admission.YES]
-    for at in admitted:
-        assert most >= sum(at <= other < at + 60.0 for other in admitted)
+    spoken, began = times(gaps), []
     for at in spoken:
-        if at not in admitted:
-            assert most == sum(at - 60.0 < other <= at for other in admitted)
+        wait = tom.minute_seconds(at, config)
+        assert 0 <= wait <= 60
+        if wait:
+            assert most == sum(at - 60.0 < other <= at for other in began)
+            assert 0 == Acquaintance(turns=list(tom.turns)).minute_seconds(at + wait, config)
+            continue
+        tom.begin_turn(at)
+        began.append(at)
+    for at in began:
+        assert most >= sum(at <= other < at + 60.0 for other in began)
     assert most >= len(tom.turns)
 
 
 @given(GAPS, st.integers(1, 3), st.sampled_from([0, 5]))
 def test_one_refusal_a_minute_counts(gaps: list[float], most: int, waiting: int) -> None:
     """Of what is turned away, for whichever limit, one a minute counts: a burst is one refusal."""
-    config = HearingConfig(calls_per_player=most, pending_per_player=5)
+    config = HearingConfig(calls_per_player=most, pending_per_player=5, queued_per_player=0)
     tom, refused, counted = Acquaintance(), [], []
     for at in times(gaps):
         before = tom.refused
         if tom.admit(at, config, waiting=waiting).is_refusal:
             refused.append(at)
+        else:
+            tom.begin_turn(at)
         counted += [at] * (tom.refused - before)
     assert refused[:1] == counted[:1]
     assert all(60.0 <= later - sooner for sooner, later in pairwise(counted))
@@ -160,13 +180,18 @@ def test_one_refusal_a_minute_counts(gaps: list[float], most: int, waiting: int)
 @given(st.lists(st.floats(0, 200), max_size=20), st.integers(1, 3))
 def test_a_clock_put_back_locks_nobody_out(asked: list[float], most: int) -> None:
     """However often somebody asked, at an earlier time they may ask, be told and be counted."""
-    config, tom = HearingConfig(calls_per_player=most, pending_per_player=5), Acquaintance()
+    config = HearingConfig(calls_per_player=most, pending_per_player=5, queued_per_player=0)
+    tom = Acquaintance()
     for at in asked:
-        tom.admit(at, config)
+        if not tom.admit(at, config).is_refusal:
+            tom.begin_turn(at)
         tom.may_tell(at)
+        tom.may_tell_later(at)
     refused = tom.refused
-    assert [Admission.YES] * most == [tom.admit(-1.0, config) for _ in range(most)]
-    assert tom.may_tell(-1.0)
+    for _ in range(most):
+        assert (Admission.YES, 0.0) == (tom.admit(-1.0, config), tom.minute_seconds(-1.0, config))
+        tom.begin_turn(-1.0)
+    assert (True, True) == (tom.may_tell(-1.0), tom.may_tell_later(-1.0))
     assert Admission.TOO_OFTEN is tom.admit(-1.0, config)
     assert refused + 1 == tom.refused
 
@@ -206,29 +231,32 @@ def test_no_answers_in_store(steps: list[int]) -> None:
 
 
 @given(st.lists(st.booleans(), max_size=60), st.integers(1, 4), st.integers(1, 9))
-def test_every_turn_was_admitted(steps: list[bool], most: int, pending: int) -> None:
-    """However messages and turns follow each other, each turn that is taken has been counted."""
-    config = HearingConfig(calls_per_player=1000, batch_messages=most, pending_per_player=pending)
+def test_what_waits_is_bounded(steps: list[bool], calls: int, pending: int) -> None:
+    """However messages and turns follow, a person's queue is bounded, and each turn is counted."""
+    config = HearingConfig(calls_per_player=calls, batch_messages=1, pending_per_player=pending)
     tom, waiting, taken = Acquaintance(), 0, 0
     for is_message in steps:
         if is_message:
-            admission = tom.admit(0.0, config, waiting=waiting, joinable=waiting)
-            waiting += not admission.is_refusal
-        elif waiting:
-            taken, waiting = taken + 1, waiting - min(waiting, most)
+            waiting += not tom.admit(0.0, config, waiting=waiting, turns=waiting).is_refusal
+        elif waiting and not tom.minute_seconds(0.0, config):
+            tom.begin_turn(0.0)
+            taken, waiting = taken + 1, waiting - 1
         assert pending >= waiting
-    assert taken + -(-waiting // most) == len(tom.turns)
+        assert config.queued_per_player >= tom.later(0.0, config, waiting)
+        assert waiting == min(calls - taken, waiting) + tom.later(0.0, config, waiting)
+    assert taken == tom.count(0.0) <= calls
 
 
 @given(GAPS)
 def test_told_once_a_minute(gaps: list[float]) -> None:
-    """However often somebody is turned away, a minute lies between two such words."""
+    """However often somebody is turned away, or has to wait, a minute lies between the words."""
     tom, asked = Acquaintance(), times(gaps)
-    told = [at for at in asked if tom.may_tell(at)]
-    assert asked[:1] == told[:1]
-    assert all(60.0 <= later - sooner for sooner, later in pairwise(told))
-    for at in asked:
-        assert [other for other in told if at - 60.0 < other <= at]
+    for may_tell in (tom.may_tell, tom.may_tell_later):
+        told = [at for at in asked if may_tell(at)]
+        assert asked[:1] == told[:1]
+        assert all(60.0 <= later - sooner for sooner, later in pairwise(told))
+        for at in asked:
+            assert [other for other in told if at - 60.0 < other <= at]
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,11 @@ def test_a_flood_of_a_relay_is_bounded(enter: Enter, admin: Player, model: FakeM
         wren.ask("whisper ada = fence", whisper_of("fence"))
         assert 3 >= model.count_calls()
     finally:
-        run(admin, "del ada.db.hearing_config")
+        run(
+            admin,
+            "from evennia_ai import state\nstate.discard(ada, list(ada.work.inbox))\n"
+            "del ada.db.hearing_config",
+        )
 
 
 def test_the_games_own_announcements_are_nobodys(

@@ -402,7 +402,7 @@ class World:
 
     def restarted(self, script: Script, turn: Turn) -> Turn:
         """The turn as it is taken up again from its checkpoint."""
-        noted = turns._as_noted(turn)
+        noted = turns.as_noted(turn)
         if not self.guards.remembers_held:
             noted |= {"held": [], "is_private": False}
         script.attributes.put("current_tool_call", noted)

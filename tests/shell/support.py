@@ -110,9 +110,15 @@ class ShellTest(StandingWorld, BaseEvenniaCommandTest):
         self.forget()
 
     def tearDown(self) -> None:
-        """Nothing of an assistant outlives its test; what staff read began as people speak."""
+        """Nothing of an assistant outlives its test; what staff read began as people speak.
+
+        Nor does a call of a life that a test ended as a kill does, whose deadline would pass in the
+        middle of a later test.
+        """
         told = self.sent_to_staff()
         end_assistants()
+        for held in tuple(self.model.waiting):
+            held.cancel()
         pump()
         super().tearDown()
         wrong = machine_words(told)

@@ -128,7 +128,7 @@ class TestCooldown(MannersTest):
 class TestLimits(MannersTest):
     """How much one player may ask."""
 
-    hearing = {"calls_per_player": 2, "pending_per_player": 3}
+    hearing = {"calls_per_player": 2, "pending_per_player": 3, "queued_per_player": 0}
 
     def test_more_turns_a_minute_are_refused_with_one_line(self) -> None:
         """Said once a minute, in private, in character; nobody else is touched."""

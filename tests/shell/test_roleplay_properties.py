@@ -10,8 +10,9 @@ from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai import names, operations, services, turns
+from evennia_ai import names, operations, services
 from evennia_ai.remembering import forgetting
+from evennia_ai.turns import aside
 from tests.llm.doubles import completion
 from tests.shell.rp_world import RoleGolem, RolePlayer, RolePlayTest, Talkative, prompt_of
 from tests.shell.support import ANY_TOKENS, says, whispers
@@ -122,7 +123,7 @@ class TestNoKey(RolePlayTest):
         for number, (who, whom) in enumerate(known):
             self.cast[who].recog.add(self.cast[whom], RECOGS[number % len(RECOGS)])
         for script in (self.golem_script, self.ada_script):
-            turns.reset_history(script)
+            aside.reset_history(script)
             forgetting.forget_all(script)
 
     def act(self, being: Any, line: str, number: int) -> None:

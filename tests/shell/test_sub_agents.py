@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import answering, delegations, operations, state, sub_agents
+from evennia_ai import delegations, excuses, operations, state, sub_agents
 from evennia_ai.core.inbox import TASK, Event
 from evennia_ai.errors import ModelStatusError
 from tests.llm.doubles import completion
@@ -139,7 +139,7 @@ class TestRefusals(DelegationTest):
         assert [{"id": "t1"}] == self.facts("report_unheard")
         refused = self.refusal("delegate_task", turn=turn, task="Count.")
         assert "nobody waits for your own task" in refused
-        assert not answering.excuse(self.brass_script, event)
+        assert not excuses.excuse(self.brass_script, event)
 
     def test_a_report_needs_words(self) -> None:
         """The model is told so, and may try again."""

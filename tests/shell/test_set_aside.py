@@ -1,0 +1,259 @@
+"""A turn whose limit a person is asked about is set aside: others are answered meanwhile."""
+
+from __future__ import annotations
+
+from evennia_ai import interventions, ledger, operations, outbound, state
+from evennia_ai.core.inbox import SET_ASIDE, TRAY
+from evennia_ai.models import ModelCall
+from tests.llm.doubles import completion
+from tests.shell.support import pump, says, whispers
+from tests.shell.test_turn_limits import LimitsTest, look
+from tests.shell.test_waiting import WaitingTest
+
+STEPS = [look(number) for number in range(5)]
+HI = 'Ada whispers: "Hi."'
+PAUSES = outbound.ASKING_LINE.replace("{name}", "Ada")
+
+
+class AsideTest(LimitsTest, WaitingTest):
+    """Tom's turn reached its limit, and his question is open."""
+
+    def setUp(self) -> None:
+        """Five steps, and no answer."""
+        super().setUp()
+        self.ask("whisper Ada = find the secret map", *STEPS)
+        (self.question,) = interventions.pending(self.ada_script)
+
+    def hi(self) -> list[str]:
+        """Mira says hi in private; what she heard then of Ada."""
+        self.ask("whisper Ada = hi", whispers("Hi.", "Mira"), person=self.mira)
+        return [line for line in self.mira.heard_from(self.ada) if line == HI]
+
+
+class TestMeanwhile(AsideTest):
+    """Who else speaks to her."""
+
+    def test_others_are_answered_and_the_turn_goes_on_after_the_answer(self) -> None:
+        """Mira at once; Tom with what he got so far, after the yes, and both once."""
+        assert [HI] == self.hi()
+        assert 6 == len(self.model.bodies)
+        self.model.answers.append(whispers("There it is."))
+        self.answer("yes")
+        assert ['Ada whispers: "There it is."'] == self.told()
+        assert 5 <= str(self.model.bodies[-1]["messages"]).count("thing ")
+        assert ([], {}, None) == (
+            self.waiting(),
+            self.ada_script.work.aside,
+            self.stored("current_tool_call"),
+        )
+        self.beat()
+        assert 7 == len(self.model.bodies)
+
+    def test_nothing_of_it_is_in_anybody_elses_prompt(self) -> None:
+        """Neither what was whispered, nor what was noted for it."""
+        self.hi()
+        told = str(self.model.bodies[-1])
+        assert ("secret map" in told, "thing 1" in told) == (False, False)
+
+    def test_the_yes_waits_for_the_next_free_moment(self) -> None:
+        """While Mira's answer is on its way nothing is asked for Tom; then it is."""
+        self.type(self.mira, "whisper Ada = hi")
+        self.answer("yes")
+        assert (6, 1) == (len(self.model.bodies), len(self.model.waiting))
+        self.model.answers.append(whispers("There it is."))
+        self.model.answer(whispers("Hi.", "Mira"))
+        pump()
+        assert [HI] == self.mira.heard_from(self.ada)
+        assert ['Ada whispers: "There it is."'] == self.told()
+
+    def test_the_five_steps_are_no_new_ones(self) -> None:
+        """A yes grants five more, and after them a person is asked again."""
+        self.hi()
+        self.model.answers.extend(look(number) for number in range(5, 12))
+        self.answer("yes")
+        assert 5 + 1 + 5 == len(self.model.bodies)
+        (again,) = interventions.pending(self.ada_script)
+        assert again.number != self.question.number
+
+    def test_nobody_answers(self) -> None:
+        """After its time it ends with a last word, although others were answered."""
+        self.hi()
+        self.model.answers.append(whispers("So far nothing."))
+        self.clock.advance(60)
+        pump()
+        assert 'Ada whispers: "So far nothing."' == self.told()[-1]
+        assert [] == self.waiting()
+
+    def test_the_asker_waits_for_that_turn(self) -> None:
+        """One thing after another: told so once, and answered after it, with both in one talk."""
+        self.type(self.tom, "whisper Ada = are you there?")
+        self.type(self.tom, "whisper Ada = hello?")
+        later = outbound.LATER_LINE.replace("{name}", "Ada")
+        assert ([later], 5) == (self.told(), len(self.model.bodies))
+        self.model.answers.extend([whispers("No map."), whispers("Here I am."), whispers("Yes.")])
+        self.answer("no")
+        said = ['Ada whispers: "No map."', 'Ada whispers: "Here I am."', 'Ada whispers: "Yes."']
+        assert [later, *said] == self.told()
+
+    def test_two_at_the_same_cap_share_one_question(self) -> None:
+        """Nothing is asked twice, and one answer decides for both."""
+        self.model.answers.append(whispers("No map."))
+        self.answer("no")
+        used = self.ada_script.work.usage.total_tokens
+        self.set(budget_config={"assistant": {"tokens_per_day": used + 10}})
+        self.type(self.tom, "whisper Ada = again")
+        self.type(self.mira, "whisper Ada = hi")
+        assert (1, 2) == (
+            len(interventions.pending(self.ada_script)),
+            len(self.ada_script.work.aside),
+        )
+        operations.stop(self.ada_script, "test")
+
+    def test_the_room_reads_one_line(self) -> None:
+        """However long it takes; and none where the answer comes at once."""
+        for _ in range(9):
+            self.clock.advance(6)
+            pump()
+        assert [PAUSES] == self.mira.heard_from(self.ada)
+        assert [PAUSES] == self.told()
+
+    def test_an_act_of_her_own_waits_too(self) -> None:
+        """Others are answered, it begins no second one, and it goes on after the yes."""
+        operations.stop(self.ada_script, "test")
+        operations.clear(self.ada_script)
+        self.set(autonomy_config={"seconds": 10})
+        operations.add_goal(self.ada_script, "find the atlas")
+        self.beat(1)
+        self.model.answers.extend(STEPS)
+        self.beat(2)
+        assert 10 == len(self.model.bodies)
+        assert [HI] == self.hi()
+        self.beat(4)
+        assert 11 == len(self.model.bodies)
+        self.model.answers.append(says("Here it is."))
+        self.answer("yes")
+        assert 'Ada says, "Here it is."' in self.mira.heard_from(self.ada)
+
+
+class TestEnds(AsideTest):
+    """What ends a turn that is set aside."""
+
+    def ends(self) -> tuple[int, object, int, int]:
+        """Open questions, turns set aside, what waits, and model calls after everything."""
+        operations.answer(self.question.number, self.tom, "yes", is_staff=True)
+        self.beat()
+        work = self.ada_script.work
+        return (
+            len(interventions.pending(self.ada_script)),
+            dict(work.aside),
+            len(work.inbox),
+            len(self.model.bodies),
+        )
+
+    def test_an_emergency_stop(self) -> None:
+        """Tom is told once, the question is gone, and a late yes does nothing."""
+        self.hi()
+        operations.stop(self.ada_script, "test")
+        assert 1 == len([line for line in self.told() if "break off" in line])
+        operations.clear(self.ada_script)
+        assert (0, {}, 0, 6) == self.ends()
+
+    def test_an_emergency_stop_during_somebody_elses_turn(self) -> None:
+        """Both are told once, and the call in flight is dropped."""
+        self.type(self.mira, "whisper Ada = hi")
+        dropped = operations.stop(self.ada_script, "test").data
+        assert (1, 1, 2) == (dropped["calls"], dropped["questions"], dropped["messages"])
+        for person in (self.tom, self.mira):
+            assert 1 == len([n for n in person.heard_from(self.ada) if "break off" in n])
+        assert 1 == self.model.cancelled
+
+    def test_a_yes_that_comes_just_before_the_stop(self) -> None:
+        """It was due, and had not gone on: it does not."""
+        self.type(self.mira, "whisper Ada = hi")
+        self.answer("yes")
+        operations.stop(self.ada_script, "test")
+        operations.clear(self.ada_script)
+        self.beat()
+        assert (6, {}, []) == (
+            len(self.model.bodies),
+            self.ada_script.work.aside,
+            self.waiting(),
+        )
+
+    def test_a_stop_without_alarm_keeps_it_for_later(self) -> None:
+        """`assistant stop` closes the question; after the start the turn goes on where it was."""
+        operations.set_enabled(self.ada_script, False)
+        assert [] == interventions.pending(self.ada_script)
+        assert TRAY in self.stored("pending_events")[0]
+        self.model.answers.append(whispers("There it is."))
+        operations.set_enabled(self.ada_script, True)
+        pump()
+        assert ['Ada whispers: "There it is."'] == self.told()
+        assert "thing 4" in str(self.model.bodies[-1]["messages"])
+
+    def test_a_mute(self) -> None:
+        """Whoever does not want to be heard is not worked for; nor is anybody asked."""
+        state.mute(self.ada_script, self.person(self.tom), is_muted=True)
+        pump()
+        assert (0, {}, 0, 5) == self.ends()
+
+    def test_the_conversation_begins_anew(self) -> None:
+        """Its question is withdrawn; the message is answered from the beginning."""
+        operations.reset_history(self.ada_script)
+        self.model.waiting.clear()
+        assert {} == self.ada_script.work.aside
+        assert [] == interventions.pending(self.ada_script)
+
+    def test_the_assistant_is_deleted(self) -> None:
+        """Nothing is left that waits, and an answer finds nobody."""
+        script = self.ada_script
+        assert operations.delete_assistant(script).ok
+        pump()
+        late = operations.answer(self.question.number, self.tom, "yes", is_staff=True)
+        pump()
+        assert (False, 5) == (late.result.ok, len(self.model.bodies))
+
+    def test_its_asker_leaves(self) -> None:
+        """Nothing more is paid for, also after a yes; it waits and goes on when Tom is back."""
+        self.leave_game()
+        self.clock.advance(60)
+        self.beat()
+        assert 5 == self.calls()
+        assert SET_ASIDE in self.stored("pending_events")[0]
+        record = self.ada_script.work.records.find(self.waiting()[0].number)
+        assert "broke off" in [step for step, _ in record.steps]
+        self.model.answers.append(whispers("There it is."))
+        self.come_back()
+        assert ['Ada whispers: "There it is."'] == self.told()[-1:]
+
+    def test_a_reload_in_the_middle(self) -> None:
+        """The question keeps its number; an answer counts once, and the turn ends once."""
+        self.hi()
+        self.model.answers.extend(look(number) for number in range(5, 10))
+        self.restart()
+        assert [self.question.number] == [
+            each.number for each in interventions.pending(self.ada_script)
+        ]
+        self.model.answers.append(whispers("There it is."))
+        self.answer("yes")
+        assert ['Ada whispers: "There it is."'] == self.told()
+        assert [] == self.waiting()
+
+    def test_a_full_inbox_does_not_push_it_out(self) -> None:
+        """What a person is asked about is being answered."""
+        self.set(max_pending_events=2)
+        for number in range(4):
+            self.type(self.mira, f"whisper Ada = {number}")
+        self.model.answers.append(whispers("There it is."))
+        assert self.question.event["id"] in [event.id for event in self.waiting()]
+
+    def test_every_call_is_settled(self) -> None:
+        """While it waits nothing is reserved, and at the end each call has its row, once."""
+        self.hi()
+        ledger.flush()
+        assert 6 == ModelCall.objects.count()
+        self.model.answers.append(completion("So far nothing."))
+        self.answer("no")
+        ledger.flush()
+        rows = list(ModelCall.objects.order_by("pk").values_list("purpose", flat=True))
+        assert ["turn"] * 6 + ["wrap_up"] == rows
