@@ -1,0 +1,6 @@
+"""The matrix of real games: rows are the files in `kinds`, columns the steps of `steps`.
+
+To add a game, write one file in `kinds` with `KINDS = (Kind(...),)`. Then, on a Python for each
+Evennia, `EVENNIA_AI_WRITE_TABLES=1 EVENNIA_AI_TEST_PROFILE=thorough pytest tests/journeys/games`
+plays the matrix and writes down what came of it, and `make docs` renews docs/games.md.
+"""

@@ -1,0 +1,75 @@
+"""Games on contribs of Evennia that bring commands or a world: mux_comms and tutorial_world."""
+
+from __future__ import annotations
+
+from tests.journeys.clients import Player
+from tests.journeys.game import Game
+from tests.journeys.games.visit import Kind, Visit
+from tests.journeys.readme import edit_file
+from tests.journeys.staging import line_of
+
+LEGACY = (
+    "from evennia.contrib.base_systems.mux_comms_cmds import CmdSetLegacyComms",
+    "",
+    "",
+    "class CharacterCmdSet(default_cmds.CharacterCmdSet):",
+    "        super().at_cmdset_creation()",
+    "        self.add(CmdSetLegacyComms)",
+)
+LOOK = {"calls": [{"tool": "look", "arguments": {}}]}
+
+
+def add_legacy_comms(game: Game) -> None:
+    """As the contrib's own page says."""
+    edit_file(game.folder / "commands/default_cmdsets.py", LEGACY)
+
+
+def by_alias(visit: Visit) -> str:
+    """On a channel joined by `addcom` it answers; the contrib's commands work."""
+    visit.owner.ask("assistant channel edda public = trigger", "listens to Public: trigger")
+    visit.tom.ask("addcom pu = public", "pu")
+    visit.model.queue({"style": "plain", "content": "I am."})
+    visit.tom.ask("pu are you there?", line_of("Public", "I am.", "Edda"))
+    visit.bob.expect(line_of("Public", "I am.", "Edda"))
+    visit.tom.ask("cwho public", "Edda|Tom")
+    visit.tom.ask("delcom pu", "pu|removed|alias")
+    visit.owner.ask("assistant channel edda public = leave", "does not listen to Public")
+    return "answers on a channel by an alias of `addcom`"
+
+
+def build_tutorial(owner: Player) -> None:
+    """Build the world as its own page says, and go there."""
+    owner.ask("batchcommand contrib.tutorials.tutorial_world.build", "Batchfile.* applied", 120)
+    owner.ask("start", "TUTORIAL")
+    owner.ask("tutorial", "Welcome to the Evennia tutorial")
+
+
+def begin(player: Player) -> None:
+    """Go where the tutorial begins."""
+    player.ask("tutorial", "Welcome to the Evennia tutorial")
+
+
+def walk_on(visit: Visit) -> str:
+    """It sees the tutorial's room by its `look`; who walks on meanwhile is answered when back."""
+    visit.model.queue(LOOK, {"style": "plain", "content": "A lot."})
+    visit.tom.ask("whisper edda = what do you see?", 'Edda whispers: "A lot."')
+    assert "Evennia tutorial" in str(visit.model.read_calls()[-1]["body"])
+    return "sees the room of the tutorial"
+
+
+KINDS = (
+    Kind(
+        "mux comms",
+        "`base_systems.mux_comms_cmds`",
+        furnish=add_legacy_comms,
+        probes=("look", "allcom", "help addcom", "page", "cwho public"),
+        own=by_alias,
+    ),
+    Kind(
+        "tutorial world",
+        "`tutorials.tutorial_world`, in its first room",
+        build=build_tutorial,
+        arrive=begin,
+        own=walk_on,
+    ),
+)
