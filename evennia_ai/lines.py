@@ -10,9 +10,8 @@ import re
 from django.conf import settings
 from evennia.utils.ansi import strip_ansi
 
-_CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“", "'": "'", "‘": "’"}
-# Also apostrophes: as a quotation mark one begins a word, and its partner ends the line.
-_SINGLE = "'‘"
+_SINGLE = {"'": "'", "\u2018": "\u2019"}
+_CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“", **_SINGLE}
 # A whisper in Evennia's rpsystem: the hook before speech gives an emote, and nobody reads it.
 _UNREAD_EMOTE = re.compile(
     rf'{re.escape(getattr(settings, "RPSYSTEM_EMOTE_PREFIX", "/"))}me\s+\w+,?\s+"(.*)"\Z',
@@ -41,6 +40,7 @@ def cut_speech(rendered: str, name: str) -> str:
 
 
 def _opens(line: str, at: int) -> bool:
+    """True where a mark begins a speech: an apostrophe does if its partner ends the line."""
     mark = line[at]
     if mark not in _SINGLE:
         return True

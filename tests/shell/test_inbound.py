@@ -26,7 +26,7 @@ from tests.shell.support import ShellTest, pump, says, whispers
         ("Tom says “hello”", "Tom", "hello"),
         ("|cTom says '|wEdda, it's late|c'|n", "Tom", "Edda, it's late"),
         ("Tom says 'she said \"go\" to me'", "Tom", 'she said "go" to me'),
-        ("Tom dit ‘l’heure’", "Tom", "l’heure"),
+        ("Tom says \u2018it\u2019s late\u2019", "Tom", "it\u2019s late"),
         ("Tom says, \"the dogs' 'bone'\"", "Tom", "the dogs' 'bone'"),
         ("Tom says it's the dogs'", "Tom", "says it's the dogs'"),
         ("Tom says '", "Tom", "says '"),

@@ -1,4 +1,4 @@
-"""What is done in every game of the matrix, in order: installed, talked to, taken out again."""
+"""The steps of every game of the matrix, in order: installed, talked to, taken out again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from tests.fakes.answers import compose_reply
 from tests.journeys.games.visit import WORKS, Step, Visit
-from tests.journeys.readme import edit_file
 from tests.journeys.test_install import follow_in_game, follow_on_disk, read_install_steps
 
 NOTHING = ""
@@ -61,7 +60,7 @@ def page(visit: Visit) -> str:
 
 
 def own(visit: Visit) -> str:
-    """What only this game has."""
+    """The part that only this game has."""
     return visit.kind.own(visit) if visit.kind.own else NOTHING
 
 
@@ -81,7 +80,7 @@ def fight_or_leave(visit: Visit) -> str:
 
 
 def reload(visit: Visit) -> str:
-    """What it is asked before a reload is answered after it, once."""
+    """A question from before a reload is answered after it, once."""
     visit.leave_it_thinking(visit.tom, "and over a reload?")
     visit.game.reload()
     visit.model.release()

@@ -34,7 +34,7 @@ def evennia_here() -> str:
 
 
 def read_record() -> dict[str, dict[str, Outcomes]]:
-    """What is written down: outcomes by game, then by Evennia."""
+    """All that is written down: outcomes by game, then by Evennia."""
     return json.loads(RECORD.read_text()) if RECORD.exists() else {}
 
 
@@ -42,11 +42,8 @@ def write_down(name: str, outcomes: Outcomes) -> None:
     """Write down what came of one game on the Evennia of this Python."""
     record = read_record()
     record.setdefault(name, {})[evennia_here()] = outcomes
-    order = {kind.name: place for place, kind in enumerate(all_kinds())}
-    kept = {
-        each: dict(sorted(record[each].items())) for each in sorted(order, key=order.__getitem__)
-        if each in record
-    }
+    known = [kind.name for kind in all_kinds() if kind.name in record]
+    kept = {each: dict(sorted(record[each].items())) for each in known}
     RECORD.write_text(json.dumps(kept, indent=1) + "\n")
 
 

@@ -109,5 +109,5 @@ def test_games_have_names_of_their_own() -> None:
     [({"5": "yes", "6": "yes"}, "yes"), ({"5": "yes", "6": "no"}, "5: yes; 6: no")],
 )
 def test_a_cell_says_where_it_differs(outcomes: Outcomes, cell: str) -> None:
-    """What is the same on both Evennias stands there once."""
+    """An outcome that is the same on both Evennias stands there once."""
     assert cell == as_cell(outcomes)

@@ -1,4 +1,4 @@
-"""What one game of the matrix is, and a visit to it while it runs."""
+"""A game of the matrix, and a visit to it while it runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def become(player: Player, name: str, password: str) -> None:
 
 @dataclass(frozen=True)
 class Speech:
-    """How an assistant is spoken to in a game, and how it answers; `{}` stands for the words.
+    """The ways in which an assistant is spoken to in a game and answers; `{}` stands for words.
 
     Attributes:
         whisper, say, page: lines that a player types.

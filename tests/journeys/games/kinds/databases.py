@@ -21,7 +21,7 @@ def found(game: Game, stack: ExitStack) -> None:
     """Its database is a new one of the server that the environment names, or of one of its own."""
     server = named_server()
     if not server:
-        address = urlsplit(stack.enter_context(running_server(game.root)))
+        address = urlsplit(stack.enter_context(running_server(game.root / "postgres")))
         places = parse_qs(address.query).get("host") or [address.hostname or ""]
         server = {"HOST": places[0], "PORT": address.port or "", "USER": address.username or ""}
     database = stack.enter_context(new_database(server))
@@ -30,7 +30,7 @@ def found(game: Game, stack: ExitStack) -> None:
 
 
 def kept(visit: Visit) -> str:
-    """What calls cost is in that database, and nothing beside it."""
+    """The costs of its calls are in that database, and no other one is beside it."""
     assert "('postgresql', True)" == run(visit.owner, KEPT)
     assert not visit.game.database.exists()
     return "its tables are in that database"

@@ -15,16 +15,16 @@ from evennia import DefaultAccount, DefaultCharacter, DefaultObject, DefaultRoom
 
 
 class Marked:
-    """What each class of this game has."""
+    """A mark that each class of this game has."""
 
     mark = "ours"
 
 
-class Account(Marked, DefaultAccount):
+class OwnAccount(Marked, DefaultAccount):
     """Somebody who plays."""
 
 
-class Character(Marked, DefaultCharacter):
+class OwnCharacter(Marked, DefaultCharacter):
     """Somebody in the game, who counts what is said to them."""
 
     def at_object_creation(self):
@@ -36,19 +36,21 @@ class Character(Marked, DefaultCharacter):
         return super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
 
 
-class Object(Marked, DefaultObject):
+class OwnObject(Marked, DefaultObject):
     """A thing."""
 
 
-class Room(Marked, DefaultRoom):
+class OwnRoom(Marked, DefaultRoom):
     """A place."""
 
 
-class Script(Marked, DefaultScript):
+class OwnScript(Marked, DefaultScript):
     """Something that goes on."""
 '''
-KINDS_OF_CLASS = ("account", "character", "object", "room", "script")
-BASES = {f"BASE_{kind.upper()}_TYPECLASS": f"world.own.{kind.title()}" for kind in KINDS_OF_CLASS}
+BASES = {
+    f"BASE_{name.upper()}_TYPECLASS": f"world.own.Own{name.title()}"
+    for name in ("account", "character", "object", "room", "script")
+}
 SEEN = """
 from evennia import search_account
 from evennia.utils.create import create_script

@@ -47,13 +47,14 @@ class CmdTell(Command):
 
 
 class CmdHistory(Command):
-    """What was told to you last."""
+    """Show the newest that you were told."""
 
     key = "history"
 
     def func(self):
         told = self.caller.db.told or []
-        self.caller.msg("\\n".join(["|yTold to you last:|n", *told]) if told else "|yNothing yet.|n")
+        lines = ["|yTold to you last:|n", *told] if told else ["|yNothing yet.|n"]
+        self.caller.msg("\\n".join(lines))
 '''
 ADDED = (
     "from commands.speech import CmdHistory, CmdSay, CmdTell",
@@ -67,7 +68,8 @@ ADDED = (
 )
 # What players of such a game type, mistakes too.
 LINES = (
-    *("say hello, all", "'and good night", "say", "tell bob the tide turns at |rnine", "t tom hm", "t tom so"),
+    *("say hello, all", "'and good night", "say", "tell bob the tide turns at |rnine"),
+    *("t tom hm", "t tom so"),
     *("tell bob", "tell nobody hi", "tell bob = hello", "tell", "history", "@history", "say |gaha"),
 )
 

@@ -36,13 +36,16 @@ def masked(visit: Visit) -> str:
     visit.bob.ask("sdesc a nun", "sdesc was set")
     visit.bob.ask("recog stone giant as Rocky", "You will now remember")
     visit.bob.ask("say Rocky, who am I?", 'Rocky says, "I heard: Rocky, who am I\\?"')
+    visit.bob.ask("whisper stone giant = a secret", 'Rocky whispers "I heard: a secret"')
     visit.bob.ask("mask a grinning wolf", "You wear a mask as")
-    visit.bob.ask("whisper stone giant = and now?", 'whispers "I heard: and now\\?"')
+    visit.model.queue({"style": "plain", "content": "Good day, stranger."})
+    visit.bob.ask("whisper stone giant = and now?", 'whispers "Good day, stranger."')
     asked = str(visit.model.read_calls()[-1]["body"])
     assert "grinning wolf" in asked
-    assert not re.search(r"\bBob\b|who am I", asked)
+    assert [] == re.findall(r".{,60}(?:\bBob\b|a secret).{,60}", asked)
     visit.bob.ask("unmask", "You remove your mask")
-    assert not re.search(r"\bEdda\b", visit.tom.transcript + visit.bob.transcript)
+    read = visit.tom.transcript + visit.bob.transcript
+    assert [] == re.findall(r".*\bEdda\b.*", read)
     return "called by description and recog; a mask is somebody else; no key is shown"
 
 

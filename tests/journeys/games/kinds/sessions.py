@@ -46,20 +46,23 @@ def one_character(visit: Visit) -> str:
 def two_characters(visit: Visit) -> str:
     """Two characters of an account whisper at once; each is answered where it asked."""
     other = play_another(visit)
+    # In mode 2 the second login has taken Tom over.
+    visit.tom.ask("ic Tom", "You become|already puppeting")
     other.send(visit.kind.speech.whisper.format("and what am I?"))
     visit.whisper(visit.tom, "what am I?")
     other.expect(visit.whispered("and what am I?"))
     assert not re.search(visit.whispered("and what am I?"), visit.tom.transcript)
     assert not re.search(visit.whispered("what am I?"), other.transcript)
     leave(other)
+    visit.tom.ask("ooc", "You go OOC")
+    visit.tom.ask("ic Tom", "You become")  # and is whom the next login plays
     return "each of a player's characters is answered where it asked"
 
 
 def many(visit: Visit) -> str:
-    """The same with two connections in one of the characters."""
-    told = two_characters(visit)
+    """The same, after two connections in one character."""
     one_character(visit)
-    return f"{told}, at all its connections"
+    return f"{two_characters(visit)}, at all its connections"
 
 
 def play_another(visit: Visit) -> Player:
@@ -78,7 +81,7 @@ def leave(player: Player) -> None:
 
 
 def out_of_character(visit: Visit) -> str:
-    """Who goes out of character while it thinks reads the answer when back in it."""
+    """A player who goes out of character while it thinks reads the answer when back in it."""
     visit.leave_it_thinking(visit.tom, "shall I go?")
     visit.tom.ask("ooc", "You go OOC")
     visit.model.release()

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from tests.journeys.games.visit import Kind
 
-KINDS = (Kind("stock", "stock, as `evennia --init` makes it", is_quick=True),)
+KINDS = (Kind("stock", "stock, as `evennia --init` makes it"),)
