@@ -38,6 +38,18 @@ def read_record() -> dict[str, dict[str, Outcomes]]:
     return json.loads(RECORD.read_text()) if RECORD.exists() else {}
 
 
+def expected(name: str) -> Outcomes:
+    """The outcomes that a game has to have here: as written down, of this Evennia if there are any.
+
+    Raises:
+        LookupError: nothing is written down of it.
+    """
+    tried = read_record().get(name)
+    if not tried:
+        raise LookupError(f"{RECORD.name} has nothing of the game {name!r}: play it and write down")
+    return tried.get(evennia_here()) or tried[max(tried)]
+
+
 def write_down(name: str, outcomes: Outcomes) -> None:
     """Write down what came of one game on the Evennia of this Python."""
     record = read_record()

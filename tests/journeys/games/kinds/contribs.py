@@ -8,31 +8,32 @@ from tests.journeys.games.visit import Kind, Visit
 from tests.journeys.readme import edit_file
 from tests.journeys.staging import line_of
 
+# The contrib's own set has a misspelt method and is empty, so a game adds them one by one.
+COMMANDS = ("CmdAddCom", "CmdAllCom", "CmdDelCom", "CmdCWho", "CmdChannelCreate", "CmdCdesc")
 LEGACY = (
-    "from evennia.contrib.base_systems.mux_comms_cmds import CmdSetLegacyComms",
+    "from evennia.contrib.base_systems.mux_comms_cmds import mux_comms_cmds",
     "",
     "",
     "class CharacterCmdSet(default_cmds.CharacterCmdSet):",
     "        super().at_cmdset_creation()",
-    "        self.add(CmdSetLegacyComms)",
+    *(f"        self.add(mux_comms_cmds.{name})" for name in COMMANDS),
 )
 LOOK = {"calls": [{"tool": "look", "arguments": {}}]}
 
 
 def add_legacy_comms(game: Game) -> None:
-    """As the contrib's own page says."""
+    """Put the contrib's commands into the characters' set."""
     edit_file(game.folder / "commands/default_cmdsets.py", LEGACY)
 
 
 def by_alias(visit: Visit) -> str:
     """On a channel joined by `addcom` it answers; the contrib's commands work."""
     visit.owner.ask("assistant channel edda public = trigger", "listens to Public: trigger")
-    visit.tom.ask("addcom pu = public", "pu")
+    visit.tom.ask("addcom pu = public", "with the alias 'pu'")
     visit.model.queue({"style": "plain", "content": "I am."})
     visit.tom.ask("pu are you there?", line_of("Public", "I am.", "Edda"))
     visit.bob.expect(line_of("Public", "I am.", "Edda"))
-    visit.tom.ask("cwho public", "Edda|Tom")
-    visit.tom.ask("delcom pu", "pu|removed|alias")
+    visit.tom.ask("cwho public", r"Public:\s+.*Tom")
     visit.owner.ask("assistant channel edda public = leave", "does not listen to Public")
     return "answers on a channel by an alias of `addcom`"
 
@@ -40,17 +41,17 @@ def by_alias(visit: Visit) -> str:
 def build_tutorial(owner: Player) -> None:
     """Build the world as its own page says, and go there."""
     owner.ask("batchcommand contrib.tutorials.tutorial_world.build", "Batchfile.* applied", 120)
-    owner.ask("start", "TUTORIAL")
-    owner.ask("tutorial", "Welcome to the Evennia tutorial")
+    begin(owner)
 
 
 def begin(player: Player) -> None:
-    """Go where the tutorial begins."""
-    player.ask("tutorial", "Welcome to the Evennia tutorial")
+    """Go where the tutorial begins, or stay there."""
+    player.send("tutorial")
+    player.ask("look", "Welcome to the Evennia tutorial")
 
 
-def walk_on(visit: Visit) -> str:
-    """It sees the tutorial's room by its `look`; who walks on meanwhile is answered when back."""
+def look_around(visit: Visit) -> str:
+    """It sees the tutorial's room, which has a `look` of its own, by its tool."""
     visit.model.queue(LOOK, {"style": "plain", "content": "A lot."})
     visit.tom.ask("whisper edda = what do you see?", 'Edda whispers: "A lot."')
     assert "Evennia tutorial" in str(visit.model.read_calls()[-1]["body"])
@@ -70,6 +71,6 @@ KINDS = (
         "`tutorials.tutorial_world`, in its first room",
         build=build_tutorial,
         arrive=begin,
-        own=walk_on,
+        own=look_around,
     ),
 )
