@@ -24,8 +24,7 @@ def install(visit: Visit) -> str:
         if step.file:
             visit.kept[step.file] = (visit.game.folder / step.file).read_text()
         follow_on_disk(visit.game, step)
-    visit.game.reload()
-    visit.owner.expect("restarted|Reload")
+    visit.reload()
     for step in steps:
         follow_in_game(visit.owner, step)
     visit.owner.expect(r"Edda\b.*\bawake", 60)
@@ -95,8 +94,7 @@ def uninstall(visit: Visit) -> str:
         visit.owner.ask(line, answer)
     for name, text in visit.kept.items():
         (visit.game.folder / name).write_text(text)
-    visit.game.reload()
-    visit.owner.expect("restarted|Reload")
+    visit.reload()
     visit.expect_as_before()
     return WORKS
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -117,6 +117,14 @@ class Visit:
         self.kind.arrive(player)
         return player
 
+    def reload(self) -> None:
+        """Reload the game, and wait until everybody has read that it is back."""
+        everybody = (self.owner, self.tom, self.bob)
+        self._fence(everybody)
+        self.game.reload()
+        for player in everybody:
+            player.expect("Server restarted", 60)
+
     # ---- talking -----------------------------------------------------------------------------
 
     def whisper(self, player: Player, words: str) -> None:
@@ -153,14 +161,15 @@ class Visit:
 
     def record(self, line: str) -> tuple[bytes, bytes]:
         """The bytes that Tom and Bob receive for a line of Tom's."""
-        self._fence()
+        both = (self.tom, self.bob)
+        self._fence(both)
         self.tom.send(line)
-        self._fence()
-        told = [player.received.split(FENCED)[-2] for player in (self.tom, self.bob)]
+        self._fence(both)
+        told = [player.received.split(FENCED)[-2] for player in both]
         return told[0], told[1]
 
-    def _fence(self) -> None:
-        for player in (self.tom, self.bob):
+    def _fence(self, players: Iterable[Player]) -> None:
+        for player in players:
             player.ask(FENCE, f"Command '{FENCE}' is not available")
 
     def find_trouble(self) -> list[str]:

@@ -25,6 +25,7 @@ def found(game: Game, stack: ExitStack) -> None:
         places = parse_qs(address.query).get("host") or [address.hostname or ""]
         server = {"HOST": places[0], "PORT": address.port or "", "USER": address.username or ""}
     database = stack.enter_context(new_database(server))
+    stack.callback(game.clean_up)  # before its database goes
     game.settings["DATABASES"] = {"default": database}
     (game.folder / "server/evennia.db3").unlink(missing_ok=True)
 

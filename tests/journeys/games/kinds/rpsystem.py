@@ -33,7 +33,6 @@ def describe(owner: Player) -> None:
 
 def masked(visit: Visit) -> str:
     """By a recog it is called too; behind a mask a player is somebody else, and is answered."""
-    visit.bob.ask("sdesc a nun", "sdesc was set")
     visit.bob.ask("recog stone giant as Rocky", "You will now remember")
     visit.bob.ask("say Rocky, who am I?", 'Rocky says, "I heard: Rocky, who am I\\?"')
     visit.bob.ask("whisper stone giant = a secret", 'Rocky whispers "I heard: a secret"')
