@@ -304,6 +304,14 @@ def command_words() -> str:
     return as_table(("word", "how it is typed", "what for"), rows)
 
 
+def games() -> str:
+    """The games it was tried in, and what came of it."""
+    from tests.journeys.games.steps import STEPS
+    from tests.journeys.games.table import as_rows, read_record
+
+    return as_table(("game", *STEPS, "Evennia"), list(as_rows(read_record())))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     table.__name__: table
     for table in (
@@ -331,6 +339,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         trace_config,
         breaker_config,
         event_classes,
+        games,
         safety_tables.limits,
         safety_tables.limit_reasons,
         safety_tables.safety_config,

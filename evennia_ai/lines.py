@@ -10,7 +10,8 @@ import re
 from django.conf import settings
 from evennia.utils.ansi import strip_ansi
 
-_CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“"}
+_SINGLE = {"'": "'", "\u2018": "\u2019"}
+_CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“", **_SINGLE}
 # A whisper in Evennia's rpsystem: the hook before speech gives an emote, and nobody reads it.
 _UNREAD_EMOTE = re.compile(
     rf'{re.escape(getattr(settings, "RPSYSTEM_EMOTE_PREFIX", "/"))}me\s+\w+,?\s+"(.*)"\Z',
@@ -42,16 +43,24 @@ def plain(rendered: str) -> str:
 def cut_speech(rendered: str, name: str) -> str:
     """The speech inside a rendered line such as `Tom whispers: "|nhello|n"`.
 
-    What stands between the first quotation mark after the speaker's name and the last one; without
-    marks, everything after the name.
+    What stands between the first quotation mark after the speaker's name and the last one, be they
+    double or single as in `Tom says 'hello'`; without marks, everything after the name.
     """
     rest = cut_name(rendered, name)
-    opened = next((i for i, ch in enumerate(rest) if ch in _CLOSING), None)
+    opened = next((i for i, ch in enumerate(rest) if ch in _CLOSING and _opens(rest, i)), None)
     if opened is not None:
         closed = rest.rfind(_CLOSING[rest[opened]])
         if closed > opened:
             return rest[opened + 1 : closed].strip()
     return rest
+
+
+def _opens(line: str, at: int) -> bool:
+    """True where a mark begins a speech: an apostrophe does if its partner ends the line."""
+    mark = line[at]
+    if mark not in _SINGLE:
+        return True
+    return (not at or line[at - 1].isspace()) and line.endswith(_CLOSING[mark])
 
 
 def without_emote(speech: str) -> str:

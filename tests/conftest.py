@@ -58,6 +58,7 @@ LONGEST = (
     *("test_schemathesis", "test_run", "test_crashes", "test_nights", "test_safety"),
     *("test_rights", "test_command_rights", "test_remembering", "test_restarts", "test_limits"),
     *("test_b15_model_check", "test_webclient", "test_failures", "test_budget", "test_install"),
+    "test_games",
 )
 
 

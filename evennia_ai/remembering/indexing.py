@@ -207,7 +207,9 @@ def _begin(script: Any, work: Any) -> None:
 
 
 async def _run(script: Any, work: Any, report: Report | None) -> int:
-    """One run, until nothing waits or the store is down."""
+    """One run, until nothing waits or the store is down; none of one that ended while it waited."""
+    if _is_over(script, work):
+        return 0
     known = _known(script)
     try:
         done, is_done = await _tell(script, work, report)

@@ -124,10 +124,15 @@ Enter = Callable[..., Player]
 
 
 class TelnetClient(Player):
-    """A plain telnet client that declines every option it is offered."""
+    """A plain telnet client that declines every option it is offered.
+
+    Attributes:
+        received: every byte that came, options and colours too.
+    """
 
     def __init__(self, port: int, timeout_seconds: float = WAIT_SECONDS) -> None:
         super().__init__()
+        self.received = b""
         self._socket = socket.create_connection(("127.0.0.1", port), timeout_seconds)
         self._undecoded = b""
 
@@ -146,6 +151,7 @@ class TelnetClient(Player):
         received = self._socket.recv(65536)
         if not received:
             raise ConnectionError("the server closed the telnet connection")
+        self.received += received
         text, replies, self._undecoded = decode_telnet(self._undecoded + received)
         if replies:
             self._socket.sendall(replies)

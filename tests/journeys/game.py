@@ -151,7 +151,7 @@ class Game:
         """Migrate, make the superuser, let Evennia do its first start, and stop again."""
         self.write_settings()
         self.launch("migrate")
-        self.launch("start")
+        self._launch_start()
         # Evennia restarts its server once after the first start's work is done.
         with processes.follow(self.folder / "server/logs/server.log") as log:
             log.wait_for(r"successfully restarted in 'reset' mode", START_SECONDS)
@@ -170,15 +170,18 @@ class Game:
         """
         self.write_settings()
         try:
-            # Evennia's launcher says that all is well (exit 0) whatever came of it, and gives up
-            # on a portal that takes more than ten seconds: then the server is still to be started.
-            while GAVE_UP in self.launch("start"):
-                pass
+            self._launch_start()
             self.wait_until_ready()
         except (OSError, AssertionError) as error:
             raise AssertionError(
                 f"the game did not start: {error}\n{self.describe_logs()}"
             ) from error
+
+    def _launch_start(self) -> None:
+        # Evennia's launcher says that all is well (exit 0) whatever came of it, and gives up
+        # on a portal that takes more than ten seconds: then the server is still to be started.
+        while GAVE_UP in self.launch("start"):
+            pass
 
     def wait_until_ready(self) -> None:
         """Wait for the login screen by telnet, and for the webclient's page and websocket."""

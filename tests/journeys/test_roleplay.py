@@ -8,29 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.handle import MODEL_NAME, FakeModel
+from tests.journeys.classes import RPSYSTEM, stand_on
 from tests.journeys.clients import Player
 from tests.journeys.game import UNHURRIED, Game, make_bare_folder
 from tests.journeys.staging import find_trouble, prompt_of, read_new_log
 from tests.journeys.test_install import follow_in_game, follow_on_disk, read_install_steps
 
-CLASSES = {
-    "characters": ("Character(ObjectParent, DefaultCharacter)", "ContribRPCharacter"),
-    "objects": ("Object(ObjectParent, DefaultObject)", "ContribRPObject"),
-    "rooms": ("Room(ObjectParent, DefaultRoom)", "ContribRPRoom"),
-}
-MODULE = "evennia.contrib.rpg.rpsystem"
 GIANT = "evennia.search_object('Edda')[0].sdesc.add('a stone giant')"
 KEYS = re.compile("Quillon|Zephira")
-
-
-def use_rpsystem(typeclasses: Path) -> None:
-    """Let the game's characters, objects and rooms stand on those of rpsystem."""
-    for name, (line, base) in CLASSES.items():
-        path = typeclasses / f"{name}.py"
-        text = path.read_text()
-        assert f"class {line}:" in text
-        changed = text.replace(f"class {line}:", f"class {line.partition('(')[0]}({base}):")
-        path.write_text(f"from {MODULE} import {base}\n{changed}")
 
 
 def test_nobody_is_told_who_anybody_is(tmp_path: Path, model: FakeModel) -> None:
@@ -38,7 +23,7 @@ def test_nobody_is_told_who_anybody_is(tmp_path: Path, model: FakeModel) -> None
     steps = read_install_steps()
     with Game.make(tmp_path / "masked", make_bare_folder) as game:
         try:
-            use_rpsystem(game.folder / "typeclasses")
+            stand_on(RPSYSTEM, game.folder / "typeclasses")
             game.settings |= UNHURRIED
             game.build_bare()
             game.ask_model_at(model.base_url, MODEL_NAME)

@@ -6,15 +6,15 @@ import json
 import os
 import subprocess
 import sys
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.postgres import NAMED, named_server, new_database
+
 ROOT = Path(__file__).resolve().parents[2]
-POSTGRES = "EVENNIA_AI_TEST_POSTGRES"
 PATIENCE_SECONDS = 60.0
 
 
@@ -78,19 +78,14 @@ def sqlite(tmp_path: Path) -> dict[str, Any]:
 @pytest.fixture
 def postgres() -> Iterator[dict[str, Any]]:
     """A new database of the server that the environment names."""
-    if not os.environ.get(POSTGRES):
+    server = named_server()
+    if not server:
         pytest.skip(
-            f'no PostgreSQL: set {POSTGRES} to \'{{"HOST": ..., "PORT": ..., "USER": ...}}\' '
+            f'no PostgreSQL: set {NAMED} to \'{{"HOST": ..., "PORT": ..., "USER": ...}}\' '
             "of a server whose user may create databases, and install psycopg"
         )
-    psycopg = pytest.importorskip("psycopg")
-    server = json.loads(os.environ[POSTGRES])
-    name = f"ledger_{uuid.uuid4().hex}"
-    told = {key.lower(): value for key, value in server.items()}
-    with psycopg.connect(**told, dbname="postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-        yield {"ENGINE": "django.db.backends.postgresql", "NAME": name, "OPTIONS": {}, **server}
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with new_database(server) as database:
+        yield database
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

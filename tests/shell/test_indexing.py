@@ -123,6 +123,20 @@ class TestIndexing(MemoryTest):
         assert (["add"] * 2, BATCH + 1) == (self.store.calls, len(self.in_store()))
         assert [0, 0] == [run.result for run in begun]
 
+    def test_a_run_that_waited_ends_with_its_assistant(self) -> None:
+        """One that waits for another to end, as when an assistant is deleted while it is told."""
+        begun, work = [], self.ada_script.work
+
+        def delete() -> None:
+            begun.append(indexing.apply(self.ada_script))
+            self.ada_script.work = None
+
+        self.store.before_add = delete
+        self.keep(1)
+        self.catch_up()
+        self.ada_script.work = work
+        assert [0] == [run.result for run in begun]
+
     def test_a_stopped_assistant_writes_nothing(self) -> None:
         """What comes back after its life in this process has ended is dropped."""
         self.keep(1)

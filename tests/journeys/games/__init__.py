@@ -1,0 +1,11 @@
+"""The matrix of real games: rows are the files in `kinds`, columns the steps of `steps`.
+
+To add a game, write one file in `kinds` with `KINDS = (Kind(...),)`. Then, on a Python for each
+Evennia, `EVENNIA_AI_WRITE_TABLES=1 EVENNIA_AI_TEST_PROFILE=thorough pytest tests/journeys/games`
+plays the matrix and writes down what came of it, and `make docs` renews docs/games.md.
+"""
+
+import pytest
+
+# What the steps and the games see is shown when it is not what was expected.
+pytest.register_assert_rewrite(f"{__name__}.steps", f"{__name__}.visit", f"{__name__}.kinds")

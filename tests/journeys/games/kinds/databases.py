@@ -1,0 +1,40 @@
+"""A game whose database is a PostgreSQL server's."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from urllib.parse import parse_qs, urlsplit
+
+from tests.journeys.game import Game
+from tests.journeys.games.visit import Kind, Visit
+from tests.journeys.staging import run
+from tests.postgres import named_server, new_database, running_server
+
+KEPT = """
+from django.db import connection
+from evennia_ai.models import ModelCall
+told = connection.vendor, ModelCall.objects.exists()
+"""
+
+
+def found(game: Game, stack: ExitStack) -> None:
+    """Its database is a new one of the server that the environment names, or of one of its own."""
+    server = named_server()
+    if not server:
+        address = urlsplit(stack.enter_context(running_server(game.root / "postgres")))
+        places = parse_qs(address.query).get("host") or [address.hostname or ""]
+        server = {"HOST": places[0], "PORT": address.port or "", "USER": address.username or ""}
+    database = stack.enter_context(new_database(server))
+    stack.callback(game.clean_up)  # before its database goes
+    game.settings["DATABASES"] = {"default": database}
+    (game.folder / "server/evennia.db3").unlink(missing_ok=True)
+
+
+def kept(visit: Visit) -> str:
+    """The costs of its calls are in that database, and no other one is beside it."""
+    assert "('postgresql', True)" == run(visit.owner, KEPT)
+    assert not visit.game.database.exists()
+    return "its tables are in that database"
+
+
+KINDS = (Kind("postgresql", "PostgreSQL", found=found, own=kept),)

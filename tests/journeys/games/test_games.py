@@ -1,0 +1,112 @@
+"""Games of other people get an assistant by README's steps, and are as before without it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.handle import MODEL_NAME, FakeModel
+from tests.journeys.game import UNHURRIED, Game, make_bare_folder
+from tests.journeys.games.steps import STEPS
+from tests.journeys.games.table import (
+    Outcomes,
+    all_kinds,
+    as_cell,
+    expected,
+    write_down,
+)
+from tests.journeys.games.visit import Kind, Visit
+
+IS_THOROUGH = os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough"
+IS_WRITING = "EVENNIA_AI_WRITE_TABLES" in os.environ
+PLAYED = [kind for kind in all_kinds() if kind.is_quick or IS_THOROUGH]
+by_name = pytest.mark.parametrize("kind", PLAYED, ids=lambda kind: kind.name)
+
+
+@pytest.fixture(scope="session")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a stopped stock game, to copy from."""
+    root = tmp_path_factory.mktemp("stock") / "template"
+    with Game.make(root, make_bare_folder) as game:
+        game.build_bare()
+    return root
+
+
+Found = Callable[[Kind, ExitStack], Game]
+
+
+@pytest.fixture
+def found(tmp_path: Path, request: pytest.FixtureRequest) -> Found:
+    """Make the game of a kind, with a database and its first start behind it."""
+
+    def make(kind: Kind, stack: ExitStack) -> Game:
+        root = tmp_path / "theirs"
+        if kind.found is None:
+            game = stack.enter_context(Game.copy(request.getfixturevalue("stock"), root))
+            game.settings |= {**UNHURRIED, **kind.settings}
+            return game
+        game = stack.enter_context(Game.make(root, make_bare_folder))
+        game.settings |= {**UNHURRIED, **kind.settings}
+        kind.found(game, stack)
+        game.build_bare()
+        return game
+
+    return make
+
+
+@by_name
+def test_a_game_of_other_people(kind: Kind, found: Found, model: FakeModel) -> None:
+    """Installed, talked to in each way, disturbed, reloaded and taken out: as it is written down.
+
+    Nothing of it leaves a traceback in the log.
+    """
+    with ExitStack() as stack:
+        game = found(kind, stack)
+        try:
+            kind.furnish(game)
+            game.ask_model_at(model.base_url, MODEL_NAME)
+            game.start()
+            outcomes = play(Visit(kind, game, model, stack))
+        except AssertionError as error:
+            pytest.fail(f"{error}\n{game.describe_logs()}")
+    if IS_WRITING:
+        write_down(kind.name, outcomes)
+    assert expected(kind.name) == outcomes
+
+
+def play(visit: Visit) -> Outcomes:
+    """Take every step, in order; what fails says at which."""
+    outcomes: Outcomes = {}
+    assert [] == visit.find_trouble()
+    for name, step in STEPS.items():
+        try:
+            outcomes[name] = step(visit)
+            assert [] == visit.find_trouble()
+        except AssertionError as error:
+            raise AssertionError(f"{visit.kind.name}, {name}: {error}") from error
+    return outcomes
+
+
+@pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.name)
+def test_each_game_was_played(kind: Kind) -> None:
+    """Of every game it is written down what came of each step."""
+    assert list(STEPS) == list(expected(kind.name))
+
+
+def test_games_have_names_of_their_own() -> None:
+    """No row hides another one."""
+    names = [kind.name for kind in all_kinds()]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "cell"),
+    [({"5": "yes", "6": "yes"}, "yes"), ({"5": "yes", "6": "no"}, "5: yes; 6: no")],
+)
+def test_a_cell_says_where_it_differs(outcomes: Outcomes, cell: str) -> None:
+    """An outcome that is the same on both Evennias stands there once."""
+    assert cell == as_cell(outcomes)
