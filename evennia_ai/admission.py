@@ -35,6 +35,7 @@ from evennia_ai.core.records import Record
 from evennia_ai.core.safety_config import Oversize
 from evennia_ai.core.text import cut_at_sentence
 from evennia_ai.errors import LimitReachedError, StaleEpochError
+from evennia_ai.excuses import cooling_line
 from evennia_ai.listening import ear_for
 from evennia_ai.queueing import cooling_seconds
 
@@ -106,7 +107,7 @@ def _cools_off(script: Any, record: Record, heard: Heard) -> bool:
     seconds = cooling_seconds(script, heard.person)
     if seconds:
         record.note("refused", f"{heard.sender_name} has to wait {number(round(seconds))} s more")
-        _turn_away(script, record, outbound.cooling_line(seconds))
+        _turn_away(script, record, cooling_line(seconds))
     return seconds > 0
 
 

@@ -30,7 +30,15 @@ from evennia_ai.core.react import ENDINGS, Stop, StopReason
 from evennia_ai.core.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.errors import LimitReachedError
-from evennia_ai.excuses import UNHEARD, empty_queue, excuse, expire, spent_line, whether
+from evennia_ai.excuses import (
+    UNHEARD,
+    cooling_line,
+    empty_queue,
+    excuse,
+    expire,
+    spent_line,
+    whether,
+)
 from evennia_ai.interventions.people import is_assistant
 from evennia_ai.remembering import episodes
 from evennia_ai.turns import aside
@@ -173,7 +181,7 @@ def _engage(script: Any, turn: Turn, stop: Stop) -> None:
 
 
 def _report(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
-    line = outbound.cooling_line(judged.cools) if judged.cools else spent_line(stop)
+    line = cooling_line(judged.cools) if judged.cools else spent_line(stop)
     told = excuse(script, turn.event, _why(stop), line=line)
     told = "waited" if turn.event.kind == OWN else whether(told)
     note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {told}")
@@ -211,7 +219,7 @@ def _cool_off(script: Any, turn: Turn, stop: Stop, seconds: float) -> None:
     facts = {"person": turn.event.person, "seconds": round(seconds)}
     audit.record("cooled_off", script, cause=cause or stop.reason.value, **facts)
     if not stop.is_failure and turn.event.kind != TASK:
-        excuse(script, turn.event, line=outbound.cooling_line(seconds))
+        excuse(script, turn.event, line=cooling_line(seconds))
     outbound.alert_staff(notices.cools(str(script.obj.key), whom, wait, stop))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from evennia.utils import logger
@@ -9,12 +11,25 @@ from evennia.utils import logger
 from evennia_ai import audience, delegations, inbound, outbound, state
 from evennia_ai.core.budget import account_of
 from evennia_ai.core.budget_config import Scope
+from evennia_ai.core.cooling import in_words
 from evennia_ai.core.inbox import MESSAGE, TASK, TRAY, Event, Stored
 from evennia_ai.core.limits import LIMITS, MONEY, Kind
 from evennia_ai.core.react import Stop
 from evennia_ai.core.turn import Turn
 from evennia_ai.turns import aside
 
+COOLING_LINE = (
+    '{name} turns away, worn out. "That led nowhere. Let me be for {while}, then ask for something '
+    'else."'
+)
+# Where the tokens or the money of a time are used up; after no time they come back for "ever".
+SPENT_LINES: Mapping[str, str] = MappingProxyType(
+    {
+        "day": '{name} stifles a yawn. "I have said all I can today. Ask me tomorrow."',
+        "month": '{name} stifles a yawn. "I have said all I can this month. Ask me in the next."',
+        "ever": '{name} stifles a yawn. "I have no words left."',
+    }
+)
 UNHEARD = "nobody is there any more to hear it"
 
 
@@ -42,12 +57,17 @@ def whether(told: bool) -> str:
     return "was told" if told else "could not be told"
 
 
+def cooling_line(seconds: float) -> str:
+    """What somebody is told who has to wait so many seconds."""
+    return COOLING_LINE.replace("{while}", in_words(seconds))
+
+
 def spent_line(stop: Stop) -> str:
     """The line that says when to ask again where a cap on money is used up; "" at another end."""
     if stop.limit is None:
         return ""
     kind = Kind(stop.limit.kind)
-    return outbound.SPENT_LINES.get(LIMITS[kind].span, "") if kind.startswith(MONEY) else ""
+    return SPENT_LINES.get(LIMITS[kind].span, "") if kind.startswith(MONEY) else ""
 
 
 def expire(script: Any, oldest: float) -> None:

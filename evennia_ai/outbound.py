@@ -15,7 +15,6 @@ from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
 
 from evennia_ai import ability, emoting, names, phrasing, signals
-from evennia_ai.core.cooling import in_words
 from evennia_ai.core.notices import Notice
 from evennia_ai.core.perception import PRIVATE
 from evennia_ai.core.phrasing import Phrased
@@ -40,18 +39,6 @@ TOO_MUCH_LINE = (
 )
 LATER_LINE = '{name} nods. "One moment, please; I will come to that."'
 ASKING_LINE = "{name} pauses over that, and waits for a word from somebody."
-COOLING_LINE = (
-    '{name} turns away, worn out. "That led nowhere. Let me be for {while}, then ask for something '
-    'else."'
-)
-# Where the tokens or the money of a time are used up; after no time they come back for "ever".
-SPENT_LINES: Mapping[str, str] = MappingProxyType(
-    {
-        "day": '{name} stifles a yawn. "I have said all I can today. Ask me tomorrow."',
-        "month": '{name} stifles a yawn. "I have said all I can this month. Ask me in the next."',
-        "ever": '{name} stifles a yawn. "I have no words left."',
-    }
-)
 THINKING_LINES = ("{name} thinks for a moment.", "{name} is still thinking.")
 NO_MORE: Mapping[str, Any] = MappingProxyType({})
 MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "channel": 400, "pose": 300}
@@ -363,11 +350,6 @@ def tell(character: Any, person: Any, line: str, *, hops: int, is_of_body: bool 
     text = _named(line, character, person)
     person.msg(text=(text, marks("pose", hops)), from_obj=character)
     return True
-
-
-def cooling_line(seconds: float) -> str:
-    """What somebody is told who has to wait so many seconds."""
-    return COOLING_LINE.replace("{while}", in_words(seconds))
 
 
 def show(character: Any, line: str, *, hops: int) -> None:

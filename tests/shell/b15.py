@@ -17,6 +17,7 @@ from twisted.logger import globalLogPublisher
 from evennia_ai import (
     compaction,
     emergency,
+    excuses,
     interventions,
     operations,
     outbound,
@@ -40,7 +41,7 @@ LINES = {
     "deaf": outbound.STOPPED_LINE,
     "busy": outbound.TOO_MUCH_LINE,
     "spent": "{name} stifles a yawn.",
-    "cooled": outbound.COOLING_LINE.partition("{while}")[0],
+    "cooled": excuses.COOLING_LINE.partition("{while}")[0],
 }
 OLD_TALK = [
     {"role": role, "content": f"{number}: {'about storms and the sea ' * 20}"}
