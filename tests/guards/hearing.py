@@ -85,9 +85,30 @@ HEARING = (
     guard(
         "one person has only so many turns a minute",
         "core/manners.py",
-        "if len(self.turns) >= config.calls_per_player:",
-        "if False:",
+        "if not later:",
+        "if True:",
         "test_more_turns_a_minute_are_refused_with_one_line",
+    ),
+    guard(
+        "what waits for its next minute begins no sooner",
+        "core/manners.py",
+        "if self.count(now) < config.calls_per_player:",
+        "if True:",
+        "test_it_waits_for_the_next_minute_and_is_answered",
+    ),
+    guard(
+        "a line that calls nobody is answered by as many as are wanted",
+        "answerers.py",
+        "if 0 < most <= len(chosen):",
+        "if False:",
+        "test_one_answers",
+    ),
+    guard(
+        "a line that calls somebody is left to whom it calls",
+        "answerers.py",
+        "    if line.called:\n",
+        "    if False:\n",
+        "tests/shell/test_answerers.py::test_a_channel",
     ),
     guard(
         "a message that is too long is cut or refused",

@@ -95,6 +95,20 @@ STOPPING = (
         "test_what_happened_while_somebody_was_asked_counts",
     ),
     guard(
+        "what was set aside ends when its message is gone",
+        "state.py",
+        "    write(script, pending_events=work.inbox)\n    let_go(work)\n",
+        "    write(script, pending_events=work.inbox)\n",
+        "tests/shell/test_set_aside.py::test_the_message_is_taken_away",
+    ),
+    guard(
+        "what was set aside goes on only when the place is free",
+        "holding.py",
+        "    await called\n",
+        "    pass\n",
+        "test_the_yes_waits_for_the_next_free_moment",
+    ),
+    guard(
         "a summary of older talk is dropped by a stop",
         "compaction.py",
         "        if self.script.work is not self.work or self.work.epoch != self.epoch:",

@@ -197,6 +197,13 @@ class TestEnds(AsideTest):
         pump()
         assert (0, {}, 0, 5) == self.ends()
 
+    def test_the_message_is_taken_away(self) -> None:
+        """As by an errand that is given up: its turn ends, and its question with it."""
+        state.discard(self.ada_script, list(self.ada_script.work.inbox))
+        pump()
+        assert [] == interventions.pending(self.ada_script)
+        assert (0, {}, 0, 5) == self.ends()
+
     def test_the_conversation_begins_anew(self) -> None:
         """Its question is withdrawn; the message is answered from the beginning."""
         operations.reset_history(self.ada_script)
