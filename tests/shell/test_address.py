@@ -126,7 +126,7 @@ class TestHelp(HearingTest):
     def test_who_is_here_is_said_to_players(self) -> None:
         """And that they are AIs, and how to talk to them."""
         shown = self.call(CmdAssistant(), "", caller=self.mira)
-        assert "Ada is here, an AI. Talk to her: whisper Ada = hello, or say @Ada hello" == shown
+        assert "Ada is here, an AI. To talk: whisper Ada = hello, or say @Ada hello" == shown
         self.ada.location = self.room2
         shown = self.call(CmdAssistant(), "", caller=self.mira)
         assert "No assistant is here. More: help assistant" == shown
