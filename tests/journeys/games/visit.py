@@ -76,7 +76,7 @@ class Kind:
     arrive: Callable[[Player], None] = lambda player: None
     settle: Callable[[Player], None] = lambda owner: None
     speech: Speech = Speech()
-    probes: tuple[str, ...] = ("look", "help page", "history", "assistant")
+    probes: tuple[str, ...] = ("look", "history", "assistant")
     own: Step | None = None
     fight_or_leave: Step | None = None
     is_quick: bool = False

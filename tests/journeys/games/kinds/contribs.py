@@ -63,7 +63,7 @@ KINDS = (
         "mux comms",
         "`base_systems.mux_comms_cmds`",
         furnish=add_legacy_comms,
-        probes=("look", "allcom", "help addcom", "addcom", "cwho"),
+        probes=("look", "allcom", "addcom", "cwho"),
         own=by_alias,
     ),
     Kind(
