@@ -57,7 +57,7 @@ def _unknown(script: AssistantScript, own_commands: Mapping[str, str]) -> str:
     if not own_commands:
         return f"{script.key} hears Evennia's own commands; nobody has spoken here yet."
     return (
-        f"Whether {script.key} hears what is said here is not known yet: {_named(own_commands)}. "
+        f"Whether {script.key} hears what is said here is not known yet. {_named(own_commands)}. "
         f"Say something here, and type this again."
     )
 
@@ -77,4 +77,4 @@ def _deaf(script: AssistantScript, found: Hearing, own_commands: Mapping[str, st
 
 def _named(own_commands: Mapping[str, str]) -> str:
     known = ", ".join(f"{key} ({path})" for key, path in own_commands.items())
-    return f"the game speaks by commands of its own: {known}"
+    return f"The game has commands of its own for speech: {known}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia import Command
+from evennia.commands.cmdhandler import _CMDSET_MERGE_CACHE
 from evennia.commands.cmdset import CmdSet
 
 import evennia_ai
@@ -87,4 +88,6 @@ def set_of(*kinds: type[Command]) -> type[CmdSet]:
 def use(person: Any, *kinds: type[Command]) -> None:
     """Let somebody speak by these commands alone."""
     person.cmdset.remove("OwnSpeech")
+    # It knows sets by where they are in memory, and a new one may be where another was.
+    _CMDSET_MERGE_CACHE.clear()
     person.cmdset.add(set_of(*kinds))
