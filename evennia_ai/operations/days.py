@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
+import evennia
 from django.conf import settings
 from django.utils import timezone
-from evennia.utils import gametime
 
 _AGO = re.compile(r"(\d{1,6}|an?|one) (minute|hour|day|week)s? ago", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -64,7 +64,8 @@ def in_the_game(seconds: float, now: float) -> str:
     """
     if settings.TIME_GAME_EPOCH is None:
         return ""
-    then = gametime.gametime(absolute=True) - (now - seconds) * settings.TIME_FACTOR
+    # Imported by Evennia when it has a database: before that, gametime complains aloud.
+    then = evennia.gametime.gametime(absolute=True) - (now - seconds) * settings.TIME_FACTOR
     try:
         return datetime.fromtimestamp(then, zone()).strftime("%Y-%m-%d %H:%M")
     except (OverflowError, OSError, ValueError):  # a calendar that no computer's clock has
