@@ -234,7 +234,8 @@ def _empty_records() -> None:
 
 
 def _told(data: Mapping[str, Any]) -> str:
-    lines = [f"Removed: {len(data['removed'])} assistants ({_listed(data['removed']) or 'none'})."]
+    removed = data["removed"]
+    lines = [f"Removed: {len(removed)} ({_listed(removed)})." if removed else "None was removed."]
     if data["released"]:
         lines.append(f"Released, and as they were before: {_listed(data['released'])}.")
     if data["left"]:

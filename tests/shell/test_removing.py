@@ -87,7 +87,7 @@ class TestRemoved(RemovingTest):
         assert not ObjectDB.objects.filter(db_key="Ada").exists()
         assert not AccountDB.objects.filter(username="Ada").exists()
         assert (0, 0) == (AccessToken.objects.count(), Memory.objects.count())
-        assert "Removed: 1 assistants (Ada)." in shown
+        assert "Removed: 1 (Ada)." in shown
         assert "Released, and as they were before: Bram." in shown
         assert "server/conf/settings.py:1, server/conf/settings.py:2" in shown
         assert "What could not go" not in shown

@@ -13,7 +13,7 @@ from tests.journeys.test_install import follow_in_game, follow_on_disk, read_ins
 
 NOTHING = ""
 # How an owner ends it before the lines come out; pairs of a line and what it is answered with.
-GOODBYE = (("assistant delete edda", r"Delete Edda\?"), ("yes", "is deleted"))
+GOODBYE = (("assistant remove all", "Remove all assistants"), ("yes", "Removed: 1 "))
 
 
 def install(visit: Visit) -> str:
