@@ -142,13 +142,14 @@ def _admit(script: Any, event: Event) -> Admission:
     if event.hops:
         config = replace(config, queued_per_player=0)
     waiting = [item for item in work.inbox if item["id"] not in work.busy]
+    asked_about = work.asked_about.count(event.person)
     stored = event.as_stored()
     return work.company.meet(event.person).admit(  # type: ignore[no-any-return]
         script.clock.seconds(),
         config,
-        waiting=sum(item.get("person") == event.person for item in waiting),
+        waiting=sum(item.get("person") == event.person for item in waiting) + asked_about,
         joinable=sum(joins(item, stored) for item in waiting),
-        turns=queueing.turns_of(script, event.person),
+        turns=queueing.turns_of(script, event.person) + asked_about,
         queued=queueing.queued_turns(script),
     )
 
@@ -259,7 +260,12 @@ async def _ask_for_length(
     )
     record.note("asked", f"whether {number(length)} characters may be read")
     task = f"a message of {record.heard.sender_name}"
-    decision = await _decide(script, hit, task=task, event=event)
+    asked_about = script.work.asked_about
+    asked_about.append(event.person)
+    try:
+        decision = await _decide(script, hit, task=task, event=event)
+    finally:
+        asked_about.remove(event.person)
     if not decision.allow_continue:
         _give_back(script, record, length, most)
     elif event.person not in script.work.muted and not _is_silent(script, record, record.heard):

@@ -38,6 +38,7 @@ class Work:
         running: ids of the events that the running tick answers.
         seat: the running of that tick's turn, or None.
         aside: turns that wait beside it for a person's answer, by their scope; see `seats`.
+        asked_about: the senders of messages that wait for leave to be as long as they are.
         chosen: the number of the last open line that it was chosen to answer; see `answerers`.
         ear, manners: settings of hearing, or None when they have to be read anew.
         ear_problem: why some of its settings could not be read, or "".
@@ -86,6 +87,7 @@ class Work:
     running: frozenset[str] = frozenset()
     seat: Seat | None = None
     aside: dict[str, Seat] = field(default_factory=dict)
+    asked_about: list[str] = field(default_factory=list)
     chosen: int = 0
     ear: Ear | None = None
     manners: HearingConfig | None = None

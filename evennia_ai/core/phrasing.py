@@ -24,7 +24,6 @@ _BOLD = re.compile(r"(?<![A-Za-z0-9*])(\*{2,3})(?=[^\s*])([^*\n]+)(?<=\S)\1(?![A
 _STRUCK = re.compile(r"(?<![\w~])~~(?=[^\s~])([^~\n]+)(?<=\S)~~(?![\w~])")
 _UNDERLINED = re.compile(r"(?<!\w)(_{1,2})(?=[^\s_])([^_\n]+)(?<=\S)\1(?!\w)")
 _STARRED = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]+)(?<=\S)\*(?!\*)")
-_RULE = re.compile(r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _HEAD = re.compile(r"\A[ \t]*(?:#{1,6}|>)[ \t]+(?=\S)")
 _BULLET = re.compile(r"[ \t]*[-*+•][ \t]+(?=\S)")
 _BLANKS = re.compile(r"[ \t]+")
@@ -154,7 +153,7 @@ def without_markdown(text: str) -> str:
     lines: list[str] = []
     was_item = False
     for raw in text.split("\n"):
-        line = "" if _RULE.fullmatch(raw) else _HEAD.sub("", raw, count=1)
+        line = "" if _is_rule(raw) else _HEAD.sub("", raw, count=1)
         bullet = _BULLET.match(line)
         line = line[bullet.end() :].strip() if bullet else line.strip()
         if bullet and lines and lines[-1]:
@@ -164,6 +163,12 @@ def without_markdown(text: str) -> str:
             lines.append(line)
         was_item = bullet is not None
     return "\n".join(lines).strip()
+
+
+def _is_rule(line: str) -> bool:
+    """True for a line of three or more of one sign, with blanks between them or not."""
+    signs = _BLANKS.sub("", line)
+    return len(signs) > 2 and len(set(signs)) == 1 and signs[0] in "-*_"
 
 
 def own_part(text: str, own: Iterable[str], others: Iterable[str]) -> str:

@@ -207,7 +207,7 @@ class WalkedModel:
 
     def _hold(self, script: Any, body: Mapping[str, Any]) -> Held:
         waiting = {item["id"]: item for item in script.work.inbox}
-        events = [waiting[event_id] for event_id in script.work.busy if event_id in waiting]
+        events = [waiting[event_id] for event_id in script.work.running if event_id in waiting]
         tokens = tuple(sorted(item["body"].split()[0] for item in events if item["body"]))
         tokens = tuple(token for token in tokens if self._asker_of(token))
         tools = frozenset(tool["function"]["name"] for tool in body.get("tools", ()))

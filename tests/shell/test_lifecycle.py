@@ -136,7 +136,7 @@ class TestUpdate(SafetyTest):
             result = lifecycle.update_assistant(self.ada_script, location=self.room2)
         finally:
             del self.room2.at_pre_object_receive
-        assert ("Ada cannot go to Room2: the game does not let her.", Problem.CONFLICT) == (
+        assert ("Ada cannot go to Room2: the game does not allow that.", Problem.CONFLICT) == (
             result.message,
             result.problem,
         )

@@ -178,7 +178,7 @@ class TestOptingOut(RememberingTest):
         """What is remembered already stays, and how that is dropped is said."""
         self.remember("Mira came in", self.miras)
         shown = self.answer(self.mira, "assistant memory off")
-        assert "What she knows already stays; to drop that too: assistant forget" in shown
+        assert "What is known already stays; to drop that too: assistant forget" in shown
         assert [self.miras] == list(state.read(self.ada_script, "unremembered"))
         assert "Nothing new of you is remembered" in self.answer(self.mira, "assistant memory")
         again = self.answer(self.mira, "assistant memory off ada")

@@ -162,10 +162,10 @@ class TestAsking(SizeTest):
 
     def test_l11_nobody_is_asked_for_more_than_the_sender_may_send(self) -> None:
         """Who is over the measure is told so, before anybody is bothered."""
-        self.set(hearing_config={"calls_per_player": 2})
+        self.set(hearing_config={"calls_per_player": 2, "queued_per_player": 1})
         for _ in range(5):
             self.send(50)
-        assert 2 == len(self.asked())
+        assert 3 == len(self.asked())
 
     def test_l11_what_became_of_her_meanwhile_counts(self) -> None:
         """A yes for somebody who muted her, or while she is hushed there, lets nothing in."""

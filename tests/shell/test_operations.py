@@ -73,7 +73,7 @@ class TestOperations(ShellTest):
         """And the message says what is missing."""
         result = operations.create_assistant("Edda")
         assert (
-            "Edda is awake, but nowhere: move her to a room. Try: whisper Edda = hello"
+            "Edda is awake, but nowhere: it needs a room. Try: whisper Edda = hello"
             == result.message
         )
         assert None is operations.status(result.data["script"]).data["location"]

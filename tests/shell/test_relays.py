@@ -118,7 +118,8 @@ class TestRelays(HearingTest):
     def test_all_who_speak_through_a_bot_share_one_measure(self) -> None:
         """Nicks cannot be told apart safely: the bot's own limit holds for all of them."""
         self.set(
-            hearing_config=state.read(self.ada_script, "hearing_config") | {"calls_per_player": 2}
+            hearing_config=state.read(self.ada_script, "hearing_config")
+            | {"calls_per_player": 2, "queued_per_player": 0}
         )
         bot = self.bot(IRCBot)
         for nick in ("Tom", "Ann", "Bob"):

@@ -174,7 +174,7 @@ class TestAsked(RemovingTest):
 
     def test_whoever_cannot_go_is_named_and_the_others_go(self) -> None:
         """Stopped, as its body's hook refuses; the same line again, when that is mended."""
-        made = operations.create_assistant("Golem", location=self.room1, typeclass=Stubborn)
+        made = operations.create_assistant("Golem", location=self.room1, typeclass=Unyielding)
         golem = made.data["character"]
         done = removing.remove_all(by="Tom")
         assert not done.ok
@@ -195,7 +195,7 @@ class TestAsked(RemovingTest):
         assert not ScriptDB.objects.filter(db_typeclass_path__startswith="evennia_ai").exists()
 
 
-class Stubborn(AssistantCharacter):
+class Unyielding(AssistantCharacter):
     """A body that does not let itself be deleted, until it is told so."""
 
     def at_object_delete(self) -> bool:

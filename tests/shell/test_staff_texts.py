@@ -108,7 +108,7 @@ class TestCommands(HearingTest):
 
     def test_what_was_turned_away_is_said_plainly(self) -> None:
         """The name of the limit is in full alone."""
-        self.set(hearing_config={"calls_per_player": 1, "batch_seconds": 0})
+        self.set(hearing_config={"calls_per_player": 1, "queued_per_player": 0, "batch_seconds": 0})
         self.ask("whisper Ada = one", whispers("Yes."))
         self.type(self.tom, "whisper Ada = two")
         assert "I turned it away" in self.line("why")

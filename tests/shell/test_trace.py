@@ -235,7 +235,7 @@ class TestGone(TraceTest):
         self.ask("say @ada hello", says("Yes."))
         self.lose_memory()
         self.clock.advance(7 * DAY_SECONDS + 1)
-        assert self.why("1").startswith("Ada has heard nothing that she kept.")
+        assert self.why("1").startswith("Ada has heard nothing that was kept.")
         self.ask("say @ada again", says("Yes."))
         assert ["again"] == [row.words for row in self.rows()]
 

@@ -108,7 +108,7 @@ class TestReasons(WhyTest):
 
     def test_a_limit(self) -> None:
         """Its name, and where it is set."""
-        self.set(hearing_config={"calls_per_player": 1, "batch_seconds": 0})
+        self.set(hearing_config={"calls_per_player": 1, "queued_per_player": 0, "batch_seconds": 0})
         self.ask("whisper Ada = one", NOOP)
         self.type(self.tom, "whisper Ada = two")
         assert [
