@@ -63,8 +63,11 @@ MONEY = (
     ),
     Request(
         "a head of the prompt that stays, for the provider's cache",
-        "rules, persona and tools come first and in one order",
-        ("test_the_head_does_not_change_with_the_conversation",),
+        "rules, persona and the tools that are always shown come first, in one order",
+        (
+            "test_the_head_does_not_change_with_the_conversation",
+            "test_the_first_tools_are_always_the_same",
+        ),
     ),
     Request(
         "tokens and money by assistant, by task, by player, today",
@@ -85,8 +88,9 @@ TRUST = (
     ),
     Request(
         "it does not talk over people, nor to other bots; not everybody answers at once",
-        "eight rules of hearing; `assistant why`",
+        "eight rules of hearing; `EVENNIA_AI_ANSWERS_PER_LINE`, 1",
         (
+            "test_one_answers",
             "test_what_is_aimed_at_another_is_left_alone",
             "test_by_bare_names_they_do_not_call_each_other",
         ),
@@ -126,7 +130,7 @@ FAILURE = (
     Request(
         "one command tells why it is silent",
         "`assistant status`, `assistant why`",
-        ("test_what_would_keep_her_silent_is_said_too",),
+        ("test_what_would_keep_her_silent_is_said_too", "test_status_begins_with_how_it_is"),
     ),
     Request(
         "a prompt that is too long is called so, with what to change",
@@ -156,8 +160,12 @@ FAILURE = (
 TEXT = (
     Request(
         "no thoughts, no JSON of tools, no name before the words, no stage directions",
-        "cleaned in one place, on every way out",
-        ("test_without_thoughts", "test_her_thinking_is_not_shown"),
+        "`db.plain_speech`, `db.stage_directions`; on every way out",
+        (
+            "test_without_thoughts",
+            "test_stage_directions_are_posed",
+            "test_it_speaks_for_nobody_else",
+        ),
     ),
     Request(
         "braces, `$func()`, colour codes and commands from the model are plain text",
