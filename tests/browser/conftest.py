@@ -71,7 +71,9 @@ def listener(browser: Browser, equipment: Equipment, game: Game) -> Iterator[Bro
     with game.log_in_admin() as owner:
         # What is asked by a whisper is answered by every way there is, and at any length: there is
         # room for a flood, however full her context is of earlier ones.
+        # All that is written is said, so that what would be Markdown reaches the page as well.
         free = "ada.db.private_words = 'free'; ada.db.llm_max_tokens = 2000"
+        free += "; ada.db.plain_speech = False"
         run(owner, f"channel('Public').connect(ada.obj); {free}")
     with BrowserPlayer(Tab(browser, equipment), game.ports.web) as player:
         player.expect(r"\bconnect\b")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 # A moment that would be left out without a word is worse than one too many.
-FEWEST_MOMENTS = 4
+FEWEST_MOMENTS = 2
 Play = Callable[[str], dict[str, Any]]
 
 

@@ -44,6 +44,7 @@ UNHURRIED = {
         "assistant": {"calls_per_minute": 0, "tokens_per_day": 0},
         "player": {"tokens_per_day": 0},
     },
+    "EVENNIA_AI_ANSWERS_PER_LINE": 0,
 }
 COPIED = ("server", "world")
 LEFT_OUT = shutil.ignore_patterns(

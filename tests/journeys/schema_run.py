@@ -33,6 +33,7 @@ MEANT = (
     ("POST", "assistants/{key}/clone/"),
     ("PATCH", "assistants/{key}/configuration/"),
     ("GET", "assistants/{key}/audit/state/"),
+    ("GET", "assistants/{key}/trace/"),
     ("POST", "assistants/{key}/questions/{number}/answer/"),
     ("POST", "questions/{number}/answer/"),
     ("POST", "assistants/{key}/tools/{name}/execute/"),

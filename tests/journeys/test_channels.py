@@ -215,7 +215,7 @@ def test_a_bot_is_never_whispered_to(
         {"style": "plain", "content": "Done."},
     )
     send_by(admin, "irc", "@ada fail now")
-    admin.expect(r"\[assistant\] Ada: llm_error.*IRCBot could not be told")
+    admin.expect(r"\[assistant\] Ada could not answer IRCBot.*IRCBot could not be told")
     send_by(admin, "irc", "@ada page me")
     tom.expect(line_of("Public", r"Done."))
     assert "[]" == run(admin, watch + "told = bot.ndb.got\ndel bot.msg")
@@ -224,7 +224,8 @@ def test_a_bot_is_never_whispered_to(
 def test_a_flood_of_a_relay_is_bounded(enter: Enter, admin: Player, model: FakeModel) -> None:
     """What a bot brings counts as one person's: the limits of one player hold for all of it."""
     set_mode(admin, "trigger")
-    run(admin, "ada.db.hearing_config = {'calls_per_player': 2, 'batch_messages': 5}")
+    few = "{'calls_per_player': 2, 'batch_messages': 5, 'queued_per_player': 0}"
+    run(admin, f"ada.db.hearing_config = {few}")
     try:
         run(
             admin,

@@ -36,7 +36,7 @@ def test_lost_lines_and_a_lost_line(game: Game, model: FakeModel) -> None:
         _reaches(owner, "back", 3)
         _reaches(owner, "A short woman.", 4)
         _reaches(owner, "Edda copies charts.", 5)
-        owner.ask("look", r"Where does she stand\?")
+        owner.ask("look", r"Where does Edda stand\?")
         _reaches(owner, "here", 6)
         _reaches(owner, "1", 7)
         owner.ask("inventory", "'inventory' is a command of the game")

@@ -17,6 +17,8 @@ WORKS = "yes"
 # Evennia's answer to this ends what a line before it brought.
 FENCE = "zzfence"
 FENCED = b"Command 'zzfence'"
+# What a portal sends at intervals, whatever is typed: telnet's "no operation".
+KEEPALIVE = b"\xff\xf1"
 # A step in a running game: what came of it, in words for the table. It raises where it failed.
 Step = Callable[["Visit"], str]
 
@@ -165,7 +167,7 @@ class Visit:
         self._fence(both)
         self.tom.send(line)
         self._fence(both)
-        told = [player.received.split(FENCED)[-2] for player in both]
+        told = [player.received.split(FENCED)[-2].replace(KEEPALIVE, b"") for player in both]
         return told[0], told[1]
 
     def _fence(self, players: Iterable[Player]) -> None:
