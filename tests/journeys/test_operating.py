@@ -95,7 +95,7 @@ def test_made_over_http_talked_to_by_telnet_and_explained_over_http(
     assert masked == {name: why["record"][name] for name in masked}
     assert "atlas" not in why["text"]
     why = program.read(f"{ONE}events/{row['number']}/?reveal=true")
-    assert row == why["record"]
+    assert row == {name: why["record"][name] for name in row}
     assert 'answered: whisper "I heard: where is the atlas?"' in why["text"]
     used = program.read(f"{ONE}usage/")
     assert (1, 0) == (used["tools"]["whisper"]["calls"], used["tools"]["whisper"]["errors"])
