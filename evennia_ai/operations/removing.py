@@ -5,7 +5,7 @@ Afterwards the database holds nothing that names a class of this package, but fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -91,18 +91,22 @@ def _count(*tables: type[models.Model]) -> int:
 
 def describe_removal(found: Belongings, *, and_records: bool) -> str:
     """What is asked before all is removed: what goes, with counts, and what stays."""
-    names = [str(script.key) for script in found.assistants]
     counted = ", ".join(f"{count} {what}" for what, count in found.counts.items() if count)
     lines = [
         "Remove all assistants from this game, for good?",
-        f"{len(found.made)} are deleted with their bodies, and {len(found.adopted)} are taken out "
-        f"of beings of the game, which stay: {_listed(names) or 'there is none'}.",
+        f"Deleted with their bodies: {_named(found.made)}. Taken out of beings of the game, which "
+        f"stay: {_named(found.adopted)}.",
         "Their talk, memories, notes and goals are lost, and all tokens of the API end; the record "
         "of each is put into a file.",
         f"There are {counted}." if counted else "Nothing else of theirs is left.",
         "The ledger, the record and lore are emptied too." if and_records else KEPT,
     ]
     return " ".join(lines)
+
+
+def _named(scripts: Sequence[AssistantScript]) -> str:
+    names = [str(script.key) for script in scripts]
+    return f"{len(names)} ({_listed(names)})" if names else "none"
 
 
 def _listed(names: list[str]) -> str:

@@ -144,8 +144,8 @@ class TestAsked(RemovingTest):
         """And anything but yes leaves all as it is."""
         shown = self.remove()
         for words in (
-            "1 are deleted with their bodies, and 1 are taken out of beings of the game",
-            "Ada, Bram.",
+            "Deleted with their bodies: 1 (Ada).",
+            "Taken out of beings of the game, which stay: 1 (Bram).",
             "events in the record.",
             "assistant remove all and records",
         ):
