@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGOUT, SIGNAL_OBJECT_POST_UNPUPPET
+from evennia.server.signals import SIGNAL_ACCOUNT_POST_LAST_LOGOUT, SIGNAL_OBJECT_POST_UNPUPPET
 from evennia.utils.evmenu import EvMenu
 
 from evennia_ai.commands.creation_answers import doubt, doubt_model
@@ -22,7 +22,8 @@ from evennia_ai.operations.rights import refusal
 from evennia_ai.outbound import literal
 
 LONGEST_LOOK, LONGEST_PERSONA = 2000, 4000
-LEFT = (SIGNAL_OBJECT_POST_UNPUPPET, SIGNAL_ACCOUNT_POST_LOGOUT)
+# Not SIGNAL_ACCOUNT_POST_LOGOUT: while anything listens to it, no guest can leave.
+LEFT = (SIGNAL_OBJECT_POST_UNPUPPET, SIGNAL_ACCOUNT_POST_LAST_LOGOUT)
 STEPS = ("name", "body", "look", "character", "place", "listening", "model", "summary")
 TITLES = dict(zip(STEPS, range(1, len(STEPS) + 1), strict=True))
 EXPLAINED = (
@@ -39,7 +40,7 @@ class CreationMenu(EvMenu):  # type: ignore[misc]
     draft: Draft
 
     def watch(self) -> None:
-        """End with the body that is left, or the account that logs out."""
+        """End with the body that is left, or the account whose last session ends."""
         for signal in LEFT:
             signal.connect(self._on_left)
 

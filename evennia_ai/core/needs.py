@@ -96,8 +96,7 @@ def needed(
     """
     always = {name: spec for name, spec in specs.items() if spec.group is None}
     shown = dict(islice(always.items(), most))
-    if FIND_TOOLS in specs:
-        shown[FIND_TOOLS] = specs[FIND_TOOLS]
+    shown |= {name: spec for name, spec in specs.items() if name == FIND_TOOLS}
     text = text[:LONGEST_READ].casefold()
     lately = {spec.group for name in called if (spec := specs.get(name)) and spec.group}
     is_open: dict[ToolGroup, bool] = {}

@@ -133,13 +133,12 @@ def plain(
         keeps_stars: leave what stands between single stars as it is.
     """
     names, present = tuple(own), tuple(others)
-    for _ in range(MOST_ROUNDS):
-        before = text
+    before, rounds = "", 0
+    while text != before and rounds < MOST_ROUNDS:
+        before, rounds = text, rounds + 1
         text = without_markdown(own_part(text, names, present))
         if not keeps_stars:
             text = _STARRED.sub(r"\1", text)
-        if text == before:
-            break
     return text.strip()
 
 
@@ -195,10 +194,11 @@ def own_part(text: str, own: Iterable[str], others: Iterable[str]) -> str:
     if any(ch.isalnum() for ch in head):
         return head
     ends = [*(label.start for label in foreign), len(text)]
-    for label in mine:
-        end = next((end for end in ends if end >= label.end), len(text))
-        if part := text[label.end : end].strip():
-            return part
+    parts = (
+        text[label.end : next(end for end in ends if end >= label.end)].strip() for label in mine
+    )
+    if part := next(filter(None, parts), ""):
+        return part
     end = next((each.start for each in foreign[1:] if each.name != first.name), len(text))
     marked = text[first.start : first.end].strip().strip("*_ ").rstrip(":").strip("*_ ")
     return f"{marked}, {text[first.end : end].strip()}".strip()

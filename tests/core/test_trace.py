@@ -8,7 +8,10 @@ from evennia_ai.core import trace
 from evennia_ai.core.audit_events import fact
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.react import Stop, StopReason
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.records import Record
+from evennia_ai.core.turn import Spent, Turn
+from tests.core.samples import make_heard
+from tests.core.test_records import IGNORED
 
 SECRET = "xylophone"
 
@@ -80,3 +83,28 @@ def test_a_row_is_bounded_whatever_happened() -> None:
         facts["result"],
         facts["seconds"],
     )
+
+
+def test_marks_of_the_server_are_told_in_words() -> None:
+    """Of a message, and in what is kept of it, beside the rule that judged it."""
+    heard = make_heard(body="hi", from_assistant=True, hops=2, is_relayed=True, is_for_another=True)
+    marks = ["of an assistant, hop 2", "relayed by a bot", "aimed at somebody else"]
+    assert marks == trace.marks_of(heard)
+    record = Record(4, 5.0, heard, IGNORED, (("queued", "1 waiting"), ("answered", SECRET)))
+    event = _event("say")
+    kept = trace.facts_of(Turn(0, (event,)), event, Stop(StopReason.NOOP), record, 7.25)
+    assert (marks, "default") == (kept["marks"], kept["rule_name"])
+    assert [["queued", "1 waiting"], ["answered", ""]] == kept["steps"]
+
+
+def test_a_row_is_columns() -> None:
+    """Each by its name."""
+    assert f"my {SECRET}" == _traced("say").as_columns()["words"]
+
+
+def test_what_calls_cost_adds_up() -> None:
+    """Those without a price are counted apart."""
+    spent = Spent()
+    spent.add(5, is_priced=True)
+    spent.add(0, is_priced=False)
+    assert (5, 1) == (spent.nano, spent.unpriced)

@@ -385,7 +385,7 @@ class TestTrouble(MenuTest):
         """As the body's does."""
         account = AccountDB.objects.get(id=self.account.id)
         open_creation(account, self.session)
-        signals.SIGNAL_ACCOUNT_POST_LOGOUT.send(sender=account, session=self.session)
+        signals.SIGNAL_ACCOUNT_POST_LAST_LOGOUT.send(sender=account, session=self.session)
         assert None is account.ndb._evmenu
 
     def test_a_reload_ends_it(self) -> None:

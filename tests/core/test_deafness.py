@@ -1,0 +1,45 @@
+"""An assistant is deaf where people's speech comes without marks, and the newest line counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from evennia_ai.core.deafness import Hears, listened
+from evennia_ai.core.perception import Evidence, Source
+from evennia_ai.core.records import Record
+from tests.core.samples import make_heard
+from tests.core.test_records import IGNORED
+
+NAMES = ("Tom", "")
+MARKED = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, sender_name="Tom")
+BARE = make_heard(body='Tom says, "hello"', source=Source.EMIT, evidence=Evidence.NONE)
+WEATHER = make_heard(body="Rain falls.", source=Source.EMIT, evidence=Evidence.NONE)
+ARRIVAL = make_heard(body="Tom arrives.", source=Source.EMIT, evidence=Evidence.NONE)
+OTHER = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, from_assistant=True)
+
+
+@pytest.mark.parametrize(
+    ("found", "newest_first"),
+    [
+        (Hears.UNKNOWN, ()),
+        (Hears.UNKNOWN, (WEATHER, ARRIVAL, OTHER)),
+        (Hears.WELL, (MARKED,)),
+        (Hears.NOTHING, (BARE,)),
+        (Hears.NOTHING, (BARE, MARKED)),
+        (Hears.WELL, (MARKED, BARE, BARE)),
+    ],
+)
+def test_what_was_heard_last_tells(found: Hears, newest_first: tuple[object, ...]) -> None:
+    """Since a game may have been mended, or have been broken, meanwhile."""
+    records = [
+        Record(number, float(number), heard, IGNORED)
+        for number, heard in zip(range(len(newest_first), 0, -1), newest_first, strict=True)
+    ]
+    assert found is listened(records, NAMES).hears
+
+
+def test_the_newest_bare_line_is_dated() -> None:
+    """Both kinds are counted."""
+    records = [Record(3, 3.0, BARE, IGNORED), Record(2, 2.0, BARE, IGNORED)]
+    found = listened([*records, Record(1, 1.0, MARKED, IGNORED)], NAMES)
+    assert (1, 2, 3.0) == (found.marked, found.bare, found.newest_bare_at)
