@@ -39,6 +39,7 @@ ONCE = (
     "tests/crash",
     "tests/endpoints",
     "tests/fakes",
+    "tests/journeys/games",
     *(
         f"tests/journeys/test_{name}.py"
         for name in (
