@@ -21,7 +21,7 @@ def found(game: Game, stack: ExitStack) -> None:
     """Its database is a new one of the server that the environment names, or of one of its own."""
     server = named_server()
     if not server:
-        address = urlsplit(stack.enter_context(running_server(game.root / "postgres")))
+        address = urlsplit(stack.enter_context(running_server(game.root.with_name("postgres"))))
         places = parse_qs(address.query).get("host") or [address.hostname or ""]
         server = {"HOST": places[0], "PORT": address.port or "", "USER": address.username or ""}
     database = stack.enter_context(new_database(server))
@@ -37,4 +37,5 @@ def kept(visit: Visit) -> str:
     return "its tables are in that database"
 
 
-KINDS = (Kind("postgresql", "PostgreSQL", found=found, own=kept),)
+# No `look`: the server gives rows in another order after each start, and Evennia takes it.
+KINDS = (Kind("postgresql", "PostgreSQL", probes=("history", "assistant"), found=found, own=kept),)
