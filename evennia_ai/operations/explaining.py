@@ -104,11 +104,7 @@ def _row(
     fresh = (record for record in records if number in (None, record.number))
     record = next(fresh, None)
     if record is None:
-        entry = (
-            traces.newest(script, person=person)
-            if number is None
-            else traces.find(script, number, person=person)
-        )
+        entry = traces.find(script, number, person=person)
         return None if entry is None else traces.row_of(entry, now, is_staff=is_staff, look=look)
     row = row_of(record, is_staff=is_staff, look=look)
     if record.verdict.outcome is TRIGGER:
@@ -276,7 +272,7 @@ def _outcome(tool: Mapping[str, Any]) -> str:
 
 def _changed_since(script: AssistantScript, row: Row) -> str:
     """Which parts of the prompt were others in its newest answer."""
-    newest = traces.newest(script)
+    newest = traces.find(script)
     then, now = row["prompt"], newest.facts["prompt"] if newest is not None else row["prompt"]
     return ", ".join(key for key in {**then, **now} if then.get(key) != now.get(key))
 

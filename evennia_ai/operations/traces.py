@@ -83,25 +83,24 @@ def trace(
 
 
 def find(
-    script: AssistantScript, number: int, *, at: float | None = None, person: str | None = None
+    script: AssistantScript,
+    number: int | None = None,
+    *,
+    at: float | None = None,
+    person: str | None = None,
 ) -> TracedMessage | None:
-    """The trace of the newest message of that number, or None.
+    """The trace of the newest message, or of the newest of a number; None where there is none.
 
     Args:
+        number: of the message; None: whatever number it has.
         at: when it was heard, where that is known: a crash may have used a number twice.
         person: only of this person.
     """
-    found = tracing.of(script.pk, script.clock.seconds()).filter(number=number)
+    found = tracing.of(script.pk, script.clock.seconds())
+    if number is not None:
+        found = found.filter(number=number)
     if at is not None:
         found = found.filter(at=at)
-    if person is not None:
-        found = found.filter(person=person)
-    return found.order_by("-pk").first()
-
-
-def newest(script: AssistantScript, *, person: str | None = None) -> TracedMessage | None:
-    """The trace of the newest message, of this person where one is given, or None."""
-    found = tracing.of(script.pk, script.clock.seconds())
     if person is not None:
         found = found.filter(person=person)
     return found.order_by("-pk").first()

@@ -133,24 +133,14 @@ def undo(script: AssistantScript, edit: Edit, *, by: str = "", person: Any = Non
         data: "number" and "changes", a list of "name", "old" and "value".
     """
     changes = [Change(each.name, each.new, each.old) for each in edit.changes]
-    done = _apply(script, edit, changes, UNDONE, by, person)
-    if not done.ok:
-        return done
-    name = str(script.key)
-    told = [f"{name}: {_pair(each)}" for each in changes]
-    told.append(f"Edit {edit.number} of {edit.by}'s is taken back. Again: assistant redo {name}")
-    return Result(True, "\n".join(told), done.data)
+    end = f"Edit {edit.number} of {edit.by}'s is taken back. Again: assistant redo {script.key}"
+    return _apply(script, edit, changes, UNDONE, end, by, person)
 
 
 def redo(script: AssistantScript, edit: Edit, *, by: str = "", person: Any = None) -> Result:
     """Make an edit again that was taken back; the arguments and data are those of `undo`."""
-    done = _apply(script, edit, edit.changes, REDONE, by, person)
-    if not done.ok:
-        return done
-    name = str(script.key)
-    told = [f"{name}: {_pair(each)}" for each in edit.changes]
-    told.append(f"Edit {edit.number} is made again. Back: assistant undo {name} {edit.number}")
-    return Result(True, "\n".join(told), done.data)
+    end = f"Edit {edit.number} is made again. Back: assistant undo {script.key} {edit.number}"
+    return _apply(script, edit, edit.changes, REDONE, end, by, person)
 
 
 def _apply(
@@ -158,10 +148,15 @@ def _apply(
     edit: Edit,
     changes: Iterable[Change],
     event: str,
+    end: str,
     by: str,
     person: Any,
 ) -> Result:
-    """Bring about what `new` of each change says, if it is what `old` says now."""
+    """Bring about what `new` of each change says, if it is what `old` says now; tell of each.
+
+    Args:
+        end: the last line of what is told.
+    """
     wanted = list(changes)
     if problem := _problem_of(script, edit, wanted):
         return _refused(f"{script.key}: nothing is changed: {problem}")
@@ -186,8 +181,11 @@ def _apply(
         with signed(by):
             store_settings(script, found.values, told)
         done = Result(True, "")
+    if not done.ok:
+        return done
+    lines = [f"{script.key}: {_pair(each)}" for each in wanted]
     data = {"number": edit.number, "changes": [_as_row(each) for each in wanted]}
-    return Result(True, "", data) if done.ok else done
+    return Result(True, "\n".join([*lines, end]), data)
 
 
 def _target(change: Change) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,18 +16,12 @@ from evennia_ai.llm.check import PROBE
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool, PoolConfig
 from tests.endpoints.conftest import Caller
+from tests.real_model import NEEDS_MODEL
 
 # It reads a long prompt on a processor that does other things as well.
 DEADLINE_SECONDS = 300.0
 
-pytestmark = [
-    pytest.mark.real_model,
-    pytest.mark.xdist_group("real_model"),
-    pytest.mark.skipif(
-        importlib.util.find_spec("xllamacpp") is None,
-        reason="THE REAL MODEL IS NOT TESTED: xllamacpp is missing, install evennia-ai[local]",
-    ),
-]
+pytestmark = [*NEEDS_MODEL, pytest.mark.xdist_group("real_model")]
 
 
 @pytest.fixture(scope="module")

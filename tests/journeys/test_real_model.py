@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -17,6 +16,7 @@ from tests.journeys.clients import Player
 from tests.journeys.game import UNHURRIED, Game
 from tests.journeys.lines import FAILURE
 from tests.journeys.staging import run
+from tests.real_model import NEEDS_MODEL
 
 STATE_DIR = "server/.local_model"
 # Fetching 491 MB and loading it, on a slow line and a busy machine.
@@ -31,13 +31,7 @@ HISTORY = (
 )
 STEPS = "record = ada.work.records.newest()[0]\ntold = ', '.join(step for step, _ in record.steps)"
 
-pytestmark = [
-    pytest.mark.real_model,
-    pytest.mark.skipif(
-        importlib.util.find_spec("xllamacpp") is None,
-        reason="THE REAL MODEL IS NOT TESTED: xllamacpp is missing, install evennia-ai[local]",
-    ),
-]
+pytestmark = [*NEEDS_MODEL]
 
 
 @pytest.fixture(scope="module")

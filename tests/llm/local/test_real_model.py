@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import signal
@@ -19,6 +18,7 @@ from evennia_ai.llm import local
 from evennia_ai.llm.local.lifetime import is_alive
 from evennia_ai.llm.local.state import read_snapshot
 from tests.llm.local.support import eventually
+from tests.real_model import NEEDS_MODEL
 
 ASK_SECONDS = 120.0
 MESSAGES = [
@@ -44,14 +44,7 @@ SAY = {
     "additionalProperties": False,
 }
 
-pytestmark = [
-    pytest.mark.real_model,
-    pytest.mark.xdist_group("real_model"),
-    pytest.mark.skipif(
-        importlib.util.find_spec("xllamacpp") is None,
-        reason="THE REAL MODEL IS NOT TESTED: xllamacpp is missing, install evennia-ai[local]",
-    ),
-]
+pytestmark = [*NEEDS_MODEL, pytest.mark.xdist_group("real_model")]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,15 @@
+"""The marks of tests that ask the embedded language model itself, and are skipped without it."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+NEEDS_MODEL = (
+    pytest.mark.real_model,
+    pytest.mark.skipif(
+        importlib.util.find_spec("xllamacpp") is None,
+        reason="THE REAL MODEL IS NOT TESTED: xllamacpp is missing, install evennia-ai[local]",
+    ),
+)
