@@ -6,4 +6,6 @@ import os
 from server.conf.settings import *  # noqa: F403
 from server.conf.settings import DATABASES
 
+# Nine threads want one file at once, and SQLite promises none of them a turn.
+DATABASES["default"]["OPTIONS"]["timeout"] = 60
 DATABASES["default"] |= json.loads(os.environ["LEDGER_TEST_DATABASE"])
