@@ -38,6 +38,7 @@ from evennia_ai import (
     sub_agents,
     turns,
     unable,
+    warming,
 )
 from evennia_ai.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.core.audience import WAYS, may_leave
@@ -52,7 +53,7 @@ from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.metering import metered
-from evennia_ai.remembering import indexing, modes, paying, recalling
+from evennia_ai.remembering import indexing, modes, paying
 from evennia_ai.seats import Seat
 from evennia_ai.spending import Purse
 from evennia_ai.thinking import Thinking
@@ -129,6 +130,7 @@ class AssistantScript(DefaultScript):
             self.obj.assistant_script = self
         self.keep_pace()
         self.beat_soon()
+        warming.begin(self)
 
     def _load_tools(self) -> None:
         """Load the game's tools; one that is broken must not keep the game from starting."""
@@ -360,11 +362,7 @@ class AssistantScript(DefaultScript):
         """Run the loop and close the turn."""
         client = self.client()
         purse = Purse(self, client, turn.payer, spent=turn.spent)
-        # The embedded model is shown no talk so far either: it repeats what it reads.
-        is_small = client.provider_name == "local"
-        recalled = recalling.NOTHING if is_small else await recalling.recall(self, turn)
-        turn.hold(*recalled.audiences)
-        scene = preparation.scene_of(self, client, preparation.context_of(turn), recalled)
+        scene = await preparation.scene_for(self, client, turn)
         assessment = await preparation.assess_by_model(self, turn, purse)
         pattern = preparation.pattern_of(self, turn, scene, assessment)
         answering.note(self, turn, "may do", "; ".join(pattern.reasons))

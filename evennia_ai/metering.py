@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai import state
 from evennia_ai.core.conversation import Message
+from evennia_ai.core.grounding import mended
 from evennia_ai.core.limits import Kind
 from evennia_ai.core.toolspec import ToolSpec
 from evennia_ai.core.trace import fingerprints
@@ -23,6 +24,9 @@ from evennia_ai.errors import (
 from evennia_ai.llm.token_counter import TokenCounter
 from evennia_ai.prompts import Scene, compose
 from evennia_ai.spending import Purse
+
+# The argument that holds what is said, in every tool by which a small model answers.
+MESSAGE = "message"
 
 
 class TickClock:
@@ -122,7 +126,18 @@ class Metered:
             raise self._took_all(error) from error
         self.counter.note_usage(self._estimated, reply.usage)
         self.turn.model = self.purse.name_of(reply)
-        return reply
+        return self._mended(reply) if self.scene.is_grounded else reply
+
+    def _mended(self, reply: Reply) -> Reply:
+        """A small model's reply without the question that it says back before its answer."""
+        line = self.turn.event.body
+        calls = tuple(
+            replace(call, arguments={**call.arguments, MESSAGE: mended(message, line)})
+            if isinstance(message := call.arguments.get(MESSAGE), str)
+            else call
+            for call in reply.tool_calls
+        )
+        return replace(reply, tool_calls=calls)
 
     def _too_late(self) -> Exception:
         if self.turn.stopped_by:

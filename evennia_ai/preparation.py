@@ -19,6 +19,7 @@ from evennia_ai.core.assessment import (
 )
 from evennia_ai.core.contexts import ContextType, context_for
 from evennia_ai.core.execution import ExecutionConfig, ExecutionMode, ExecutionPattern
+from evennia_ai.core.grounding import split_persona
 from evennia_ai.core.inbox import OWN
 from evennia_ai.core.pattern import compose_pattern
 from evennia_ai.core.pronouns import told_to_model
@@ -28,6 +29,7 @@ from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.prompts import Scene, facts_of, stage
 from evennia_ai.prompts.registry import PromptRegistry
+from evennia_ai.remembering import grounding, recalling
 from evennia_ai.remembering.recalling import NOTHING, Recalled
 from evennia_ai.spending import Purse
 from evennia_ai.wording import pronouns
@@ -39,18 +41,40 @@ def context_of(turn: Turn) -> ContextType:
     return ContextType.TICK_AUTONOMOUS if is_own else ContextType.TICK_EVENT
 
 
+async def scene_for(script: Any, client: Any, turn: Turn) -> Scene:
+    """What a turn's prompts are made of: with all that is recalled, or the note that bears on it.
+
+    Raises:
+        CancelledError: the turn is over.
+        ConfigurationError: something of it is set wrongly.
+    """
+    context = context_of(turn)
+    if is_small(client):
+        grounded = await grounding.ground(script, turn)
+        turn.hold(*grounded.audiences)
+        return scene_of(script, client, context, hint=grounded.hint)
+    recalled = await recalling.recall(script, turn)
+    turn.hold(*recalled.audiences)
+    return scene_of(script, client, context, recalled)
+
+
 def scene_of(
-    script: Any, client: Any, context_type: ContextType, recalled: Recalled = NOTHING
+    script: Any,
+    client: Any,
+    context_type: ContextType,
+    recalled: Recalled = NOTHING,
+    hint: str = "",
 ) -> Scene:
     """What the prompts of an assistant are made of, in a context.
 
     Args:
         recalled: what is told of earlier.
+        hint: what a small model answers from.
 
     Raises:
         ConfigurationError: something of it is set wrongly.
     """
-    counter = counter_of(client)
+    counter, text = counter_of(client), state.read(script, "persona")
     wanted = goals.active(state.read(script, "current_goals"))
     return stage(
         partial(state.read, script),
@@ -63,11 +87,17 @@ def scene_of(
         count_tool=counter.count_tool,
         max_tokens=max_tokens_of(script, client),
         tool_mode=client.tool_mode,
-        hears_history=client.provider_name != "local",
+        hint=hint if is_small(client) else None,
+        text=split_persona(text)[0] if is_small(client) else text,
         goals=tuple(goal["text"] for goal in wanted),
         notes=recalled.notes,
         facts=lambda: facts_of(script.obj, script.clock.seconds()),
     )
+
+
+def is_small(client: Any) -> bool:
+    """True for the demo brain, which finds nothing in a long prompt."""
+    return bool(client.provider_name == "local")
 
 
 def counter_of(client: Any) -> TokenCounter:

@@ -33,7 +33,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "6a": ("delegations", "interventions", "listening", "resting", "spending"),
     "6b": ("excuses", "holding"),
     "6c": ("checkpoints", "emergency", "metering", "preparation", "queueing"),
-    "6d": ("admission",),
+    "6d": ("admission", "warming"),
     "6e": ("answerers",),
     "7": (
         "answering",

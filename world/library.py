@@ -230,18 +230,20 @@ RESIDENTS = (
         facts=(
             "This place is the Lantern Library, an old lighthouse full of books above the harbour "
             "of Greyport.",
-            "The North Gallery is north of here. Books about storms, rain and weather are there, "
-            "in the third case.",
+            "Books about storms, rain and weather are in the North Gallery, third case. It is "
+            "north of here.",
             "The stair in the North Gallery is loose and not safe: hold the rail.",
-            "Under the Stairs is down from here. Books about ships, and the atlases, are there.",
-            "The Workshop is east of here. Brass the tinker is there and mends lamps, clocks and "
-            "locks. Brass is an AI too.",
-            "The Lamp Room is at the top, up the loose stair. The tides are chalked on a board "
-            "there.",
+            "Books about ships and the sea are Under the Stairs, down from here. The atlases are "
+            "there too.",
+            "Brass the tinker mends lamps, clocks and locks in the Workshop, east of here. Brass "
+            "is an AI too.",
+            "The Lamp Room is at the top: go north to the gallery, then up the loose stair.",
+            "The tides, high and low water, are chalked on a board in the Lamp Room.",
             "One book is missing since spring: the Atlas of Lights. You would dearly like it back.",
             "Nobody may borrow a book: books are read here and never taken home.",
             "The library never closes. It is open day and night.",
-            "You have no keys and know no passwords.",
+            "You have no keys.",
+            "You know no passwords and no secrets.",
         ),
         thinking=(
             "Ada runs a finger down the card index.",
@@ -289,13 +291,17 @@ RESIDENTS = (
             "you do not know, you say you do not know."
         ),
         facts=(
-            "You stand in the Workshop. West is the Reading Room, where Ada, the keeper, knows "
-            "every book. Ada is an AI too.",
-            "You mend clocks, lamps and locks. You wind the great lamp in the Lamp Room at dusk.",
+            "This is the Workshop of the Lantern Library, an old lighthouse above Greyport.",
+            "Ada, the keeper, knows every book. She is in the Reading Room, west of here. Ada is "
+            "an AI too.",
+            "All day you mend clocks, watches, lamps and locks.",
+            "You wind the great lamp in the Lamp Room at dusk.",
             "The loose stair in the North Gallery has been on your list for three years.",
             "The short leg of your bench stands on a large flat book. You found it in spring and "
             "never read the title.",
-            "Visitors may have the wind-up mouse and tea from the kettle.",
+            "Visitors may have tea from the kettle.",
+            "Visitors may take the wind-up mouse with them.",
+            "You have no keys, and know no passwords and no secrets.",
         ),
         thinking=(
             "Brass turns one small gear backwards, listening.",

@@ -18,12 +18,14 @@ class Embedder(Protocol):
         least_similarity: below this, 0 to 1, what is found has nothing to do with what was sought.
         notice: what the owner should know of it, or "".
         is_paid: whether somebody charges for each text.
+        knows_meaning: whether texts that share no word can be alike.
     """
 
     signature: str
     least_similarity: float
     notice: str
     is_paid: bool
+    knows_meaning: bool
 
     @property
     def dimensions(self) -> int:

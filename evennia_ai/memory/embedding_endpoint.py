@@ -32,6 +32,7 @@ class EndpointEmbedder:
 
     least_similarity = 0.3
     is_paid = True
+    knows_meaning = True
 
     def __init__(self, model: str, url: str, key: str) -> None:
         self._model = model

@@ -38,6 +38,7 @@ class HashingEmbedder:
     least_similarity = 0.3
     notice = BY_WORDS
     is_paid = False
+    knows_meaning = False
 
     def embed_query(self, text: str) -> Any:
         """The vector of what is sought."""

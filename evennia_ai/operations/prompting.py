@@ -23,6 +23,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Result
 from evennia_ai.prompts import Scene, compose, stage, told_components
 from evennia_ai.prompts.registry import DEFAULT
+from evennia_ai.remembering import grounding
 from evennia_ai.tool_execution import toolbox
 from evennia_ai.tools.showing import shown
 
@@ -69,8 +70,9 @@ def next_prompt(script: AssistantScript, being: Any) -> NextPrompt:
     if script.obj is None:
         raise ConfigurationError("it has no body")
     client = script.client()
-    scene = preparation.scene_of(script, client, ContextType.TICK_EVENT)
     turn = _turn_for(script, being)
+    hint = grounding.ground_by_words(script, turn).hint if preparation.is_small(client) else ""
+    scene = preparation.scene_of(script, client, ContextType.TICK_EVENT, hint=hint)
     pattern = preparation.pattern_of(script, turn, scene)
     offered = toolbox(script, turn, pattern, is_small=not client.supports_tools).specs()
     specs = shown(script.obj, turn, offered)

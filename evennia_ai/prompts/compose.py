@@ -18,7 +18,7 @@ from evennia_ai.core.tokens import count_messages
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.ports import Prompt, Specs
 from evennia_ai.prompts.components import HEAD
-from evennia_ai.prompts.examples import examples
+from evennia_ai.prompts.examples import examples, grounded_examples
 from evennia_ai.prompts.placeholders import FACTS, fill, placeholders_in
 from evennia_ai.prompts.scene import Scene
 
@@ -38,13 +38,11 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
     is left out. A prompt that still does not fit says so by its `usage_ratio`.
     """
     value = _values(scene, turn, specs)
-    head, tail = _head(scene, value, specs), _tail(scene, value, specs)
-    if scene.tool_mode == "json":
-        head += examples(scene.examples)
+    head, tail = _whole_head(scene, value, specs), _tail(scene, value, specs)
     tools = sum(map(scene.tokens_of_tool, specs.values()))
     most = scene.most_tokens
     room = most - min(most // 4, MOST_RESERVE) - tools
-    is_telling = scene.shows(Part.OVERHEARD)
+    is_telling = scene.shows(Part.OVERHEARD) and not scene.is_grounded
     said = _said(scene, turn, tail, tells_overheard=is_telling)
     fixed = count_messages([*head, *said], scene.tokens_of)
     if fixed > room and is_telling and turn.overheard:
@@ -53,6 +51,11 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
     history, size = _fitting(scene, turn.history, room - fixed)
     told, size = [*head, *history, *said], tools + fixed + size
     return Prompt(told, size, most, scene.count, tools, scene.instructions(specs))
+
+
+def stable_head(scene: Scene, turn: Turn, specs: Specs) -> list[Message]:
+    """The messages with which each prompt of an assistant begins, whatever is said to it."""
+    return _whole_head(scene, _values(scene, turn, specs), specs)
 
 
 def told_components(scene: Scene, turn: Turn, specs: Specs) -> list[Told]:
@@ -84,6 +87,14 @@ def _filled(text: str, value: Value) -> str:
     """A component's text; "" where there is nothing to fill it with."""
     names = placeholders_in(text)
     return fill(text, value) if not names or any(value(name) for name in names) else ""
+
+
+def _whole_head(scene: Scene, value: Value, specs: Specs) -> list[Message]:
+    """The head and, for a model that needs them, turns that show what an answer looks like."""
+    head = _head(scene, value, specs)
+    if scene.is_grounded:
+        return head + grounded_examples()
+    return head + examples(scene.examples) if scene.tool_mode == "json" else head
 
 
 def _head(scene: Scene, value: Value, specs: Specs) -> list[Message]:
@@ -130,6 +141,8 @@ def _said(
     """
     overheard, event = _moment(scene, turn, shows_trust=scene.tool_mode != "json")
     told = [*tail, (int(Part.EVENT), event)]
+    if scene.is_grounded:
+        told = [(int(Part.EVENT), "\n".join(filter(None, (event, scene.hint))))]
     if tells_overheard:
         told.append((int(Part.OVERHEARD), overheard))
     texts = [text for _, text in sorted(told, key=lambda item: item[0]) if text]
@@ -152,7 +165,7 @@ def _fitting(scene: Scene, history: Sequence[Message], room: int) -> tuple[Seque
     It is cut in steps of a third of the room, counted from its beginning: were it cut anew for
     every message, it would begin elsewhere in every turn, and no cache would know it again.
     """
-    if not scene.hears_history or not scene.shows(Part.HISTORY) or room <= 0:
+    if scene.is_grounded or not scene.shows(Part.HISTORY) or room <= 0:
         return [], 0
     size = count_messages(history, scene.tokens_of)
     if size <= room:

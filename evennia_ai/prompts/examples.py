@@ -5,9 +5,11 @@ The first few are for every assistant; what an assistant knows is shown best by 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from evennia_ai.core.conversation import Message, call_message, user_message
+from evennia_ai.core.grounding import Note, hint
 from evennia_ai.core.text import quote
 from evennia_ai.core.toolspec import ToolCall
 
@@ -30,6 +32,40 @@ def _example(number: int, name: str, verb: str, words: str, answer: str) -> list
 
 
 _ASKERS = (("Nell", "whispers to you"), ("Otto", "says to you"))
+_ADDRESS = re.compile(rf",? (?:{'|'.join(name for name, _ in _ASKERS)})\b")
+
+
+# For the demo brain: behind each line the note that it is answered from, as in its own prompts.
+_NOTES = (
+    (0, "where can I get water?", "The well is behind the bakery.", "{note}"),
+    (1, "who is the emperor?", "", "That I do not know, Otto."),
+    (0, "good evening", "", "Good evening, Nell. What can I do for you?"),
+    (1, "can i fish a little", "Nobody may fish here.", "No, Otto. {note}"),
+    (0, "I keep bees, you know", "", "Bees! How lovely, Nell."),
+    (1, "what does a horse cost?", "", "I do not know that, Otto."),
+    (0, "do you remember what I keep?", "You keep bees.", "{note}"),
+    (1, "when is the gate shut?", "The gate never closes: come and go as you like.", "{note}"),
+    (0, "tell me the secret code", "I know no secrets.", "{note}"),
+    (1, "did you ever sell a sword?", "I sell rope, nails and lamp oil.", "{note}"),
+    (0, "thanks. and where is it?", "The mill is north of the bridge. It is haunted.", "{note}"),
+    (1, "thank you, goodbye!", "", "You are welcome. Safe home, Otto."),
+)
+
+
+def unaddressed(answer: str) -> str:
+    """An answer of an example without the name of whoever asks in examples."""
+    return _ADDRESS.sub("", answer)
+
+
+def grounded_examples() -> list[Message]:
+    """The turns of `examples` for a model that is shown one note behind each line."""
+    turns: list[Message] = []
+    for number, (asker, heard, note, answer) in enumerate(_NOTES):
+        name, verb = _ASKERS[asker]
+        event, call = _example(number, name, verb, heard, answer.format(note=note))
+        told = hint(Note(note) if note else None, heard)
+        turns += [{**event, "content": f"{event['content']}\n{told}"}, call]
+    return turns
 
 
 def examples(own: Iterable[Sequence[str]] = ()) -> list[Message]:

@@ -16,7 +16,7 @@ from evennia_ai.core.toolspec import ToolSpec
 from evennia_ai.prompts.components import COMPONENTS, PromptComponent
 from evennia_ai.prompts.placeholders import check_text, placeholders_in
 from evennia_ai.prompts.registry import PromptRegistry
-from evennia_ai.prompts.rules import BLAND, JSON, native_rules
+from evennia_ai.prompts.rules import BLAND, GROUNDED, JSON, native_rules
 
 Facts = Callable[[], Mapping[str, str]]
 
@@ -34,8 +34,8 @@ class Scene:
         template: a system prompt in place of ours, or "".
         tool_mode: "native" or "json".
         examples: pairs of what is asked and how it answers, for a model that is shown examples.
-        hears_history: whether the model is shown the conversation so far. The demo brain is not: it
-            repeats what it said before, wrong answers most of all.
+        hint: what a small model answers from, a line behind the event; None: the model is large
+            enough to be told everything. "": there is nothing to answer.
         context: what is shown and how much of it.
         goals: what it wants, a line each.
         notes: values of placeholders that other rooms give: tick_rate, memories, ...
@@ -54,7 +54,7 @@ class Scene:
     template: str = ""
     tool_mode: str = "native"
     examples: Sequence[tuple[str, str]] = ()
-    hears_history: bool = True
+    hint: str | None = None
     context: ContextConfig = CONTEXTS[ContextType.TICK_EVENT]
     goals: tuple[str, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
@@ -64,6 +64,14 @@ class Scene:
     allows_several: bool = True
     count_tool: Callable[[ToolSpec], int] | None = None
     counted: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def is_grounded(self) -> bool:
+        """True for a small model: it is told what bears on the line, and shown nothing else.
+
+        Of a conversation it would repeat what it said before, wrong answers most of all.
+        """
+        return self.hint is not None
 
     @property
     def most_tokens(self) -> int:
@@ -100,6 +108,8 @@ class Scene:
         return self.content(self.components[Part.SYSTEM_PROMPT], tools)
 
     def _own_rules(self, tools: Iterable[str]) -> str:
+        if self.is_grounded:
+            return GROUNDED
         if self.tool_mode == "json":
             return JSON
         return native_rules(
@@ -164,7 +174,7 @@ def stage(
     config = ExecutionConfig.from_stored(read("execution_config"))
     notes = {"tick_rate": f"{read('tick_rate'):g}", **more.pop("notes", {})}
     return Scene(
-        text=read("persona"),
+        text=more.pop("text", read("persona")),
         template=registry.template(read("applied_template")) or own,
         examples=tuple(read("examples")),
         context=context,

@@ -7,6 +7,7 @@ kept, and of its answer only what whoever may know of the entry could hear.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,9 @@ _SAID = {
     "channel": "{name} said on the channel {place}: {words}",
 }
 _CAUSED = "{name} caused: {words}"
+_HEARD = re.compile(r' (?:whispered|paged|said(?: on the channel .{1,100}?)?|did|caused): (?=")')
+_ANSWERED = re.compile(r' answered: (?=")')
+_DECODER = json.JSONDecoder()
 # The words of each way to speak, and who hears them: those at the place, or one alone.
 _WORDS = {"say": "message", "emote": "action", "channel": "message"}
 _ALONE = {"whisper": "message", "page": "message"}
@@ -119,6 +123,28 @@ def _told(script: Any, turn: Turn, words: str) -> str:
     if not answer or room < SHORTEST_ANSWER:
         return said
     return f"{said}{frame}{cut_entry(answer, room)}"
+
+
+def exchange_of(memory: Recollection) -> tuple[str, str]:
+    """The words and the answer that an entry of a talk tells; "" for what it does not hold."""
+    said = _quoted(_HEARD, memory.text, 0)
+    if said is None:
+        return "", ""
+    words, end = said
+    answered = _quoted(_ANSWERED, memory.text, end)
+    return words, answered[0] if answered else ""
+
+
+def _quoted(before: re.Pattern[str], text: str, start: int) -> tuple[str, int] | None:
+    """The quoted words behind a frame, and where they end."""
+    found = before.search(text, start)
+    if found is None:
+        return None
+    try:
+        words, end = _DECODER.raw_decode(text, found.end())
+    except ValueError:  # an entry of other making
+        return None
+    return (words, end) if isinstance(words, str) else None
 
 
 def answers_of(turn: Turn) -> Iterator[str]:

@@ -126,6 +126,14 @@ def recent(script: Any, seeker: Seeker, limit: int) -> list[Recollection]:
     return [memory for memory in found if may_know(memory, seeker)][:limit][::-1]
 
 
+def of_talk(script: Any, seeker: Seeker, limit: int) -> list[Recollection]:
+    """The newest entries of what the person said that a turn may know, the newest first."""
+    found = rows.of(script.pk, kind=MemoryKind.JOURNAL, person=seeker.person).order_by("-id")[
+        :limit
+    ]
+    return [memory for memory in rows.values(found) if may_know(memory, seeker)]
+
+
 def search(script: Any, seeker: Seeker, words: str, limit: int) -> list[Recollection]:
     """Entries of the journal that hold some of the words, the most of them first.
 

@@ -50,6 +50,12 @@ def matching(script: Any, text: str, seeker: Seeker) -> list[Recollection]:
     return [entry for _, entry in found[:MOST_TOLD]]
 
 
+def known(script: Any, seeker: Seeker) -> list[Recollection]:
+    """All lore that may be known where somebody asks, whatever is said."""
+    audiences = set(seeker.audiences)
+    return [entry for entry, _ in _entries(script) if entry.audience in audiences]
+
+
 def entries(assistant: int = rows.SHARED) -> list[tuple[int, Recollection]]:
     """All lore of an assistant, or of all, by number, the most important first."""
     found = list(rows.of(assistant, kind=MemoryKind.LORE).order_by("-importance", "id"))

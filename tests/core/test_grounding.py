@@ -1,0 +1,190 @@
+"""The one note that answers a line, for a small model."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.grounding import (
+    MOST_NOTE_CHARS,
+    UNASKED,
+    UNKNOWN,
+    Asked,
+    Note,
+    as_spoken,
+    as_told_back,
+    best,
+    hint,
+    is_question,
+    mended,
+    pieces,
+    shares,
+    split_persona,
+)
+
+LAMPS = Note("Brass mends lamps and clocks in the Workshop.")
+STORMS = Note("Books about storms are in the North Gallery.")
+STAIR = Note("The stair in the North Gallery is loose: hold the rail.")
+NOTES = (LAMPS, STORMS, STAIR)
+
+
+@pytest.mark.parametrize(
+    ("fact", "spoken"),
+    [
+        ("You would dearly like it back.", "I would dearly like it back."),
+        ("You are kind, and you were young.", "I am kind, and I was young."),
+        ("your bench is yours", "My bench is mine"),
+        ("People give you tea and talk to you.", "People give me tea and talk to me."),
+        ("You found it yourself.", "I found it myself."),
+        ("You're late.", "I'm late."),
+        ("The library never closes.", "The library never closes."),
+        ("", ""),
+    ],
+)
+def test_a_fact_is_said_in_the_first_person(fact: str, spoken: str) -> None:
+    """It is told to large models as "you"; said as it stands it would speak of the player."""
+    assert spoken == as_spoken(fact)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("my name is Wendel and I collect teapots", "Your name is Wendel and you collect teapots."),
+        ("I'm from Saltmarsh!", "You are from Saltmarsh!"),
+        ("am I late", "Are you late."),
+        ("I like your hat", "You like my hat."),
+        ("this book is mine, give me time", "This book is yours, give you time."),
+        ("I told you so myself", "You told me so yourself."),
+    ],
+)
+def test_words_of_a_person_are_told_back(line: str, told: str) -> None:
+    """Whoever asks what he said hears it of himself."""
+    assert told == as_told_back(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "asks"),
+    [
+        ("who mends lamps", True),
+        ("so you mend lamps?", True),
+        ("Tell me of the sea", True),
+        ("I mend lamps", False),
+        ("hello!", False),
+        ("...", False),
+    ],
+)
+def test_questions_are_known(line: str, asks: bool) -> None:
+    """By their mark, or by their first word."""
+    assert asks is is_question(line)
+
+
+def test_a_persona_is_parted_into_who_it_is_and_what_it_knows() -> None:
+    """Bullets are facts, a heading over them is none, and each sentence of prose can be told."""
+    text = "You are Ada. You are dry.\nWhat you know:\n- The stair is loose.\n* Nobody may fish."
+    who, facts = split_persona(text)
+    assert "You are Ada. You are dry." == who
+    assert ("You are Ada.", "You are dry.", "The stair is loose.", "Nobody may fish.") == facts
+
+
+def test_of_long_prose_the_beginning_says_who_it_is() -> None:
+    """To the end of a sentence; all of it can be told."""
+    sentences = [f"Room {number} holds the books of the year {number}." for number in range(40)]
+    who, facts = split_persona(" ".join(sentences))
+    assert who.endswith(".") and len(who) <= 320
+    assert tuple(sentences) == facts
+
+
+def test_a_text_of_several_sentences_is_found_by_each() -> None:
+    """But not by scraps."""
+    assert ("It is open.",) == pieces("It is open.")
+    text = "The library never closes. It is open day and night. Yes!"
+    assert (text, "The library never closes.", "It is open day and night.") == pieces(text)
+
+
+def _alike(**by_text: float) -> dict[str, float]:
+    notes = {"lamps": LAMPS, "storms": STORMS, "stair": STAIR}
+    return {notes[name].text: likeness for name, likeness in by_text.items()}
+
+
+def test_the_most_alike_answers() -> None:
+    """Where it is alike enough."""
+    asked = Asked("who repairs lanterns?")
+    assert LAMPS == best(NOTES, asked, [_alike(lamps=0.6, storms=0.3, stair=0.2)])
+    assert best(NOTES, asked, [_alike(lamps=0.4, storms=0.3)]) is None
+    assert best((), asked, [{}]) is None
+
+
+def test_who_asks_nothing_is_hardly_answered_from_a_note() -> None:
+    """A greeting is no question about a thing that sounds a little like it."""
+    alike = [_alike(lamps=0.6)]
+    assert best(NOTES, Asked("what a lovely lantern, isn't it?"), alike) == LAMPS
+    assert best(NOTES, Asked("good evening, lovely place"), alike) is None
+    assert best(NOTES, Asked("good evening, lovely place"), None) is None
+
+
+def test_without_vectors_shared_words_decide() -> None:
+    """Whatever their endings; common words do not count."""
+    assert STORMS == best(NOTES, Asked("which book has the storm?"), None)
+    assert best(NOTES, Asked("where is my brother?"), None) is None
+    assert [0.0, 0.0] == shares("what is it", ["what it is", "is it"])
+
+
+def test_a_follow_up_is_understood_by_the_talk() -> None:
+    """What "it" is, stood in the exchange before; what was told just now counts less."""
+    asked = Asked("is the way there safe?", "where are storms?", STORMS.text)
+    assert asked.is_follow_up
+    line, whole = asked.queries
+    assert "is the way there safe?" == line
+    assert f"where are storms? {STORMS.text} {line}" == whole
+    own, talk = _alike(storms=0.4, stair=0.55), _alike(storms=0.8, stair=0.6)
+    assert STAIR == best(NOTES, asked, [own, talk])
+    first = Asked("is the way there safe?")
+    assert not first.is_follow_up
+    assert (line,) == first.queries
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "which books are about storms",
+        "is there a storm?",
+        "I wonder whether it is known to anybody here at all what the old book told of",
+    ],
+)
+def test_a_line_that_stands_alone_is_no_follow_up(line: str) -> None:
+    """Nothing in it points back, or it says enough itself."""
+    assert not Asked(line, "where are storms?", STORMS.text).is_follow_up
+
+
+def test_the_hint_says_what_is_known() -> None:
+    """Or that nothing is; of a long note its beginning."""
+    assert f"You know: {LAMPS.text}" == hint(LAMPS, "who mends lamps?")
+    assert UNKNOWN == hint(None, "who won?")
+    assert UNASKED == hint(None, "good evening")
+    long = hint(Note("A word. " * 100), "what?")
+    assert len(long) <= MOST_NOTE_CHARS + len("You know: ")
+
+
+@pytest.mark.parametrize(
+    ("answer", "line", "left"),
+    [
+        ("Did you lose a book? One is missing.", "did you lose a book?", "One is missing."),
+        ("Tom: and who winds it? I wind the lamp.", "and who winds it?", "I wind the lamp."),
+        ("It is here. It is here. It is here.", "where is it?", "It is here."),
+        ("Where is it?", "where is it?", "Where is it?"),
+        ("Yes. Yes, it is.", "yes", "Yes. Yes, it is."),
+        ("The lamp is lit.", "is the lamp lit?", "The lamp is lit."),
+    ],
+)
+def test_a_question_said_back_is_left_out(answer: str, line: str, left: str) -> None:
+    """A small model likes to begin with it, and to go on for ever."""
+    assert left == mended(answer, line)
+
+
+@given(st.text(max_size=200), st.text(max_size=80))
+def test_mending_leaves_something_and_is_done_once(answer: str, line: str) -> None:
+    """No answer is lost, and a mended one without the question stays as it is."""
+    left = mended(answer, line)
+    assert bool(left.strip()) == bool(answer.strip()) or left == answer
+    assert len(left) <= len(answer)

@@ -1,0 +1,240 @@
+"""What the demo brain is shown: one note behind the line, of all that may be told there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from unittest import mock
+
+from evennia.utils.create import create_object
+from twisted.internet.defer import Deferred
+
+from evennia_ai import services, state, warming
+from evennia_ai.core.inbox import OWN
+from evennia_ai.core.recollection import WORLD, person_audience
+from evennia_ai.llm import local
+from evennia_ai.memory.service import MemoryService
+from evennia_ai.operations.prompting import show_prompt
+from evennia_ai.prompts.examples import grounded_examples
+from evennia_ai.remembering import grounding, lore
+from tests.llm.doubles import completion
+from tests.shell.memory_case import MemoryTest
+from tests.shell.support import pump
+
+PERSONA = """You are Ada, keeper of a library. You are dry and brief.
+What you know:
+- The stair in the gallery is loose: hold the rail.
+- You would dearly like the Atlas of Lights back.
+"""
+UNKNOWN = "You do not know."
+
+
+def says(tool: str, message: str, **more: str) -> bytes:
+    """A small model's call, as the text of its answer."""
+    call = {"tool": tool, "parameters": {**more, "message": message}}
+    return completion(json.dumps(call))
+
+
+class SmallModelTest(MemoryTest):
+    """Ada is answered for by the embedded model's endpoint; what it says is the test's."""
+
+    environ = {"EVENNIA_AI_MODEL": "local"}
+
+    def setUp(self) -> None:
+        """The weights are not on this machine, whatever machine it is."""
+        self.weights = mock.patch.object(local, "has_weights", return_value=False, create=True)
+        self.has_weights = self.weights.start()
+        self.addCleanup(self.weights.stop)
+        super().setUp()
+        state.write(self.ada_script, persona=PERSONA)
+
+    def told(self) -> str:
+        """The last line of the last prompt: what the model answers from."""
+        prompt = self.model.bodies[-1]["messages"][-1]["content"]
+        return str(prompt.splitlines()[-1])
+
+    def tell(self, words: str, answer: str = "Hm.", *, way: str = "whisper") -> str:
+        """What the model is shown behind something that Tom says to Ada."""
+        lines = {"whisper": f"whisper Ada = {words}", "say": f"say @Ada {words}"}
+        target = {"target": "Tom"} if way == "whisper" else {}
+        self.ask(lines[way], says(way, answer, **target))
+        return self.told()
+
+
+class TestWhatIsTold(SmallModelTest):
+    """Tom asks Ada."""
+
+    def test_a_fact_of_its_own(self) -> None:
+        """In the first person, and all others are left out."""
+        assert "You know: I would dearly like the Atlas of Lights back." == self.tell(
+            "what of the atlas of lights?"
+        )
+        assert "stair" not in str(self.model.bodies[-1]["messages"])
+
+    def test_nothing_fits(self) -> None:
+        """Then it is told so; and who asks nothing is answered kindly."""
+        assert self.tell("who won the world cup?") == UNKNOWN
+        assert self.tell("good evening") == "You answer kindly."
+
+    def test_an_example_of_its_own(self) -> None:
+        """Its answer is a note as well."""
+        state.write(self.ada_script, examples=[("may I climb?", "Mind the rail, Otto.")])
+        assert "You know: Mind the rail." == self.tell("can I climb?")
+
+    def test_lore_that_may_be_known_there(self) -> None:
+        """That of the world; a faction's is nobody's business."""
+        here = {"at": 0.0, "keywords": ("harbour",)}
+        lore.add("Herring boats lie in the harbour.", audience=WORLD, **here)
+        lore.add("Smugglers use the harbour.", audience="faction:0123456789ab", **here)
+        assert "You know: Herring boats lie in the harbour." == self.tell("what of the harbour?")
+
+    def test_what_stands_in_the_room(self) -> None:
+        """Things, ways and beings, as they look."""
+        clock = create_object(key="tall clock", location=self.room1)
+        clock.db.desc = "|yBrass|n wheels tick."
+        assert "You know: The tall clock: brass wheels tick." == self.tell("is there a tall clock?")
+        assert "Tom and Mira are here with me." in self.tell("is Mira here?")
+        assert "From here one can go out to Room2" in self.tell("which ways go out of here?")
+
+    def test_what_the_person_told_of_themselves(self) -> None:
+        """A minute later, and not what they asked."""
+        self.tell("my name is Wendel and I collect teapots")
+        self.tell("do you collect stamps?")
+        assert "You know: Your name is Wendel and you collect teapots." == self.tell(
+            "what do I collect?"
+        )
+
+    def test_nothing_private_is_told_before_others(self) -> None:
+        """Mira stands by: what Tom whispered is not there; said aloud it is."""
+        self.tell("I collect teapots")
+        assert self.tell("what do I collect?", way="say") == UNKNOWN
+        assert "teapots" in self.tell("what do I collect?")
+
+    def test_what_another_person_told_is_not_told(self) -> None:
+        """Each is reminded of their own words only."""
+        self.tell("I collect teapots")
+        self.ask(
+            "whisper Ada = what do I collect?",
+            says("whisper", "Hm.", target="Mira"),
+            person=self.mira,
+        )
+        assert self.told() == UNKNOWN
+
+    def test_a_follow_up_is_understood(self) -> None:
+        """By the exchange before; not by one of long ago."""
+        self.tell("where is the atlas?", "The Atlas of Lights is gone.")
+        assert "You know: I would dearly like the Atlas" in self.tell("why is it gone?")
+        self.clock.advance(3600)
+        assert self.tell("why is it gone?") == UNKNOWN
+
+    def test_with_memory_off_nothing_is_remembered(self) -> None:
+        """As for every model."""
+        state.write(self.ada_script, memory_config={"enabled": False})
+        self.tell("I collect teapots")
+        assert self.tell("what do I collect?") == UNKNOWN
+
+
+class TestThePrompt(SmallModelTest):
+    """Its form, and who may look at it."""
+
+    def test_it_is_the_head_the_examples_and_the_line(self) -> None:
+        """And no talk, which such a model would repeat."""
+        self.tell("hello there")
+        self.tell("is the stair loose?")
+        head, *examples, _ = self.model.bodies[-1]["messages"]
+        assert "You are Ada, keeper of a library. You are dry and brief." in head["content"]
+        assert "stair" not in head["content"]
+        assert len(grounded_examples()) == len(examples)
+
+    def test_the_question_is_not_said_back(self) -> None:
+        """Neither in what is heard nor in what is remembered."""
+        self.tell("is the stair safe?", "Is the stair safe? It is loose.")
+        assert "Is the stair safe?" not in self.heard_by_tom()
+        assert "It is loose." in self.heard_by_tom()
+
+    def heard_by_tom(self) -> str:
+        """All that Tom was told."""
+        return str(self.tom.ndb.messages)
+
+    def test_staff_read_what_it_was_told(self) -> None:
+        """How the note was found, not its words; and the prompt that a whisper would cause."""
+        self.tell("is the stair loose?")
+        record = self.ada_script.work.records.newest()[0]
+        assert ("told", "one note, by shared words") in record.steps
+        shown = show_prompt(self.ada_script, self.tom, is_whole=True).message
+        assert UNKNOWN in shown or "You answer kindly." in shown
+
+    def test_a_turn_of_its_own_has_no_note(self) -> None:
+        """Nobody's line began it."""
+        found: list[Any] = []
+        turn = self.turn("go on", kind=OWN)
+        Deferred.fromCoroutine(grounding.ground(self.ada_script, turn)).addCallback(found.append)
+        assert [grounding.NOT_GROUNDED] == found
+
+    def test_private_words_hold_the_turn(self) -> None:
+        """A turn that was told Tom's own words is private to Tom."""
+        self.tell("I collect teapots")
+        turn = self.turn("what do I collect?")
+        grounded = grounding.ground_by_words(self.ada_script, turn)
+        assert (person_audience(self.id_of(self.tom)),) == tuple(grounded.audiences)
+
+
+class TestWarming(SmallModelTest):
+    """The embedded model reads the head of each prompt before anybody asks."""
+
+    def warm(self) -> None:
+        """The weights are here, and the game has just started."""
+        self.has_weights.return_value = True
+        with mock.patch.object(local, "is_installed", return_value=True, create=True):
+            self.model.answers.append(says("say", "x"))
+            warming.begin(self.ada_script)
+            pump()
+
+    def test_it_reads_what_every_prompt_begins_with(self) -> None:
+        """One token is enough; the next prompt begins with the same messages."""
+        self.warm()
+        (body,) = self.model.bodies
+        assert 1 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+        self.tell("is the stair loose?")
+        assert body["messages"][:-1] == self.model.bodies[-1]["messages"][:-1]
+
+    def test_once_in_a_process(self) -> None:
+        """Also where the assistant is started anew."""
+        self.warm()
+        assert warming.begin(self.ada_script) is None
+
+    def test_no_call_is_counted(self) -> None:
+        """Nobody asked anything."""
+        before = state.read(self.ada_script, "usage")
+        self.warm()
+        assert before == state.read(self.ada_script, "usage")
+
+    def test_what_fails_is_no_matter(self) -> None:
+        """The first question tells, if it has to; the breaker knows nothing of it."""
+        self.has_weights.return_value = True
+        with mock.patch.object(local, "is_installed", return_value=True, create=True):
+            self.model.answers.append(ConnectionError("gone"))
+            warming.begin(self.ada_script)
+            pump()
+        assert services.pool().breaker_of(services.endpoint()).is_available
+
+    def test_not_where_it_would_have_to_be_fetched(self) -> None:
+        """Half a gigabyte is fetched for a question, not for none."""
+        assert warming.begin(self.ada_script) is None
+        assert [] == self.model.bodies
+
+
+class TestLikeness(SmallModelTest):
+    """Where vectors are to be had, they choose."""
+
+    def test_the_note_is_chosen_by_meaning(self) -> None:
+        """Of an embedding model that knows it."""
+        service = services.memory()
+        with (
+            mock.patch.object(service._embedder, "knows_meaning", True, create=True),
+            mock.patch.object(MemoryService, "likeness", wraps=service.likeness) as asked,
+        ):
+            self.tell("is the stair loose?")
+        assert asked.called
+        record = self.ada_script.work.records.newest()[0]
+        assert ("told", "one note, by meaning") in record.steps
