@@ -1,4 +1,4 @@
-"""How alike short texts are in meaning, without a store: the vectors of what is compared are kept."""
+"""Likeness of short texts in meaning, without a store: vectors of what is compared are kept."""
 
 from __future__ import annotations
 

@@ -91,7 +91,8 @@ def test_of_long_prose_the_beginning_says_who_it_is() -> None:
     """To the end of a sentence; all of it can be told."""
     sentences = [f"Room {number} holds the books of the year {number}." for number in range(40)]
     who, facts = split_persona(" ".join(sentences))
-    assert who.endswith(".") and len(who) <= 320
+    assert who.endswith(".")
+    assert len(who) <= 320
     assert tuple(sentences) == facts
 
 
