@@ -10,6 +10,7 @@ import pytest
 from tests import floors
 
 ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / floors.PACKAGE
 DECISIONS = ROOT / "docs" / "decisions"
 RECORDS = {path.name[:4]: path for path in sorted(DECISIONS.glob("[0-9]*.md"))}
 FIRST_LINES = re.compile(
@@ -106,6 +107,17 @@ def test_architecture_has_every_room() -> None:
     named = [room for cell in cells for room in re.findall(r"`(\w+)`", cell)]
     rooms = {floors.room_of(module) for module in floors.read_package()} - {floors.PACKAGE}
     assert sorted(rooms) == sorted(named)
+
+
+def test_the_files_that_the_walks_name_are_there() -> None:
+    """Whoever follows a walk of the architecture finds each file that it names."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/.-]+(?:\.py|\.md|/))`", page)
+    missing = [
+        name for name in named if not any((place / name).exists() for place in (PACKAGE, ROOT))
+    ]
+    assert [] == missing
+    assert len(named) > 40, "the walks are not written with paths any more"
 
 
 def test_readme_is_short() -> None:
