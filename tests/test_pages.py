@@ -29,6 +29,9 @@ SOURCES = [
     if path.suffix in (".py", ".md") and path != DECISIONS / "README.md"
 ] + [*sorted(ROOT.glob("*.md")), ROOT / "Makefile", ROOT / "setup.cfg"]
 
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+TO_SECTION = re.compile(r"\]\((?!https?:)([^)#]*)#([^)]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 MOST_README_LINES = 130
 
 
@@ -97,6 +100,23 @@ def test_decisions_that_are_cited_exist() -> None:
         if number not in RECORDS
     ]
     assert [] == lost
+
+
+def sections_of(path: Path) -> set[str]:
+    """The names by which the headings of a page are linked to: small letters and hyphens."""
+    headings = HEADING.findall(path.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_to_a_section_find_it(path: Path) -> None:
+    """A link to a section of a page names a heading that is there."""
+    missing = [
+        f"{page}#{section}"
+        for page, section in TO_SECTION.findall(path.read_text(encoding="utf-8"))
+        if section not in sections_of(path.parent / page if page else path)
+    ]
+    assert [] == missing
 
 
 def test_architecture_has_every_room() -> None:
