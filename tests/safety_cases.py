@@ -92,7 +92,7 @@ CASES = {
         "the setting was read and used nowhere",
     ),
     "l13": Case("depth and number of delegates are granted apart; nobody raises its own cap"),
-    "l14": Case("25 turns of her own in a row, then a question; a person's words begin anew"),
+    "l14": Case("25 turns of its own in a row, then a question; a person's words begin anew"),
     "l15": Case(
         "money is reserved before a call and settled after it, also by two at once",
         "caps were checked before and counted after; a model without a price cost nothing",
@@ -156,7 +156,7 @@ CASES = {
         "messages were thrown away, and one task locked everybody",
     ),
     "b9": Case(
-        "only who may control her unlocks; history and what was spent stay",
+        "only who may control it unlocks; history and what was spent stay",
         "anybody could, and it wiped both",
     ),
     "b10": Case("lockout and budget outlive a restart", "neither did"),

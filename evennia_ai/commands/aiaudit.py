@@ -1,4 +1,4 @@
-"""The command `aiaudit`: the record of what an assistant did, and what she was like before."""
+"""The command `aiaudit`: the record of what an assistant did, and what it was like before."""
 
 from __future__ import annotations
 

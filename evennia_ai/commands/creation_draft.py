@@ -19,12 +19,12 @@ class Draft:
     """What was chosen so far.
 
     Attributes:
-        typeclass: path of her body's class; "": the game's own.
-        permission: its holders need not say her name; "": nobody but whoever calls her.
-        provider, model: of her own; both empty for the game's.
+        typeclass: path of its body's class; "": the game's own.
+        permission: its holders need not say its name; "": nobody but whoever calls it.
+        provider, model: of its own; both empty for the game's.
         is_tried: whether that model has answered a test.
         doubted: the line that was asked about last, and is taken when it is typed once more.
-        is_made: whether she exists.
+        is_made: whether it exists.
     """
 
     OWN_CLASS: ClassVar[str] = "the game's own character class"
@@ -56,7 +56,7 @@ class Draft:
 
     @property
     def listening(self) -> str:
-        """Whom she answers."""
+        """Whom it answers."""
         called = CALLED.format(name=self.name)
         if self.answers_all:
             return "everybody, whatever is said in the room"
@@ -97,7 +97,7 @@ def _next_to(draft: Draft) -> str:
 
 
 def make(caller: Any, draft: Draft) -> tuple[Result, str]:
-    """Make her, if the caller still may, her name is still free and her room still there.
+    """Make the assistant, if the caller still may, its name is still free and its room still there.
 
     Returns:
         How it went, and which step has to be done again; "" for none.

@@ -147,7 +147,7 @@ class UpkeepWords(WordCommand):
         self.show_long(aligned(head, rows, (28, 16, 9, 0), LINE))
 
     def _rag(self, name: str) -> None:
-        """What other packages set by hand is her memory here: how that is."""
+        """What other packages set by hand is its memory here: how that is."""
         script = self.pick(name) if self.may("show memories") else None
         if script is not None:
             told = "More: help aimemory. What all may be told: aimemory lore"

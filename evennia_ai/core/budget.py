@@ -269,7 +269,7 @@ def exceeded(standing: Standing, need: int, reserve: int) -> LimitReachedError |
     Args:
         standing: with the call already counted in.
         need: what of it is the call itself.
-        reserve: what has to stay free for a last word, in which she tells how far she came.
+        reserve: what has to stay free for a last word, which tells how far the task came.
     """
     missing = standing.used + reserve - standing.allowed
     if not standing.configured or missing <= 0:

@@ -57,7 +57,7 @@ class Stop:
             breaker kept from being made does not.
         limit: the limit that ended it although it might have gone on, or None.
         halt: why the assistant has to be locked, or None.
-        is_told: whether whoever waits was told in her own words how far she came.
+        is_told: whether whoever waits was told in the words of the assistant how far it came.
         is_of_service: whether nothing that a person asked can have caused it: the model's service
             failed, or a setting is wrong.
         may_lock: whether it may lock the assistant for everybody, when there are enough of them.

@@ -22,7 +22,7 @@ CAUSE = (
 
 
 def ends_in_words(hit: LimitReachedError, turn: Turn) -> bool:
-    """Whether somebody waits who is told in her own words, as the limit's row says.
+    """Whether somebody waits who is told in the words of the assistant, as the limit's row says.
 
     Where a whole chain has come to its end, no other assistant is told: it would only answer.
     """
@@ -32,7 +32,7 @@ def ends_in_words(hit: LimitReachedError, turn: Turn) -> bool:
 
 
 async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
-    """Let her say how far she came: one call without tools, which asks nobody to extend it.
+    """Say how far it came: one model call without tools, which asks nobody to extend it.
 
     Returns:
         Whether whoever waits has heard something.

@@ -338,7 +338,7 @@ def set_remembered(
 def forget_everything(
     script: AssistantScript, being: Any, *, with_waiting: bool = False, by: str = ""
 ) -> Result:
-    """Forget a person everywhere: memories, profile, notes, talk, summaries, and why she spoke.
+    """Forget a person everywhere: memories, profile, notes, talk, summaries, and the trace.
 
     An answer that is under way for them is dropped first.
 

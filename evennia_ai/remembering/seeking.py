@@ -53,7 +53,7 @@ def _being(body: Any, being_id: str) -> Any:
 
 
 def _place(body: Any, event: Event, being: Any) -> str:
-    """Where both are. Whoever pages from elsewhere hears nothing of what was said in her room."""
+    """Where both are. Whoever pages from elsewhere is told nothing of the assistant's room."""
     if event.source != Source.PAGE:
         return event.place
     is_here = any(thing.location == body.location for thing in _bodies(being))
@@ -68,7 +68,7 @@ def _bodies(being: Any) -> list[Any]:
 
 
 def _shared_factions(script: Any, event: Event, being: Any) -> tuple[str, ...]:
-    """The factions that she, the person, and whoever else hears the answer belong to."""
+    """The factions that the assistant, the person, and whoever else hears the answer belong to."""
     category = state.memory_config(script).faction_category
     shared = _factions(script.obj, category)
     if not shared or event.source == CHANNEL:

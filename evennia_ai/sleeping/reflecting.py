@@ -1,4 +1,4 @@
-"""Step "reflect": once enough has come together, she thinks it over and keeps what follows.
+"""Step "reflect": what has come together is thought over, and what follows from it is kept.
 
 A round goes through some audiences, each apart and in a piece of its own: what follows from what
 one person said in private is known to that person alone.

@@ -1,4 +1,4 @@
-"""A program operates an assistant over HTTP while people talk to her by telnet."""
+"""A program operates an assistant over HTTP while people talk to it by telnet."""
 
 from __future__ import annotations
 

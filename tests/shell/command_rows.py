@@ -255,6 +255,6 @@ SECTIONS = {
     "Settings": SETTINGS,
     "Prompts": PROMPTS,
     "The other commands of staff": STAFF_COMMANDS,
-    "What she remembers, for staff": MEMORY,
+    "What it remembers, for staff": MEMORY,
     "Talking": TALK,
 }

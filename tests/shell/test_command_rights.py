@@ -40,7 +40,7 @@ stopped, that locked itself, and that there is none of. What is shown is what th
 - **told**: it cannot be done, and the person reads why, or how it is typed. Nothing is changed.
 - **no such command**: for this person there is none, in help neither.
 
-Where a state makes a difference it is named. The *builder in control* is named by her lock
+Where a state makes a difference it is named. The *builder in control* is named by the body's lock
 `ai_control`, as `lock ada = ai_control:perm(Admin) or pid(12)` does; the other builder is not. A
 right is one of the acts in `evennia_ai/operations/rights.py`, which the REST API asks too.
 """

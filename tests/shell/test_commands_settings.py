@@ -93,7 +93,7 @@ class TestConfig(SettingsTest):
 
 
 class TestMessaging(SettingsTest):
-    """`assistant messaging`: how people reach her."""
+    """`assistant messaging`: how people reach it."""
 
     def test_all_ways_are_shown(self) -> None:
         """And how each is set."""

@@ -49,7 +49,7 @@ class TestAnyText(ShellTest):
         return {name: self.ada_script.attributes.get(name) for name in SHAPES}
 
     def complaint(self) -> str:
-        """What the running assistant says of her settings, in all the places that read them."""
+        """What the running assistant says of its settings, in all the places that read them."""
         script = self.ada_script
         script.work.read_anew()
         listening.listen(script)

@@ -1,4 +1,4 @@
-"""`assistant prompt`, `component`, `template` and `context`: seen and changed while she lives."""
+"""`assistant prompt`, `component`, `template` and `context`: seen and changed while it lives."""
 
 from __future__ import annotations
 

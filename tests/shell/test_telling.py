@@ -1,4 +1,4 @@
-"""Staff tell an assistant what to do: she does it as ever, and they hear what came of it."""
+"""Staff tell an assistant what to do: it does it as ever, and they hear what came of it."""
 
 from __future__ import annotations
 
