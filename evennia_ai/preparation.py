@@ -26,6 +26,7 @@ from evennia_ai.core.pronouns import told_to_model
 from evennia_ai.core.react import Stop, StopReason
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
+from evennia_ai.llm import local
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.prompts import Scene, facts_of, stage
 from evennia_ai.prompts.registry import PromptRegistry
@@ -69,7 +70,7 @@ def scene_of(
 
     Args:
         recalled: what is told of earlier.
-        hint: what a small model answers from.
+        hint: what a small model answers a line from; "" for others, and for turns of its own.
 
     Raises:
         ConfigurationError: something of it is set wrongly.
@@ -87,8 +88,9 @@ def scene_of(
         count_tool=counter.count_tool,
         max_tokens=max_tokens_of(script, client),
         tool_mode=client.tool_mode,
-        hint=hint if is_small(client) else None,
-        text=split_persona(text)[0] if is_small(client) else text,
+        hears_history=not is_small(client),
+        hint=hint,
+        text=split_persona(text)[0] if hint else text,
         goals=tuple(goal["text"] for goal in wanted),
         notes=recalled.notes,
         facts=lambda: facts_of(script.obj, script.clock.seconds()),
@@ -97,7 +99,7 @@ def scene_of(
 
 def is_small(client: Any) -> bool:
     """True for the demo brain, which finds nothing in a long prompt."""
-    return bool(client.provider_name == "local")
+    return client.provider_name == "local" and local.is_small()
 
 
 def counter_of(client: Any) -> TokenCounter:

@@ -15,6 +15,7 @@ from twisted.python.failure import Failure
 from evennia_ai import preparation, services
 from evennia_ai.core.contexts import ContextType
 from evennia_ai.core.conversation import user_message
+from evennia_ai.core.grounding import UNASKED
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import CircuitOpenError, ConfigurationError, ModelError
 from evennia_ai.llm import local
@@ -51,7 +52,8 @@ async def _warm(script: Any) -> None:
     """Read the head of its prompts, and what its lines are compared with."""
     await services.memory().likeness((GREETING,), grounding.texts_of(script))
     client = services.pool().trial_client(script.endpoint())
-    scene = preparation.scene_of(script, client, ContextType.TICK_EVENT)
+    hint = UNASKED if preparation.is_small(client) else ""
+    scene = preparation.scene_of(script, client, ContextType.TICK_EVENT, hint=hint)
     head = stable_head(scene, Turn(script.work.epoch, (), (), []), {})
     await client.chat_completion([*head, user_message(GREETING)], max_tokens=1)
 

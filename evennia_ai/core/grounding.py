@@ -70,10 +70,9 @@ _YOU = re.compile(
     re.IGNORECASE,
 )
 _I = re.compile(
-    r"\b(?:i am|am i|i was|was i|i'm|i've|i'll|i'd|myself|mine|my|me|i|you are|you're|yours|your"
-    r"|you)\b",
-    re.IGNORECASE,
+    r"\b(?:i am|am i|i was|was i|i'm|i've|i'll|i'd|myself|mine|my|me|i)\b", re.IGNORECASE
 )
+_OF_YOU = re.compile(r"\byou", re.IGNORECASE)
 _AS_I = {
     "you are": "I am",
     "you were": "I was",
@@ -97,11 +96,6 @@ _AS_YOU = {
     "my": "your",
     "me": "you",
     "i": "you",
-    "you are": "I am",
-    "you're": "I am",
-    "yours": "mine",
-    "your": "my",
-    "you": "me",
 }
 # The likeness of what is sought to each piece, 0 to 1.
 Likeness = Mapping[str, float]
@@ -196,6 +190,11 @@ def as_told_back(line: str) -> str:
 
 def _with_capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def is_about_oneself(line: str) -> bool:
+    """True for words that tell something, and nothing of whom they are said to."""
+    return not is_question(line) and _OF_YOU.search(line) is None
 
 
 def is_question(line: str) -> bool:

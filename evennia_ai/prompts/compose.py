@@ -142,7 +142,7 @@ def _said(
     overheard, event = _moment(scene, turn, shows_trust=scene.tool_mode != "json")
     told = [*tail, (int(Part.EVENT), event)]
     if scene.is_grounded:
-        told = [(int(Part.EVENT), "\n".join(filter(None, (event, scene.hint))))]
+        told = [(int(Part.EVENT), f"{event}\n{scene.hint}")]
     if tells_overheard:
         told.append((int(Part.OVERHEARD), overheard))
     texts = [text for _, text in sorted(told, key=lambda item: item[0]) if text]
@@ -165,7 +165,7 @@ def _fitting(scene: Scene, history: Sequence[Message], room: int) -> tuple[Seque
     It is cut in steps of a third of the room, counted from its beginning: were it cut anew for
     every message, it would begin elsewhere in every turn, and no cache would know it again.
     """
-    if scene.is_grounded or not scene.shows(Part.HISTORY) or room <= 0:
+    if not scene.hears_history or not scene.shows(Part.HISTORY) or room <= 0:
         return [], 0
     size = count_messages(history, scene.tokens_of)
     if size <= room:

@@ -34,8 +34,10 @@ class Scene:
         template: a system prompt in place of ours, or "".
         tool_mode: "native" or "json".
         examples: pairs of what is asked and how it answers, for a model that is shown examples.
-        hint: what a small model answers from, a line behind the event; None: the model is large
-            enough to be told everything. "": there is nothing to answer.
+        hears_history: whether the model is shown the conversation so far. A small one is not: it
+            repeats what it said before, wrong answers most of all.
+        hint: what a small model answers from, a line behind the event; "": the model is told
+            everything, and finds itself what bears on it.
         context: what is shown and how much of it.
         goals: what it wants, a line each.
         notes: values of placeholders that other rooms give: tick_rate, memories, ...
@@ -54,7 +56,8 @@ class Scene:
     template: str = ""
     tool_mode: str = "native"
     examples: Sequence[tuple[str, str]] = ()
-    hint: str | None = None
+    hears_history: bool = True
+    hint: str = ""
     context: ContextConfig = CONTEXTS[ContextType.TICK_EVENT]
     goals: tuple[str, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
@@ -67,11 +70,8 @@ class Scene:
 
     @property
     def is_grounded(self) -> bool:
-        """True for a small model: it is told what bears on the line, and shown nothing else.
-
-        Of a conversation it would repeat what it said before, wrong answers most of all.
-        """
-        return self.hint is not None
+        """True for a small model that answers a line: it is told what bears on it, no more."""
+        return bool(self.hint)
 
     @property
     def most_tokens(self) -> int:

@@ -20,7 +20,7 @@ from evennia_ai.core.grounding import (
     as_told_back,
     best,
     hint,
-    is_question,
+    is_about_oneself,
     pieces,
     split_persona,
 )
@@ -172,10 +172,10 @@ def _remembered(script: Any, seeker: Seeker) -> list[Recollection]:
 
 
 def _said(known: Sequence[Recollection]) -> Iterator[Note]:
-    """What a person told of themselves; what they asked tells nothing."""
+    """What a person told; not what they asked, nor what they said of the assistant."""
     for memory in known:
         words, _ = episodes.exchange_of(memory)
-        if words and not is_question(words):
+        if words and is_about_oneself(words):
             yield Note(as_told_back(words), key=words, audience=memory.audience)
 
 

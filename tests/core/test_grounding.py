@@ -16,6 +16,7 @@ from evennia_ai.core.grounding import (
     as_told_back,
     best,
     hint,
+    is_about_oneself,
     is_question,
     mended,
     pieces,
@@ -53,9 +54,8 @@ def test_a_fact_is_said_in_the_first_person(fact: str, spoken: str) -> None:
         ("my name is Wendel and I collect teapots", "Your name is Wendel and you collect teapots."),
         ("I'm from Saltmarsh!", "You are from Saltmarsh!"),
         ("am I late", "Are you late."),
-        ("I like your hat", "You like my hat."),
         ("this book is mine, give me time", "This book is yours, give you time."),
-        ("I told you so myself", "You told me so yourself."),
+        ("I've said so myself", "You have said so yourself."),
     ],
 )
 def test_words_of_a_person_are_told_back(line: str, told: str) -> None:
@@ -77,6 +77,20 @@ def test_words_of_a_person_are_told_back(line: str, told: str) -> None:
 def test_questions_are_known(line: str, asks: bool) -> None:
     """By their mark, or by their first word."""
     assert asks is is_question(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "tells"),
+    [
+        ("I collect teapots", True),
+        ("do I collect teapots?", False),
+        ("you gave me the key", False),
+        ("I like your hat", False),
+    ],
+)
+def test_words_of_the_assistant_are_nobodys_memory(line: str, tells: bool) -> None:
+    """What it is and did stands in its persona, and no talk changes that."""
+    assert tells is is_about_oneself(line)
 
 
 def test_a_persona_is_parted_into_who_it_is_and_what_it_knows() -> None:

