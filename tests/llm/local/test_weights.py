@@ -41,7 +41,7 @@ class TestOwnFile:
         assert weights.has_weights(environ)
 
     def test_a_large_file_is_told_everything(self, tmp_path: Path) -> None:
-        """A small one, or none, is told what bears on a question; one that is gone counts as that."""
+        """A small one is told what bears on a question; one that is gone counts as small."""
         own = tmp_path / "mine.gguf"
         own.write_bytes(b"GGUF and more")
         environ = {"EVENNIA_AI_LOCAL_MODEL": str(own)}
