@@ -19,8 +19,9 @@ from evennia_ai.operations.lifecycle import delete_assistant
 from evennia_ai.operations.lore import add_lore
 from evennia_ai.operations.naming import problem_of_owner
 from world.blueprint import Lore, Place, Resident, Thing
-from world.library import PLACES, RESIDENTS, START
+from world.library import PLACES, START
 from world.lore import LORE
+from world.residents import RESIDENTS
 from world.rooms import Detail, Room
 
 CATEGORY = "lantern_library"

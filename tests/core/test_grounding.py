@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from evennia_ai.core.grounding import (
     MOST_NOTE_CHARS,
+    UNABLE,
     UNASKED,
     UNKNOWN,
     Asked,
@@ -19,6 +20,7 @@ from evennia_ai.core.grounding import (
     is_about_oneself,
     is_question,
     mended,
+    narrowed,
     pieces,
     shares,
     split_persona,
@@ -145,6 +147,14 @@ def test_without_vectors_shared_words_decide() -> None:
     assert [0.0, 0.0] == shares("what is it", ["what it is", "is it"])
 
 
+def test_of_very_many_notes_those_with_its_words_are_left() -> None:
+    """In their order; of few all are."""
+    asked = Asked("is the stair of the gallery loose?")
+    crowd = [*(Note(f"Thing {number}.") for number in range(50)), *NOTES]
+    assert [STORMS, STAIR] == narrowed(crowd, asked, 2)
+    assert list(NOTES) == narrowed(NOTES, asked, 3)
+
+
 def test_a_follow_up_is_understood_by_the_talk() -> None:
     """What "it" is, stood in the exchange before; what was told just now counts less."""
     asked = Asked("is the way there safe?", "where are storms?", STORMS.text)
@@ -177,6 +187,9 @@ def test_the_hint_says_what_is_known() -> None:
     assert f"You know: {LAMPS.text}" == hint(LAMPS, "who mends lamps?")
     assert UNKNOWN == hint(None, "who won?")
     assert UNASKED == hint(None, "good evening")
+    assert UNABLE == hint(None, "please open the vault")
+    assert UNABLE == hint(None, "Could you fly?")
+    assert UNKNOWN == hint(None, "could you tell me who won?")
     long = hint(Note("A word. " * 100), "what?")
     assert len(long) <= MOST_NOTE_CHARS + len("You know: ")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.fakes.answers import compose_reply
-from world.library import RESIDENTS
+from world.residents import RESIDENTS
 
 ADA = next(resident for resident in RESIDENTS if resident.name == "Ada")
 FAILURE = ADA.failure

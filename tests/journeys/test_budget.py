@@ -16,7 +16,7 @@ from tests.journeys.clients import Enter, Player
 from tests.journeys.game import UNHURRIED, Game
 from tests.journeys.lines import SPENT, whisper_of
 from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
-from world.library import RESIDENTS
+from world.residents import RESIDENTS
 
 OWN_CAP, GAME_CAP, SHARED = 1_000_000, 3_000_000, 30_000
 ASKED = (

@@ -74,6 +74,7 @@ class TestWhatIsTold(SmallModelTest):
     def test_nothing_fits(self) -> None:
         """Then it is told so; and who asks nothing is answered kindly."""
         assert self.tell("who won the world cup?") == UNKNOWN
+        assert self.tell("could you carry me home?") == "You cannot do that."
         assert self.tell("good evening") == "You answer kindly."
 
     def test_an_example_of_its_own(self) -> None:
@@ -132,6 +133,12 @@ class TestWhatIsTold(SmallModelTest):
         state.write(self.ada_script, memory_config={"enabled": False})
         self.tell("I collect teapots")
         assert self.tell("what do I collect?") == UNKNOWN
+
+    def test_a_room_that_breaks_is_no_reason_for_silence(self) -> None:
+        """A game's own room may raise whatever it likes."""
+        with mock.patch.object(type(self.room1), "filter_visible", side_effect=KeyError("mask")):
+            self.tell("is the stair loose?")
+        assert self.model.bodies[0]["messages"][-1]["content"].endswith(UNKNOWN)
 
 
 class TestThePrompt(SmallModelTest):

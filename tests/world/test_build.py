@@ -17,8 +17,9 @@ from tests.world.support import LibraryTest, count_objects, find
 from world.blueprint import Place, Thing
 from world.build import CATEGORY, build_world
 from world.characters import Character
-from world.library import PLACES, RESIDENTS, START
+from world.library import PLACES, START
 from world.lore import LORE
+from world.residents import RESIDENTS
 from world.rooms import Detail, Room
 
 

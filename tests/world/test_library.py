@@ -3,7 +3,8 @@
 import pytest
 
 from world.blueprint import Place, Resident
-from world.library import PLACES, RESIDENTS, START, WELCOME
+from world.library import PLACES, START, WELCOME
+from world.residents import RESIDENTS
 
 RESIDENT_IDS = [resident.name for resident in RESIDENTS]
 PLACE_IDS = [place.key for place in PLACES]

@@ -112,6 +112,16 @@ def test_it_answers_by_a_tool_call(model: local.LocalModel) -> None:
     assert json.loads(function["arguments"])["message"]
 
 
+def test_what_it_has_read_is_not_read_again(model: local.LocalModel) -> None:
+    """A prompt that begins as one before is read from where it differs."""
+    head = [{"role": "system", "content": f"You are Ada. {'The library never closes. ' * 60}"}]
+    ask(model, messages=[*head, {"role": "user", "content": "hello"}], max_tokens=1)
+    asked = [*head, {"role": "user", "content": "where is the lamp?"}]
+    answer = ask(model, messages=asked, max_tokens=1)
+    assert answer["usage"]["prompt_tokens"] > 300
+    assert answer["timings"]["prompt_n"] < 60
+
+
 def test_it_is_listed_under_its_name(model: local.LocalModel) -> None:
     """The name that the package gives is the name that the server knows."""
     with urllib.request.urlopen(f"{model.base_url}/models", timeout=ASK_SECONDS) as reply:
