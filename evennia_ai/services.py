@@ -14,8 +14,7 @@ from evennia.utils import logger
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 
-from evennia_ai.core.breaker_config import NAME as BREAKER_CONFIG
-from evennia_ai.core.breaker_config import BreakerConfig, read_breaker_config
+from evennia_ai.core.breaker_config import BreakerConfig
 from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.open_lines import read_most
 from evennia_ai.core.settings import GAME_SETTINGS
@@ -88,7 +87,7 @@ def breaker_config() -> BreakerConfig:
     Raises:
         ConfigurationError: something in it is wrong.
     """
-    return read_breaker_config(getattr(settings, BREAKER_CONFIG, {}))
+    return BreakerConfig.from_stored(getattr(settings, BreakerConfig.NAME, {}))
 
 
 @lru_cache(maxsize=1)

@@ -28,7 +28,7 @@ from evennia_ai.core.budget_config import BudgetConfig, read_budget_config
 from evennia_ai.core.cooling import Blame
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.manners import Company, HearingConfig
-from evennia_ai.core.memory_config import MemoryConfig
+from evennia_ai.core.memory_config import MemoryConfig, read_memory_config
 from evennia_ai.core.overheard import Overheard, keep
 from evennia_ai.core.records import Records
 from evennia_ai.core.safety_config import SafetyConfig, read_safety_config
@@ -211,7 +211,7 @@ def memory_config(script: Any) -> MemoryConfig:
     if work.memory is None:
         game = getattr(settings, "EVENNIA_AI_MEMORY_CONFIG", {})
         try:
-            work.memory = MemoryConfig.from_stored(game, read(script, "memory_config"))
+            work.memory = read_memory_config(game, read(script, "memory_config"))
         except ConfigurationError as error:
             logger.log_err(f"[assistant] {script.key} remembers nothing: {error}")
             work.memory = MemoryConfig(enabled=False)

@@ -14,6 +14,8 @@ from evennia_ai.core.mention import folded_name
 from evennia_ai.core.trust import Basis
 from evennia_ai.errors import ConfigurationError
 
+MAX_AGENT_HOPS = 3
+
 
 class Source(StrEnum):
     """How a message reached the listener."""
@@ -202,7 +204,7 @@ class Ear:
     interaction_enabled: bool = True
     enable_addressing: bool = True
     addressed_by: AddressedBy = AddressedBy.NAME
-    max_agent_hops: int = 3
+    max_agent_hops: int = MAX_AGENT_HOPS
     is_capturing: bool = False
     channels: Mapping[str, ChannelConfig] = field(default_factory=dict)
     room_messages: Outcome = Outcome.IGNORE

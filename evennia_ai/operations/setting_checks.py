@@ -15,20 +15,20 @@ from django.conf import settings
 from evennia.locks.lockhandler import LockException, LockHandler
 
 from evennia_ai import ledger, services
+from evennia_ai.core.assistant_settings import SCHEMAS
 from evennia_ai.core.autonomy import AutonomyConfig
 from evennia_ai.core.budget_config import OWN_NAME as OWN_BUDGET
 from evennia_ai.core.budget_config import BudgetConfig, read_budget_config
 from evennia_ai.core.contexts import ContextType
 from evennia_ai.core.execution import ExecutionConfig
 from evennia_ai.core.manners import HearingConfig
-from evennia_ai.core.memory_config import MemoryConfig
+from evennia_ai.core.memory_config import read_memory_config
 from evennia_ai.core.perception import ChannelConfig, read_trust
 from evennia_ai.core.prices import price_of
 from evennia_ai.core.safety_config import read_safety_config
 from evennia_ai.core.setting_paths import SECRETS_BELONG, looks_like_key, sounds_secret
-from evennia_ai.core.setting_types import SHAPES
+from evennia_ai.core.setting_schema import kind_of
 from evennia_ai.core.settings import ATTRIBUTES
-from evennia_ai.core.shapes import Kind
 from evennia_ai.core.sleep_config import SleepSchedule
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
@@ -78,7 +78,7 @@ def _only(read: Read, name: str) -> Read:
 
 
 def _refuse_secrets(name: str, value: Any) -> None:
-    if SHAPES[name].kind is Kind.TEXT and isinstance(value, str):
+    if kind_of(SCHEMAS[name]) == "string" and isinstance(value, str):
         found = name.startswith("llm_") and looks_like_key(value)
     else:
         found = name == "llm_extra_params" and _holds_secret(value)
@@ -242,7 +242,7 @@ def _is_read(config: Any, stored: Any) -> None:
 
 
 def _check_memory(own: Any) -> None:
-    MemoryConfig.from_stored(getattr(settings, "EVENNIA_AI_MEMORY_CONFIG", {}), own)
+    read_memory_config(getattr(settings, "EVENNIA_AI_MEMORY_CONFIG", {}), own)
 
 
 def _check_safety(own: Any) -> None:
@@ -263,7 +263,7 @@ def held(name: str, own: Any) -> Any:
         game = getattr(settings, "EVENNIA_AI_HEARING_CONFIG", {})
         return HearingConfig.from_stored({**game, **own})
     if name == "memory_config":
-        return MemoryConfig.from_stored(getattr(settings, "EVENNIA_AI_MEMORY_CONFIG", {}), own)
+        return read_memory_config(getattr(settings, "EVENNIA_AI_MEMORY_CONFIG", {}), own)
     kinds: dict[str, Any] = {
         "execution_config": ExecutionConfig,
         "autonomy_config": AutonomyConfig,

@@ -116,7 +116,10 @@ WHOLE = "it must be a whole number from 0 up, 0 for no limit"
             f"{GAME}.calls_in_flight is 1.5; {WHOLE}", {"calls_in_flight": 1.5}, {}, id="broken"
         ),
         pytest.param(
-            f"{GAME}.warn_at is 80; it must be from 0 to 1", {"warn_at": 80}, {}, id="percent"
+            f"{GAME}.warn_at is 80; it must be a number from 0 to 1",
+            {"warn_at": 80},
+            {},
+            id="percent",
         ),
     ],
 )

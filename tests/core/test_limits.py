@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -59,7 +58,7 @@ def set_default(path: str) -> Any:
     assert place in ATTRIBUTES
     value: Any = {"safety_config": SafetyConfig(), "execution_config": ExecutionConfig()}[place]
     for key in keys:
-        value = {entry.name: getattr(value, entry.name) for entry in fields(value)}[key]
+        value = dict(value)[key]
     return value
 
 
@@ -80,7 +79,7 @@ def test_every_limit_is_set_somewhere(kind: Kind) -> None:
 @pytest.mark.parametrize("section", ["loop", "timeout", "size"])
 def test_every_key_of_the_settings_has_its_limit(section: str) -> None:
     """Whatever number can be set, the inventory says what it bounds."""
-    own = {f"safety_config.{section}.{e.name}" for e in fields(getattr(SafetyConfig(), section))}
+    own = {f"safety_config.{section}.{name}" for name, _ in getattr(SafetyConfig(), section)}
     others = {"safety_config.timeout.wrap_up_seconds", "safety_config.size.on_oversize"}
     assert set() == own - {limit.path for limit in LIMITS.values()} - others
 

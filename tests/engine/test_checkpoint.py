@@ -88,7 +88,7 @@ def make_hit(
 
 def desk(mode: str = "interactive", answer: Answer | BaseException = YES, **config: Any) -> Desk:
     """A checkpoint in a mode, with somebody who gives this answer."""
-    return Desk(ListedBus(answer), OnLimit(Mode(mode), **config))
+    return Desk(ListedBus(answer), OnLimit(mode=Mode(mode), **config))
 
 
 def asked_of(at: Desk) -> list[tuple[Asking, float]]:
@@ -191,7 +191,7 @@ def test_c8_c9_grants_are_exact_for_each_scope_and_kind(
 def test_c8_c9_grants_are_exact_among_tasks_that_wait() -> None:
     """What others are asked meanwhile takes nothing from what is granted without asking."""
     bus = ListedBus(waits=True)
-    at = Desk(bus, OnLimit(Mode.AUTO_EXTEND, modes={"model_calls": Mode.INTERACTIVE}))
+    at = Desk(bus, OnLimit(mode=Mode.AUTO_EXTEND, modes={"model_calls": Mode.INTERACTIVE}))
     asked = [at.start(make_hit("model_calls", f"t{n}")) for n in range(3)]
     for waiting in asked:
         waiting.send(None)

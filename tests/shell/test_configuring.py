@@ -8,7 +8,7 @@ from unittest import mock
 from django.test.utils import override_settings
 
 from evennia_ai import state
-from evennia_ai.core.setting_types import SHAPES
+from evennia_ai.core.assistant_settings import SCHEMAS
 from evennia_ai.operations import configuring
 from tests.shell.configuring_case import ConfiguringTest
 from tests.shell.support import pump, whispers
@@ -159,7 +159,7 @@ class TestLooking(ConfiguringTest):
         self.set("context_configs.reflection.max_iterations", "1")
         self.set("channel_configs.Public", "trigger")
         rows = self.rows()
-        assert set(SHAPES) <= set(rows)
+        assert set(SCHEMAS) <= set(rows)
         expected = {
             "name": "execution_config.max_iterations_per_tick",
             "value": 7,
