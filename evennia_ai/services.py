@@ -247,18 +247,6 @@ def memory() -> MemoryService:
     return made
 
 
-def _check_hearing() -> None:
-    given = getattr(settings, "EVENNIA_AI_HEARING_CONFIG", {})
-    if not isinstance(given, dict):
-        raise ConfigurationError(
-            f"EVENNIA_AI_HEARING_CONFIG is {given!r}; it must be like {{'calls_per_player': 6}}"
-        )
-    try:
-        HearingConfig.from_stored(given)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"EVENNIA_AI_HEARING_CONFIG: {error}") from None
-
-
 def check_settings() -> str:
     """Read everything once that can be wrong.
 
@@ -278,6 +266,8 @@ def check_settings() -> str:
     tools_by_need()
     answers_per_line()
     mcp_configs()
-    _check_hearing()
+    HearingConfig.from_stored(
+        getattr(settings, HearingConfig.GAME_NAME, {}), HearingConfig.GAME_NAME
+    )
     notices = endpoint().notice, memory_settings().notice
     return " ".join(filter(None, notices))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from evennia_ai.core.limits import Kind, path_of
 from evennia_ai.core.setting_model import LenientGroup, Limit, LimitAmount, Part, setting
@@ -90,7 +90,8 @@ class OwnCaps(LenientGroup):
 class BudgetConfig(LenientGroup):
     """What may be used up."""
 
-    NAME: ClassVar[str] = "EVENNIA_AI_BUDGET_CONFIG"
+    NAME: ClassVar[str] = "budget_config"
+    GAME_NAME: ClassVar[str] = "EVENNIA_AI_BUDGET_CONFIG"
 
     game: Caps = setting(
         Caps(tokens_per_day=4_000_000, calls_per_minute=600), "all assistants together."
@@ -122,33 +123,30 @@ class BudgetConfig(LenientGroup):
         )
         return next(capped, "")
 
+    @classmethod
+    def from_layers(cls, game: object, own: object) -> Self:
+        """The caps that hold for one assistant, as the game and the assistant set them.
 
-GAME_NAME, OWN_NAME = BudgetConfig.NAME, OwnCaps.NAME
+        Its own take the place of the defaults, but what the game sets they can only make tighter;
+        the caps of the whole game are not its to set.
+
+        Raises:
+            ConfigurationError: something in them is wrong; the text names the path.
+        """
+        given = cls.from_stored(game, cls.GAME_NAME)
+        theirs = given.model_dump(exclude_unset=True)
+        added = OwnCaps.from_stored(own).model_dump(exclude_unset=True)
+        changes = {
+            scope.value: _tightened(
+                _DEFAULT.caps_of(scope), theirs.get(scope, {}), added.get(scope, {})
+            )
+            for scope in Scope
+        }
+        return given.model_copy(update=changes)
+
+
+GAME_NAME, OWN_NAME = BudgetConfig.GAME_NAME, BudgetConfig.NAME
 _DEFAULT = BudgetConfig()
-
-
-def read_budget_config(game: object, own: object) -> BudgetConfig:
-    """The caps that hold for one assistant.
-
-    Its own take the place of the defaults, but what the game sets they can only make tighter.
-
-    Args:
-        game: the setting EVENNIA_AI_BUDGET_CONFIG.
-        own: the assistant's `budget_config`; the caps of the game are not its to set.
-
-    Raises:
-        ConfigurationError: something in them is wrong; the text names the path.
-    """
-    given = BudgetConfig.from_stored(game)
-    theirs = given.model_dump(exclude_unset=True)
-    added = OwnCaps.from_stored(own).model_dump(exclude_unset=True)
-    changes = {
-        scope.value: _tightened(
-            _DEFAULT.caps_of(scope), theirs.get(scope, {}), added.get(scope, {})
-        )
-        for scope in Scope
-    }
-    return given.model_copy(update=changes)
 
 
 def _tightened(default: Caps, game: Mapping[str, float], own: Mapping[str, float]) -> Caps:

@@ -30,6 +30,7 @@ class HearingConfig(Group):
     """What one person may ask of an assistant, and for how long things count. Units in names."""
 
     NAME: ClassVar[str] = "hearing_config"
+    GAME_NAME: ClassVar[str] = "EVENNIA_AI_HEARING_CONFIG"
 
     calls_per_player: Some = setting(6, "turns a minute that one player may cause.")
     queued_per_player: MaybeNone = setting(

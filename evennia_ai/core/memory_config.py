@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -14,7 +13,6 @@ from evennia_ai.core.setting_model import (
     Part,
     Whole,
     Word,
-    merged,
     setting,
 )
 
@@ -25,6 +23,7 @@ class MemoryConfig(Group):
     """How an assistant remembers. Units in names."""
 
     NAME: ClassVar[str] = "memory_config"
+    GAME_NAME: ClassVar[str] = "EVENNIA_AI_MEMORY_CONFIG"
 
     enabled: Flag = setting(True, "whether it remembers anything beyond its conversation.")
     recall_limit: Whole = setting(6, "memories told in a turn, at most.", ge=1, le=50)
@@ -84,18 +83,3 @@ class MemoryConfig(Group):
     reflection_evidence: Whole = setting(
         10, "memories that it reads for each of these questions.", ge=1, le=50
     )
-
-
-def read_memory_config(game: object, own: object) -> MemoryConfig:
-    """What an assistant remembers: its own settings go before the game's, key by key.
-
-    Args:
-        game: the setting EVENNIA_AI_MEMORY_CONFIG.
-        own: the assistant's `memory_config`.
-
-    Raises:
-        ConfigurationError: one is no mapping, a key is unknown, or a value does not fit.
-    """
-    if not isinstance(game, Mapping):
-        return MemoryConfig.from_stored(game, "EVENNIA_AI_MEMORY_CONFIG")
-    return MemoryConfig.from_stored(merged(game, own))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, ClassVar, Self
 
@@ -19,11 +18,9 @@ from evennia_ai.core.setting_model import (
     MismatchError,
     Number,
     Whole,
-    merged,
     setting,
 )
 
-GAME_NAME = "EVENNIA_AI_SAFETY_CONFIG"
 MOST_LOOKED_BACK_ON = 100
 _FREEDOM = (Mode.UNATTENDED, Mode.INTERACTIVE, Mode.AUTO_EXTEND)
 _ASKED = tuple(kind.value for kind, limit in LIMITS.items() if limit.asks)
@@ -190,6 +187,7 @@ class SafetyConfig(LenientGroup):
     """All settings of safety of one assistant."""
 
     NAME: ClassVar[str] = "safety_config"
+    GAME_NAME: ClassVar[str] = "EVENNIA_AI_SAFETY_CONFIG"
 
     on_limit: OnLimit = setting(OnLimit(), "what happens at a limit.")
     loop: Loop = setting(Loop(), "how often.")
@@ -198,16 +196,14 @@ class SafetyConfig(LenientGroup):
     checks: Checks = setting(Checks(), "when a behaviour counts as going in circles.")
     cooling: Cooling = setting(Cooling(), "what comes of what can be laid to one person.")
 
+    @classmethod
+    def from_layers(cls, game: object, own: object) -> Self:
+        """The defaults, the game's settings over them, the assistant's own over those.
 
-def read_safety_config(game: Mapping[str, object], own: object) -> SafetyConfig:
-    """The settings of one assistant: the defaults, the game's over them, its own over those.
+        The game's have to make sense by themselves: an assistant's own do not mend them.
 
-    Args:
-        game: the setting EVENNIA_AI_SAFETY_CONFIG.
-        own: the assistant's `safety_config`.
-
-    Raises:
-        ConfigurationError: something in them is wrong; the text names the path.
-    """
-    config = SafetyConfig.from_stored(game, GAME_NAME)
-    return config if own == {} else SafetyConfig.from_stored(merged(game, own))
+        Raises:
+            ConfigurationError: something in them is wrong; the text names the path.
+        """
+        config = cls.from_stored(game, cls.GAME_NAME)
+        return config if own == {} else super().from_layers(game, own)

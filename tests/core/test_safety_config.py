@@ -19,7 +19,6 @@ from evennia_ai.core.safety_config import (
     SafetyConfig,
     Size,
     Timeout,
-    read_safety_config,
 )
 from evennia_ai.core.setting_schema import known_keys, schema_of
 from evennia_ai.errors import ConfigurationError
@@ -70,7 +69,7 @@ def value_of(config: SafetyConfig, name: str) -> Any:
 def refusal_of(game: Any, own: Any) -> str:
     """Why settings are refused."""
     with pytest.raises(ConfigurationError) as refusal:
-        read_safety_config(game, own)
+        SafetyConfig.from_layers(game, own)
     return str(refusal.value)
 
 
@@ -102,7 +101,7 @@ def test_the_defaults_are_the_documented_ones() -> None:
             longest_seconds=3600.0,
         ),
     )
-    assert expected == read_safety_config({}, {})
+    assert expected == SafetyConfig.from_layers({}, {})
     assert 23 == len(NUMBERS)
 
 
@@ -124,22 +123,22 @@ def test_l2_nor_anything_else(name: str, value: Any) -> None:
 def test_l2_a_part_of_a_whole_is_refused(name: str) -> None:
     """Steps and calls are counted in whole ones, however they are written."""
     assert "it must be a whole number" in refusal_of({}, given(name, 2.5))
-    value = value_of(read_safety_config({}, given(name, 9.0)), name)
+    value = value_of(SafetyConfig.from_layers({}, given(name, 9.0)), name)
     assert (9, int) == (value, type(value))
 
 
 @pytest.mark.parametrize("name", sorted(set(NUMBERS) - set(WHOLE)))
 def test_a_part_of_a_second_is_taken(name: str) -> None:
     """Time need not be whole, and is a float however it is written."""
-    assert 2.5 == value_of(read_safety_config({}, given(name, 2.5)), name)
-    value = value_of(read_safety_config({}, given(name, 9)), name)
+    assert 2.5 == value_of(SafetyConfig.from_layers({}, given(name, 2.5)), name)
+    value = value_of(SafetyConfig.from_layers({}, given(name, 9)), name)
     assert (9.0, float) == (value, type(value))
 
 
 def test_l2_a_number_of_any_size_is_judged() -> None:
     """One that no clock could count is refused, and a very large one is taken."""
     assert "max_own_turns is 1000" in refusal_of({}, {"loop": {"max_own_turns": 10**400}})
-    large = read_safety_config({}, {"loop": {"max_own_turns": 10**300}})
+    large = SafetyConfig.from_layers({}, {"loop": {"max_own_turns": 10**300}})
     assert 10**300 == large.loop.max_own_turns
 
 
@@ -149,7 +148,7 @@ def test_l2_0_is_one_thing(name: str) -> None:
     if name in ("timeout.wrap_up_seconds", "cooling.people"):
         assert told_of(name, 0) == refusal_of({}, given(name, 0))
     else:
-        assert 0 == value_of(read_safety_config({}, given(name, 0)), name)
+        assert 0 == value_of(SafetyConfig.from_layers({}, given(name, 0)), name)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +242,7 @@ def test_l2_what_makes_no_sense_is_refused(told: str, settings: Any) -> None:
 )
 def test_l2_the_ends_of_what_makes_sense_are_taken(checks: dict[str, int]) -> None:
     """What just fits holds."""
-    found = read_safety_config({}, {"checks": checks}).checks
+    found = SafetyConfig.from_layers({}, {"checks": checks}).checks
     assert checks == {key: getattr(found, key) for key in checks}
 
 
@@ -258,9 +257,9 @@ def test_l2_nothing_is_taken_of_what_is_refused() -> None:
     """One wrong key, and the right one beside it does not hold either."""
     wrong = {"loop": {"max_own_turns": 3, "max_delegations_per_task": -1}}
     with pytest.raises(ConfigurationError):
-        read_safety_config({}, wrong)
-    assert 25 == read_safety_config({}, {}).loop.max_own_turns
-    assert read_safety_config({}, {}) == DEFAULTS == SafetyConfig()
+        SafetyConfig.from_layers({}, wrong)
+    assert 25 == SafetyConfig.from_layers({}, {}).loop.max_own_turns
+    assert SafetyConfig.from_layers({}, {}) == DEFAULTS == SafetyConfig()
 
 
 def test_l2_the_games_own_mistake_is_named_as_such() -> None:
@@ -275,7 +274,7 @@ def test_the_assistants_own_go_before_the_games() -> None:
         "loop": {"max_own_turns": 3, "max_context_visits": 4},
         "on_limit": {"mode": "unattended"},
     }
-    found = read_safety_config(game, {"loop": {"max_own_turns": 9}})
+    found = SafetyConfig.from_layers(game, {"loop": {"max_own_turns": 9}})
     assert (9, 4, 50) == (
         found.loop.max_own_turns,
         found.loop.max_context_visits,
@@ -288,7 +287,7 @@ def test_modes_of_single_limits_add_up() -> None:
     """The assistant's own do not take away the game's of other limits."""
     game = {"on_limit": {"modes": {"model_calls": "unattended", "tool_calls": "unattended"}}}
     own = {"on_limit": {"modes": {"tool_calls": "auto_extend"}}}
-    found = read_safety_config(game, own).on_limit
+    found = SafetyConfig.from_layers(game, own).on_limit
     assert Mode.UNATTENDED is found.mode_of(Kind.MODEL_CALLS)
     assert Mode.AUTO_EXTEND is found.mode_of(Kind.TOOL_CALLS)
     assert Mode.INTERACTIVE is found.mode_of(Kind.ITERATIONS)
@@ -306,13 +305,13 @@ def test_the_mode_of_a_limit(kind: Kind) -> None:
 @pytest.mark.parametrize("mode", list(Mode))
 def test_a_mode_is_read_as_one(mode: Mode) -> None:
     """The word in the settings becomes the value that the rules know."""
-    assert mode is read_safety_config({}, {"on_limit": {"mode": str(mode)}}).on_limit.mode
+    assert mode is SafetyConfig.from_layers({}, {"on_limit": {"mode": str(mode)}}).on_limit.mode
 
 
 @pytest.mark.parametrize("way", list(Oversize))
 def test_a_way_with_long_messages_is_read_as_one(way: Oversize) -> None:
     """All four are taken."""
-    assert way is read_safety_config({}, {"size": {"on_oversize": str(way)}}).size.on_oversize
+    assert way is SafetyConfig.from_layers({}, {"size": {"on_oversize": str(way)}}).size.on_oversize
 
 
 def test_settings_that_were_read_stay_as_they_are() -> None:
