@@ -16,10 +16,12 @@ def limits() -> str:
     """The inventory of limits."""
     from evennia_ai.core.budget_config import BudgetConfig, Scope
     from evennia_ai.core.limits import DENIALS, LIMITS, Limit, number, per
+    from evennia_ai.core.settings import default_at
 
     def default(limit: Limit) -> str:
         if "{scope}" not in limit.path:
-            return number(limit.default) if limit.default else "no limit"
+            found = default_at(limit.path)
+            return number(found) if found else "no limit"
         caps = {s: getattr(BudgetConfig().caps_of(s), limit.path.split(".")[-1]) for s in Scope}
         shown = [f"{scope} {number(cap)}" for scope, cap in caps.items() if cap]
         return ", ".join(shown) or "no limit"

@@ -171,3 +171,21 @@ ATTRIBUTES = {
 } | {name: Setting(default, text, is_state=True) for name, (default, text) in _STATE.items()}
 # What an assistant writes itself.
 STATE = frozenset(name for name, setting in ATTRIBUTES.items() if setting.is_state)
+
+
+def default_at(path: str) -> Any:
+    """The default of a setting, or of a key of a group.
+
+    Args:
+        path: such as "max_agent_hops" or "safety_config.loop.max_own_turns".
+
+    Raises:
+        LookupError: there is no such setting.
+    """
+    name, *keys = path.split(".")
+    if name in GAME_SETTINGS:
+        return GAME_SETTINGS[name].default
+    line = AssistantSettings.model_fields[name]
+    for key in keys:
+        line = type(line.default).model_fields[key]
+    return line.default
