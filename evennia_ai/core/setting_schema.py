@@ -47,7 +47,8 @@ def _inlined(node: Any, defs: Mapping[str, Any]) -> Any:
     found = {
         key: _inlined(value, defs)
         for key, value in node.items()
-        if key not in ("$ref", "$defs", "title")
+        # A title is the name once more; the setting of that name, if ever, is a mapping.
+        if key not in ("$ref", "$defs") and not (key == "title" and isinstance(value, str))
     }
     arms = [arm for arm in found.get("anyOf", ()) if arm != {"type": "null"}]
     if len(arms) == 1:
