@@ -53,10 +53,7 @@ class ApiConfig(LenientGroup):
         10.0, "how long a request waits for the game.", ge=0.1, le=300
     )
     long_timeout_seconds: Number = setting(
-        60.0,
-        "the same where a model or a tool is waited for (tell/, execute/).",
-        ge=0.1,
-        le=600,
+        60.0, "the same where a model or a tool is waited for (tell/, execute/).", ge=0.1, le=600
     )
     waiting_requests: Requests = setting(12, "requests that may wait for the game at one time.")
     long_requests: Requests = setting(

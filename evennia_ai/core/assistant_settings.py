@@ -15,7 +15,7 @@ from evennia_ai.core.contexts import ContextType
 from evennia_ai.core.execution import ExecutionConfig
 from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.memory_config import MemoryConfig
-from evennia_ai.core.perception import MAX_AGENT_HOPS, AddressedBy
+from evennia_ai.core.perception import MAX_AGENT_HOPS, AddressedBy, ChannelConfig, Mode
 from evennia_ai.core.phrasing import StageDirections
 from evennia_ai.core.pronouns import Pronouns
 from evennia_ai.core.safety_config import SafetyConfig
@@ -36,7 +36,6 @@ from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
 
 A_DAY_SECONDS = 86_400
-Mode = Literal["trigger", "context", "ignore"]
 Names = tuple[Line, ...]
 Pair = Annotated[tuple[Line, ...], Field(min_length=2, max_length=2)]
 # The keys of JSON are texts.
@@ -53,13 +52,6 @@ class Component(Group):
     is_static: Flag = setting(False, "whether it is the same in every turn.")
     enabled: Flag = setting(True, "whether it is shown at all.")
     role: Literal["system", "user", "assistant"] = setting("system", "the role it is told in.")
-
-
-class Channel(Group):
-    """One channel: what is done with its messages, and how far they are believed."""
-
-    mode: Mode = setting("ignore", "trigger, context or ignore.")
-    trust: Part | None = setting(None, "how far what is said there is believed, 0 to 1.")
 
 
 class AssistantSettings(Group):
@@ -133,7 +125,7 @@ class AssistantSettings(Group):
         example="['Builder', 'perm(Admin) or id(5)']",
     )
     # A mode alone is short for a mapping of it.
-    channel_configs: dict[str, Channel] = setting(
+    channel_configs: dict[str, ChannelConfig] = setting(
         {},
         "channel name: trigger, context or ignore, or a mapping of mode and trust (rule 6)",
         example='{"Public": "context"}',

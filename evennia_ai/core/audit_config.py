@@ -16,9 +16,7 @@ class AuditConfig(LenientGroup):
         90.0, "days after which events are moved into an archive; 0: for ever.", note="0 for ever"
     )
     keep_events: Count = setting(
-        100_000,
-        "events of one assistant that stay in the database; 0: no limit.",
-        note="0 for all",
+        100_000, "events of one assistant that stay in the database; 0: no limit.", note="0 for all"
     )
     archive_folder: Word = setting(
         "server/ai_archive",

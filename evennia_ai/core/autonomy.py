@@ -26,9 +26,7 @@ class AutonomyConfig(Group):
     NAME: ClassVar[str] = "autonomy_config"
 
     seconds: Number = setting(
-        300.0,
-        "between two acts; doubled after each that came to nothing, up to an hour.",
-        ge=1,
+        300.0, "between two acts; doubled after each that came to nothing, up to an hour.", ge=1
     )
     acts_per_hour: Number = setting(6, "never more, whatever there is to do.", ge=1)
     needs_company: Flag = setting(False, "whether a goal waits until a player is near.")

@@ -102,9 +102,7 @@ class BudgetConfig(LenientGroup):
     )
     calls_in_flight: Limit = setting(2, "model calls of one assistant at one time.")
     warn_at: Part = setting(
-        0.8,
-        "the part of a cap at which staff are told, once; 0: never.",
-        note="0 for never",
+        0.8, "the part of a cap at which staff are told, once; 0: never.", note="0 for never"
     )
 
     def caps_of(self, scope: Scope) -> Caps:

@@ -6,15 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from evennia_ai.core.setting_model import (
-    Flag,
-    Group,
-    Number,
-    Part,
-    Whole,
-    Word,
-    setting,
-)
+from evennia_ai.core.setting_model import Flag, Group, Number, Part, Whole, Word, setting
 
 Weight = Annotated[Number, Field(ge=0, le=100)]
 
@@ -66,9 +58,7 @@ class MemoryConfig(Group):
         (), 'rooms ("#2", or a tag) in which nothing is remembered.', example="['#2']"
     )
     never_characters: tuple[Word, ...] = setting(
-        (),
-        'characters or players ("#12", "*#3") of whom nothing is remembered.',
-        example="['#12']",
+        (), 'characters or players ("#12", "*#3") of whom nothing is remembered.', example="['#12']"
     )
     faction_category: Word = setting(
         "faction", "category of the tags that say which faction somebody belongs to."

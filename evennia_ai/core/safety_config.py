@@ -73,9 +73,7 @@ class OnLimit(LenientGroup):
         1, "grants of the mode auto_extend, for each task and limit.", note="0 for never"
     )
     ask_timeout_seconds: Amount = setting(
-        60.0,
-        "seconds a question waits for its answer; 0: for ever.",
-        note="0 to wait for ever",
+        60.0, "seconds a question waits for its answer; 0: for ever.", note="0 to wait for ever"
     )
     modes: Modes = Field({}, description="limit: another mode for that one alone.")
 
@@ -87,11 +85,13 @@ class OnLimit(LenientGroup):
         """What happens at a limit where two have a say: what lets less go on, of each setting."""
         mode = min(self.mode_of(kind), other.mode_of(kind), key=_FREEDOM.index)
         waits = (self.ask_timeout_seconds, other.ask_timeout_seconds)
-        return OnLimit(
-            mode=mode,
-            auto_extend_times=min(self.auto_extend_times, other.auto_extend_times),
-            ask_timeout_seconds=min(waits, key=lambda seconds: seconds or math.inf),
-            modes={kind.value: mode},
+        return self.model_copy(
+            update={
+                "mode": mode,
+                "auto_extend_times": min(self.auto_extend_times, other.auto_extend_times),
+                "ask_timeout_seconds": min(waits, key=lambda seconds: seconds or math.inf),
+                "modes": {kind.value: mode},
+            }
         )
 
 

@@ -22,13 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from evennia_ai.core.setting_schema import (
-    known_keys,
-    schema_at,
-    schema_of,
-    wanted,
-    wanted_in_code,
-)
+from evennia_ai.core.setting_schema import known_keys, schema_at, schema_of, wanted, wanted_in_code
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
 
@@ -171,7 +165,7 @@ def _refusal(group: type[Group], path: str, given: Any, error: ValidationError) 
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, MismatchError):
         return f"{path}.{cause.name} is {cause.value!r}; it must be {cause.wanted}"
-    return f"{path} is {_shown(value)}; it must be {cause or told(schema)}"
+    return f"{path} is {_shown(value)}; it must be {str(cause or '') or told(schema)}"
 
 
 def _shown(value: object) -> str:

@@ -10,13 +10,7 @@ from functools import reduce
 from pydantic.json_schema import JsonSchemaValue
 
 from evennia_ai.core.assistant_settings import SCHEMAS
-from evennia_ai.core.setting_schema import (
-    is_numbered,
-    item_of,
-    kind_of,
-    known_keys,
-    schema_at,
-)
+from evennia_ai.core.setting_schema import is_numbered, item_of, kind_of, known_keys, schema_at
 from evennia_ai.core.settings import STATE
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError

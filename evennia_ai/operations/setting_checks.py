@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -134,7 +135,7 @@ def _check_confirm_by(read: Read, body: Any) -> None:
 
 def _check_channels(read: Read, _: Any) -> None:
     for channel, given in read("channel_configs").items():
-        ChannelConfig.from_stored(str(channel), given)
+        ChannelConfig.of_channel(str(channel), given)
 
 
 # ---- model and money ---------------------------------------------------------------------------
@@ -215,13 +216,21 @@ def _check_template(read: Read, body: Any) -> None:
         _check_prompts(read, body)
 
 
+# The groups of settings that are stored as one mapping.
+_KINDS = (ExecutionConfig, HearingConfig, AutonomyConfig, MemoryConfig, SleepSchedule)
+GROUPS: Mapping[str, type[Group]] = {
+    group.NAME: group for group in (*_KINDS, SafetyConfig, BudgetConfig)
+}
+
+
+def _check_group(name: str, read: Read, _: Any) -> None:
+    state.held(GROUPS[name], read(name))
+
+
 CHECKS: Mapping[str, Callable[[Read, Any], object]] = {
-    "execution_config": lambda read, _: held("execution_config", read("execution_config")),
+    **{name: partial(_check_group, name) for name in GROUPS},
+    # Alone: an assistant hears also where the game's own keys are wrong.
     "hearing_config": lambda read, _: HearingConfig.from_stored(read("hearing_config")),
-    "autonomy_config": lambda read, _: held("autonomy_config", read("autonomy_config")),
-    "memory_config": lambda read, _: held("memory_config", read("memory_config")),
-    "sleep_schedule": lambda read, _: held("sleep_schedule", read("sleep_schedule")),
-    "safety_config": lambda read, _: held("safety_config", read("safety_config")),
     "budget_config": _check_budget,
     "trigger_permissions": _check_permissions,
     "trust_overrides": _check_overrides,
@@ -236,27 +245,3 @@ CHECKS: Mapping[str, Callable[[Read, Any], object]] = {
     "applied_template": _check_template,
     "context_configs": _check_contexts,
 }
-
-
-# The groups of settings that are stored as one mapping.
-GROUPS: Mapping[str, type[Group]] = {
-    group.NAME: group
-    for group in (
-        ExecutionConfig,
-        HearingConfig,
-        AutonomyConfig,
-        MemoryConfig,
-        SleepSchedule,
-        SafetyConfig,
-        BudgetConfig,
-    )
-}
-
-
-def held(name: str, own: Any) -> Group:
-    """What holds of a group, the game's settings and the defaults included.
-
-    Raises:
-        ConfigurationError: something of it is wrong.
-    """
-    return state.held(GROUPS[name], own)

@@ -52,6 +52,18 @@ def test_a_default_is_a_right_value(name: str) -> None:
     check_setting(name, plain(ATTRIBUTES[name].default, name))
 
 
+def test_what_a_setting_does_not_take_is_refused() -> None:
+    """A group that is no mapping, and a plain value that does not fit; each with what would."""
+    for name, value, wanted in (
+        ("hearing_config", "fast", "a mapping, such as {'calls_per_player': 6}"),
+        ("tick_rate", 0, "a whole number from 1 to 86400"),
+    ):
+        with pytest.raises(ConfigurationError) as raised:
+            check_setting(name, value)
+        assert f"{name} is {value!r}; it must be {wanted}" == str(raised.value)
+    check_setting("hearing_config", {"what it holds": "is judged by its reader"})
+
+
 def test_each_key_is_found_by_its_path() -> None:
     """Also those with dots in them, in any case."""
     for path, keys in NESTED.items():

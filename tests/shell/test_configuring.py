@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from unittest import mock
 
@@ -9,6 +10,7 @@ from django.test.utils import override_settings
 
 from evennia_ai import state
 from evennia_ai.core.assistant_settings import SCHEMAS
+from evennia_ai.core.setting_paths import NESTED
 from evennia_ai.operations import configuring
 from tests.shell.configuring_case import ConfiguringTest
 from tests.shell.support import pump, whispers
@@ -195,6 +197,13 @@ class TestLooking(ConfiguringTest):
         )
         assert 5 == configuring.show_setting(self.ada_script, "calls_per_reply").data["default"] + 1
         assert not configuring.show_setting(self.ada_script, "speed").ok
+
+    def test_each_row_is_plain(self) -> None:
+        """Also of a group within a group: it goes over HTTP."""
+        for path in (*SCHEMAS, *NESTED):
+            row = configuring.show_setting(self.ada_script, path).data
+            assert row == json.loads(json.dumps(row)), path
+        assert "safety_config.loop" in NESTED
 
     def test_a_secret_that_code_put_there_is_not_shown(self) -> None:
         """Neither in the rows nor in the words."""
