@@ -57,7 +57,9 @@ class Component(Group):
 class AssistantSettings(Group):
     """All that people set of one assistant. A mapping is judged by whoever reads it."""
 
-    assistant_key: Text = Field("", description="its name", json_schema_extra={"readOnly": True})
+    assistant_key: Text = Field(
+        default="", description="its name", json_schema_extra={"readOnly": True}
+    )
     enabled: Flag = setting(True, "whether it answers at all")
     tick_rate: Whole = setting(
         5, "seconds between beats; an event does not wait for one", ge=1, le=A_DAY_SECONDS
@@ -82,7 +84,7 @@ class AssistantSettings(Group):
     )
     applied_template: Text = setting("default", "the template that is its system prompt")
     context_configs: dict[ContextType, ContextFields] = Field(
-        {},
+        default={},
         description="context: the fields of it that are set differently",
         json_schema_extra={
             "properties": {str(kind): schema_of(ContextFields) for kind in ContextType},

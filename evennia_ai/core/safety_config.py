@@ -75,7 +75,7 @@ class OnLimit(LenientGroup):
     ask_timeout_seconds: Amount = setting(
         60.0, "seconds a question waits for its answer; 0: for ever.", note="0 to wait for ever"
     )
-    modes: Modes = Field({}, description="limit: another mode for that one alone.")
+    modes: Modes = Field(default={}, description="limit: another mode for that one alone.")
 
     def mode_of(self, kind: Kind) -> Mode:
         """The mode that holds for a limit."""

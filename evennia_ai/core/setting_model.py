@@ -58,8 +58,9 @@ def setting(default: Any, text: str, *, note: str = "", example: str = "", **bou
     extra: dict[str, Any] = {"note": note} if note else {}
     if example:
         extra["examples"] = [example]
-    more: dict[str, Any] = {"json_schema_extra": extra} if extra else {}
-    return Field(default, description=text, **bounds, **more)
+    # What is not given is not passed: also None would take the place of what the type says.
+    more: dict[str, Any] = {**bounds, "json_schema_extra": extra} if extra else {**bounds}
+    return Field(default, description=text, **more)
 
 
 class MismatchError(ValueError):
@@ -130,8 +131,7 @@ def _as_whole(value: object) -> object:
     """What 9.0 is; a number that no float could be is made one that every setting refuses."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return math.inf if is_number and abs(value) > LARGEST else value
+    return math.inf if isinstance(value, int) and abs(value) > LARGEST else value
 
 
 def merged(below: Mapping[str, Any], above: Any) -> Any:

@@ -252,7 +252,7 @@ class TestContexts(PromptTest):
         for line, expected in (
             (
                 "tick_event set max_iterations 50",
-                f"{start}.max_iterations is 50; it must be a whole",
+                f"{start}.max_iterations is 50; it must be",
             ),
             ("tick_event set max_iterations many", f"{start}.max_iterations is 'many'"),
             ("tick_event set colour red", f"{start} has no key 'colour'; it has enabled_"),
