@@ -13,11 +13,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from pathlib import Path
 
 import safety_tables
-from tables import as_table, attribute_texts
+from tables import as_table, settings_table
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -59,27 +58,21 @@ def audit_config() -> str:
     """How long the record is kept."""
     from evennia_ai.core.audit_config import AuditConfig
 
-    said = attribute_texts(AuditConfig)
-    rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(AuditConfig)]
-    return as_table(("key of `EVENNIA_AI_AUDIT_CONFIG`", "default", "what it does"), rows)
+    return settings_table(AuditConfig)
 
 
 def trace_config() -> str:
     """How long the trace is kept."""
     from evennia_ai.core.trace_config import TraceConfig
 
-    said = attribute_texts(TraceConfig)
-    rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(TraceConfig)]
-    return as_table(("key of `EVENNIA_AI_TRACE_CONFIG`", "default", "what it does"), rows)
+    return settings_table(TraceConfig)
 
 
 def breaker_config() -> str:
     """When a model's service is left alone."""
     from evennia_ai.core.breaker_config import BreakerConfig
 
-    said = attribute_texts(BreakerConfig)
-    rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(BreakerConfig)]
-    return as_table(("key of `EVENNIA_AI_BREAKER_CONFIG`", "default", "what it does"), rows)
+    return settings_table(BreakerConfig)
 
 
 def rights() -> str:
@@ -138,12 +131,7 @@ def hearing_config() -> str:
     """What one player may ask for, and how long things count."""
     from evennia_ai.core.manners import HearingConfig
 
-    said = attribute_texts(HearingConfig)
-    rows = [
-        (f"`{entry.name}`", f"`{entry.default}`", said[entry.name])
-        for entry in fields(HearingConfig)
-    ]
-    return as_table(("key of `db.hearing_config`", "default", "what it does"), rows)
+    return settings_table(HearingConfig)
 
 
 def components() -> str:
@@ -198,9 +186,7 @@ def execution_config() -> str:
     """The bounds of one tick."""
     from evennia_ai.core.execution import ExecutionConfig
 
-    said = attribute_texts(ExecutionConfig)
-    rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(ExecutionConfig)]
-    return as_table(("key of `db.execution_config`", "default", "what it does"), rows)
+    return settings_table(ExecutionConfig)
 
 
 def event_classes() -> str:
@@ -225,27 +211,21 @@ def autonomy_config() -> str:
     """How often it acts unasked."""
     from evennia_ai.core.autonomy import AutonomyConfig
 
-    return _keys_of("autonomy_config", AutonomyConfig)
+    return settings_table(AutonomyConfig)
 
 
 def memory_config() -> str:
     """What it remembers."""
     from evennia_ai.core.memory_config import MemoryConfig
 
-    return _keys_of("memory_config", MemoryConfig)
+    return settings_table(MemoryConfig)
 
 
 def sleep_schedule() -> str:
     """When it sleeps."""
     from evennia_ai.core.sleep_config import SleepSchedule
 
-    return _keys_of("sleep_schedule", SleepSchedule)
-
-
-def _keys_of(name: str, config: type) -> str:
-    said = attribute_texts(config)
-    rows = [(f"`{f.name}`", f"`{f.default}`", said[f.name]) for f in fields(config)]
-    return as_table((f"key of `db.{name}`", "default", "what it does"), rows)
+    return settings_table(SleepSchedule)
 
 
 def ways_out() -> str:

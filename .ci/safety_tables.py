@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from tables import as_table, attribute_texts
+from tables import as_table
 
 if TYPE_CHECKING:
     from tests.named_tests import Named
@@ -17,10 +16,12 @@ def limits() -> str:
     """The inventory of limits."""
     from evennia_ai.core.budget_config import BudgetConfig, Scope
     from evennia_ai.core.limits import DENIALS, LIMITS, Limit, number, per
+    from evennia_ai.core.settings import default_at
 
     def default(limit: Limit) -> str:
         if "{scope}" not in limit.path:
-            return number(limit.default) if limit.default else "no limit"
+            found = default_at(limit.path)
+            return number(found) if found else "no limit"
         caps = {s: getattr(BudgetConfig().caps_of(s), limit.path.split(".")[-1]) for s in Scope}
         shown = [f"{scope} {number(cap)}" for scope, cap in caps.items() if cap]
         return ", ".join(shown) or "no limit"
@@ -56,12 +57,10 @@ def safety_config() -> str:
     from evennia_ai.core.safety_config import SafetyConfig
 
     rows = []
-    for section in fields(SafetyConfig):
-        said = attribute_texts(type(section.default))
-        for entry in fields(type(section.default)):
-            value = getattr(section.default, entry.name)
-            shown = f"`{value}`" if value != {} else ""
-            rows.append((f"`{section.name}.{entry.name}`", shown, said[entry.name]))
+    for section, line in SafetyConfig.model_fields.items():
+        for name, below in type(line.default).model_fields.items():
+            shown = f"`{below.default}`" if below.default != {} else ""
+            rows.append((f"`{section}.{name}`", shown, below.description))
     return as_table(("key of `db.safety_config`", "default", "what it does"), rows)
 
 
@@ -88,10 +87,10 @@ def budget_config() -> str:
     """The caps on tokens, money and calls."""
     from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
 
-    said, config = attribute_texts(Caps), BudgetConfig()
+    config = BudgetConfig()
     rows = [
-        (f"`{cap.name}`", said[cap.name], *(getattr(config.caps_of(s), cap.name) for s in Scope))
-        for cap in fields(Caps)
+        (f"`{name}`", cap.description, *(getattr(config.caps_of(s), name) for s in Scope))
+        for name, cap in Caps.model_fields.items()
     ]
     return as_table(("cap", "what it bounds", *(f"of each `{scope}`" for scope in Scope)), rows)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evennia_ai.core.setting_model import Group
 
 
 def as_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
@@ -12,9 +14,11 @@ def as_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]]) + "\n"
 
 
-def attribute_texts(config: type) -> dict[str, str]:
-    """The texts of a docstring's `Attributes:`, by name."""
-    # Python 3.13 takes a docstring's indentation away, the others keep it.
-    text = inspect.cleandoc(config.__doc__ or "")
-    texts = dict(re.findall(r"^ {4}([\w, ]+): (.+(?:\n {8}.+)*)", text, re.MULTILINE))
-    return {name: " ".join(t.split()) for names, t in texts.items() for name in names.split(", ")}
+def settings_table(group: type[Group]) -> str:
+    """The settings of a group, as its lines have them."""
+    name = group.NAME if group.NAME.isupper() else f"db.{group.NAME}"
+    rows: list[tuple[object, ...]] = [
+        (f"`{key}`", f"`{line.default}`", line.description)
+        for key, line in group.model_fields.items()
+    ]
+    return as_table((f"key of `{name}`", "default", "what it does"), rows)

@@ -63,7 +63,9 @@ class Row:
 def samples() -> dict[str, tuple[Heard, Ear]]:
     """One message for each rule that is worth timing, with the rule that has to apply."""
     ear = Ear(("Ada", "keeper", "librarian"), "#7", channels={"public": ChannelConfig()})
-    listening = Ear(("Ada",), "#7", channels={"public": ChannelConfig(Outcome.CONTEXT, 0.5)})
+    listening = Ear(
+        ("Ada",), "#7", channels={"public": ChannelConfig(mode=Outcome.CONTEXT, trust=0.5)}
+    )
     tom = {"sender_id": "#12", "sender_name": "Tom", "person": "*#3", "evidence": Evidence.OOB}
     return {
         "say for nobody: default": (Heard(LINE, Source.SAY, **tom), ear),

@@ -56,7 +56,7 @@ def make_calls() -> tuple[Callable[[], None], Callable[[], None]]:
 
     price = read_prices({"m": {"input": 0.15, "output": 0.6}})["m"]
     far = Caps(tokens_per_day=10**12, cost_per_month=10**6, calls_per_minute=10**9)
-    config = BudgetConfig(far, far, far)
+    config = BudgetConfig(game=far, assistant=far, player=far)
     book, payer, now = Book(), Payer("Ada", "*#3"), [1_000_000_020.0]
     used = Usage(1400, 60)
 

@@ -140,7 +140,7 @@ def _admit(script: Any, event: Event) -> Admission:
     """What becomes of an event. Of assistants nothing waits for its next minute: only people do."""
     work, config = script.work, state.hearing_config(script)
     if event.hops:
-        config = replace(config, queued_per_player=0)
+        config = config.model_copy(update={"queued_per_player": 0})
     waiting = [item for item in work.inbox if item["id"] not in work.busy]
     asked_about = work.asked_about.count(event.person)
     stored = event.as_stored()

@@ -13,8 +13,7 @@ from django.db.utils import DatabaseError
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
 from twisted.internet import reactor
 
-from evennia_ai.core.api_config import NAME as API_CONFIG
-from evennia_ai.core.api_config import read_api_config
+from evennia_ai.core.api_config import ApiConfig
 from evennia_ai.errors import ConfigurationError
 
 USERNAMES = {"NAME": "evennia_ai.operations.guarding.NoNameOfAnAssistant"}
@@ -41,7 +40,7 @@ def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]
         audit.check_settings()
         tracing.check_settings()
         command_names.command_names()
-        read_api_config(getattr(settings, API_CONFIG, {}))
+        ApiConfig.from_stored(getattr(settings, ApiConfig.NAME, {}))
     except ConfigurationError as error:
         return [checks.Error(str(error), id="evennia_ai.E001")]
     return [checks.Warning(notice, id="evennia_ai.W001")] if notice else []

@@ -18,7 +18,7 @@ from evennia_ai.core.budget_config import GAME_NAME, Scope
 from evennia_ai.core.inbox import OWN, Event
 from evennia_ai.core.limits import LIMITS, MONEY, Decision, Kind
 from evennia_ai.core.questions import Answer, Asking
-from evennia_ai.core.safety_config import OnLimit, SafetyConfig, read_safety_config
+from evennia_ai.core.safety_config import OnLimit, SafetyConfig
 from evennia_ai.core.text import one_line
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.checkpoint import Checkpoint, Extensions
@@ -96,7 +96,7 @@ def _on_limit(script: Any, hit: LimitReachedError) -> tuple[OnLimit, Extensions]
     own = state.safety_config(script).on_limit
     if not _is_of_game(hit):
         return own, script.work.extensions
-    game = read_safety_config(getattr(settings, "EVENNIA_AI_SAFETY_CONFIG", {}), {}).on_limit
+    game = state.held(SafetyConfig, {}).on_limit
     for key in list(_OF_GAME.counts)[:-MOST_KEPT]:
         del _OF_GAME.counts[key]
     return own.tightened(game, Kind(hit.kind)), _OF_GAME

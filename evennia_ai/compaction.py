@@ -22,6 +22,7 @@ from evennia_ai.core import compaction as rules
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.executions import usage_counted
 from evennia_ai.core.limits import LIMITS, Kind
+from evennia_ai.core.safety_config import Size
 from evennia_ai.core.text import cut_at_sentence
 from evennia_ai.core.tokens import Counter, count_messages
 from evennia_ai.core.turn import Turn, Usage
@@ -31,6 +32,7 @@ from evennia_ai.spending import Purse
 DEADLINE_SECONDS = 120.0
 RETRY_AFTER_SECONDS = 300.0
 LIMIT = LIMITS[Kind.SUMMARY_TOKENS]
+DEFAULT_TOKENS = Size().summary_tokens
 PROMPT_SHARE = 0.5
 FEWEST_TOKENS = 200
 WORDS_OF_A_TOKEN = 0.75
@@ -249,7 +251,7 @@ class _Asking:
         model = state.read(self.script, "compact_model")
         own = {"model": model} if model else {}
         limit = state.read(self.script, "llm_max_tokens")
-        most = max(limit or 0, self._cap or int(LIMIT.default))
+        most = max(limit or 0, self._cap or DEFAULT_TOKENS)
         if limit is None and self.client.supports_tools:
             most = max(most, self.client.wanted(own).tokens)
         return {**own, "max_tokens": most}

@@ -286,7 +286,7 @@ def _admit(script: Any, record: Record) -> None:
     known, now = work.company.meet(person), script.clock.seconds()
     admission = known.admit(
         now,
-        replace(state.hearing_config(script), queued_per_player=0),
+        state.hearing_config(script).model_copy(update={"queued_per_player": 0}),
         waiting=sum(item.get("person") == person for item in waiting),
         turns=queueing.turns_of(script, person),
     )

@@ -129,7 +129,7 @@ def _overrides(script: Any, problems: list[str]) -> tuple[tuple[str, float], ...
 def _channels(script: Any, problems: list[str]) -> dict[str, ChannelConfig]:
     configs = {}
     for name, given in _mapping(script, "channel_configs", problems).items():
-        config = _check(partial(ChannelConfig.from_stored, str(name), given), problems)
+        config = _check(partial(ChannelConfig.of_channel, str(name), given), problems)
         if config is not None:
             configs[str(name).casefold()] = config
     return configs

@@ -14,8 +14,7 @@ from evennia.utils import logger
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 
-from evennia_ai.core.breaker_config import NAME as BREAKER_CONFIG
-from evennia_ai.core.breaker_config import BreakerConfig, read_breaker_config
+from evennia_ai.core.breaker_config import BreakerConfig
 from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.open_lines import read_most
 from evennia_ai.core.settings import GAME_SETTINGS
@@ -88,7 +87,7 @@ def breaker_config() -> BreakerConfig:
     Raises:
         ConfigurationError: something in it is wrong.
     """
-    return read_breaker_config(getattr(settings, BREAKER_CONFIG, {}))
+    return BreakerConfig.from_stored(getattr(settings, BreakerConfig.NAME, {}))
 
 
 @lru_cache(maxsize=1)
@@ -248,18 +247,6 @@ def memory() -> MemoryService:
     return made
 
 
-def _check_hearing() -> None:
-    given = getattr(settings, "EVENNIA_AI_HEARING_CONFIG", {})
-    if not isinstance(given, dict):
-        raise ConfigurationError(
-            f"EVENNIA_AI_HEARING_CONFIG is {given!r}; it must be like {{'calls_per_player': 6}}"
-        )
-    try:
-        HearingConfig.from_stored(given)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"EVENNIA_AI_HEARING_CONFIG: {error}") from None
-
-
 def check_settings() -> str:
     """Read everything once that can be wrong.
 
@@ -279,6 +266,8 @@ def check_settings() -> str:
     tools_by_need()
     answers_per_line()
     mcp_configs()
-    _check_hearing()
+    HearingConfig.from_stored(
+        getattr(settings, HearingConfig.GAME_NAME, {}), HearingConfig.GAME_NAME
+    )
     notices = endpoint().notice, memory_settings().notice
     return " ".join(filter(None, notices))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from pickle import dumps
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -24,14 +24,15 @@ from evennia.utils.picklefield import DEFAULT_PROTOCOL
 from evennia_ai import audit
 from evennia_ai.core import inbox
 from evennia_ai.core.audit_events import Fact, fact
-from evennia_ai.core.budget_config import BudgetConfig, read_budget_config
+from evennia_ai.core.budget_config import BudgetConfig
 from evennia_ai.core.cooling import Blame
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.manners import Company, HearingConfig
 from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.overheard import Overheard, keep
 from evennia_ai.core.records import Records
-from evennia_ai.core.safety_config import SafetyConfig, read_safety_config
+from evennia_ai.core.safety_config import SafetyConfig
+from evennia_ai.core.setting_model import Group
 from evennia_ai.core.settings import ATTRIBUTES, STATE
 from evennia_ai.core.turn import Usage
 from evennia_ai.errors import ConfigurationError
@@ -40,6 +41,7 @@ from evennia_ai.work import Work
 
 DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
 Beside = Callable[[], None]
+G = TypeVar("G", bound=Group)
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 
 
@@ -189,6 +191,17 @@ def put_away(script: Any) -> None:
         write(script, **changed)
 
 
+def held(group: type[G], own: object) -> G:
+    """A group as it holds for an assistant: its own settings over the game's and the defaults.
+
+    Raises:
+        ConfigurationError: something in them is wrong; the text names the path.
+    """
+    if not group.GAME_NAME:
+        return group.from_stored(own)
+    return group.from_layers(getattr(settings, group.GAME_NAME, {}), own)
+
+
 def hearing_config(script: Any) -> HearingConfig:
     """How the assistant deals with people: its own keys, the game's, and the defaults.
 
@@ -196,11 +209,9 @@ def hearing_config(script: Any) -> HearingConfig:
     """
     work = script.work
     if work.manners is None:
-        game = getattr(settings, "EVENNIA_AI_HEARING_CONFIG", {})
         try:
-            given = {**game, **read(script, "hearing_config")}
-            work.manners = HearingConfig.from_stored(given)
-        except (ConfigurationError, TypeError):
+            work.manners = held(HearingConfig, read(script, "hearing_config"))
+        except ConfigurationError:
             work.manners = HearingConfig()
     return work.manners  # type: ignore[no-any-return]
 
@@ -209,9 +220,8 @@ def memory_config(script: Any) -> MemoryConfig:
     """What it remembers. What is set and makes no sense counts as: nothing at all."""
     work = script.work
     if work.memory is None:
-        game = getattr(settings, "EVENNIA_AI_MEMORY_CONFIG", {})
         try:
-            work.memory = MemoryConfig.from_stored(game, read(script, "memory_config"))
+            work.memory = held(MemoryConfig, read(script, "memory_config"))
         except ConfigurationError as error:
             logger.log_err(f"[assistant] {script.key} remembers nothing: {error}")
             work.memory = MemoryConfig(enabled=False)
@@ -236,11 +246,9 @@ def _bounds(script: Any) -> tuple[SafetyConfig, BudgetConfig]:
     """
     work, problem = script.work, ""
     if work.bounds is None:
-        safety = getattr(settings, "EVENNIA_AI_SAFETY_CONFIG", {})
-        budget = getattr(settings, "EVENNIA_AI_BUDGET_CONFIG", {})
         try:
-            own = read_safety_config(safety, read(script, "safety_config"))
-            work.bounds = own, read_budget_config(budget, read(script, "budget_config"))
+            safety = held(SafetyConfig, read(script, "safety_config"))
+            work.bounds = safety, held(BudgetConfig, read(script, "budget_config"))
         except ConfigurationError as error:
             work.bounds, problem = (SafetyConfig(), BudgetConfig()), str(error)
         if problem and problem != work.safety_problem:

@@ -19,7 +19,7 @@ from evennia_ai.core.forgetting import Name
 from evennia_ai.core.react import Stop
 from evennia_ai.core.recollection import DAY_SECONDS
 from evennia_ai.core.trace import FORGOTTEN, Traced, traced
-from evennia_ai.core.trace_config import NAME, TraceConfig, read_trace_config
+from evennia_ai.core.trace_config import TraceConfig
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import TracedMessage
@@ -41,7 +41,7 @@ class _Table:
 def trace_config() -> TraceConfig:
     """How long the trace is kept. What is set and makes no sense counts as: no words, no trace."""
     try:
-        return read_trace_config(getattr(settings, NAME, {}))
+        return TraceConfig.from_stored(getattr(settings, TraceConfig.NAME, {}))
     except ConfigurationError:
         return TraceConfig(keep_days=0)
 
@@ -52,7 +52,7 @@ def check_settings() -> None:
     Raises:
         ConfigurationError: something in it is wrong; the text names the path.
     """
-    read_trace_config(getattr(settings, NAME, {}))
+    TraceConfig.from_stored(getattr(settings, TraceConfig.NAME, {}))
 
 
 def missing_tables() -> list[str]:

@@ -11,7 +11,7 @@ from rest_framework.throttling import SimpleRateThrottle
 
 from evennia_ai.api import portal
 from evennia_ai.core.addresses import client_of, counted_as, is_network, is_within
-from evennia_ai.core.api_config import NAME, ApiConfig, read_api_config
+from evennia_ai.core.api_config import NAME, ApiConfig
 
 METHODS_THAT_READ = ("GET", "HEAD", "OPTIONS")
 CACHE = "throttle"  # Evennia's own for such counts
@@ -25,7 +25,7 @@ def api_config() -> ApiConfig:
     Raises:
         ConfigurationError: something in it is wrong.
     """
-    return read_api_config(getattr(settings, NAME, {}))
+    return ApiConfig.from_stored(getattr(settings, NAME, {}))
 
 
 def cache() -> BaseCache:

@@ -26,7 +26,7 @@ from eventsourcing.persistence import Mapper
 
 from evennia_ai.audit.events import as_micros, as_moment, details_of
 from evennia_ai.audit.streams import Subject
-from evennia_ai.core.audit_config import NAME, AuditConfig, read_audit_config
+from evennia_ai.core.audit_config import AuditConfig
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 
 STEP = 500  # events that are read, written or deleted at once
@@ -65,7 +65,7 @@ def policy() -> AuditConfig:
     Raises:
         ConfigurationError: something in the setting is wrong; the text names the path.
     """
-    return read_audit_config(getattr(settings, NAME, {}))
+    return AuditConfig.from_stored(getattr(settings, AuditConfig.NAME, {}))
 
 
 def folder_of(config: AuditConfig) -> Path:

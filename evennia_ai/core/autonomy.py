@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import ClassVar
 
-from evennia_ai.core.stored import read_config
-from evennia_ai.errors import ConfigurationError
+from evennia_ai.core.setting_model import Flag, Group, Number, setting
 
 HOUR = 3600.0
 LONGEST_WAIT_SECONDS = 3600.0
@@ -23,48 +20,24 @@ class Reason(StrEnum):
     COMPANY = "company"
 
 
-@dataclass(frozen=True, slots=True)
-class AutonomyConfig:
-    """How often an assistant acts unasked. Every act is a model call that nobody asked for.
+class AutonomyConfig(Group):
+    """How often an assistant acts unasked. Every act is a model call that nobody asked for."""
 
-    Attributes:
-        seconds: between two acts; doubled after each that came to nothing, up to an hour.
-        acts_per_hour: never more, whatever there is to do.
-        needs_company: whether a goal waits until a player is near.
-        initiative: whether it may also speak up without a goal, when a player is near and it has
-            heard something since it last spoke.
-        when_nobody_is_online: whether it works on its goals also while no player is in the game.
-    """
+    NAME: ClassVar[str] = "autonomy_config"
 
-    seconds: float = 300.0
-    acts_per_hour: int = 6
-    needs_company: bool = False
-    initiative: bool = False
-    when_nobody_is_online: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("seconds", "acts_per_hour"):
-            value = getattr(self, name)
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not is_number or not math.isfinite(value) or value < 1:
-                raise ConfigurationError(
-                    f"autonomy_config.{name} is {value!r}; it must be 1 or more"
-                )
-        for name in ("needs_company", "initiative", "when_nobody_is_online"):
-            value = getattr(self, name)
-            if not isinstance(value, bool):
-                raise ConfigurationError(
-                    f"autonomy_config.{name} is {value!r}; it must be True or False"
-                )
-
-    @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> AutonomyConfig:
-        """Read a stored mapping.
-
-        Raises:
-            ConfigurationError: a key is unknown or a value makes no sense.
-        """
-        return read_config(cls, "autonomy_config", stored, "{'seconds': 300}")
+    seconds: Number = setting(
+        300.0, "between two acts; doubled after each that came to nothing, up to an hour.", ge=1
+    )
+    acts_per_hour: Number = setting(6, "never more, whatever there is to do.", ge=1)
+    needs_company: Flag = setting(False, "whether a goal waits until a player is near.")
+    initiative: Flag = setting(
+        False,
+        "whether it may also speak up without a goal, when a player is near and it has heard "
+        "something since it last spoke.",
+    )
+    when_nobody_is_online: Flag = setting(
+        False, "whether it works on its goals also while no player is in the game."
+    )
 
 
 @dataclass(slots=True)

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import ClassVar, Self
 
 from evennia_ai.core.limits import Kind, path_of
-from evennia_ai.core.safety_config import read_mapping, read_number
-from evennia_ai.errors import ConfigurationError
-
-GAME_NAME, OWN_NAME = "EVENNIA_AI_BUDGET_CONFIG", "budget_config"
+from evennia_ai.core.setting_model import LenientGroup, Limit, LimitAmount, Part, setting
 
 
 class Scope(StrEnum):
@@ -65,25 +62,15 @@ CAPS: Mapping[str, Cap] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """The caps of one scope; 0: no limit.
+class Caps(LenientGroup):
+    """The caps of one scope; 0: no limit."""
 
-    Attributes:
-        tokens_total: tokens, prompts and answers together, for ever.
-        tokens_per_day: the same in one day of UTC.
-        tokens_per_month: the same in one month.
-        cost_per_day: US dollars in one day; needs EVENNIA_AI_PRICES.
-        cost_per_month: the same in one month.
-        calls_per_minute: model calls in one minute of the clock.
-    """
-
-    tokens_total: int = 0
-    tokens_per_day: int = 0
-    tokens_per_month: int = 0
-    cost_per_day: float = 0.0
-    cost_per_month: float = 0.0
-    calls_per_minute: int = 0
+    tokens_total: Limit = setting(0, "tokens, prompts and answers together, for ever.")
+    tokens_per_day: Limit = setting(0, "the same in one day of UTC.")
+    tokens_per_month: Limit = setting(0, "the same in one month.")
+    cost_per_day: LimitAmount = setting(0.0, "US dollars in one day; needs EVENNIA_AI_PRICES.")
+    cost_per_month: LimitAmount = setting(0.0, "the same in one month.")
+    calls_per_minute: Limit = setting(0, "model calls in one minute of the clock.")
 
     @property
     def has_cost(self) -> bool:
@@ -91,23 +78,32 @@ class Caps:
         return bool(self.cost_per_day or self.cost_per_month)
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetConfig:
-    """What may be used up.
+class OwnCaps(LenientGroup):
+    """The caps that one assistant may set: those of the game are not its to set."""
 
-    Attributes:
-        game: all assistants together.
-        assistant: each of them.
-        player: each player, with all assistants together.
-        calls_in_flight: model calls of one assistant at one time.
-        warn_at: the part of a cap at which staff are told, once; 0: never.
-    """
+    NAME: ClassVar[str] = "budget_config"
 
-    game: Caps = Caps(tokens_per_day=4_000_000, calls_per_minute=600)
-    assistant: Caps = Caps(tokens_per_day=1_500_000, calls_per_minute=60)
-    player: Caps = Caps(tokens_per_day=500_000)
-    calls_in_flight: int = 2
-    warn_at: float = 0.8
+    assistant: Caps = setting(Caps(), "the assistant.")
+    player: Caps = setting(Caps(), "each player with it.")
+
+
+class BudgetConfig(LenientGroup):
+    """What may be used up."""
+
+    NAME: ClassVar[str] = "budget_config"
+    GAME_NAME: ClassVar[str] = "EVENNIA_AI_BUDGET_CONFIG"
+
+    game: Caps = setting(
+        Caps(tokens_per_day=4_000_000, calls_per_minute=600), "all assistants together."
+    )
+    assistant: Caps = setting(Caps(tokens_per_day=1_500_000, calls_per_minute=60), "each of them.")
+    player: Caps = setting(
+        Caps(tokens_per_day=500_000), "each player, with all assistants together."
+    )
+    calls_in_flight: Limit = setting(2, "model calls of one assistant at one time.")
+    warn_at: Part = setting(
+        0.8, "the part of a cap at which staff are told, once; 0: never.", note="0 for never"
+    )
 
     def caps_of(self, scope: Scope) -> Caps:
         """The caps of a scope."""
@@ -125,49 +121,36 @@ class BudgetConfig:
         )
         return next(capped, "")
 
+    @classmethod
+    def from_layers(cls, game: object, own: object) -> Self:
+        """The caps that hold for one assistant, as the game and the assistant set them.
 
-def read_budget_config(game: Any, own: Any) -> BudgetConfig:
-    """The caps that hold for one assistant.
+        Its own take the place of the defaults, but what the game sets they can only make tighter;
+        the caps of the whole game are not its to set.
 
-    Its own take the place of the defaults, but what the game sets they can only make tighter.
-
-    Args:
-        game: the setting EVENNIA_AI_BUDGET_CONFIG.
-        own: the assistant's `budget_config`; the caps of the game are not its to set.
-
-    Raises:
-        ConfigurationError: something in them is wrong; the text names the path.
-    """
-    default = BudgetConfig()
-    names = [entry.name for entry in fields(default)]
-    given = read_mapping(GAME_NAME, game, names)
-    mine = read_mapping(OWN_NAME, own, [Scope.ASSISTANT, Scope.PLAYER])
-    changes: dict[str, Any] = {}
-    for scope in Scope:
-        theirs = _read_caps(f"{GAME_NAME}.{scope}", given.get(scope, {}))
-        added = _read_caps(f"{OWN_NAME}.{scope}", mine.get(scope, {}))
-        tighter = {
-            name: min(value, theirs.get(name, value), key=lambda cap: cap or math.inf)
-            for name, value in added.items()
+        Raises:
+            ConfigurationError: something in them is wrong; the text names the path.
+        """
+        given = cls.from_stored(game, cls.GAME_NAME)
+        theirs = given.model_dump(exclude_unset=True)
+        added = OwnCaps.from_stored(own).model_dump(exclude_unset=True)
+        changes = {
+            scope.value: _tightened(
+                _DEFAULT.caps_of(scope), theirs.get(scope, {}), added.get(scope, {})
+            )
+            for scope in Scope
         }
-        changes[scope] = replace(default.caps_of(scope), **(theirs | tighter))
-    if "calls_in_flight" in given:
-        path = f"{GAME_NAME}.calls_in_flight"
-        changes["calls_in_flight"] = read_number(path, given["calls_in_flight"], is_whole=True)
-    if "warn_at" in given:
-        changes["warn_at"] = _read_part(f"{GAME_NAME}.warn_at", given["warn_at"])
-    return replace(default, **changes)
+        return given.model_copy(update=changes)
 
 
-def _read_caps(path: str, given: Any) -> dict[str, Any]:
-    return {
-        name: read_number(f"{path}.{name}", value, is_whole=CAPS[name].measure is not Measure.COST)
-        for name, value in read_mapping(path, given, CAPS).items()
+GAME_NAME, OWN_NAME = BudgetConfig.GAME_NAME, BudgetConfig.NAME
+_DEFAULT = BudgetConfig()
+
+
+def _tightened(default: Caps, game: Mapping[str, float], own: Mapping[str, float]) -> Caps:
+    """The default, with what the game sets, and of what is set beside it only what is tighter."""
+    tighter = {
+        name: min(value, game.get(name, value), key=lambda cap: cap or math.inf)
+        for name, value in own.items()
     }
-
-
-def _read_part(path: str, value: Any) -> float:
-    part = read_number(path, value, is_whole=False)
-    if part > 1:
-        raise ConfigurationError(f"{path} is {value!r}; it must be from 0 to 1, 0 for no limit")
-    return part
+    return default.model_copy(update={**game, **tighter})

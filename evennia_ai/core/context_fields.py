@@ -1,42 +1,24 @@
-"""How each field of a context is read from what somebody set: strictly, and told what fits."""
+"""The fields of a context that may be set differently, and what each takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import PlainValidator, WithJsonSchema
 
 from evennia_ai.core.execution import MOST_ITERATIONS, ExecutionMode
 from evennia_ai.core.parts import FULL, WITHOUT_TEXT
+from evennia_ai.core.setting_model import Flag, Group, Whole, setting
 from evennia_ai.core.toolspec import ToolCategory
 
-LEAST_TOKEN_BUDGET = 500
+LEAST_TOKEN_BUDGET, MOST_TOKEN_BUDGET = 500, 100_000_000
 
 
 def listed(values: Iterable[Any]) -> str:
     """Several values in one line, sorted."""
     return ", ".join(sorted(map(str, values)))
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("True or False")
-    return value
-
-
-def _whole(value: Any, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ValueError(f"{least} to {most}")
-    return value
-
-
-def _budget(value: Any) -> int | None:
-    if value is None:
-        return None
-    try:
-        return _whole(value, LEAST_TOKEN_BUDGET, 100_000_000)
-    except ValueError:
-        raise ValueError(f"a number of tokens from {LEAST_TOKEN_BUDGET} up, or None") from None
 
 
 def _mode(value: Any) -> ExecutionMode:
@@ -96,16 +78,55 @@ def _categories(value: Any) -> frozenset[ToolCategory] | None:
     return None if given is None else frozenset(map(ToolCategory, given))
 
 
-READERS: Mapping[str, Callable[[Any], Any]] = {
-    "enabled_components": _parts,
-    "component_overrides": _texts,
-    "tool_filter": _names,
-    "token_budget": _budget,
-    "execution_mode": _mode,
-    "max_iterations": lambda value: _whole(value, 1, MOST_ITERATIONS),
-    "allowed_tool_categories": _categories,
-    "terminal_ends_loop": _flag,
-    "dangerous_requires_confirm": _flag,
-    "allows_multi_tool": _flag,
-    "allows_sub_agents": _flag,
-}
+_TEXTS = {"type": "array", "items": {"type": "string"}, "nullable": True}
+Parts = Annotated[
+    tuple[int, ...],
+    PlainValidator(_parts),
+    WithJsonSchema({"type": "array", "items": {"type": "integer"}}),
+]
+Overrides = Annotated[
+    Mapping[int, str],
+    PlainValidator(_texts),
+    WithJsonSchema({"type": "object", "patternProperties": {r"^\d+$": {"type": "string"}}}),
+]
+ToolNames = Annotated[frozenset[str] | None, PlainValidator(_names), WithJsonSchema(_TEXTS)]
+Categories = Annotated[
+    frozenset[ToolCategory] | None, PlainValidator(_categories), WithJsonSchema(_TEXTS)
+]
+Loop = Annotated[
+    ExecutionMode,
+    PlainValidator(_mode),
+    WithJsonSchema({"enum": [str(ExecutionMode.SINGLE_ACTION), str(ExecutionMode.REACT_LOOP)]}),
+]
+
+
+class ContextFields(Group):
+    """The fields of a context that may be set; the others stay as the context has them."""
+
+    enabled_components: Parts = setting(
+        (),
+        "ids of the parts that are shown. One of a game's own is shown where the part before it "
+        "is.",
+        example="0, 1000, 5000, 6000",
+    )
+    component_overrides: Overrides = setting(
+        {}, 'other texts for components, by id; "" leaves one out.'
+    )
+    tool_filter: ToolNames = setting(None, "names of the tools on offer; None: all.")
+    token_budget: Whole | None = setting(
+        None,
+        "the most tokens of a prompt; None: what the model takes.",
+        ge=LEAST_TOKEN_BUDGET,
+        le=MOST_TOKEN_BUDGET,
+    )
+    execution_mode: Loop = setting(ExecutionMode.REACT_LOOP, "single_action or react_loop.")
+    max_iterations: Whole = setting(
+        5, "model calls of one tick, 1 to 10.", ge=1, le=MOST_ITERATIONS
+    )
+    allowed_tool_categories: Categories = setting(None, "kinds of tools on offer; None: all.")
+    terminal_ends_loop: Flag = setting(True, "whether it is over when the assistant has spoken.")
+    dangerous_requires_confirm: Flag = setting(
+        False, "whether a person has to agree to every dangerous call."
+    )
+    allows_multi_tool: Flag = setting(True, "whether a reply may hold more than one call.")
+    allows_sub_agents: Flag = setting(True, "whether a task may be handed to another assistant.")

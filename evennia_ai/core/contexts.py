@@ -12,7 +12,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from evennia_ai.core.context_fields import READERS, listed
+from evennia_ai.core.context_fields import ContextFields, listed
 from evennia_ai.core.execution import ExecutionMode
 from evennia_ai.core.parts import FULL, Part, part_before
 from evennia_ai.core.toolspec import ToolCategory
@@ -33,22 +33,7 @@ class ContextType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ContextConfig:
-    """One context.
-
-    Attributes:
-        enabled_components: ids of the parts that are shown. One of a game's own is shown where the
-            part before it is.
-        component_overrides: other texts for components, by id; "" leaves one out.
-        tool_filter: names of the tools on offer; None: all.
-        token_budget: the most tokens of a prompt; None: what the model takes.
-        execution_mode: single_action or react_loop.
-        max_iterations: model calls of one tick, 1 to 10.
-        allowed_tool_categories: kinds of tools on offer; None: all.
-        terminal_ends_loop: whether it is over when the assistant has spoken.
-        dangerous_requires_confirm: whether a person has to agree to every dangerous call.
-        allows_multi_tool: whether a reply may hold more than one call.
-        allows_sub_agents: whether a task may be handed to another assistant.
-    """
+    """One context. What may be set of it, `ContextFields` tells."""
 
     context_type: ContextType
     name: str
@@ -80,19 +65,10 @@ class ContextConfig:
                 safe would be gone.
         """
         path = path or f"context_configs.{self.context_type}"
-        if not isinstance(overrides, Mapping):
-            raise ConfigurationError(
-                f"{path} is {overrides!r}; it must be like {{'max_iterations': 3}}"
-            )
-        values = {}
-        for key, value in overrides.items():
-            if key not in READERS:
-                raise ConfigurationError(f"{path} has no key {key!r}; it has {', '.join(READERS)}")
-            try:
-                values[key] = READERS[key](value)
-            except ValueError as error:
-                raise ConfigurationError(f"{path}.{key} is {value!r}; it must be {error}") from None
-        result = replace(self, **values)
+        given = ContextFields.from_stored(overrides, path)
+        if not given.model_fields_set:
+            return self
+        result = replace(self, **{name: getattr(given, name) for name in given.model_fields_set})
         self._keep_safe(result, path)
         return result
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import ClassVar, Literal
 
-from evennia_ai.core.stored import read_config
+from evennia_ai.core.setting_model import Flag, Group, Whole, Word, setting
 from evennia_ai.core.toolspec import ToolCategory, ToolSpec
-from evennia_ai.errors import ConfigurationError
 
 MOST_ITERATIONS = 10
 MOST_CALLS_PER_REPLY = 10
@@ -23,74 +21,39 @@ class ExecutionMode(StrEnum):
     PLAN_EXECUTE = "plan_execute"
 
 
-_NUMBERS = {
-    "max_iterations_per_tick": (1, MOST_ITERATIONS),
-    "calls_per_reply": (1, MOST_CALLS_PER_REPLY),
-    "sub_agent_budget": (1, 10),
-}
-_CHOICES = {
-    "task_assessment_by": ("heuristic", "model"),
-    "personality_insulation": ("none", "orchestrator", "delegate"),
-}
+Assessor = Literal["heuristic", "model"]
+Insulation = Literal["none", "orchestrator", "delegate"]
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionConfig:
-    """Bounds of one tick: the first layer.
+class ExecutionConfig(Group):
+    """Bounds of one tick: the first layer."""
 
-    Attributes:
-        multi_action_enabled: whether the loop may go on after a safe tool.
-        max_iterations_per_tick: model calls in one tick, 1 to 10.
-        calls_per_reply: tool calls of one reply that are run, 1 to 10.
-        task_assessment_enabled: whether an assessment of the task may narrow a tick.
-        task_assessment_by: heuristic, or model: one more short call before each turn.
-        sub_agents_enabled: whether it may hand a task to another assistant.
-        sub_agent_budget: how many such tasks may be under way, 1 to 10.
-        delegate_assistant_tag: the tag of those it may hand tasks to.
-        personality_insulation: none, orchestrator or delegate: what they are told of it.
-        result_summarization: whether their results are shortened first.
-    """
+    NAME: ClassVar[str] = "execution_config"
 
-    multi_action_enabled: bool = True
-    max_iterations_per_tick: int = 5
-    calls_per_reply: int = 4
-    task_assessment_enabled: bool = False
-    task_assessment_by: str = "heuristic"
-    sub_agents_enabled: bool = False
-    sub_agent_budget: int = 3
-    delegate_assistant_tag: str = "specialist"
-    personality_insulation: str = "orchestrator"
-    result_summarization: bool = True
-
-    def __post_init__(self) -> None:
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if wanted := self._problem(entry.name, value, type(entry.default)):
-                raise ConfigurationError(
-                    f"execution_config.{entry.name} is {value!r}; it must be {wanted}"
-                )
-
-    @staticmethod
-    def _problem(name: str, value: Any, kind: type) -> str:
-        """What the value would have to be, or ""."""
-        if kind is bool:
-            return "" if isinstance(value, bool) else "True or False"
-        if kind is int:
-            least, most = _NUMBERS[name]
-            is_whole = isinstance(value, int) and not isinstance(value, bool)
-            return "" if is_whole and least <= value <= most else f"{least} to {most}"
-        if name in _CHOICES:
-            return "" if value in _CHOICES[name] else " or ".join(_CHOICES[name])
-        return "" if isinstance(value, str) and value.strip() else "a tag, such as 'specialist'"
-
-    @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> ExecutionConfig:
-        """Read a stored mapping.
-
-        Raises:
-            ConfigurationError: it is no mapping, a key is unknown or a value is out of bounds.
-        """
-        return read_config(cls, "execution_config", stored, "{'max_iterations_per_tick': 5}")
+    multi_action_enabled: Flag = setting(True, "whether the loop may go on after a safe tool.")
+    max_iterations_per_tick: Whole = setting(
+        5, "model calls in one tick, 1 to 10.", ge=1, le=MOST_ITERATIONS
+    )
+    calls_per_reply: Whole = setting(
+        4, "tool calls of one reply that are run, 1 to 10.", ge=1, le=MOST_CALLS_PER_REPLY
+    )
+    task_assessment_enabled: Flag = setting(
+        False, "whether an assessment of the task may narrow a tick."
+    )
+    task_assessment_by: Assessor = setting(
+        "heuristic", "heuristic, or model: one more short call before each turn."
+    )
+    sub_agents_enabled: Flag = setting(False, "whether it may hand a task to another assistant.")
+    sub_agent_budget: Whole = setting(
+        3, "how many such tasks may be under way, 1 to 10.", ge=1, le=10
+    )
+    delegate_assistant_tag: Word = setting(
+        "specialist", "the tag of those it may hand tasks to.", example="specialist"
+    )
+    personality_insulation: Insulation = setting(
+        "orchestrator", "none, orchestrator or delegate: what they are told of it."
+    )
+    result_summarization: Flag = setting(True, "whether their results are shortened first.")
 
     @property
     def iterations(self) -> int:

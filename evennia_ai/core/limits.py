@@ -70,8 +70,7 @@ class Limit:
     """One row of the inventory.
 
     Attributes:
-        path: where it is set.
-        default: what holds unless it is set; 0: no limit.
+        path: where it is set; its default is the default of that setting.
         unit: what is counted, as a plural.
         span: what it is counted over; a grant ends with it.
         denial: what a no leads to.
@@ -83,7 +82,6 @@ class Limit:
     """
 
     path: str
-    default: float
     unit: str
     span: str
     denial: Denial
@@ -100,106 +98,106 @@ _SPANS = {"ever": "in all", "moment": "at one time", "time without a person": "w
 
 
 def _limit(
-    setting: tuple[str, float],
+    path: str,
     counted: tuple[str, str],
     told: tuple[str, str],
     denial: Denial = Denial.WRAP_UP,
     **more: Any,
 ) -> Limit:
-    return Limit(*setting, *counted, denial, *told, **more)
+    return Limit(path, *counted, denial, *told, **more)
 
 
 _TABLE = {
     Kind.ITERATIONS: _limit(
-        ("execution_config.max_iterations_per_tick", 5),
+        "execution_config.max_iterations_per_tick",
         ("steps", "tick"),
         ("model calls of the loop in one tick", "router iterations"),
     ),
     Kind.MODEL_CALLS: _limit(
-        (f"{LOOP}.max_model_calls_per_tick", 20),
+        f"{LOOP}.max_model_calls_per_tick",
         ("model calls", "tick"),
         ("all model calls of one tick, also those beside the loop", "router calls per turn"),
     ),
     Kind.TOOL_CALLS: _limit(
-        (f"{LOOP}.max_tool_calls_per_context", 25),
+        f"{LOOP}.max_tool_calls_per_context",
         ("tool calls", "context"),
         ("tool calls in one context of a task", "act turns per phase"),
     ),
     Kind.CONTEXT_VISITS: _limit(
-        (f"{LOOP}.max_context_visits", 25),
+        f"{LOOP}.max_context_visits",
         ("visits", "task"),
         ("ticks of one task in the same context", "visits of a phase"),
     ),
     Kind.TASK_ITERATIONS: _limit(
-        (f"{LOOP}.max_iterations_per_task", 50),
+        f"{LOOP}.max_iterations_per_task",
         ("steps", "task"),
         ("model calls of the loop in one task, over all its ticks and grants", "loop cap"),
         locks=True,
     ),
     Kind.TASK_TOKENS: _limit(
-        (f"{LOOP}.max_tokens_per_task", 100_000),
+        f"{LOOP}.max_tokens_per_task",
         ("tokens", "task"),
         ("tokens of all model calls of one task", "token budget"),
         locks=True,
     ),
     Kind.CALLS_PER_REPLY: _limit(
-        ("execution_config.calls_per_reply", 4),
+        "execution_config.calls_per_reply",
         ("tool calls", "reply"),
         ("tool calls of one reply that are run", "tool calls in one completion"),
         Denial.CUT,
         asks=False,
     ),
     Kind.DELEGATIONS: _limit(
-        (f"{LOOP}.max_delegations_per_task", 5),
+        f"{LOOP}.max_delegations_per_task",
         ("delegations", "task"),
         ("tasks handed to other assistants in one task", "workflow calls per chain"),
         Denial.TOOL_ERROR,
     ),
     Kind.DELEGATES_AT_ONCE: _limit(
-        ("execution_config.sub_agent_budget", 3),
+        "execution_config.sub_agent_budget",
         ("delegates", "moment"),
         ("tasks that are with other assistants at one time", "children of one agent"),
         Denial.TOOL_ERROR,
     ),
     Kind.AGENT_HOPS: _limit(
-        ("max_agent_hops", 3),
+        "max_agent_hops",
         ("hops", "chain"),
         ("messages and tasks in a row between assistants", "agent hops"),
         Denial.DROPPED,
         mode=Mode.UNATTENDED,
     ),
     Kind.OWN_TURNS: _limit(
-        (f"{LOOP}.max_own_turns", 25),
+        f"{LOOP}.max_own_turns",
         ("turns", "time without a person"),
         ("turns of its own, until a person speaks to it", "self-triggered turns in a row"),
         Denial.DROPPED,
     ),
     Kind.TICK_SECONDS: _limit(
-        (f"{TIME}.tick_seconds", 0),
+        f"{TIME}.tick_seconds",
         ("seconds", "tick"),
         ("one tick by the clock", "phase wall clock"),
     ),
     Kind.DELEGATION_SECONDS: _limit(
-        (f"{TIME}.delegation_seconds", 60),
+        f"{TIME}.delegation_seconds",
         ("seconds", "delegation"),
         ("waiting for another assistant's answer", "chain wait"),
         Denial.TOOL_ERROR,
     ),
     Kind.MODEL_CALL_SECONDS: _limit(
-        ("EVENNIA_AI_CALL_DEADLINE_SECONDS", 60),
+        "EVENNIA_AI_CALL_DEADLINE_SECONDS",
         ("seconds", "model call"),
         ("one model call, its retries included", "LLM call timeout"),
         Denial.DROPPED,
         mode=Mode.UNATTENDED,
     ),
     Kind.MESSAGE_CHARACTERS: _limit(
-        (f"{SIZE}.message_characters", 2000),
+        f"{SIZE}.message_characters",
         ("characters", "message"),
         ("one message to it; `on_oversize` says what becomes of a longer one", "media cap"),
         Denial.DROPPED,
     ),
     Kind.SUMMARY_TOKENS: _limit(
-        (f"{SIZE}.summary_tokens", 1500),
+        f"{SIZE}.summary_tokens",
         ("tokens", "summary"),
         ("one summary of older talk", "summary body cap"),
         Denial.CUT,
@@ -218,7 +216,7 @@ LIMITS: Mapping[Kind, Limit] = MappingProxyType(
     _TABLE
     | {
         kind: _limit(
-            (f"budget_config.{{scope}}.{kind.removeprefix(MONEY)}", 0),
+            f"budget_config.{{scope}}.{kind.removeprefix(MONEY)}",
             (unit, span),
             (f"{unit} of an assistant, of one player with it, or of the whole game", seed),
             locks=locks,

@@ -8,72 +8,51 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from evennia_ai.core.perception import Standing
-from evennia_ai.core.stored import read_config
-from evennia_ai.errors import ConfigurationError
+from evennia_ai.core.setting_model import Group, Number, Whole, setting
 
 MINUTE_SECONDS = 60.0
-# Counts of which there may be none at all.
-MAY_BE_NONE = ("context_", "queued_")
+# More seconds or messages than a clock or a list of this machine has.
+_TOO_MANY = sys.maxsize
+Some = Annotated[Whole, Field(ge=1, lt=_TOO_MANY)]
+MaybeNone = Annotated[Whole, Field(ge=0, lt=_TOO_MANY)]
+Seconds = Annotated[Number, Field(ge=0, lt=_TOO_MANY)]
 
 
-@dataclass(frozen=True, slots=True)
-class HearingConfig:
-    """What one person may ask of an assistant, and for how long things count. Units in names.
+class HearingConfig(Group):
+    """What one person may ask of an assistant, and for how long things count. Units in names."""
 
-    Attributes:
-        calls_per_player: turns a minute that one player may cause.
-        queued_per_player: further turns of one player that wait for the next minute; 0: none.
-        queued_turns: the same of all players together.
-        pending_per_player: messages of one player that may wait.
-        cooldown_seconds: from the beginning of a player's turn to that of the next.
-        batch_seconds: how long a first message waits for others of the same burst.
-        batch_messages: messages of one player that one turn answers.
-        engagement_seconds: after an answer, how long its asker need not repeat the name; 0: never.
-        expires_seconds: a message that waited longer is not answered any more.
-        context_messages, context_characters: how much that was only overheard is kept.
-    """
+    NAME: ClassVar[str] = "hearing_config"
+    GAME_NAME: ClassVar[str] = "EVENNIA_AI_HEARING_CONFIG"
 
-    calls_per_player: int = 6
-    queued_per_player: int = 2
-    queued_turns: int = 5
-    pending_per_player: int = 10
-    cooldown_seconds: float = 1.0
-    batch_seconds: float = 0.1
-    batch_messages: int = 10
-    engagement_seconds: float = 60.0
-    expires_seconds: float = 900.0
-    context_messages: int = 20
-    context_characters: int = 4000
-
-    def __post_init__(self) -> None:
-        for entry in fields(self):
-            self._check(entry.name, getattr(self, entry.name), isinstance(entry.default, int))
-
-    @staticmethod
-    def _check(name: str, value: Any, is_whole: bool) -> None:
-        least = 1 if is_whole and not name.startswith(MAY_BE_NONE) else 0
-        kind = "a whole number" if is_whole else "a number"
-        types = (int,) if is_whole else (int, float)
-        is_number = isinstance(value, types) and not isinstance(value, bool)
-        if not (is_number and least <= value < sys.maxsize):
-            raise ConfigurationError(
-                f"hearing_config.{name} is {value!r}; it must be {kind} from {least} up"
-            )
-
-    @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> HearingConfig:
-        """Read a stored mapping.
-
-        Raises:
-            ConfigurationError: it is no mapping, a key is unknown or a value is out of bounds.
-        """
-        return read_config(cls, "hearing_config", stored, "{'calls_per_player': 6}")
+    calls_per_player: Some = setting(6, "turns a minute that one player may cause.")
+    queued_per_player: MaybeNone = setting(
+        2, "further turns of one player that wait for the next minute; 0: none."
+    )
+    queued_turns: MaybeNone = setting(5, "the same of all players together.")
+    pending_per_player: Some = setting(10, "messages of one player that may wait.")
+    cooldown_seconds: Seconds = setting(
+        1.0, "from the beginning of a player's turn to that of the next."
+    )
+    batch_seconds: Seconds = setting(
+        0.1, "how long a first message waits for others of the same burst."
+    )
+    batch_messages: Some = setting(10, "messages of one player that one turn answers.")
+    engagement_seconds: Seconds = setting(
+        60.0, "after an answer, how long its asker need not repeat the name; 0: never."
+    )
+    expires_seconds: Seconds = setting(
+        900.0, "a message that waited longer is not answered any more."
+    )
+    context_messages: MaybeNone = setting(20, "messages that were only overheard and are kept.")
+    context_characters: MaybeNone = setting(4000, "characters that are kept of these.")
 
 
 class Admission(StrEnum):

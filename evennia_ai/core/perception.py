@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
+
+from pydantic import AfterValidator, WithJsonSchema
 
 from evennia_ai.core.mention import folded_name
+from evennia_ai.core.setting_model import Group, Part, setting
 from evennia_ai.core.trust import Basis
 from evennia_ai.errors import ConfigurationError
+
+MAX_AGENT_HOPS = 3
 
 
 class Source(StrEnum):
@@ -111,29 +116,35 @@ class Heard:
         return self.mask or self.person
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelConfig:
+def _settable(mode: Outcome) -> Outcome:
+    """A mode that people can set: only a tool captures."""
+    if mode is Outcome.CAPTURE:
+        raise ValueError
+    return mode
+
+
+Mode = Annotated[
+    Outcome,
+    AfterValidator(_settable),
+    WithJsonSchema({"type": "string", "enum": [str(each) for each in (TRIGGER, CONTEXT, IGNORE)]}),
+]
+
+
+class ChannelConfig(Group):
     """What an assistant does with one channel, and how far it believes what is said there."""
 
-    mode: Outcome = Outcome.IGNORE
-    trust: float | None = None
+    mode: Mode = setting(Outcome.IGNORE, "trigger, context or ignore.")
+    trust: Part | None = setting(None, "how far what is said there is believed, 0 to 1.")
 
     @classmethod
-    def from_stored(cls, name: str, stored: object) -> ChannelConfig:
+    def of_channel(cls, name: str, stored: object) -> Self:
         """Read "trigger", or {"mode": "trigger", "trust": 0.5}.
 
         Raises:
             ConfigurationError: it is something else.
         """
         given = {"mode": stored} if isinstance(stored, str) else stored
-        if not isinstance(given, Mapping) or set(given) - {"mode", "trust"}:
-            raise ConfigurationError(
-                f'channel_configs[{name!r}] is {stored!r}; it must be like "trigger" or '
-                '{"mode": "trigger", "trust": 0.5}'
-            )
-        where, trust = f"channel_configs[{name!r}]", given.get("trust")
-        mode = read_mode(where, given.get("mode", "ignore"))
-        return cls(mode, None if trust is None else read_trust(f"{where} trust", trust))
+        return cls.from_stored(given, f"channel_configs[{name!r}]")
 
 
 def read_trust(where: str, value: Any) -> float:
@@ -202,7 +213,7 @@ class Ear:
     interaction_enabled: bool = True
     enable_addressing: bool = True
     addressed_by: AddressedBy = AddressedBy.NAME
-    max_agent_hops: int = 3
+    max_agent_hops: int = MAX_AGENT_HOPS
     is_capturing: bool = False
     channels: Mapping[str, ChannelConfig] = field(default_factory=dict)
     room_messages: Outcome = Outcome.IGNORE

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from functools import reduce
 
-from evennia_ai.core.setting_types import ANY, SHAPES
-from evennia_ai.core.settings import ATTRIBUTES, STATE
-from evennia_ai.core.shapes import Kind, Shape
+from pydantic.json_schema import JsonSchemaValue
+
+from evennia_ai.core.assistant_settings import SCHEMAS
+from evennia_ai.core.setting_schema import is_numbered, item_of, kind_of, known_keys, schema_at
+from evennia_ai.core.settings import STATE
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
 
@@ -28,15 +31,15 @@ _SECRET = re.compile(
 _KEY_ITSELF = re.compile(r"\b(?:sk|gsk|xai|hf|ghp|github_pat)[-_][A-Za-z0-9_-]{16,}|\bAIza\S{20,}")
 
 
-def _below(shape: Shape, keys: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    for key, item in shape.keys.items():
+def _below(schema: JsonSchemaValue, keys: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for key, item in known_keys(schema).items():
         yield (*keys, key)
         yield from _below(item, (*keys, key))
 
 
 # The keys of all containers that have no others, by their path.
 NESTED: Mapping[str, tuple[str, ...]] = {
-    ".".join(keys): keys for name, shape in SHAPES.items() for keys in _below(shape, (name,))
+    ".".join(keys): keys for name, schema in SCHEMAS.items() for keys in _below(schema, (name,))
 }
 
 
@@ -63,8 +66,8 @@ def locate(path: str) -> Keys:
     name = head.strip().casefold()
     if name in STATE:
         raise ConfigurationError(f"{name} is kept by the assistant itself; it cannot be set")
-    if name in SHAPES:
-        return (name, *_inside(SHAPES[name], rest.strip(), name)) if dot else (name,)
+    if name in SCHEMAS:
+        return (name, *_inside(SCHEMAS[name], rest.strip(), name)) if dot else (name,)
     wanted = path.strip().casefold()
     matches = [nested for nested, keys in NESTED.items() if wanted in _ends(keys)]
     if len(matches) == 1:
@@ -79,36 +82,35 @@ def _ends(keys: tuple[str, ...]) -> list[str]:
     return [".".join(keys[first:]) for first in range(1, len(keys))]
 
 
-def _inside(shape: Shape, rest: str, path: str) -> Keys:
-    """The keys below a shape."""
-    if not rest or shape.kind is not Kind.MAPPING:
+def _inside(schema: JsonSchemaValue, rest: str, path: str) -> Keys:
+    """The keys below a mapping."""
+    if not rest or kind_of(schema) != "object":
         raise ConfigurationError(f"{path} has no key {one_line(rest, 60)!r}; name {path} alone")
-    if shape.keys:
-        return _known(shape, rest, path)
-    if shape.item is ANY:
+    if known_keys(schema):
+        return _known(known_keys(schema), rest, path)
+    item = item_of(schema) or {}
+    if not kind_of(item):
         return tuple(rest.split("."))
     head, dot, last = rest.rpartition(".")
-    if shape.item is not None and dot and last.casefold() in shape.item.keys:
-        return (_key(shape, head, path), last.casefold())
-    return (_key(shape, rest, path),)
+    if dot and last.casefold() in known_keys(item):
+        return (_key(schema, head, path), last.casefold())
+    return (_key(schema, rest, path),)
 
 
-def _known(shape: Shape, rest: str, path: str) -> Keys:
-    """The keys below a shape that has no others; some of them have dots in them."""
+def _known(keys: Mapping[str, JsonSchemaValue], rest: str, path: str) -> Keys:
+    """The keys below a mapping that has no others; some of them have dots in them."""
     word = rest.casefold()
-    for key in shape.keys:
+    for key, schema in keys.items():
         if word == key:
             return (key,)
         if word.startswith(f"{key}."):
-            return (key, *_inside(shape.keys[key], rest[len(key) + 1 :], f"{path}.{key}"))
-    raise ConfigurationError(
-        f"{path} has no key {one_line(rest, 60)!r}; it has {', '.join(shape.keys)}"
-    )
+            return (key, *_inside(schema, rest[len(key) + 1 :], f"{path}.{key}"))
+    raise ConfigurationError(f"{path} has no key {one_line(rest, 60)!r}; it has {', '.join(keys)}")
 
 
-def _key(shape: Shape, text: str, path: str) -> str | int:
+def _key(schema: JsonSchemaValue, text: str, path: str) -> str | int:
     """A key of a mapping with any keys; these may hold dots."""
-    if not shape.is_numbered:
+    if not is_numbered(schema):
         return text
     if text.isascii() and text.isdecimal() and len(text) <= 9:
         return int(text)
@@ -121,7 +123,7 @@ def _unknown(path: str) -> str:
     """That there is no such setting, and which were perhaps meant."""
     if sounds_secret(path):
         return f"{one_line(path, 60)} cannot be set: {SECRETS_BELONG}"
-    by_last: dict[str, list[str]] = {name: [name] for name in SHAPES}
+    by_last: dict[str, list[str]] = {name: [name] for name in SCHEMAS}
     for nested, keys in NESTED.items():
         by_last.setdefault(keys[-1], []).append(nested)
     last = path.casefold().rpartition(".")[2]
@@ -131,14 +133,11 @@ def _unknown(path: str) -> str:
     return f"there is no setting {one_line(path, 60)!r}; {hint}"
 
 
-def shape_at(keys: Keys) -> Shape:
-    """The shape of what some keys lead to, as `locate` gives them."""
-    shape = SHAPES[str(keys[0])]
-    for key in keys[1:]:
-        shape = shape.keys.get(str(key)) or shape.item or ANY
-    return shape
+def schema_of_keys(keys: Keys) -> JsonSchemaValue:
+    """The schema of what some keys lead to, as `locate` gives them."""
+    return reduce(schema_at, keys[1:], SCHEMAS[str(keys[0])])
 
 
 def text_at(keys: Keys) -> str:
     """What it does, for people."""
-    return ATTRIBUTES[str(keys[0])].text if len(keys) == 1 else shape_at(keys).text
+    return str(schema_of_keys(keys).get("description", ""))

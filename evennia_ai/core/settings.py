@@ -1,4 +1,4 @@
-"""Everything that can be set, in two tables: what a game sets, and what one assistant keeps.
+"""Everything that can be set: what a game sets, and what one assistant keeps.
 
 Defaults are read, not written: an assistant stores only what somebody gave it. The documents'
 tables are made from these.
@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+
+from evennia_ai.core.assistant_settings import AssistantSettings
+from evennia_ai.core.setting_model import Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,11 @@ class Setting:
     default: Any
     text: str
     is_state: bool = False
+
+
+def _as_stored(default: Any) -> Any:
+    """A default as an attribute would hold it: of a group nothing is set."""
+    return default.model_dump(exclude_unset=True) if isinstance(default, Group) else default
 
 
 GAME_SETTINGS = {
@@ -125,131 +133,59 @@ GAME_SETTINGS = {
 # What an assistant may do to the game itself, beside what its own rights are: an owner's to give.
 POWERS = ("command_allowlist", "attribute_allowlist", "private_words")
 
-ATTRIBUTES = {
-    "assistant_key": Setting("", "its name"),
-    "enabled": Setting(True, "whether it answers at all"),
-    "tick_rate": Setting(5, "seconds between beats; an event does not wait for one"),
-    "persona": Setting("", "who it is and what it knows, told to the model"),
-    "examples": Setting((), "pairs of what is asked and how it answers, shown to a small model"),
-    "system_prompt": Setting("", "your own prompt for tool mode `json`, with {name} and {persona}"),
-    "system_prompt_native": Setting("", "the same for tool mode `native`"),
-    "prompt_components": Setting({}, "further blocks of its prompt, by id; see docs/prompts.md"),
-    "prompt_templates": Setting({}, "system prompts to choose from, by key"),
-    "applied_template": Setting("default", "the template that is its system prompt"),
-    "context_configs": Setting({}, "context: the fields of it that are set differently"),
-    "thinking_lines": Setting((), "lines shown while it thinks; {name} stands for its name"),
-    "failure_line": Setting("", "what it says when its model fails"),
-    "pronouns": Setting(
-        "auto",
-        "`it`, `she`, `he` or `they`: what people read of it; `auto`: as `db.gender` of its body",
-    ),
-    "plain_speech": Setting(
-        True, "Markdown becomes plain words, and lines written for others who are there are cut"
-    ),
-    "stage_directions": Setting(
-        "emote", "`*smiles*` in what it says: `emote` poses it, `drop` leaves it out, `keep` it"
-    ),
-    "interaction_enabled": Setting(True, "whether it hears anybody (rule 0)"),
-    "enable_addressing": Setting(True, "whether it can be addressed in the open at all (rule 2)"),
-    "addressed_by": Setting(
-        "name", "`name`: people may call it by its name (rule 2); `at`: only by @name"
-    ),
-    "max_agent_hops": Setting(3, "messages in a row between assistants before they fall silent"),
-    "trigger_permissions": Setting(
-        (), "permissions or lock strings whose holders need not address it (rule 5)"
-    ),
-    "channel_configs": Setting(
-        {}, "channel name: trigger, context or ignore, or a mapping of mode and trust (rule 6)"
-    ),
-    "room_messages": Setting(
-        "ignore", "speech in the room that addresses nobody: trigger, context or ignore (rule 7)"
-    ),
-    "trust_overrides": Setting({}, "permission or lock string: the trust its holders have, 0 to 1"),
-    "hearing_config": Setting(
-        {}, "how often each player is answered; its keys are in [hearing](hearing.md)"
-    ),
-    "llm_provider": Setting("", "a provider of its own; empty: the game's"),
-    "llm_model": Setting("", "a model of its own; empty: the game's"),
-    "llm_fallback_models": Setting(
-        (), "names of models asked when its own fails; empty: the game's EVENNIA_AI_FALLBACK_MODELS"
-    ),
-    "llm_temperature": Setting(None, "0 to 2; None: the provider's default"),
-    "llm_top_p": Setting(None, "0 to 1; None: the provider's default"),
-    "llm_max_tokens": Setting(None, "longest answer in tokens"),
-    "llm_reasoning_effort": Setting(None, "low, medium or high, where the model knows it"),
-    "llm_extra_params": Setting({}, "further members of the request body"),
-    "execution_config": Setting({}, "what one tick may do; its keys are in [prompts](prompts.md)"),
-    "max_history": Setting(50, "messages kept in the conversation"),
-    "max_context_tokens": Setting(None, "the most tokens of a prompt; None: what the model takes"),
-    "compact_enabled": Setting(True, "whether older talk is summed up; see docs/tokens.md"),
-    "compact_emergency_threshold": Setting(
-        0.8, "the part of `max_context_tokens` or `max_history` from which on that is done"
-    ),
-    "compact_sleep_threshold": Setting(0.7, "the same while it sleeps"),
-    "compact_preserve_window": Setting(20, "newest messages that are never summed up"),
-    "compact_model": Setting(None, "the model that sums up, of the same provider; None: its own"),
-    "compact_prompt": Setting(None, "what that model is told to do; None: ours"),
-    "max_pending_events": Setting(20, "events that may wait"),
-    "max_consecutive_errors": Setting(5, "errors in a row before it stops itself"),
-    "safety_config": Setting({}, "limits and checks; its keys are in [safety](safety.md)"),
-    "budget_config": Setting({}, "caps of its own; its keys are in [safety](safety.md)"),
-    "confirm_by": Setting(
-        "asker",
-        "who has to say yes to what is dangerous: `asker`, `staff`, a name, a permission or a lock "
-        "string",
-    ),
-    "confirm_seconds": Setting(300, "seconds that such a question stays open"),
-    "autonomy_config": Setting(
-        {}, "how often it acts unasked for its goals; its keys are in [goals](goals.md)"
-    ),
-    "memory_config": Setting({}, "what it remembers; its keys are in [memory](memory.md)"),
-    "sleep_schedule": Setting({}, "when it sleeps; its keys are in [memory](memory.md)"),
-    "command_allowlist": Setting(
-        (), "keys of the commands that its tool execute_command may run; empty: none"
-    ),
-    "private_words": Setting(
-        "kept",
-        "`kept`: what it was told in private leaves only to those who may know it; `free`: its "
-        "model decides",
-    ),
-    "attribute_allowlist": Setting(
-        (), "names of the attributes that its tool set_attribute may set; empty: none"
-    ),
-    "max_log_entries": Setting(50, "tool calls kept in `execution_log`"),
-    "execution_log": Setting([], "the last tool calls", is_state=True),
-    "metrics": Setting({}, "tool calls, errors and tasks so far", is_state=True),
-    "last_compaction": Setting(None, "when talk was last summed up, and how much", is_state=True),
-    "notes": Setting([], "its notebook", is_state=True),
-    "projects": Setting({}, "what it works on, and what of it is at hand", is_state=True),
-    "unremembered": Setting([], "players who want nothing remembered of them", is_state=True),
-    "operating_mode": Setting("awake", "awake or sleep", is_state=True),
-    "sleep_phase": Setting("", "compacting or dreaming, while it sleeps", is_state=True),
-    "scheduled_wake_time": Setting(None, "when it wakes, as an ISO date and time", is_state=True),
-    "consolidation_progress": Setting({}, "how far a night's work has come", is_state=True),
-    "last_night": Setting({}, "what the last night came to", is_state=True),
-    "reflection_state": Setting({}, "importance come together since it reflected", is_state=True),
-    "current_goals": Setting({}, "what it is after by itself", is_state=True),
-    "questions": Setting([], "questions that nobody answered yet", is_state=True),
-    "adopted": Setting(
-        {}, "what its body was connected to before it was adopted; empty: it was not", is_state=True
-    ),
-    "lockout": Setting({}, "why it is stopped, since when and by whom", is_state=True),
-    "cooling": Setting({}, "who has to wait, since when, and for what", is_state=True),
-    "own_turns": Setting(0, "turns of its own since a person spoke to it", is_state=True),
-    "hushed": Setting({}, "rooms in which it keeps silent, and until when", is_state=True),
-    "pending_events": Setting([], "what waits for an answer", is_state=True),
-    "conversation_history": Setting([], "the conversation, as chat messages", is_state=True),
-    "muted_by": Setting([], "the players who muted it", is_state=True),
-    "company": Setting({}, "answers and refusals of each player so far", is_state=True),
-    "overheard": Setting([], "what it heard before the last restart", is_state=True),
-    "records": Setting({}, "why it spoke or not, before the last restart", is_state=True),
-    "current_tool_call": Setting(
-        None, "the effect under way; after a crash it is not repeated", is_state=True
-    ),
-    "usage": Setting({}, "model calls and tokens so far", is_state=True),
-    "emergency_stop": Setting(False, "stopped until somebody clears it", is_state=True),
-    "consecutive_errors": Setting(0, "errors in a row so far", is_state=True),
-    "is_ticking": Setting(False, "kept for tools that look for it; always False", is_state=True),
+_STATE: dict[str, tuple[Any, str]] = {
+    "execution_log": ([], "the last tool calls"),
+    "metrics": ({}, "tool calls, errors and tasks so far"),
+    "last_compaction": (None, "when talk was last summed up, and how much"),
+    "notes": ([], "its notebook"),
+    "projects": ({}, "what it works on, and what of it is at hand"),
+    "unremembered": ([], "players who want nothing remembered of them"),
+    "operating_mode": ("awake", "awake or sleep"),
+    "sleep_phase": ("", "compacting or dreaming, while it sleeps"),
+    "scheduled_wake_time": (None, "when it wakes, as an ISO date and time"),
+    "consolidation_progress": ({}, "how far a night's work has come"),
+    "last_night": ({}, "what the last night came to"),
+    "reflection_state": ({}, "importance come together since it reflected"),
+    "current_goals": ({}, "what it is after by itself"),
+    "questions": ([], "questions that nobody answered yet"),
+    "adopted": ({}, "what its body was connected to before it was adopted; empty: it was not"),
+    "lockout": ({}, "why it is stopped, since when and by whom"),
+    "cooling": ({}, "who has to wait, since when, and for what"),
+    "own_turns": (0, "turns of its own since a person spoke to it"),
+    "hushed": ({}, "rooms in which it keeps silent, and until when"),
+    "pending_events": ([], "what waits for an answer"),
+    "conversation_history": ([], "the conversation, as chat messages"),
+    "muted_by": ([], "the players who muted it"),
+    "company": ({}, "answers and refusals of each player so far"),
+    "overheard": ([], "what it heard before the last restart"),
+    "records": ({}, "why it spoke or not, before the last restart"),
+    "current_tool_call": (None, "the effect under way; after a crash it is not repeated"),
+    "usage": ({}, "model calls and tokens so far"),
+    "emergency_stop": (False, "stopped until somebody clears it"),
+    "consecutive_errors": (0, "errors in a row so far"),
+    "is_ticking": (False, "kept for tools that look for it; always False"),
 }
+ATTRIBUTES = {
+    name: Setting(_as_stored(line.default), line.description or "")
+    for name, line in AssistantSettings.model_fields.items()
+} | {name: Setting(default, text, is_state=True) for name, (default, text) in _STATE.items()}
 # What an assistant writes itself.
 STATE = frozenset(name for name, setting in ATTRIBUTES.items() if setting.is_state)
+
+
+def default_at(path: str) -> Any:
+    """The default of a setting, or of a key of a group.
+
+    Args:
+        path: such as "max_agent_hops" or "safety_config.loop.max_own_turns".
+
+    Raises:
+        LookupError: there is no such setting.
+    """
+    name, *keys = path.split(".")
+    if name in GAME_SETTINGS:
+        return GAME_SETTINGS[name].default
+    line = AssistantSettings.model_fields[name]
+    for key in keys:
+        line = type(line.default).model_fields[key]
+    return line.default

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from twisted.internet import reactor
 
-from evennia_ai.core.budget_config import GAME_NAME, BudgetConfig, read_budget_config
+from evennia_ai.core.budget_config import GAME_NAME, BudgetConfig
 from evennia_ai.core.prices import NAME as PRICES_NAME
 from evennia_ai.core.prices import Price, price_of, read_prices
 from evennia_ai.errors import ConfigurationError
@@ -119,7 +119,7 @@ def report(assistant: str | None, config: BudgetConfig, now: float) -> Report:
 
 def _read_once(read: Callable[..., T], *given: Any) -> T:
     """Settings as read; those that did not change since are not read again for each call."""
-    key = f"{read.__name__} {given!r}"
+    key = f"{read.__qualname__} {given!r}"
     if key not in _READ:
         if len(_READ) >= MOST_READ:
             _READ.clear()
@@ -136,7 +136,7 @@ def config_for(own: Any) -> BudgetConfig:
     Raises:
         ConfigurationError: something in them is wrong; the text names the path.
     """
-    return _read_once(read_budget_config, getattr(settings, GAME_NAME, {}), own)
+    return _read_once(BudgetConfig.from_layers, getattr(settings, GAME_NAME, {}), own)
 
 
 def prices() -> Mapping[str, Price]:

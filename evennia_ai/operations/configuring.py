@@ -13,14 +13,23 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic.json_schema import JsonSchemaValue
+
 from evennia_ai import audit, interventions, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.acting import actor
+from evennia_ai.core.assistant_settings import check_setting
 from evennia_ai.core.audit_events import Fact
-from evennia_ai.core.setting_paths import SECRETS_BELONG, Keys, locate, shape_at, sounds_secret
-from evennia_ai.core.setting_types import SHAPES
+from evennia_ai.core.plain_data import plain
+from evennia_ai.core.setting_paths import (
+    SECRETS_BELONG,
+    Keys,
+    locate,
+    schema_of_keys,
+    sounds_secret,
+)
+from evennia_ai.core.setting_schema import kind_of, parse, with_ids
 from evennia_ai.core.settings import ATTRIBUTES, POWERS
-from evennia_ai.core.shapes import Kind, Shape, parse, plain, read, with_ids
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Problem, Result
@@ -132,16 +141,16 @@ def _take(found: Prepared, path: str, given: Any, own: Own) -> None:
     """
     keys = locate(path)
     name, inside = str(keys[0]), keys[1:]
-    shape = shape_at(keys)
-    if SHAPES[name].kind is Kind.FIXED:
+    schema = schema_of_keys(keys)
+    if kind_of(schema) == "fixed":
         raise ConfigurationError(f"{name} cannot be set: it was given when the assistant was made")
     if name == "llm_extra_params" and any(sounds_secret(str(key)) for key in inside):
         raise ConfigurationError(f"{path} cannot be set: {SECRETS_BELONG}")
-    value = _meant(shape, given, is_nested=bool(inside))
+    value = _meant(schema, given, is_nested=bool(inside))
     if value is not UNSET:
-        value = with_ids(shape, plain(value, path))
-        # Keys of containers are judged by whoever reads the container, in its own words.
-        value = value if inside else read(shape, value, path)
+        value = with_ids(schema, plain(value, path))
+        if not inside:  # keys of containers are judged by whoever reads the container
+            check_setting(name, value)
     if inside:
         before = found.values[name] if name in found.values else own(name)
         value = _replaced({} if before in (None, UNSET) else before, inside, value, name)
@@ -150,17 +159,18 @@ def _take(found: Prepared, path: str, given: Any, own: Own) -> None:
     found.keys[path] = keys
 
 
-def _meant(shape: Shape, given: Any, *, is_nested: bool) -> Any:
+def _meant(schema: JsonSchemaValue, given: Any, *, is_nested: bool) -> Any:
     """The value that is meant, or UNSET."""
+    may_be_none = is_nested and schema.get("nullable", False)
     if given is None:
-        return None if is_nested and shape.may_be_none else UNSET
+        return None if may_be_none else UNSET
     if not isinstance(given, str):
         return given
     word = given.strip().casefold()
-    if word in UNSET_WORDS and word not in shape.choices:
+    if word in UNSET_WORDS and word not in schema.get("enum", ()):
         return UNSET
-    value = parse(shape, given)
-    return UNSET if value is None and not (is_nested and shape.may_be_none) else value
+    value = parse(schema, given)
+    return UNSET if value is None and not may_be_none else value
 
 
 def _replaced(container: Any, keys: Keys, value: Any, path: str) -> Any:

@@ -11,7 +11,7 @@ from django.conf import settings
 from evennia_ai import inbound, names, preparation, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core import conversation
-from evennia_ai.core.context_fields import READERS
+from evennia_ai.core.context_fields import ContextFields
 from evennia_ai.core.contexts import ContextType
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.overheard import tellable
@@ -266,7 +266,7 @@ def show_context(script: AssistantScript, name: str) -> Result:
         return Result(False, f"{script.key}'s contexts cannot be read: {error}")
     own = state.read(script, "context_configs").get(name, {})
     lines = [f"{script.key}, context {name}: {context.description}"]
-    for field in READERS:
+    for field in ContextFields.model_fields:
         mark = "  (set)" if field in own else ""
         lines.append(f"  {field:<26} {_plain(getattr(context, field))}{mark}")
     return Result(True, "\n".join(lines))

@@ -8,27 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from django.conf import settings
 from evennia.locks.lockhandler import LockException, LockHandler
 
-from evennia_ai import ledger, services
+from evennia_ai import ledger, services, state
+from evennia_ai.core.assistant_settings import SCHEMAS
 from evennia_ai.core.autonomy import AutonomyConfig
 from evennia_ai.core.budget_config import OWN_NAME as OWN_BUDGET
-from evennia_ai.core.budget_config import BudgetConfig, read_budget_config
+from evennia_ai.core.budget_config import BudgetConfig
 from evennia_ai.core.contexts import ContextType
 from evennia_ai.core.execution import ExecutionConfig
 from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.perception import ChannelConfig, read_trust
 from evennia_ai.core.prices import price_of
-from evennia_ai.core.safety_config import read_safety_config
+from evennia_ai.core.safety_config import SafetyConfig
+from evennia_ai.core.setting_model import Group
 from evennia_ai.core.setting_paths import SECRETS_BELONG, looks_like_key, sounds_secret
-from evennia_ai.core.setting_types import SHAPES
+from evennia_ai.core.setting_schema import kind_of
 from evennia_ai.core.settings import ATTRIBUTES
-from evennia_ai.core.shapes import Kind
 from evennia_ai.core.sleep_config import SleepSchedule
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
@@ -78,7 +80,7 @@ def _only(read: Read, name: str) -> Read:
 
 
 def _refuse_secrets(name: str, value: Any) -> None:
-    if SHAPES[name].kind is Kind.TEXT and isinstance(value, str):
+    if kind_of(SCHEMAS[name]) == "string" and isinstance(value, str):
         found = name.startswith("llm_") and looks_like_key(value)
     else:
         found = name == "llm_extra_params" and _holds_secret(value)
@@ -133,7 +135,7 @@ def _check_confirm_by(read: Read, body: Any) -> None:
 
 def _check_channels(read: Read, _: Any) -> None:
     for channel, given in read("channel_configs").items():
-        ChannelConfig.from_stored(str(channel), given)
+        ChannelConfig.of_channel(str(channel), given)
 
 
 # ---- model and money ---------------------------------------------------------------------------
@@ -144,7 +146,7 @@ def _endpoint(read: Read) -> Endpoint:
 
 
 def _budget(read: Read) -> BudgetConfig:
-    return read_budget_config(getattr(settings, "EVENNIA_AI_BUDGET_CONFIG", {}), read(OWN_BUDGET))
+    return state.held(BudgetConfig, read(OWN_BUDGET))
 
 
 def _check_fallbacks(read: Read, _: Any) -> None:
@@ -214,13 +216,21 @@ def _check_template(read: Read, body: Any) -> None:
         _check_prompts(read, body)
 
 
-CHECKS: Mapping[str, Callable[[Read, Any], None]] = {
-    "execution_config": lambda read, _: _is_read(ExecutionConfig, read("execution_config")),
-    "hearing_config": lambda read, _: _is_read(HearingConfig, read("hearing_config")),
-    "autonomy_config": lambda read, _: _is_read(AutonomyConfig, read("autonomy_config")),
-    "memory_config": lambda read, _: _check_memory(read("memory_config")),
-    "sleep_schedule": lambda read, _: _is_read(SleepSchedule, read("sleep_schedule")),
-    "safety_config": lambda read, _: _check_safety(read("safety_config")),
+# The groups of settings that are stored as one mapping.
+_KINDS = (ExecutionConfig, HearingConfig, AutonomyConfig, MemoryConfig, SleepSchedule)
+GROUPS: Mapping[str, type[Group]] = {
+    group.NAME: group for group in (*_KINDS, SafetyConfig, BudgetConfig)
+}
+
+
+def _check_group(name: str, read: Read, _: Any) -> None:
+    state.held(GROUPS[name], read(name))
+
+
+CHECKS: Mapping[str, Callable[[Read, Any], object]] = {
+    **{name: partial(_check_group, name) for name in GROUPS},
+    # Alone: an assistant hears also where the game's own keys are wrong.
+    "hearing_config": lambda read, _: HearingConfig.from_stored(read("hearing_config")),
     "budget_config": _check_budget,
     "trigger_permissions": _check_permissions,
     "trust_overrides": _check_overrides,
@@ -235,38 +245,3 @@ CHECKS: Mapping[str, Callable[[Read, Any], None]] = {
     "applied_template": _check_template,
     "context_configs": _check_contexts,
 }
-
-
-def _is_read(config: Any, stored: Any) -> None:
-    config.from_stored(stored)
-
-
-def _check_memory(own: Any) -> None:
-    MemoryConfig.from_stored(getattr(settings, "EVENNIA_AI_MEMORY_CONFIG", {}), own)
-
-
-def _check_safety(own: Any) -> None:
-    read_safety_config(getattr(settings, "EVENNIA_AI_SAFETY_CONFIG", {}), own)
-
-
-def held(name: str, own: Any) -> Any:
-    """What holds of a container with known keys, the game's settings and the defaults included.
-
-    Raises:
-        ConfigurationError: something of it is wrong.
-    """
-    if name == OWN_BUDGET:
-        return _budget(lambda _: own)
-    if name == "safety_config":
-        return read_safety_config(getattr(settings, "EVENNIA_AI_SAFETY_CONFIG", {}), own)
-    if name == "hearing_config":
-        game = getattr(settings, "EVENNIA_AI_HEARING_CONFIG", {})
-        return HearingConfig.from_stored({**game, **own})
-    if name == "memory_config":
-        return MemoryConfig.from_stored(getattr(settings, "EVENNIA_AI_MEMORY_CONFIG", {}), own)
-    kinds: dict[str, Any] = {
-        "execution_config": ExecutionConfig,
-        "autonomy_config": AutonomyConfig,
-        "sleep_schedule": SleepSchedule,
-    }
-    return kinds[name].from_stored(own)

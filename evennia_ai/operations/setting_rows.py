@@ -8,17 +8,20 @@ from typing import Any
 
 from evennia.utils.dbserialize import deserialize
 
+from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.assistant_settings import SCHEMAS
 from evennia_ai.core.audit_events import masked
 from evennia_ai.core.budget_config import OWN_NAME as OWN_BUDGET
+from evennia_ai.core.budget_config import BudgetConfig
 from evennia_ai.core.contexts import CONTEXTS, ContextType
-from evennia_ai.core.setting_paths import NESTED, Keys, shape_at, text_at
-from evennia_ai.core.setting_types import SHAPES
+from evennia_ai.core.setting_model import Group
+from evennia_ai.core.setting_paths import NESTED, Keys, schema_of_keys, text_at
+from evennia_ai.core.setting_schema import item_of, kind_of, known_keys, wanted
 from evennia_ai.core.settings import ATTRIBUTES
-from evennia_ai.core.shapes import Kind
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations.setting_checks import held
+from evennia_ai.operations.setting_checks import GROUPS
 
 UNSET = object()
 LONGEST_SHOWN = 80
@@ -28,14 +31,15 @@ CONTEXTS_NAME = "context_configs"
 def all_keys(script: AssistantScript) -> list[Keys]:
     """What is listed: of a container with any keys, and of contexts, only what is set."""
     found: list[Keys] = []
-    for name, shape in SHAPES.items():
+    for name, schema in SCHEMAS.items():
         found.append((name,))
-        if name == CONTEXTS_NAME or (shape.item is not None and shape.kind is Kind.MAPPING):
+        is_open = kind_of(schema) == "object" and item_of(schema) is not None
+        if name == CONTEXTS_NAME or is_open:
             own = own_of(script, name)
             found += _set_keys(own, (name,), deep=name == CONTEXTS_NAME)
-        elif shape.keys:
+        elif known_keys(schema):
             nested = (keys for keys in NESTED.values() if keys[0] == name)
-            found += [keys for keys in nested if not shape_at(keys).keys]
+            found += [keys for keys in nested if not known_keys(schema_of_keys(keys))]
     return found
 
 
@@ -58,7 +62,7 @@ def row_of(script: AssistantScript, keys: Keys) -> dict[str, Any]:
         "default": default,
         "is_default": own is UNSET,
         "text": text_at(keys),
-        "type": shape_at(keys).wanted,
+        "type": wanted(schema_of_keys(keys)),
     }
 
 
@@ -90,10 +94,10 @@ def _default(keys: Keys) -> Any:
         return _as_plain(ATTRIBUTES[name].default)
     if name == CONTEXTS_NAME:
         return _as_plain(_attribute(CONTEXTS[ContextType(str(inside[0]))], inside[1:]))
-    if not SHAPES[name].keys:
+    if not known_keys(SCHEMAS[name]):
         return None
     try:
-        config = held(name, {})
+        config = state.held(GROUPS[name], {})
     except ConfigurationError:  # the game's own settings are wrong; that is said elsewhere
         return None
     return _as_plain(_attribute(config, inside))
@@ -106,7 +110,7 @@ def _attribute(value: Any, keys: Keys) -> Any:
 
 
 def _as_plain(value: Any) -> Any:
-    if is_dataclass(value):
+    if is_dataclass(value) or isinstance(value, Group):  # its keys have rows of their own
         return None
     if isinstance(value, Mapping):
         return {key: _as_plain(item) for key, item in value.items()}
@@ -139,5 +143,6 @@ def overruled(script: AssistantScript, keys: Keys) -> str:
     own = _within(own_of(script, OWN_BUDGET), keys[1:])
     if keys[0] != OWN_BUDGET or own is UNSET or isinstance(own, Mapping):
         return ""
-    holds = _attribute(held(OWN_BUDGET, own_of(script, OWN_BUDGET)), keys[1:])
+    caps = state.held(BudgetConfig, own_of(script, OWN_BUDGET))
+    holds = _attribute(caps, keys[1:])
     return f" The game allows {shown(holds)}, and that holds." if holds != own else ""

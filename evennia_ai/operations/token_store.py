@@ -24,7 +24,7 @@ from evennia.server.models import ServerConfig
 from rest_framework.authentication import TokenAuthentication
 from rest_framework.settings import api_settings
 
-from evennia_ai.core.api_config import NAME, ApiConfig, read_api_config
+from evennia_ai.core.api_config import NAME, ApiConfig
 from evennia_ai.models import AccessToken
 
 OLD_APP, OLD_TABLE = "authtoken", "authtoken_token"
@@ -45,7 +45,7 @@ def config() -> ApiConfig:
     Raises:
         ConfigurationError: something in them is wrong.
     """
-    return read_api_config(getattr(settings, NAME, {}))
+    return ApiConfig.from_stored(getattr(settings, NAME, {}))
 
 
 def now() -> int:

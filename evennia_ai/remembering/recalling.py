@@ -137,7 +137,7 @@ def search(
     """
     config = state.memory_config(script)
     if limit is not None:
-        config = replace(config, recall_limit=min(50, max(1, limit)))
+        config = config.model_copy(update={"recall_limit": min(50, max(1, limit))})
     looking = Deferred.fromCoroutine(_seek(script, query[:MOST_SOUGHT], seeker, config))
     return looking.addCallback(lambda outcome: outcome[0])  # type: ignore[no-any-return]
 

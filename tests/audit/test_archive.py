@@ -137,7 +137,9 @@ class TestArchive(ArchiveTest):
 
     def test_archives_are_bounded(self) -> None:
         """Of one assistant there are as many files as the policy keeps."""
-        config = AuditConfig(0, 150, str(self.folder), keep_archives=2)
+        config = AuditConfig(
+            keep_days=0, keep_events=150, archive_folder=str(self.folder), keep_archives=2
+        )
         for _ in range(4):
             self.fill(400)
             self.app.archive("Ada", config)

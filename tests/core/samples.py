@@ -132,7 +132,7 @@ EARS = st.builds(
     is_capturing=st.booleans(),
     channels=st.dictionaries(
         CHANNELS.map(str.casefold),
-        st.builds(ChannelConfig, MODES, st.none() | st.floats(0, 1)),
+        st.builds(ChannelConfig, mode=MODES, trust=st.none() | st.floats(0, 1)),
         max_size=3,
     ),
     room_messages=MODES,

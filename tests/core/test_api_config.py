@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, fields, replace
 from typing import Any
 
 import pytest
 
-from evennia_ai.core.api_config import NAME, RANGES, READERS, ApiConfig, Metrics, read_api_config
+from evennia_ai.core.api_config import NAME, ApiConfig, Metrics
+from evennia_ai.core.setting_schema import known_keys, schema_of
 from evennia_ai.errors import ConfigurationError
 
-DEFAULTS = ApiConfig()
-NUMBERS = [entry.name for entry in fields(DEFAULTS) if entry.name not in READERS]
-WHOLE = [name for name in NUMBERS if isinstance(getattr(DEFAULTS, name), int)]
-RATES = [name for name in NUMBERS if name not in RANGES]
+SCHEMAS = known_keys(schema_of(ApiConfig))
+NUMBERS = [name for name, each in SCHEMAS.items() if each["type"] in ("integer", "number")]
+WHOLE = [name for name in NUMBERS if SCHEMAS[name]["type"] == "integer"]
+RATES = [name for name in NUMBERS if name.endswith("_per_minute")]
+RANGES = {name: (SCHEMAS[name]["minimum"], SCHEMAS[name]["maximum"]) for name in NUMBERS}
 
 
 def refusal_of(given: Any) -> str:
     """Why settings are refused."""
     with pytest.raises(ConfigurationError) as refusal:
-        read_api_config(given)
+        ApiConfig.from_stored(given)
     return str(refusal.value)
 
 
@@ -44,20 +45,21 @@ def test_the_defaults_are_the_documented_ones() -> None:
         "keeps_old_tokens": False,
         "trusted_proxies": (),
     }
-    assert expected == asdict(read_api_config({}))
+    assert expected == ApiConfig.from_stored({}).model_dump()
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_each_number_can_be_set(name: str) -> None:
     """It holds, and nothing else changes."""
     value = 5000 if name == "body_bytes" else 50
-    assert replace(DEFAULTS, **{name: value}) == read_api_config({name: value})
+    expected = {**ApiConfig().model_dump(), name: value}
+    assert expected == ApiConfig.from_stored({name: value}).model_dump()
 
 
 @pytest.mark.parametrize("name", RATES)
 def test_a_rate_of_0_is_no_limit(name: str) -> None:
     """As everywhere else."""
-    assert 0 == getattr(read_api_config({name: 0}), name)
+    assert 0 == getattr(ApiConfig.from_stored({name: 0}), name)
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -81,17 +83,21 @@ def test_what_is_no_number_is_refused(name: str, value: Any) -> None:
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_count_is_whole(name: str) -> None:
     """Half a request is none."""
-    assert "a whole number from 0 up" in refusal_of({name: 10.5})
+    assert "it must be a whole number from " in refusal_of({name: 10.5})
+    whole = 2000 if name == "body_bytes" else 50
+    found = getattr(ApiConfig.from_stored({name: float(whole)}), name)
+    assert (whole, int) == (found, type(found))
 
 
 @pytest.mark.parametrize("name", RANGES)
 def test_a_number_out_of_its_range_is_refused(name: str) -> None:
-    """Too small and too large, with the range named; 0 is no limit here."""
+    """Too small and too large, with the range named."""
     least, most = RANGES[name]
-    wanted = f"it must be from {least:,} to {most:,}"
-    assert f"{NAME}.{name} is {most + 1!r}; {wanted}" == refusal_of({name: most + 1})
-    if least:
-        assert f"{NAME}.{name} is 0; {wanted}" == refusal_of({name: 0})
+    for value in (least - 1, most + 1):
+        told = refusal_of({name: value})
+        assert told.startswith(f"{NAME}.{name} is {value!r}; it must be a ")
+        assert f"number from {least:g} to {most}" in told
+    assert (name in RATES) is told.endswith("0 for no limit")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +114,7 @@ def test_a_number_out_of_its_range_is_refused(name: str) -> None:
 )
 def test_who_may_read_the_metrics(value: Any, expected: Metrics) -> None:
     """One of three words, or whether at all."""
-    assert expected is read_api_config({"metrics": value}).metrics
+    assert expected is ApiConfig.from_stored({"metrics": value}).metrics
 
 
 @pytest.mark.parametrize(
@@ -118,7 +124,7 @@ def test_who_may_read_the_metrics(value: Any, expected: Metrics) -> None:
         pytest.param({"rate": 1}, f"{NAME} has no key 'rate'; it has timeout_", id="unknown key"),
         pytest.param(
             {"metrics": "players"},
-            f"{NAME}.metrics is 'players'; it must be off or staff or all",
+            f"{NAME}.metrics is 'players'; it must be one of off, staff, all",
             id="unknown word",
         ),
         pytest.param(
@@ -135,17 +141,17 @@ def test_what_does_not_fit_together_is_refused(given: Any, expected: str) -> Non
 
 def test_hole_c14_a_game_may_keep_no_tokens() -> None:
     """By a time of 0 days; what makes no sense says what 0 means."""
-    assert 0 == read_api_config({"token_days": 0}).token_days
+    assert 0 == ApiConfig.from_stored({"token_days": 0}).token_days
     assert "0 for no tokens at all" in refusal_of({"token_days": -1})
 
 
 def test_hole_c15_proxies_are_named_by_address() -> None:
     """As a list; anything else is refused."""
-    assert ("10.0.0.5",) == read_api_config({"trusted_proxies": ["10.0.0.5"]}).trusted_proxies
+    assert ("10.0.0.5",) == ApiConfig.from_stored({"trusted_proxies": ["10.0.0.5"]}).trusted_proxies
     assert "trusted_proxies has 'nginx'" in refusal_of({"trusted_proxies": ["nginx"]})
 
 
 def test_old_tokens_are_kept_or_not() -> None:
     """True or False, and nothing that is only like it."""
-    assert read_api_config({"keeps_old_tokens": True}).keeps_old_tokens
+    assert ApiConfig.from_stored({"keeps_old_tokens": True}).keeps_old_tokens
     assert "keeps_old_tokens is 1; it must be True or False" in refusal_of({"keeps_old_tokens": 1})

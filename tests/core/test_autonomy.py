@@ -115,7 +115,7 @@ def test_never_more_than_allowed(steps: list[float], most: int, seconds: float) 
     ("told", "stored"),
     [
         pytest.param("has no key 'pace'; it has seconds", {"pace": 3}, id="unknown key"),
-        pytest.param("seconds is 0; it must be 1 or more", {"seconds": 0}, id="no wait"),
+        pytest.param("seconds is 0; it must be a number from 1 up", {"seconds": 0}, id="no wait"),
         pytest.param("seconds is True; it must be", {"seconds": True}, id="no number"),
         pytest.param("seconds is nan; it must be", {"seconds": float("nan")}, id="not a number"),
         pytest.param("acts_per_hour is 'x'; it must", {"acts_per_hour": "x"}, id="a text"),
@@ -152,5 +152,8 @@ def test_an_hour_has_its_bound() -> None:
 
 def test_the_defaults_are_seldom() -> None:
     """Five minutes between two, six in an hour, and nothing without a goal."""
-    assert AutonomyConfig(300.0, 6, needs_company=False, initiative=False) == AutonomyConfig()
+    assert (
+        AutonomyConfig(seconds=300.0, acts_per_hour=6, needs_company=False, initiative=False)
+        == AutonomyConfig()
+    )
     assert HOUR == 60 * 60

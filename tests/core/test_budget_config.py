@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope, read_budget_config
+from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
 from evennia_ai.errors import ConfigurationError
 
 
 def test_nothing_set_lets_an_owner_sleep() -> None:
     """The defaults cap the tokens of a day for the game, each assistant and each player."""
-    config = read_budget_config({}, {})
+    config = BudgetConfig.from_layers({}, {})
     assert BudgetConfig() == config
     assert [4_000_000, 1_500_000, 500_000] == [config.caps_of(s).tokens_per_day for s in Scope]
     assert [600, 60, 0] == [config.caps_of(s).calls_per_minute for s in Scope]
@@ -22,7 +22,7 @@ def test_nothing_set_lets_an_owner_sleep() -> None:
 
 def test_what_is_set_takes_the_place_of_the_defaults() -> None:
     """Only what is set; 0 lifts a default."""
-    config = read_budget_config(
+    config = BudgetConfig.from_layers(
         {"assistant": {"tokens_per_day": 0}, "calls_in_flight": 5, "warn_at": 0.5}, {}
     )
     assert Caps(calls_per_minute=60) == config.assistant
@@ -47,7 +47,7 @@ def test_o15_an_own_cap_never_loosens_what_the_game_sets(
     cap: int, game: dict[str, Any], own: dict[str, Any]
 ) -> None:
     """0 is no limit, and so more than any number."""
-    config = read_budget_config({"assistant": game}, {"assistant": own})
+    config = BudgetConfig.from_layers({"assistant": game}, {"assistant": own})
     assert cap == config.assistant.tokens_per_day
 
 
@@ -68,7 +68,7 @@ def test_o15_an_own_cap_never_loosens_what_the_game_sets(
 )
 def test_a_cap_on_money_is_known(path: str, scope: dict[str, Any]) -> None:
     """Where it is set stands in what an unknown price is refused with."""
-    config = read_budget_config(scope, {})
+    config = BudgetConfig.from_layers(scope, {})
     assert path == config.cost_cap
     has_cost = [config.caps_of(scope).has_cost for scope in Scope]
     assert bool(path) is any(has_cost)
@@ -116,12 +116,15 @@ WHOLE = "it must be a whole number from 0 up, 0 for no limit"
             f"{GAME}.calls_in_flight is 1.5; {WHOLE}", {"calls_in_flight": 1.5}, {}, id="broken"
         ),
         pytest.param(
-            f"{GAME}.warn_at is 80; it must be from 0 to 1", {"warn_at": 80}, {}, id="percent"
+            f"{GAME}.warn_at is 80; it must be a number from 0 to 1",
+            {"warn_at": 80},
+            {},
+            id="percent",
         ),
     ],
 )
 def test_l2_what_makes_no_sense_is_refused(text: str, game: Any, own: Any) -> None:
     """The text names the path and what would be right."""
     with pytest.raises(ConfigurationError) as caught:
-        read_budget_config(game, own)
+        BudgetConfig.from_layers(game, own)
     assert str(caught.value).startswith(text)

@@ -20,31 +20,33 @@ TRIGGER, CONTEXT, IGNORE = Outcome.TRIGGER, Outcome.CONTEXT, Outcome.IGNORE
 @pytest.mark.parametrize(
     ("config", "stored"),
     [
-        pytest.param(ChannelConfig(TRIGGER), "trigger", id="a word"),
-        pytest.param(ChannelConfig(CONTEXT), {"mode": "context"}, id="a mode"),
-        pytest.param(ChannelConfig(TRIGGER, 0.5), {"mode": "trigger", "trust": 0.5}, id="both"),
-        pytest.param(ChannelConfig(IGNORE, 1), {"trust": 1}, id="a trust alone"),
-        pytest.param(ChannelConfig(IGNORE, 0.0), {"trust": 0.0}, id="no trust at all"),
-        pytest.param(ChannelConfig(IGNORE), {"trust": None}, id="no trust of its own"),
+        pytest.param(ChannelConfig(mode=TRIGGER), "trigger", id="a word"),
+        pytest.param(ChannelConfig(mode=CONTEXT), {"mode": "context"}, id="a mode"),
+        pytest.param(
+            ChannelConfig(mode=TRIGGER, trust=0.5), {"mode": "trigger", "trust": 0.5}, id="both"
+        ),
+        pytest.param(ChannelConfig(mode=IGNORE, trust=1), {"trust": 1}, id="a trust alone"),
+        pytest.param(ChannelConfig(mode=IGNORE, trust=0.0), {"trust": 0.0}, id="no trust at all"),
+        pytest.param(ChannelConfig(mode=IGNORE), {"trust": None}, id="no trust of its own"),
         pytest.param(ChannelConfig(), {}, id="nothing"),
     ],
 )
 def test_channel_config(config: ChannelConfig, stored: object) -> None:
     """A channel is set by a word, or by a mode and a trust."""
-    assert config == ChannelConfig.from_stored("Public", stored)
+    assert config == ChannelConfig.of_channel("Public", stored)
 
 
 @pytest.mark.parametrize(
     ("problem", "stored"),
     [
-        pytest.param("is 'capture'; it must be trigger, context or ignore", "capture", id="mode"),
-        pytest.param("is 'Trigger'; it must be", {"mode": "Trigger"}, id="in capitals"),
-        pytest.param("is None; it must be", {"mode": None}, id="no mode"),
-        pytest.param("is ['trigger']; it must be", {"mode": ["trigger"]}, id="a list of modes"),
-        pytest.param("is 3; it must be like", 3, id="a number"),
-        pytest.param("is None; it must be like", None, id="nothing"),
-        pytest.param("is ['trigger']; it must be like", ["trigger"], id="a list"),
-        pytest.param("it must be like", {"mood": "trigger"}, id="an unknown key"),
+        pytest.param("].mode is 'capture'; it must be one of trig", "capture", id="mode"),
+        pytest.param("].mode is 'Trigger'; it must be", {"mode": "Trigger"}, id="in capitals"),
+        pytest.param("].mode is None; it must be one", {"mode": None}, id="no mode"),
+        pytest.param("].mode is ['trigger']; it must be", {"mode": ["trigger"]}, id="a list"),
+        pytest.param("is 3; it must be a mapping of mode, trust", 3, id="a number"),
+        pytest.param("is None; it must be a mapping of", None, id="nothing"),
+        pytest.param("is ['trigger']; it must be a mapping", ["trigger"], id="no mapping"),
+        pytest.param("has no key 'mood'; it has mode, trust", {"mood": "trigger"}, id="a key"),
         pytest.param("trust is 1.1; it must be a number from 0 to 1", {"trust": 1.1}, id="high"),
         pytest.param("trust is -0.1;", {"trust": -0.1}, id="low"),
         pytest.param("trust is nan;", {"trust": float("nan")}, id="NaN"),
@@ -56,16 +58,16 @@ def test_channel_config(config: ChannelConfig, stored: object) -> None:
 def test_channel_config_that_cannot_be(problem: str, stored: object) -> None:
     """What makes no sense is refused in a sentence that says where and what would be right."""
     with pytest.raises(ConfigurationError) as caught:
-        ChannelConfig.from_stored("Public", stored)
-    assert str(caught.value).startswith("channel_configs['Public'] ")
+        ChannelConfig.of_channel("Public", stored)
+    assert str(caught.value).startswith("channel_configs['Public']")
     assert problem in str(caught.value)
 
 
 def test_a_bad_trust_is_told_in_one_sentence() -> None:
     """The sentence about a bad trust names the channel, the value and what would be right."""
     with pytest.raises(ConfigurationError) as caught:
-        ChannelConfig.from_stored("x", {"trust": 2})
-    problem = "channel_configs['x'] trust is 2; it must be a number from 0 to 1"
+        ChannelConfig.of_channel("x", {"trust": 2})
+    problem = "channel_configs['x'].trust is 2; it must be a number from 0 to 1, or none"
     assert problem == str(caught.value)
 
 

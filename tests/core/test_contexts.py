@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.context_fields import READERS
+from evennia_ai.core.context_fields import ContextFields
 from evennia_ai.core.contexts import CONTEXTS, ContextConfig, ContextType, context_for
 from evennia_ai.core.execution import ExecutionMode
 from evennia_ai.core.parts import FULL, Part, part_before
@@ -134,16 +134,29 @@ def test_a_field_is_changed(field: str, given: Any, expected: Any) -> None:
         pytest.param("it must be a list of tools' names", "tool_filter", "look", id="one name"),
         pytest.param("it must be a list of tools' names", "tool_filter", [1], id="no name"),
         pytest.param("it must be a list of tools' names", "tool_filter", [""], id="empty name"),
-        pytest.param("a number of tokens from 500 up", "token_budget", 499, id="a tiny budget"),
-        pytest.param("a number of tokens from 500 up", "token_budget", True, id="a bool budget"),
+        pytest.param(
+            "a whole number from 500 to 100000000, or none", "token_budget", 499, id="a tiny budget"
+        ),
+        pytest.param(
+            "a whole number from 500 to 100000000, or none",
+            "token_budget",
+            True,
+            id="a bool budget",
+        ),
         pytest.param(
             "'single_action' or 'react_loop'", "execution_mode", "plan_execute", id="plan"
         ),
         pytest.param("'single_action' or 'react_loop'", "execution_mode", "fast", id="no mode"),
-        pytest.param("it must be 1 to 10", "max_iterations", 0, id="no steps"),
-        pytest.param("it must be 1 to 10", "max_iterations", 11, id="too many steps"),
-        pytest.param("it must be 1 to 10", "max_iterations", "5", id="a text of steps"),
-        pytest.param("it must be 1 to 10", "max_iterations", True, id="a bool of steps"),
+        pytest.param("it must be a whole number from 1 to 10", "max_iterations", 0, id="no steps"),
+        pytest.param(
+            "it must be a whole number from 1 to 10", "max_iterations", 11, id="too many steps"
+        ),
+        pytest.param(
+            "it must be a whole number from 1 to 10", "max_iterations", "5", id="a text of steps"
+        ),
+        pytest.param(
+            "it must be a whole number from 1 to 10", "max_iterations", True, id="a bool of steps"
+        ),
         pytest.param(
             "a list of async_required, dangerous, safe_chain, terminal",
             "allowed_tool_categories",
@@ -207,7 +220,9 @@ def test_an_inner_context_may_do_with_less() -> None:
 
 def test_overrides_must_be_a_mapping() -> None:
     """A list is answered with an example."""
-    with pytest.raises(ConfigurationError, match=r"tick_event is 5; it must be like \{'max_"):
+    with pytest.raises(
+        ConfigurationError, match=r"tick_event is 5; it must be a mapping of enabled_comp"
+    ):
         EVENT.changed(5)  # type: ignore[arg-type]
 
 
@@ -255,5 +270,5 @@ def test_wrong_places_are_named(told: str, game: Any, own: Any) -> None:
 def test_every_field_that_can_be_changed_is_one() -> None:
     """The readers and the dataclass speak of the same fields."""
     fixed = {"context_type", "name", "description"}
-    assert set(ContextConfig.__dataclass_fields__) - fixed == set(READERS)
+    assert set(ContextConfig.__dataclass_fields__) - fixed == set(ContextFields.model_fields)
     assert len(FULL) == len(EVENT.enabled_components)

@@ -6,26 +6,26 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.memory_config import MEMORY_KEYS, MemoryConfig
+from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.errors import ConfigurationError
 
 
 def test_an_assistants_own_goes_before_the_games() -> None:
     """Key by key; what neither says is the default."""
-    read = MemoryConfig.from_stored({"recall_limit": 3, "journal_days": 9}, {"recall_limit": 4})
+    read = MemoryConfig.from_layers({"recall_limit": 3, "journal_days": 9}, {"recall_limit": 4})
     assert (4, 9, 10_000) == (read.recall_limit, read.journal_days, read.max_memories)
 
 
 def test_lists_of_every_kind_become_tuples() -> None:
     """As JSON, Python and Evennia store them."""
-    read = MemoryConfig.from_stored({"never_rooms": ["#2"]}, {"never_characters": ("*#3",)})
+    read = MemoryConfig.from_layers({"never_rooms": ["#2"]}, {"never_characters": ("*#3",)})
     assert (("#2",), ("*#3",)) == (read.never_rooms, read.never_characters)
 
 
 def test_every_key_is_known() -> None:
     """The names that settings may have are those of the value."""
-    assert "recall_limit" in MEMORY_KEYS
-    assert MemoryConfig() == MemoryConfig.from_stored({}, {})
+    assert "recall_limit" in MemoryConfig.model_fields
+    assert MemoryConfig() == MemoryConfig.from_layers({}, {})
 
 
 @pytest.mark.parametrize(
@@ -40,24 +40,28 @@ def test_every_key_is_known() -> None:
         ("recency_half_life_days is 0; it must be a number", "recency_half_life_days", 0),
         ("recall_limit is 0; it must be a whole number from 1 to 50", "recall_limit", 0),
         ("recall_limit is 2.5; it must be a whole number", "recall_limit", 2.5),
-        ("never_rooms is '#2'; it must be like ['#2']", "never_rooms", "#2"),
-        ("never_rooms is ['']; it must be like ['#2']", "never_rooms", [""]),
-        ("never_characters is [3]; it must be like ['#2']", "never_characters", [3]),
-        ("faction_category is ' '; it must be a word", "faction_category", " "),
-        ("faction_category is None; it must be a word", "faction_category", None),
+        ("never_rooms is '#2'; it must be a list of texts, such as ['#2']", "never_rooms", "#2"),
+        ("never_rooms is ['']; it must be a list of texts, such as ['#2']", "never_rooms", [""]),
+        (
+            "never_characters is [3]; it must be a list of texts, such as ['#12']",
+            "never_characters",
+            [3],
+        ),
+        ("faction_category is ' '; it must be a text, not an empty one", "faction_category", " "),
+        ("faction_category is None; it must be a text", "faction_category", None),
     ],
 )
 def test_what_is_wrong_is_said(text: str, key: str, value: Any) -> None:
     """One sentence: which key, what it is, and what it must be."""
     with pytest.raises(ConfigurationError) as caught:
-        MemoryConfig.from_stored({}, {key: value})
+        MemoryConfig.from_layers({}, {key: value})
     assert str(caught.value).startswith(f"memory_config.{text}")
 
 
 def test_an_unknown_key_is_refused() -> None:
     """A misspelt setting is not passed over."""
     with pytest.raises(ConfigurationError, match="has no key 'recal_limit'"):
-        MemoryConfig.from_stored({"recal_limit": 3}, {})
+        MemoryConfig.from_layers({"recal_limit": 3}, {})
 
 
 @pytest.mark.parametrize(
@@ -67,8 +71,8 @@ def test_an_unknown_key_is_refused() -> None:
 def test_what_is_no_mapping_is_refused(text: str, game: Any, own: Any) -> None:
     """The game's setting and an assistant's are told apart."""
     with pytest.raises(ConfigurationError) as caught:
-        MemoryConfig.from_stored(game, own)
-    assert f"{text}; it must be like {{'recall_limit': 6}}" == str(caught.value)
+        MemoryConfig.from_layers(game, own)
+    assert str(caught.value).startswith(f"{text}; it must be a mapping of enabled, recall_limit,")
 
 
 def test_a_likeness_may_be_given() -> None:

@@ -182,7 +182,7 @@ from tests.core.samples import ADA, judge, make_heard
             "7 default ignore",
             0.4,
             {"place": "Public"},
-            {"channels": {"public": ChannelConfig(Outcome.TRIGGER, 0.0)}},
+            {"channels": {"public": ChannelConfig(mode=Outcome.TRIGGER, trust=0.0)}},
             id="a room that is called like a channel",
         ),
     ],

@@ -51,7 +51,7 @@ KINDS = {
     "system": "game",
 }
 EVIDENCE = ("kwargs", "oob", "record", "call", "none")
-PUBLIC = {"public": ChannelConfig(Outcome.CONTEXT)}
+PUBLIC = {"public": ChannelConfig(mode=Outcome.CONTEXT)}
 
 # Rule: the sources with which it wins, and what makes it win (message, listener, sender).
 RECIPES: dict[str, tuple[str, Changes, Changes, Changes]] = {

@@ -95,7 +95,7 @@ def test_channels(
     verdict: str, trust: float, mode: Outcome, own_trust: float | None, heard: dict[str, Any]
 ) -> None:
     """A channel is treated and believed as its owner set it."""
-    ear = {"channels": {"public": ChannelConfig(mode, own_trust)}}
+    ear = {"channels": {"public": ChannelConfig(mode=mode, trust=own_trust)}}
     assert (verdict, trust) == judge({"source": "channel", "place": "Public", **heard}, ear)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from evennia_ai.core.limits import LIMITS, Kind, Mode
 from evennia_ai.core.safety_config import (
@@ -19,33 +19,39 @@ from evennia_ai.core.safety_config import (
     SafetyConfig,
     Size,
     Timeout,
-    read_choice,
-    read_number,
-    read_safety_config,
 )
+from evennia_ai.core.setting_schema import known_keys, schema_of
 from evennia_ai.errors import ConfigurationError
 
 DEFAULTS = SafetyConfig()
-NUMBERS = [
-    f"{section.name}.{entry.name}"
-    for section in fields(DEFAULTS)
-    for entry in fields(getattr(DEFAULTS, section.name))
-    if isinstance(getattr(getattr(DEFAULTS, section.name), entry.name), (int, float))
-]
-WHOLE = [
-    name
-    for name in NUMBERS
-    if isinstance(getattr(getattr(DEFAULTS, name.split(".")[0]), name.split(".")[1]), int)
-]
-NOT_FOR_NO_LIMIT = {
+SCHEMAS = {
+    f"{section}.{name}": schema
+    for section, below in known_keys(schema_of(SafetyConfig)).items()
+    for name, schema in known_keys(below).items()
+}
+NUMBERS = [name for name, schema in SCHEMAS.items() if schema["type"] in ("integer", "number")]
+WHOLE = [name for name in NUMBERS if SCHEMAS[name]["type"] == "integer"]
+RANGES = {
+    "timeout.wrap_up_seconds": "above 0",
+    "cooling.people": "from 2 up",
+    "checks.window": "from 0 to 100",
+}
+NOTES = {
     "on_limit.auto_extend_times": "0 for never",
     "on_limit.ask_timeout_seconds": "0 to wait for ever",
-    "timeout.wrap_up_seconds": "and above 0",
-    "cooling.people": "and above 1",
+    "timeout.wrap_up_seconds": "so that the last call always has its end",
+    "cooling.people": "or cooling.mode 'lock', which locks whoever asked",
     "cooling.window_seconds": "0 for: only what comes at the same moment",
     "cooling.first_seconds": "0 for no wait at all",
     "cooling.longest_seconds": "0 for no wait at all",
 }
+
+
+def told_of(name: str, value: Any) -> str:
+    """What is said of a wrong value."""
+    kind = "a whole number" if name in WHOLE else "a number"
+    wanted = f"{kind} {RANGES.get(name, 'from 0 up')}, {NOTES.get(name, '0 for no limit')}"
+    return f"safety_config.{name} is {value!r}; it must be {wanted}"
 
 
 def given(name: str, value: Any) -> dict[str, Any]:
@@ -63,15 +69,17 @@ def value_of(config: SafetyConfig, name: str) -> Any:
 def refusal_of(game: Any, own: Any) -> str:
     """Why settings are refused."""
     with pytest.raises(ConfigurationError) as refusal:
-        read_safety_config(game, own)
+        SafetyConfig.from_layers(game, own)
     return str(refusal.value)
 
 
 def test_the_defaults_are_the_documented_ones() -> None:
     """An assistant of which nothing is set asks, waits a minute, and has these bounds."""
     expected = SafetyConfig(
-        OnLimit(Mode.INTERACTIVE, 1, 60.0, {}),
-        Loop(
+        on_limit=OnLimit(
+            mode=Mode.INTERACTIVE, auto_extend_times=1, ask_timeout_seconds=60.0, modes={}
+        ),
+        loop=Loop(
             max_model_calls_per_tick=20,
             max_tool_calls_per_context=25,
             max_context_visits=25,
@@ -80,12 +88,20 @@ def test_the_defaults_are_the_documented_ones() -> None:
             max_delegations_per_task=5,
             max_own_turns=25,
         ),
-        Timeout(0.0, 60.0, 20.0),
-        Size(2000, Oversize.CUT, 1500),
-        Checks(3, 3, 5, 10, 8),
-        Cooling(CoolingMode.COOL_OFF, 2, 3600.0, 60.0, 3600.0),
+        timeout=Timeout(tick_seconds=0.0, delegation_seconds=60.0, wrap_up_seconds=20.0),
+        size=Size(message_characters=2000, on_oversize=Oversize.CUT, summary_tokens=1500),
+        checks=Checks(
+            same_failures=3, same_successes=3, failures_in_a_row=5, window=10, anomalies=8
+        ),
+        cooling=Cooling(
+            mode=CoolingMode.COOL_OFF,
+            people=2,
+            window_seconds=3600.0,
+            first_seconds=60.0,
+            longest_seconds=3600.0,
+        ),
     )
-    assert expected == read_safety_config({}, {})
+    assert expected == SafetyConfig.from_layers({}, {})
     assert 23 == len(NUMBERS)
 
 
@@ -93,10 +109,7 @@ def test_the_defaults_are_the_documented_ones() -> None:
 @pytest.mark.parametrize("name", NUMBERS)
 def test_l2_what_is_no_number_from_0_up_is_refused(name: str, value: Any) -> None:
     """Below 0, a bool, NaN, infinity, a text: the path is named, the value, and what is right."""
-    wanted = "a whole number from 0 up" if name in WHOLE else "a number from 0 up"
-    zero = NOT_FOR_NO_LIMIT.get(name, "0 for no limit")
-    expected = f"safety_config.{name} is {value!r}; it must be {wanted}, {zero}"
-    assert expected == refusal_of({}, given(name, value))
+    assert told_of(name, value) == refusal_of({}, given(name, value))
 
 
 @pytest.mark.parametrize("value", [None, [5], {"a": 1}, b"5", 1 + 0j], ids=repr)
@@ -110,42 +123,39 @@ def test_l2_nor_anything_else(name: str, value: Any) -> None:
 def test_l2_a_part_of_a_whole_is_refused(name: str) -> None:
     """Steps and calls are counted in whole ones, however they are written."""
     assert "it must be a whole number" in refusal_of({}, given(name, 2.5))
-    value = value_of(read_safety_config({}, given(name, 9.0)), name)
+    value = value_of(SafetyConfig.from_layers({}, given(name, 9.0)), name)
     assert (9, int) == (value, type(value))
 
 
 @pytest.mark.parametrize("name", sorted(set(NUMBERS) - set(WHOLE)))
 def test_a_part_of_a_second_is_taken(name: str) -> None:
     """Time need not be whole, and is a float however it is written."""
-    assert 2.5 == value_of(read_safety_config({}, given(name, 2.5)), name)
-    value = value_of(read_safety_config({}, given(name, 9)), name)
+    assert 2.5 == value_of(SafetyConfig.from_layers({}, given(name, 2.5)), name)
+    value = value_of(SafetyConfig.from_layers({}, given(name, 9)), name)
     assert (9.0, float) == (value, type(value))
 
 
 def test_l2_a_number_of_any_size_is_judged() -> None:
     """One that no clock could count is refused, and a very large one is taken."""
     assert "max_own_turns is 1000" in refusal_of({}, {"loop": {"max_own_turns": 10**400}})
-    assert 10**300 == read_number("x", 10**300, is_whole=True)
+    large = SafetyConfig.from_layers({}, {"loop": {"max_own_turns": 10**300}})
+    assert 10**300 == large.loop.max_own_turns
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_l2_0_is_one_thing(name: str) -> None:
     """0 is taken wherever a thing can be off: everywhere but in these two places."""
-    never = {
-        "timeout.wrap_up_seconds": "is 0.0; it must be above 0: the last call always has its end",
-        "cooling.people": "is 0; it must be at least 2; cooling.mode 'lock' locks whoever asked",
-    }
-    if name in never:
-        assert f"safety_config.{name} {never[name]}" == refusal_of({}, given(name, 0))
+    if name in ("timeout.wrap_up_seconds", "cooling.people"):
+        assert told_of(name, 0) == refusal_of({}, given(name, 0))
     else:
-        assert 0 == value_of(read_safety_config({}, given(name, 0)), name)
+        assert 0 == value_of(SafetyConfig.from_layers({}, given(name, 0)), name)
 
 
 @pytest.mark.parametrize(
     ("told", "settings"),
     [
         pytest.param(
-            "safety_config has no key 'loops'; it has checks, cooling, loop, on_limit",
+            "safety_config has no key 'loops'; it has on_limit, loop, timeout, size, checks",
             {"loops": {}},
             id="a section",
         ),
@@ -159,7 +169,7 @@ def test_l2_0_is_one_thing(name: str) -> None:
         pytest.param("safety_config is [1]; it must be a mapping of", [1], id="a list"),
         pytest.param("safety_config.loop is 5; it must be a mapping of", {"loop": 5}, id="no map"),
         pytest.param(
-            "safety_config.on_limit.mode is 'ask'; it must be interactive or auto_extend or unatt",
+            "safety_config.on_limit.mode is 'ask'; it must be one of interactive, auto_extend",
             {"on_limit": {"mode": "ask"}},
             id="an unknown mode",
         ),
@@ -173,7 +183,7 @@ def test_l2_0_is_one_thing(name: str) -> None:
             id="modes that are one",
         ),
         pytest.param(
-            "on_limit.modes.model_calls is 'no'; it must be interactive or",
+            "on_limit.modes.model_calls is 'no'; it must be one of interactive,",
             {"on_limit": {"modes": {"model_calls": "no"}}},
             id="an unknown mode of one limit",
         ),
@@ -183,17 +193,17 @@ def test_l2_0_is_one_thing(name: str) -> None:
             id="an unknown limit",
         ),
         pytest.param(
-            "size.on_oversize is 'drop'; it must be cut or deny or ask or allow",
+            "size.on_oversize is 'drop'; it must be one of cut, deny, ask, allow",
             {"size": {"on_oversize": "drop"}},
             id="an unknown way",
         ),
         pytest.param(
-            "cooling.mode is 'wait'; it must be cool_off or lock",
+            "cooling.mode is 'wait'; it must be one of cool_off, lock",
             {"cooling": {"mode": "wait"}},
             id="an unknown way to cool off",
         ),
         pytest.param(
-            "safety_config.cooling.people is 1; it must be at least 2",
+            "safety_config.cooling.people is 1; it must be a whole number from 2 up",
             {"cooling": {"people": 1}},
             id="a crowd of one",
         ),
@@ -203,7 +213,7 @@ def test_l2_0_is_one_thing(name: str) -> None:
             id="more anomalies than operations",
         ),
         pytest.param(
-            "safety_config.checks.window is 101; it must be at most 100",
+            "safety_config.checks.window is 101; it must be a whole number from 0 to 100",
             {"checks": {"window": 101}},
             id="too long a memory",
         ),
@@ -232,7 +242,7 @@ def test_l2_what_makes_no_sense_is_refused(told: str, settings: Any) -> None:
 )
 def test_l2_the_ends_of_what_makes_sense_are_taken(checks: dict[str, int]) -> None:
     """What just fits holds."""
-    found = read_safety_config({}, {"checks": checks}).checks
+    found = SafetyConfig.from_layers({}, {"checks": checks}).checks
     assert checks == {key: getattr(found, key) for key in checks}
 
 
@@ -245,12 +255,11 @@ def test_l2_a_mode_that_would_do_nothing_is_refused(kind: Kind) -> None:
 
 def test_l2_nothing_is_taken_of_what_is_refused() -> None:
     """One wrong key, and the right one beside it does not hold either."""
-    before = read_safety_config({}, {})
     wrong = {"loop": {"max_own_turns": 3, "max_delegations_per_task": -1}}
     with pytest.raises(ConfigurationError):
-        before.changed(wrong)
-    assert 25 == before.loop.max_own_turns
-    assert DEFAULTS == before
+        SafetyConfig.from_layers({}, wrong)
+    assert 25 == SafetyConfig.from_layers({}, {}).loop.max_own_turns
+    assert SafetyConfig.from_layers({}, {}) == DEFAULTS == SafetyConfig()
 
 
 def test_l2_the_games_own_mistake_is_named_as_such() -> None:
@@ -265,7 +274,7 @@ def test_the_assistants_own_go_before_the_games() -> None:
         "loop": {"max_own_turns": 3, "max_context_visits": 4},
         "on_limit": {"mode": "unattended"},
     }
-    found = read_safety_config(game, {"loop": {"max_own_turns": 9}})
+    found = SafetyConfig.from_layers(game, {"loop": {"max_own_turns": 9}})
     assert (9, 4, 50) == (
         found.loop.max_own_turns,
         found.loop.max_context_visits,
@@ -278,7 +287,7 @@ def test_modes_of_single_limits_add_up() -> None:
     """The assistant's own do not take away the game's of other limits."""
     game = {"on_limit": {"modes": {"model_calls": "unattended", "tool_calls": "unattended"}}}
     own = {"on_limit": {"modes": {"tool_calls": "auto_extend"}}}
-    found = read_safety_config(game, own).on_limit
+    found = SafetyConfig.from_layers(game, own).on_limit
     assert Mode.UNATTENDED is found.mode_of(Kind.MODEL_CALLS)
     assert Mode.AUTO_EXTEND is found.mode_of(Kind.TOOL_CALLS)
     assert Mode.INTERACTIVE is found.mode_of(Kind.ITERATIONS)
@@ -287,29 +296,29 @@ def test_modes_of_single_limits_add_up() -> None:
 @pytest.mark.parametrize("kind", list(Kind))
 def test_the_mode_of_a_limit(kind: Kind) -> None:
     """Its own by the settings, else its own by nature, else the common one."""
-    common = OnLimit(Mode.AUTO_EXTEND)
+    common = OnLimit(mode=Mode.AUTO_EXTEND)
     assert (LIMITS[kind].mode or Mode.AUTO_EXTEND) is common.mode_of(kind)
-    assert Mode.INTERACTIVE is OnLimit(modes={kind.value: Mode.INTERACTIVE}).mode_of(kind)
+    if LIMITS[kind].asks:
+        assert Mode.INTERACTIVE is OnLimit(modes={kind.value: Mode.INTERACTIVE}).mode_of(kind)
 
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_a_mode_is_read_as_one(mode: Mode) -> None:
     """The word in the settings becomes the value that the rules know."""
-    assert mode is read_choice("x", str(mode), Mode)
-    assert mode is read_safety_config({}, {"on_limit": {"mode": str(mode)}}).on_limit.mode
+    assert mode is SafetyConfig.from_layers({}, {"on_limit": {"mode": str(mode)}}).on_limit.mode
 
 
 @pytest.mark.parametrize("way", list(Oversize))
 def test_a_way_with_long_messages_is_read_as_one(way: Oversize) -> None:
     """All four are taken."""
-    assert way is read_safety_config({}, {"size": {"on_oversize": str(way)}}).size.on_oversize
+    assert way is SafetyConfig.from_layers({}, {"size": {"on_oversize": str(way)}}).size.on_oversize
 
 
 def test_settings_that_were_read_stay_as_they_are() -> None:
     """Nobody raises his own limit by writing into them."""
-    with pytest.raises(AttributeError):
+    with pytest.raises(ValidationError, match="frozen"):
         DEFAULTS.loop.max_own_turns = 99  # type: ignore[misc]
-    with pytest.raises(AttributeError):
+    with pytest.raises(ValidationError, match="frozen"):
         DEFAULTS.loop = Loop()  # type: ignore[misc]
 
 
@@ -319,7 +328,13 @@ def test_hole_d21_of_two_the_tighter_counts(own: Mode, game: Mode) -> None:
     """Whatever an assistant sets, it goes on no more often than the game lets it."""
     order = [Mode.UNATTENDED, Mode.INTERACTIVE, Mode.AUTO_EXTEND]
     kind = Kind.TOKENS_PER_DAY
-    wild = OnLimit(Mode.UNATTENDED, 100_000, 0.0, {kind.value: own})
-    both = wild.tightened(OnLimit(game, 2, 45.0), kind)
+    wild = OnLimit(
+        mode=Mode.UNATTENDED,
+        auto_extend_times=100_000,
+        ask_timeout_seconds=0.0,
+        modes={kind.value: own},
+    )
+    games = OnLimit(mode=game, auto_extend_times=2, ask_timeout_seconds=45.0)
+    both = wild.tightened(games, kind)
     assert order[min(order.index(own), order.index(game))] is both.mode_of(kind)
     assert (2, 45.0) == (both.auto_extend_times, both.ask_timeout_seconds)

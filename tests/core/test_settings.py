@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
+from evennia_ai.core.api_config import ApiConfig
+from evennia_ai.core.assistant_settings import AssistantSettings
+from evennia_ai.core.audit_config import AuditConfig
+from evennia_ai.core.breaker_config import BreakerConfig
+from evennia_ai.core.budget_config import BudgetConfig
 from evennia_ai.core.execution import ExecutionConfig
 from evennia_ai.core.manners import HearingConfig
 from evennia_ai.core.perception import Ear
+from evennia_ai.core.setting_model import Group
 from evennia_ai.core.settings import ATTRIBUTES, GAME_SETTINGS, Setting
+from evennia_ai.core.trace_config import TraceConfig
+from tests import floors
 
 ALL = {**GAME_SETTINGS, **ATTRIBUTES}
 
@@ -76,3 +87,65 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
         "reflection_state",
     }
     assert expected == {name for name, setting in ATTRIBUTES.items() if setting.is_state}
+
+
+# ---- each is read by something -----------------------------------------------------------------
+
+# They name every setting, and read none.
+DEFINING = (
+    "evennia_ai.core.assistant_settings",
+    "evennia_ai.core.settings",
+    "evennia_ai.operations.setting_checks",
+    "evennia_ai.operations.texts",
+)
+GROUPS = (AssistantSettings, ApiConfig, AuditConfig, BreakerConfig, BudgetConfig, TraceConfig)
+
+
+def _named_in(node: ast.AST) -> str:
+    """The name that a node reads something by: an attribute, or a text such as of `state.read`."""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        return node.attr
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return node.value if is_text else ""
+
+
+@cache
+def named() -> frozenset[str]:
+    """Every name that some module reads something by."""
+    trees = [
+        ast.parse(text) for name, text in floors.read_package().items() if name not in DEFINING
+    ]
+    return frozenset(_named_in(node) for tree in trees for node in ast.walk(tree))
+
+
+def lines_of(group: type[Group], path: str = "") -> Iterator[tuple[str, str]]:
+    """Every setting of a group and of the groups in it: its path, and its own name."""
+    for name, line in group.model_fields.items():
+        here = f"{path}.{name}" if path else name
+        yield here, name
+        if isinstance(line.default, Group):
+            yield from lines_of(type(line.default), here)
+
+
+LINES = sorted(
+    {line for group in GROUPS for line in lines_of(group, group.GAME_NAME or group.NAME)}
+)
+
+
+@pytest.mark.parametrize(("path", "name"), [pytest.param(*line, id=line[0]) for line in LINES])
+def test_each_line_is_read_by_something(path: str, name: str) -> None:
+    """A setting that nothing reads would be a promise that nobody keeps."""
+    assert name in named(), f"{path} is defined, and nothing reads it"
+
+
+@pytest.mark.parametrize("name", sorted(GAME_SETTINGS))
+def test_each_setting_of_a_game_is_read_by_something(name: str) -> None:
+    """By its name, which stands in the room that needs it."""
+    assert name in named()
+
+
+def test_what_nothing_reads_would_be_found() -> None:
+    """A name that was made up is in no module; the setting of a group would be among the lines."""
+    assert "max_agent_hips" not in named()
+    assert ("safety_config.loop.max_own_turns", "max_own_turns") in LINES
+    assert len(LINES) > 150

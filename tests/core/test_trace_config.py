@@ -6,15 +6,18 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.trace_config import NAME, TraceConfig, read_trace_config
+from evennia_ai.core.trace_config import TraceConfig
 from evennia_ai.errors import ConfigurationError
+
+NAME = TraceConfig.NAME
 
 
 def test_nothing_set_is_a_week_without_private_words() -> None:
     """What is named goes before the defaults."""
-    assert TraceConfig(7.0, 5_000, private_words=False) == read_trace_config({})
+    expected = {"keep_days": 7.0, "keep_messages": 5_000, "private_words": False}
+    assert expected == TraceConfig.from_stored({}).model_dump()
     given = {"keep_days": 0, "keep_messages": 100, "private_words": True}
-    assert TraceConfig(0.0, 100, private_words=True) == read_trace_config(given)
+    assert given == TraceConfig.from_stored(given).model_dump()
 
 
 @pytest.mark.parametrize(
@@ -32,5 +35,5 @@ def test_nothing_set_is_a_week_without_private_words() -> None:
 def test_a_wrong_value_is_refused_with_its_path(given: Any, told: str) -> None:
     """And with what would be right."""
     with pytest.raises(ConfigurationError) as found:
-        read_trace_config(given)
+        TraceConfig.from_stored(given)
     assert told in str(found.value)

@@ -296,7 +296,7 @@ def looks(count: int, tokens: int = 10) -> list[Reply]:
 
 def bounded(stage: Stage, **loop: Any) -> Stage:
     """The stage with limits on its loop."""
-    stage.limits.config = SafetyConfig().changed({"loop": loop})
+    stage.limits.config = SafetyConfig.from_stored({"loop": loop})
     return stage
 
 

@@ -88,7 +88,7 @@ def make_hit(
 
 def desk(mode: str = "interactive", answer: Answer | BaseException = YES, **config: Any) -> Desk:
     """A checkpoint in a mode, with somebody who gives this answer."""
-    return Desk(ListedBus(answer), OnLimit(Mode(mode), **config))
+    return Desk(ListedBus(answer), OnLimit.model_construct(mode=Mode(mode), **config))
 
 
 def asked_of(at: Desk) -> list[tuple[Asking, float]]:
@@ -191,7 +191,7 @@ def test_c8_c9_grants_are_exact_for_each_scope_and_kind(
 def test_c8_c9_grants_are_exact_among_tasks_that_wait() -> None:
     """What others are asked meanwhile takes nothing from what is granted without asking."""
     bus = ListedBus(waits=True)
-    at = Desk(bus, OnLimit(Mode.AUTO_EXTEND, modes={"model_calls": Mode.INTERACTIVE}))
+    at = Desk(bus, OnLimit(mode=Mode.AUTO_EXTEND, modes={"model_calls": Mode.INTERACTIVE}))
     asked = [at.start(make_hit("model_calls", f"t{n}")) for n in range(3)]
     for waiting in asked:
         waiting.send(None)
@@ -309,7 +309,7 @@ DECISIONS: dict[str, tuple[Mode, Callable[[], Bus | None]]] = {
 def test_c16_every_decision_of_every_kind_is_written_down(kind: Kind, reason: str) -> None:
     """In every mode one record says what was decided and why, and of a no there is one more."""
     mode, bus = DECISIONS[reason]
-    at = Desk(bus(), OnLimit(modes={kind.value: mode}))
+    at = Desk(bus(), OnLimit.model_construct(modes={kind.value: mode}))
     decision = at.decide(make_hit(kind, "t1", 7))
     facts = {
         "kind": kind.value,

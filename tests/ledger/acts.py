@@ -44,7 +44,7 @@ def spend(options: dict[str, Any]) -> Any:
 
 def _spend(book: Book, seed: int, options: dict[str, Any]) -> int:
     cap = Caps(tokens_per_day=options["cap"])
-    config = BudgetConfig(cap, Caps(), Caps(), calls_in_flight=0)
+    config = BudgetConfig(game=cap, assistant=Caps(), player=Caps(), calls_in_flight=0)
     chance, passed = random.Random(seed), 0
     for number in range(options["attempts"]):
         # Some accounts are shared by all, some begin in the middle.
@@ -72,7 +72,9 @@ def _close(book: Book, claim: Any, chance: random.Random | None) -> None:
 def hold(options: dict[str, Any]) -> Any:
     """Leave a call open until somebody sends another line."""
     book = Book()
-    config = BudgetConfig(Caps(tokens_per_day=options["cap"]), Caps(), Caps(), calls_in_flight=0)
+    config = BudgetConfig(
+        game=Caps(tokens_per_day=options["cap"]), assistant=Caps(), player=Caps(), calls_in_flight=0
+    )
     try:
         claim = book.reserve(Payer("Ada"), NEED, config, NOW)
     except LimitReachedError:

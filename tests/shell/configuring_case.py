@@ -7,7 +7,7 @@ from typing import Any
 from evennia.scripts.models import ScriptDB
 
 from evennia_ai import state
-from evennia_ai.core.setting_types import SHAPES
+from evennia_ai.core.assistant_settings import SCHEMAS
 from evennia_ai.operations import configuring
 from evennia_ai.operations.result import Result
 from tests.shell.stopping import SafetyTest
@@ -29,4 +29,4 @@ class ConfiguringTest(SafetyTest):
         """All that is stored of Ada's settings, read anew from the database."""
         script = ScriptDB.objects.get(id=self.ada_script.id)
         script.attributes.reset_cache()
-        return {name: state.read(script, name) for name in SHAPES if script.attributes.has(name)}
+        return {name: state.read(script, name) for name in SCHEMAS if script.attributes.has(name)}

@@ -20,7 +20,7 @@ from evennia_ai.models import BudgetTotal, ModelCall
 
 NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()
 FOR_EVER = Account(Scope.GAME, "", "")
-OPEN = BudgetConfig(Caps(), Caps(), Caps(), calls_in_flight=0)
+OPEN = BudgetConfig(game=Caps(), assistant=Caps(), player=Caps(), calls_in_flight=0)
 SUMMED = ("prompt_tokens", "completion_tokens", "cost_nano")
 
 

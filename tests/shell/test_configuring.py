@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from unittest import mock
 
 from django.test.utils import override_settings
 
 from evennia_ai import state
-from evennia_ai.core.setting_types import SHAPES
+from evennia_ai.core.assistant_settings import SCHEMAS
+from evennia_ai.core.setting_paths import NESTED
 from evennia_ai.operations import configuring
 from tests.shell.configuring_case import ConfiguringTest
 from tests.shell.support import pump, whispers
@@ -159,7 +161,7 @@ class TestLooking(ConfiguringTest):
         self.set("context_configs.reflection.max_iterations", "1")
         self.set("channel_configs.Public", "trigger")
         rows = self.rows()
-        assert set(SHAPES) <= set(rows)
+        assert set(SCHEMAS) <= set(rows)
         expected = {
             "name": "execution_config.max_iterations_per_tick",
             "value": 7,
@@ -195,6 +197,13 @@ class TestLooking(ConfiguringTest):
         )
         assert 5 == configuring.show_setting(self.ada_script, "calls_per_reply").data["default"] + 1
         assert not configuring.show_setting(self.ada_script, "speed").ok
+
+    def test_each_row_is_plain(self) -> None:
+        """Also of a group within a group: it goes over HTTP."""
+        for path in (*SCHEMAS, *NESTED):
+            row = configuring.show_setting(self.ada_script, path).data
+            assert row == json.loads(json.dumps(row)), path
+        assert "safety_config.loop" in NESTED
 
     def test_a_secret_that_code_put_there_is_not_shown(self) -> None:
         """Neither in the rows nor in the words."""

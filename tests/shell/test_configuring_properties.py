@@ -8,14 +8,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evennia_ai import autonomy, listening, preparation, state
+from evennia_ai.core.assistant_settings import SCHEMAS
 from evennia_ai.core.contexts import ContextType
 from evennia_ai.core.execution import ExecutionConfig
 from evennia_ai.core.setting_paths import NESTED
-from evennia_ai.core.setting_types import SHAPES
 from evennia_ai.operations import configuring
 from tests.shell.support import ShellTest
 
-PATHS = sorted([*SHAPES, *NESTED])
+PATHS = sorted([*SCHEMAS, *NESTED])
 OPEN = (
     "channel_configs.{}",
     "trust_overrides.{}",
@@ -46,7 +46,7 @@ class TestAnyText(ShellTest):
 
     def everything(self) -> dict[str, Any]:
         """What is stored of her settings."""
-        return {name: self.ada_script.attributes.get(name) for name in SHAPES}
+        return {name: self.ada_script.attributes.get(name) for name in SCHEMAS}
 
     def complaint(self) -> str:
         """What the running assistant says of its settings, in all the places that read them."""

@@ -218,7 +218,7 @@ class TestCaps(LedgerTest):
 
     def test_calls_in_flight(self) -> None:
         """So many of one assistant at a time; a last word always; 0 is no limit."""
-        config = BudgetConfig(Caps(), Caps(), Caps(), calls_in_flight=2)
+        config = BudgetConfig(game=Caps(), assistant=Caps(), player=Caps(), calls_in_flight=2)
         first = self.reserve(config)
         self.reserve(config)
         with pytest.raises(NoFreeSlotError, match="Ada has 2 model calls under way"):

@@ -105,7 +105,9 @@ class TestWarnings(LedgerTest):
 
     def test_told_once_over_all_processes(self) -> None:
         """At four fifths, by one process, and again the next day."""
-        config = BudgetConfig(Caps(), Caps(tokens_per_day=1000), Caps(), calls_in_flight=0)
+        config = BudgetConfig(
+            game=Caps(), assistant=Caps(tokens_per_day=1000), player=Caps(), calls_in_flight=0
+        )
         other = Book()
         told = [
             (number, claim.warnings)

@@ -42,11 +42,11 @@ PERMITTED: tuple[tuple[Any, bool, bool], ...] = (
 
 # Each row: a setting that cannot be read, and a part of what is said about it.
 WRONG: tuple[tuple[str, Any, str], ...] = (
-    ("channel_configs", {"Public": "loud"}, "channel_configs['Public'] is 'loud'"),
-    ("channel_configs", {"Public": {"mode": "trigger", "trust": 7}}, "['Public'] trust is 7"),
-    ("channel_configs", {"Public": {"volume": 1}}, "channel_configs['Public'] is"),
+    ("channel_configs", {"Public": "loud"}, "channel_configs['Public'].mode is 'loud'"),
+    ("channel_configs", {"Public": {"mode": "trigger", "trust": 7}}, "['Public'].trust is 7"),
+    ("channel_configs", {"Public": {"volume": 1}}, "channel_configs['Public'] has no key 'volume'"),
     ("channel_configs", {"Public": None}, "channel_configs['Public'] is None"),
-    ("channel_configs", {"Public": {"mode": ["trigger"]}}, "channel_configs['Public'] is"),
+    ("channel_configs", {"Public": {"mode": ["trigger"]}}, "channel_configs['Public'].mode is"),
     ("channel_configs", ["Public"], "channel_configs is"),
     ("channel_configs", "trigger", "channel_configs is"),
     ("channel_configs", 7, "channel_configs is"),

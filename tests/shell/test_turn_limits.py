@@ -7,7 +7,7 @@ from typing import Any
 from evennia_ai import audit, interventions, ledger, operations, state
 from evennia_ai.core.inbox import OWN
 from evennia_ai.core.lockout import State
-from evennia_ai.core.safety_config import read_safety_config
+from evennia_ai.core.safety_config import SafetyConfig
 from evennia_ai.emergency import state_of
 from evennia_ai.errors import ModelConnectionError, ModelReplyError
 from evennia_ai.models import ModelCall
@@ -317,7 +317,7 @@ class TestSettings(LimitsTest):
 
     def test_l2_0_is_no_limit(self) -> None:
         """Thirty steps are no matter where the limits that are in the way are 0."""
-        config = read_safety_config({}, {"loop": {"max_tool_calls_per_context": 0}})
+        config = SafetyConfig.from_layers({}, {"loop": {"max_tool_calls_per_context": 0}})
         assert 0 == config.loop.max_tool_calls_per_context
         loop = {"max_tool_calls_per_context": 0, "max_model_calls_per_tick": 0}
         on_limit = {"mode": "auto_extend", "auto_extend_times": 5}

@@ -5,42 +5,63 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic.json_schema import JsonSchemaValue
 
+from evennia_ai.core.assistant_settings import SCHEMAS, check_setting
 from evennia_ai.core.audit_events import masked
 from evennia_ai.core.autonomy import AutonomyConfig
-from evennia_ai.core.context_fields import READERS
+from evennia_ai.core.budget_config import OwnCaps
 from evennia_ai.core.execution import ExecutionConfig
 from evennia_ai.core.manners import HearingConfig
+from evennia_ai.core.memory_config import MemoryConfig
+from evennia_ai.core.plain_data import plain
+from evennia_ai.core.safety_config import SafetyConfig
+from evennia_ai.core.setting_model import Group
 from evennia_ai.core.setting_paths import (
     NESTED,
     locate,
     looks_like_key,
-    shape_at,
+    schema_of_keys,
     sounds_secret,
     text_at,
 )
-from evennia_ai.core.setting_types import SHAPES, texts_of
+from evennia_ai.core.setting_schema import kind_of
 from evennia_ai.core.settings import ATTRIBUTES, STATE
-from evennia_ai.core.shapes import Kind, Shape, plain, read
+from evennia_ai.core.sleep_config import SleepSchedule
 from evennia_ai.errors import ConfigurationError
 
-CONFIGS = {
+CONFIGS: dict[str, type[Group]] = {
     "execution_config": ExecutionConfig,
     "hearing_config": HearingConfig,
     "autonomy_config": AutonomyConfig,
+    "memory_config": MemoryConfig,
+    "sleep_schedule": SleepSchedule,
+    "safety_config": SafetyConfig,
+    "budget_config": OwnCaps,
 }
 
 
 def test_whatever_can_be_set_has_a_row() -> None:
     """All that an assistant does not write itself, and nothing else."""
-    assert set(ATTRIBUTES) - STATE == set(SHAPES)
+    assert set(ATTRIBUTES) - STATE == set(SCHEMAS)
 
 
-@pytest.mark.parametrize("name", sorted(set(SHAPES) - {"assistant_key"}))
+@pytest.mark.parametrize("name", sorted(set(SCHEMAS) - {"assistant_key"}))
 def test_a_default_is_a_right_value(name: str) -> None:
     """What holds while nobody sets it could be set as well."""
-    default = plain(ATTRIBUTES[name].default, name)
-    assert default == read(SHAPES[name], default, name)
+    check_setting(name, plain(ATTRIBUTES[name].default, name))
+
+
+def test_what_a_setting_does_not_take_is_refused() -> None:
+    """A group that is no mapping, and a plain value that does not fit; each with what would."""
+    for name, value, wanted in (
+        ("hearing_config", "fast", "a mapping, such as {'calls_per_player': 6}"),
+        ("tick_rate", 0, "a whole number from 1 to 86400"),
+    ):
+        with pytest.raises(ConfigurationError) as raised:
+            check_setting(name, value)
+        assert f"{name} is {value!r}; it must be {wanted}" == str(raised.value)
+    check_setting("hearing_config", {"what it holds": "is judged by its reader"})
 
 
 def test_each_key_is_found_by_its_path() -> None:
@@ -50,46 +71,49 @@ def test_each_key_is_found_by_its_path() -> None:
 
 
 def test_each_key_is_told_of() -> None:
-    """As its configuration's own docstring says."""
-    leaves = [keys for keys in NESTED.values() if not shape_at(keys).keys and "modes" not in keys]
-    assert [] == [keys for keys in leaves if not text_at(keys)]
+    """In one line; of the modes of single limits their table tells."""
+    texts = {path: text_at(keys) for path, keys in NESTED.items() if keys[-2] != "modes"}
+    assert [] == [path for path, text in texts.items() if not text or "\n" in text]
 
 
 def _ends() -> list[Any]:
     rows = []
     for path, keys in NESTED.items():
-        shape = shape_at(keys)
-        if keys[0] in CONFIGS and shape.kind in (Kind.WHOLE, Kind.NUMBER):
-            rows.append(pytest.param(keys, shape, id=path))
+        schema = schema_of_keys(keys)
+        if keys[0] in CONFIGS and kind_of(schema) in ("integer", "number"):
+            rows.append(pytest.param(keys, schema, id=path))
     return rows
 
 
-@pytest.mark.parametrize(("keys", "shape"), _ends())
-def test_ends_are_those_of_the_reader(keys: tuple[str, str], shape: Shape) -> None:
+@pytest.mark.parametrize(("keys", "schema"), _ends())
+def test_ends_are_those_of_the_reader(keys: tuple[str, ...], schema: JsonSchemaValue) -> None:
     """What is said to be taken is taken, and what lies beyond is not."""
-    config, name = CONFIGS[keys[0]], keys[1]
-    for value in filter(None, (shape.least, shape.most)):
-        config(**{name: value})
+    read = CONFIGS[keys[0]].from_stored
+    least, most = schema.get("minimum"), schema.get("maximum")
+    for value in (each for each in (least, most) if each is not None):
+        if "same_successes" not in keys and "window" not in keys:  # these have to fit others
+            assert read(_given(keys, value))
     with pytest.raises(ConfigurationError):
-        config(**{name: -1})
-    if shape.most is not None:
+        read(_given(keys, schema.get("exclusiveMinimum", -1) if least is None else least - 1))
+    if most is not None:
         with pytest.raises(ConfigurationError):
-            config(**{name: shape.most + 1})
+            read(_given(keys, most + 1))
+
+
+def _given(keys: tuple[str, ...], value: object) -> dict[str, Any]:
+    """What somebody sets who sets this alone."""
+    return {keys[1]: _given(keys[1:], value) if len(keys) > 2 else value}
 
 
 def test_choices_are_those_of_the_reader() -> None:
     """Every word that is offered is taken, and no other."""
     for path, keys in NESTED.items():
-        shape = shape_at(keys)
-        if keys[0] == "execution_config" and shape.kind is Kind.CHOICE:
-            assert [word for word in shape.choices if ExecutionConfig(**{keys[1]: word})]
+        if keys[0] in CONFIGS and kind_of(schema_of_keys(keys)) == "enum":
+            read = CONFIGS[keys[0]].from_stored
+            words = schema_of_keys(keys)["enum"]
+            assert words == [word for word in words if read(_given(keys, word))]
             with pytest.raises(ConfigurationError):
-                ExecutionConfig(**{keys[1]: f"{path}!"})
-
-
-def test_a_context_has_all_its_fields() -> None:
-    """As its readers know them."""
-    assert set(READERS) == set(SHAPES["context_configs"].keys["tick_event"].keys)
+                read(_given(keys, f"{path}!"))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +198,7 @@ def test_what_is_not_understood_is_told(path: str, expected: str) -> None:
 
 def test_what_is_set_is_no_secret() -> None:
     """No name of a setting sounds like one, but that which says that it is a name."""
-    named = [path for path in (*SHAPES, *NESTED) if sounds_secret(path.rpartition(".")[2])]
+    named = [path for path in (*SCHEMAS, *NESTED) if sounds_secret(path.rpartition(".")[2])]
     assert ["assistant_key"] == named
 
 
@@ -200,20 +224,3 @@ def test_a_key_itself_is_known() -> None:
     assert looks_like_key("sk-proj-0123456789abcdefgh")
     assert looks_like_key("AIza" + "x" * 35)
     assert not looks_like_key("a sky-blue lamp, gpt-4o-mini")
-
-
-class Told:
-    """Something.
-
-    Attributes:
-        one, two: what both
-            are.
-        three: what it is: a thing.
-    """
-
-
-def test_what_attributes_do_stands_in_the_docstring() -> None:
-    """One line or several, for one name or several."""
-    both = "what both are."
-    assert {"one": both, "two": both, "three": "what it is: a thing."} == texts_of(Told)
-    assert {} == texts_of(type("Bare", (), {}))

@@ -1,0 +1,235 @@
+"""What a setting takes, by its JSON schema: told in words, and read from a typed text."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaValue
+
+FLAG_WORDS = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
+_COMMAS = re.compile(r",(?![^()]*\))")
+_NAMES = {
+    "boolean": "yes or no",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text",
+    "array": "a list",
+    "object": "a mapping",
+}
+_ANYTHING: JsonSchemaValue = {}
+
+
+@cache
+def schema_of(group: type[BaseModel]) -> JsonSchemaValue:
+    """The JSON schema of a group, with those of its groups in their places.
+
+    What may be None is marked `nullable`, as OpenAPI 3.0 does; `note` says more of what is
+    right.
+    """
+    whole = group.model_json_schema()
+    found: JsonSchemaValue = _inlined(whole, whole.get("$defs", {}))
+    return found
+
+
+def _inlined(node: Any, defs: Mapping[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_inlined(each, defs) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        node = {**defs[node["$ref"].rpartition("/")[2]], **node}
+    found = {
+        key: _inlined(value, defs)
+        for key, value in node.items()
+        # A title is the name once more; the setting of that name, if ever, is a mapping.
+        if key not in ("$ref", "$defs") and not (key == "title" and isinstance(value, str))
+    }
+    arms = [arm for arm in found.get("anyOf", ()) if arm != {"type": "null"}]
+    if len(arms) == 1:
+        del found["anyOf"]
+        return {**arms[0], **found, "nullable": True}
+    return found
+
+
+# ---- its parts ---------------------------------------------------------------------------------
+
+
+def kind_of(schema: JsonSchemaValue) -> str:
+    """Its JSON type, or `enum`, or `fixed`; "" for any value."""
+    if schema.get("readOnly"):
+        return "fixed"
+    return "enum" if "enum" in schema else str(schema.get("type", ""))
+
+
+def known_keys(schema: JsonSchemaValue) -> Mapping[str, JsonSchemaValue]:
+    """The keys of a mapping that has no others."""
+    keys: Mapping[str, JsonSchemaValue] = schema.get("properties", {})
+    return keys
+
+
+def is_numbered(schema: JsonSchemaValue) -> bool:
+    """Whether the keys of a mapping are whole numbers."""
+    return "patternProperties" in schema
+
+
+def item_of(schema: JsonSchemaValue) -> JsonSchemaValue | None:
+    """The schema of each value of a mapping with any keys; None where its keys are known."""
+    if is_numbered(schema):
+        return next(iter(schema["patternProperties"].values()), None)
+    item = schema.get("additionalProperties", False)
+    return _ANYTHING if item is True else item or None
+
+
+def schema_at(schema: JsonSchemaValue, key: object) -> JsonSchemaValue:
+    """The schema of what stands under a key."""
+    return known_keys(schema).get(str(key)) or item_of(schema) or _ANYTHING
+
+
+# ---- in words ----------------------------------------------------------------------------------
+
+
+def wanted(schema: JsonSchemaValue) -> str:
+    """What a value must be, in words."""
+    told = _told(schema) + (", or none" if schema.get("nullable") else "")
+    example = _example(schema)
+    return f"{told}, such as {example}" if example else told
+
+
+def _told(schema: JsonSchemaValue) -> str:
+    kind = kind_of(schema)
+    if kind == "enum":
+        return f"one of {', '.join(schema['enum'])}"
+    if kind in ("integer", "number"):
+        return f"{_NAMES[kind]} {_range(schema)}".strip()
+    if kind == "array" and "items" in schema:
+        return f"a list of {_plural(schema['items'])}"
+    return _NAMES.get(kind, kind or "a value")
+
+
+def _plural(item: JsonSchemaValue) -> str:
+    if kind_of(item) == "array":
+        return f"lists of {item['minItems']} {_plural(item['items'])}"
+    return _NAMES.get(kind_of(item), "a value").removeprefix("a ") + "s"
+
+
+def _range(schema: JsonSchemaValue) -> str:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if "exclusiveMinimum" in schema:
+        return f"above {schema['exclusiveMinimum']:g}"
+    if least is None:
+        return ""
+    return f"from {least:g} up" if most is None else f"from {least:g} to {most:.12g}"
+
+
+def _example(schema: JsonSchemaValue) -> str:
+    """Its own; of known keys else the first, where its default is plain."""
+    if schema.get("examples"):
+        return str(schema["examples"][0])
+    name, first = next(iter(known_keys(schema).items()), ("", _ANYTHING))
+    default = first.get("default")
+    return f"{{{name!r}: {default!r}}}" if isinstance(default, (bool, int, float)) else ""
+
+
+def wanted_in_code(schema: JsonSchemaValue) -> str:
+    """What a value must be, in words for whoever writes it in a file of settings."""
+    if kind_of(schema) == "boolean":
+        return "True or False"
+    if known_keys(schema):
+        told, example = f"a mapping of {', '.join(known_keys(schema))}", _example(schema)
+        return f"{told}, such as {example}" if example else told
+    return f"{wanted(schema)}, {schema['note']}" if "note" in schema else wanted(schema)
+
+
+# ---- typed text --------------------------------------------------------------------------------
+
+
+def parse(schema: JsonSchemaValue, text: str) -> Any:
+    """What somebody means by a typed text; what fits no value stays text, to be refused."""
+    return _PARSERS.get(kind_of(schema), _as_text)(schema, text.strip())
+
+
+def _as_text(_: JsonSchemaValue, word: str) -> Any:
+    return word
+
+
+def _as_flag(_: JsonSchemaValue, word: str) -> Any:
+    return FLAG_WORDS.get(word.casefold(), word)
+
+
+def _as_number(_: JsonSchemaValue, word: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word
+
+
+def _as_choice(schema: JsonSchemaValue, word: str) -> Any:
+    return next((choice for choice in schema["enum"] if choice == word.casefold()), word)
+
+
+def _as_list(schema: JsonSchemaValue, word: str) -> Any:
+    written = _as_written(word)
+    if written is not word:
+        return written
+    parts = (part.strip() for part in _COMMAS.split(word))
+    return [parse(schema.get("items", _ANYTHING), part) for part in parts if part]
+
+
+def _as_data(_: JsonSchemaValue, word: str) -> Any:
+    return _as_written(word)
+
+
+def _as_anything(schema: JsonSchemaValue, word: str) -> Any:
+    written = _as_written(word)
+    if written is not word:
+        return written
+    flag = _as_flag(schema, word)
+    return flag if isinstance(flag, bool) else _as_number(schema, word)
+
+
+def _as_written(word: str) -> Any:
+    """A list or mapping as JSON writes it, or Python; the same text where it is neither."""
+    if word == "null":
+        return None
+    if word[:1] not in ("[", "{"):
+        return word
+    readers: tuple[Callable[[str], Any], ...] = (json.loads, ast.literal_eval)
+    for reader in readers:
+        try:
+            return reader(word)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+    return word
+
+
+_PARSERS: Mapping[str, Callable[[JsonSchemaValue, str], Any]] = {
+    "boolean": _as_flag,
+    "integer": _as_number,
+    "number": _as_number,
+    "enum": _as_choice,
+    "array": _as_list,
+    "object": _as_data,
+    "": _as_anything,
+}
+
+
+def with_ids(schema: JsonSchemaValue, value: Any) -> Any:
+    """A plain value with whole numbers as keys where these are wanted: JSON has none."""
+    if not isinstance(value, Mapping):
+        return value
+    below = {key: with_ids(schema_at(schema, key), item) for key, item in value.items()}
+    return {_as_id(key): item for key, item in below.items()} if is_numbered(schema) else below
+
+
+def _as_id(key: Any) -> Any:
+    """A number that came as a text, as all keys of JSON are."""
+    is_number = isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= 9
+    return int(key) if is_number else key
