@@ -1,4 +1,4 @@
-"""Views of lore: what the game lets all its assistants know of its world."""
+"""Lore: what the game lets all its assistants know of its world."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 from django.urls import reverse
 
 from evennia_ai.api import asked, memory_answers
-from evennia_ai.api.assistants import page_of
-from evennia_ai.api.base import ApiView, Call, picked, with_data
-from evennia_ai.api.endpoints import Endpoint
+from evennia_ai.api.base import page_of, picked, with_data
 from evennia_ai.api.memory import KEY
 from evennia_ai.api.problems import problem
+from evennia_ai.api.rows import Call, Row
 from evennia_ai.api.shapes import Done
 from evennia_ai.operations import Result, lore
 from evennia_ai.operations.result import Problem
@@ -34,76 +33,84 @@ def _told(result: Result) -> Result:
     return with_data(result, lore=_sent(result.data["lore"])) if result.ok else result
 
 
-class Lore(ApiView):
-    """The lore of the game."""
+def _list(call: Call) -> Any:
+    entries = lore.list_lore().data["lore"]
+    page, rest = page_of(call.query, entries)
+    return {"lore": [_sent(row) for row in page], "count": len(entries), "next": rest}
 
-    @Endpoint(
+
+def _add(call: Call) -> Result:
+    given = {"keywords": [], **call.body}
+    made = _told(lore.add_lore(given.pop("text"), **given, by=call.by))
+    if made.ok:
+        path = {"memory": made.data["lore"]["key"]}
+        call.headers["Location"] = reverse("evennia_ai_api:one-lore", kwargs=path)
+    return made
+
+
+def _change(call: Call) -> Result:
+    if not call.body:
+        raise problem(Problem.INVALID, "Name at least one of: text, keywords, audience.")
+    return _told(lore.change_lore(call.path["memory"], **call.body, by=call.by))
+
+
+ROWS = (
+    Row(
+        "GET",
+        "lore/",
+        "lore",
         "show memories",
+        _list,
         "List the lore of the game",
+        "The most important first.",
         tag=TAG,
-        gives=memory_answers.LorePage,
+        result=memory_answers.LorePage,
         query=asked.Page,
         answer={"lore": [ENTRY], "count": 1, "next": None},
-        paths=(),
-    )
-    def get(self, call: Call) -> Any:
-        """The most important first."""
-        entries = lore.list_lore().data["lore"]
-        page, rest = page_of(call.query, entries)
-        return {"lore": [_sent(row) for row in page], "count": len(entries), "next": rest}
-
-    @Endpoint(
+    ),
+    Row(
+        "POST",
+        "lore/",
+        "lore",
         "change lore",
+        _add,
         "Add lore",
+        "It is told where one of its keywords is said, and a room's in that room.",
         tag=TAG,
-        gives=memory_answers.LoreKept,
+        result=memory_answers.LoreKept,
         body=asked.NewLore,
         status=201,
         action="add lore",
         is_private=True,
         example=NEW,
         answer={"message": "Lore 7 is added.", "lore": ENTRY},
-        paths=(),
-    )
-    def post(self, call: Call) -> Result:
-        """It is told where one of its keywords is said, and a room's in that room."""
-        given = {"keywords": [], **call.body}
-        made = _told(lore.add_lore(given.pop("text"), **given, by=call.by))
-        if made.ok:
-            path = {"memory": made.data["lore"]["key"]}
-            call.headers["Location"] = reverse("evennia_ai_api:one-lore", kwargs=path)
-        return made
-
-
-class OneLore(ApiView):
-    """One piece of lore."""
-
-    @Endpoint(
+    ),
+    Row(
+        "PATCH",
+        "lore/<ai_memory:memory>/",
+        "one-lore",
         "change lore",
+        _change,
         "Change lore",
+        "What is not named stays.",
         tag=TAG,
-        gives=memory_answers.LoreKept,
+        result=memory_answers.LoreKept,
         body=asked.ChangedLore,
         is_private=True,
         example={"keywords": ["lighthouse", "beacon"]},
         answer={"message": "Lore 7 is changed.", "lore": ENTRY},
-        paths=("memory",),
-    )
-    def patch(self, call: Call) -> Result:
-        """What is not named stays."""
-        if not call.body:
-            raise problem(Problem.INVALID, "Name at least one of: text, keywords, audience.")
-        return _told(lore.change_lore(call.path["memory"], **call.body, by=call.by))
-
-    @Endpoint(
+    ),
+    Row(
+        "DELETE",
+        "lore/<ai_memory:memory>/",
+        "one-lore",
         "change lore",
+        lambda call: lore.remove_lore(call.path["memory"], by=call.by),
         "Remove lore",
+        "No assistant knows it from now on.",
         tag=TAG,
-        gives=Done,
+        result=Done,
         action="remove lore",
         answer={"message": "Lore 7 is removed."},
-        paths=("memory",),
-    )
-    def delete(self, call: Call) -> Result:
-        """No assistant knows it from now on."""
-        return lore.remove_lore(call.path["memory"], by=call.by)
+    ),
+)

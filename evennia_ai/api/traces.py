@@ -14,11 +14,10 @@ from rest_framework.serializers import (
 from evennia_ai import operations
 from evennia_ai.api import asked
 from evennia_ai.api.answers import Heard
-from evennia_ai.api.assistants import limit_of
-from evennia_ai.api.base import ApiView, Call, look_of
+from evennia_ai.api.base import limit_of, look_of
 from evennia_ai.api.conduct import TALK
-from evennia_ai.api.endpoints import Endpoint
 from evennia_ai.api.problems import problem
+from evennia_ai.api.rows import ONE, Call, Row
 from evennia_ai.api.shapes import Shape, maybe_count
 from evennia_ai.operations import Result
 from evennia_ai.operations.days import WHEN, span_of
@@ -64,33 +63,37 @@ class TracedPage(Shape):
     next = maybe_count(help_text="Give it as `before` for what is older.")
 
 
-class Trace(ApiView):
-    """What an assistant heard and answered, for as many days as the game keeps."""
-
-    @Endpoint(
-        "events",
-        "Read how an assistant came to its answers, days later",
-        tag=TALK,
-        gives=TracedPage,
-        query=asked.TracedBefore,
+def _trace(call: Call) -> Result:
+    query, span = call.query, None
+    if when := query.get("when", ""):
+        span = span_of(when, call.script.clock.seconds())
+        if span is None:
+            raise problem(Problem.INVALID, f"{when!r} is no time; a time is like {WHEN}.")
+    found = operations.trace(
+        call.script,
+        span=span,
+        words=query.get("words", ""),
+        before=query.get("before"),
+        limit=limit_of(query),
+        look=look_of(call),
     )
-    def get(self, call: Call) -> Result:
-        """The newest first: rule, model, calls, tokens, cost, tools, limits and prompt.
+    # Where the game keeps no trace there is none, which is no mistake of whoever asks.
+    return Result(True, found.message, found.data)
 
-        What was said in private is not kept, unless the game keeps it: then it is masked, unless
-        `reveal` is true. `words` finds only what was said publicly.
-        """
-        query, span = call.query, None
-        if when := query.get("when", ""):
-            span = span_of(when, call.script.clock.seconds())
-            if span is None:
-                raise problem(Problem.INVALID, f"{when!r} is no time; a time is like {WHEN}.")
-        found = operations.trace(
-            call.script,
-            span=span,
-            words=query.get("words", ""),
-            before=query.get("before"),
-            limit=limit_of(query),
-            look=look_of(call),
-        )
-        return Result(True, found.message, found.data)
+
+ROWS = (
+    Row(
+        "GET",
+        f"{ONE}trace/",
+        "trace",
+        "events",
+        _trace,
+        "Read how an assistant came to its answers, days later",
+        "The newest first: rule, model, calls, tokens, cost, tools, limits and prompt.\n\n"
+        "What was said in private is not kept, unless the game keeps it: then it is masked, unless "
+        "`reveal` is true. `words` finds only what was said publicly.",
+        tag=TALK,
+        result=TracedPage,
+        query=asked.TracedBefore,
+    ),
+)
