@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from evennia_ai.api import answers, asked
+from evennia_ai.api import asked
 from evennia_ai.api.base import NOT_YOURS, limit_of, missing
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Row
-from evennia_ai.api.shapes import Done
 from evennia_ai.operations import Result, auditing, upkeep
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import refusal
@@ -49,7 +48,7 @@ ROWS = (
         "Read the record of an assistant",
         "Everything it did and that was done to it, the newest first.",
         tag=RECORD,
-        result=answers.FactPage,
+        result=auditing.FactPage,
         query=asked.FactsBefore,
     ),
     Row(
@@ -61,7 +60,7 @@ ROWS = (
         "See what an assistant was like at a moment",
         "At `at`, or now.",
         tag=RECORD,
-        result=answers.PastState,
+        result=auditing.PastState,
         query=asked.Moment,
     ),
     Row(
@@ -73,7 +72,7 @@ ROWS = (
         "Compare an assistant at two versions",
         "What is different at `b` from what it was at `a`.",
         tag=RECORD,
-        result=answers.DIFFERENCE,
+        result=auditing.Difference,
         query=asked.Span,
     ),
     Row(
@@ -85,7 +84,7 @@ ROWS = (
         "See what an assistant was like at a version",
         "Right after that event of its record.",
         tag=RECORD,
-        result=answers.PastState,
+        result=auditing.PastState,
     ),
     Row(
         "GET",
@@ -96,7 +95,7 @@ ROWS = (
         "See what an assistant used",
         "Model calls, tokens, tools, and how much of its caps is left.",
         tag=USE,
-        result=answers.Usage,
+        result=upkeep.Usage,
     ),
     Row(
         "GET",
@@ -107,7 +106,7 @@ ROWS = (
         "List an assistant's breakers",
         "A breaker that is open keeps a service that fails from being asked.",
         tag=USE,
-        result=answers.Breakers,
+        result=upkeep.Breakers,
     ),
     Row(
         "POST",
@@ -118,7 +117,6 @@ ROWS = (
         "Close a breaker",
         "The service is asked again at once.",
         tag=USE,
-        result=Done,
         action="reset breaker",
         answer={"message": "llm:openai is closed."},
         needs="One of the game's is for owners, one of the assistant's for `ai_control` over it.",

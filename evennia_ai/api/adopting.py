@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from evennia_ai import operations
-from evennia_ai.api import answers, asked
-from evennia_ai.api.assistants import TAG, ended, made
+from evennia_ai.api import asked
+from evennia_ai.api.assistants import TAG, Made, Removed, ended, made
 from evennia_ai.api.rows import ONE, Call, Row
 from evennia_ai.operations import Result
-from evennia_ai.operations.result import Problem
 
 
 def _adopt(call: Call) -> Result:
     found = operations.find_npc(call.account, call.body["npc"])
     if not found.ok:  # the address is right; it is the body that names what is not there
         errors = {"npc": found.message}
-        return Result(False, found.message, {"errors": errors}, Problem.INVALID)
+        return Result(False, found.message, errors=errors)
     name = call.body.get("key", "")
     return made(call, operations.adopt(found.data["npc"], name, person=call.account, by=call.by))
 
@@ -36,7 +35,7 @@ ROWS = (
         "It stays what it is; the account needs a say over it, by its lock `control` or `edit`.\n\n"
         "The name of an assistant that has lost its body lets that one go on in this being.",
         tag=TAG,
-        result=answers.Made,
+        result=Made,
         body=asked.Adoption,
         status=201,
         example={"npc": "#12", "key": "Bram"},
@@ -51,7 +50,7 @@ ROWS = (
         "Take the mind of an adopted being away",
         "It is as before; what it knew is lost, and its record is put into a file.",
         tag=TAG,
-        result=answers.Removed,
+        result=Removed,
         answer={"message": "Bram is released.", "archive": "Bram-20260131.json"},
     ),
 )

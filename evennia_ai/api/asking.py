@@ -10,7 +10,6 @@ from evennia_ai import operations
 from evennia_ai.api import answers, asked
 from evennia_ai.api.base import missing, picked
 from evennia_ai.api.rows import ONE, Call, Row
-from evennia_ai.api.shapes import Done
 from evennia_ai.operations import Result, executing, telling
 from evennia_ai.operations.rights import is_staff
 
@@ -83,7 +82,6 @@ def _take(path: str, name: str, act: str, summary: str, needs: str = "") -> Row:
         summary,
         "Where a call waits for a yes it is run at once, and this waits for it.",
         tag=QUESTIONS,
-        result=Done,
         body=asked.GivenAnswer,
         is_long=True,
         action="answer",

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
-from typing import Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 from django.urls import reverse
 
 from evennia_ai import operations
-from evennia_ai.api import answers, asked
-from evennia_ai.api.base import NOT_YOURS, page_of, with_data
+from evennia_ai.api import asked
+from evennia_ai.api.base import NOT_YOURS, page_of
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Row
-from evennia_ai.api.shapes import Done
 from evennia_ai.operations import Result, choosing, lifecycle, running
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import Problem, note
 from evennia_ai.operations.rights import refusal
 
 TAG, SAFETY = "Assistants", "Safety"
@@ -30,6 +30,49 @@ EDDA = {
 }
 DESCRIBED = EDDA | {"enabled": True, "adopted": False, "created_at": "2026-01-31T12:00:00+00:00"}
 WHOLE = {name: value for name, value in EDDA.items() if name != "key"}
+
+
+T = TypeVar("T")
+Change = Callable[[list[Any]], Result[running.ChangedAll]]
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantPage:
+    """Some of the assistants, by name."""
+
+    assistants: list[lifecycle.Described]
+    count: Annotated[int, note("How many there are in all.")]
+    next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was made."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What was removed, and where its record went."""
+
+    archive: Annotated[str | None, note("The name of the file its record was put into.")]
+
+
+@dataclass(frozen=True, slots=True)
+class AllStopped:
+    """How many were stopped."""
+
+    stopped: int
+    refused: Annotated[list[str], note("Those that you have no say over.")]
+
+
+@dataclass(frozen=True, slots=True)
+class AllChanged:
+    """A count of those for which something changed."""
+
+    changed: int
+    refused: Annotated[list[str], note("Those that you have no say over.")]
 
 
 # ---- one ---------------------------------------------------------------------------------------
@@ -47,7 +90,7 @@ def _with_room(call: Call) -> dict[str, Any] | Result:
         return found
     # The address is right; it is the body that names what is not there.
     errors = {"location": found.message}
-    return Result(False, found.message, {"errors": errors}, Problem.INVALID)
+    return Result(False, found.message, errors=errors)
 
 
 def _create(call: Call) -> Result:
@@ -58,14 +101,14 @@ def _create(call: Call) -> Result:
     return made(call, operations.create_assistant(key, **given, by=call.by, maker=call.account))
 
 
-def made(call: Call, result: Result) -> Result:
+def made(call: Call, result: Result) -> Result[Any]:
     """The answer to a request that made an assistant, with its address."""
     if not result.ok:
         return result
     key = str(result.data["script"].key)
     address = reverse("evennia_ai_api:assistant", kwargs={"key": key})
     call.headers["Location"] = quote(address, safe="/%")
-    return with_data(result, key=key)
+    return replace(result, data=Made(key))
 
 
 def _update(call: Call) -> Result:
@@ -75,7 +118,7 @@ def _update(call: Call) -> Result:
     if "location" in given and refusal("move", call.account, call.script) is not None:
         raise problem(Problem.FORBIDDEN, NOT_YOURS)
     updated = lifecycle.update_assistant(call.script, **given, by=call.by, person=call.account)
-    return with_data(updated, key=str(call.script.key))
+    return replace(updated, data=Made(str(call.script.key)))
 
 
 def _delete(call: Call) -> Result:
@@ -84,12 +127,12 @@ def _delete(call: Call) -> Result:
     return ended(gone, f"{name} is deleted.")
 
 
-def ended(gone: Result, message: str) -> Result:
+def ended(gone: Result[lifecycle.Archived], message: str) -> Result[Any]:
     """The answer to a request that ended an assistant: the name of the file with its record."""
     if not gone.ok:
         return gone
     # Where the game's files are is nobody's business.
-    return Result(True, message, {"archive": PurePath(gone.data["archive"]).name or None})
+    return Result(True, message, Removed(PurePath(gone.data.archive).name or None))
 
 
 def _clone(call: Call) -> Result:
@@ -107,15 +150,17 @@ def _stop(call: Call) -> Result:
 # ---- all ---------------------------------------------------------------------------------------
 
 
-def _list(call: Call) -> Any:
+def _list(call: Call) -> AssistantPage:
     scripts = operations.list_assistants()
     page, rest = page_of(call.query, scripts)
     described = [lifecycle.describe(script).data for script in page]
-    return {"assistants": described, "count": len(scripts), "next": rest}
+    return AssistantPage(described, len(scripts), rest)
 
 
-def _to_all(call: Call, act: str, do: Callable[[list[Any]], Result]) -> Result:
-    """Do an act to all assistants that somebody has a say over; the others are named."""
+def _to_all(
+    call: Call, act: str, do: Callable[[list[Any]], Result[T]]
+) -> tuple[Result[T], list[str]]:
+    """Do an act to all assistants that somebody has a say over; the names of the others."""
     mine, refused = [], []
     for script in operations.list_assistants():
         if refusal(act, call.account, script) is not None:
@@ -124,25 +169,33 @@ def _to_all(call: Call, act: str, do: Callable[[list[Any]], Result]) -> Result:
             mine.append(script)
     if refused and not mine:
         raise problem(Problem.FORBIDDEN, NOT_YOURS)
-    done = do(mine)
-    return with_data(done, **done.data, refused=refused)
+    return do(mine), refused
 
 
-def _stop_all(call: Call) -> Result:
+def _stop_all(call: Call) -> Result[AllStopped]:
     reason = call.body.get("reason", f"all were stopped by {call.by}")
-    return _to_all(call, "emergency stop", partial(running.stop_all, reason=reason, by=call.by))
+    stop = partial(running.stop_all, reason=reason, by=call.by)
+    done, refused = _to_all(call, "emergency stop", stop)
+    return replace(done, data=AllStopped(done.data.stopped, refused))
 
 
-def _clear_all(call: Call) -> Result:
-    return _to_all(call, "emergency clear", partial(running.clear_all, by=call.by))
+def _change_all(call: Call, act: str, change: Change) -> Result[AllChanged]:
+    done, refused = _to_all(call, act, change)
+    return replace(done, data=AllChanged(done.data.changed, refused))
 
 
-def _start_all(call: Call) -> Result:
-    return _to_all(call, "start", partial(running.set_all_enabled, enabled=True, by=call.by))
+def _clear_all(call: Call) -> Result[AllChanged]:
+    return _change_all(call, "emergency clear", partial(running.clear_all, by=call.by))
 
 
-def _silence_all(call: Call) -> Result:
-    return _to_all(call, "stop", partial(running.set_all_enabled, enabled=False, by=call.by))
+def _start_all(call: Call) -> Result[AllChanged]:
+    start = partial(running.set_all_enabled, enabled=True, by=call.by)
+    return _change_all(call, "start", start)
+
+
+def _silence_all(call: Call) -> Result[AllChanged]:
+    silence = partial(running.set_all_enabled, enabled=False, by=call.by)
+    return _change_all(call, "stop", silence)
 
 
 ROWS = (
@@ -155,7 +208,7 @@ ROWS = (
         "Stop all assistants at once",
         "All that you have a say over; the others are named.",
         tag=SAFETY,
-        result=answers.AllStopped,
+        result=AllStopped,
         body=asked.Reason,
         action="emergency stop all",
         example={"reason": "The model says strange things."},
@@ -170,7 +223,7 @@ ROWS = (
         "Let all stopped assistants go on",
         "All that you have a say over: stops, lockouts and waits; the others are named.",
         tag=SAFETY,
-        result=answers.AllChanged,
+        result=AllChanged,
         action="emergency clear all",
         answer={"message": "2 assistants are cleared.", "changed": 2, "refused": []},
     ),
@@ -183,7 +236,7 @@ ROWS = (
         "Let all assistants answer",
         "All that you have a say over; the others are named.",
         tag=TAG,
-        result=answers.AllChanged,
+        result=AllChanged,
         action="start all",
         answer={"message": "2 assistants are awake.", "changed": 2, "refused": []},
     ),
@@ -196,7 +249,7 @@ ROWS = (
         "Keep all assistants silent",
         "All that you have a say over, until they are started again; the others are named.",
         tag=TAG,
-        result=answers.AllChanged,
+        result=AllChanged,
         action="stop all",
         answer={"message": "2 assistants are silent.", "changed": 2, "refused": []},
     ),
@@ -209,7 +262,7 @@ ROWS = (
         "List the assistants",
         "In order of their names.",
         tag=TAG,
-        result=answers.AssistantPage,
+        result=AssistantPage,
         query=asked.Page,
         answer={"assistants": [DESCRIBED], "count": 1, "next": None},
     ),
@@ -222,7 +275,7 @@ ROWS = (
         "Make an assistant",
         "A character in a room, and the script that moves it. It is awake at once.",
         tag=TAG,
-        result=answers.Made,
+        result=Made,
         body=asked.NewAssistant,
         status=201,
         example=EDDA,
@@ -237,7 +290,7 @@ ROWS = (
         "Look at an assistant",
         "What it is called, how it looks, and who it is.",
         tag=TAG,
-        result=answers.Assistant,
+        result=lifecycle.Described,
         answer=DESCRIBED,
     ),
     Row(
@@ -249,7 +302,7 @@ ROWS = (
         "Describe an assistant anew",
         "Everything that can be said of it; its name stays.",
         tag=TAG,
-        result=answers.Made,
+        result=Made,
         body=asked.WholeAssistant,
         example=WHOLE,
         answer={"message": "Edda is changed.", "key": "Edda"},
@@ -263,7 +316,7 @@ ROWS = (
         "Change an assistant",
         "What is not named stays.",
         tag=TAG,
-        result=answers.Made,
+        result=Made,
         body=asked.ChangedAssistant,
         example={"persona": "Edda has grown fond of ships."},
         answer={"message": "Edda is changed.", "key": "Edda"},
@@ -277,7 +330,7 @@ ROWS = (
         "Remove an assistant",
         "What is under way is dropped, and its record is put into a file of the game's.",
         tag=TAG,
-        result=answers.Removed,
+        result=Removed,
         answer={"message": "Edda is deleted.", "archive": "Edda-20260131.json"},
     ),
     Row(
@@ -289,7 +342,7 @@ ROWS = (
         "Copy an assistant",
         "With its settings, prompts and looks; without its talk, notes and goals.",
         tag=TAG,
-        result=answers.Made,
+        result=Made,
         body=asked.Copy,
         status=201,
         example={"key": "Edda the Younger"},
@@ -304,7 +357,7 @@ ROWS = (
         "See what an assistant is doing",
         "Whether it may act, with which model, and what it has used.",
         tag=TAG,
-        result=answers.Status,
+        result=running.Status,
         says="text",
     ),
     Row(
@@ -316,7 +369,6 @@ ROWS = (
         "Let an assistant answer",
         "It goes on with what waits.",
         tag=TAG,
-        result=Done,
         answer={"message": "Edda is awake."},
     ),
     Row(
@@ -328,7 +380,6 @@ ROWS = (
         "Keep an assistant silent",
         "Until it is started again; what waits goes on waiting.",
         tag=TAG,
-        result=Done,
         answer={"message": "Edda is silent until: assistant start Edda"},
     ),
     Row(
@@ -340,7 +391,7 @@ ROWS = (
         "Stop an assistant at once",
         "Whatever is under way is dropped, and it stays stopped over restarts until cleared.",
         tag=SAFETY,
-        result=answers.Stopped,
+        result=running.Stopped,
         body=asked.Reason,
         example={"reason": "It talks to itself."},
     ),
@@ -353,7 +404,6 @@ ROWS = (
         "Let a stopped assistant go on",
         "Clears an emergency stop or a lockout; nothing is refunded.",
         tag=SAFETY,
-        result=Done,
         answer={"message": "Edda: Emergency stop cleared; the assistant goes on."},
     ),
 )

@@ -11,9 +11,8 @@ from evennia_ai.api import answers, asked
 from evennia_ai.api.base import NOT_YOURS, limit_of, look_of, missing
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Row
-from evennia_ai.api.shapes import Done
 from evennia_ai.core.goals import COMPLETED
-from evennia_ai.operations import Result, configuring, explaining, prompting, talk
+from evennia_ai.operations import Result, configuring, explaining, goals, prompting, talk
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import refusal
 
@@ -96,7 +95,7 @@ def _add_goal(call: Call) -> Result:
     text, priority = call.body["text"], call.body.get("priority", 5)
     added = operations.add_goal(call.script, text, priority)
     if added.ok:
-        path = {"key": str(call.script.key), "number": added.data["id"]}
+        path = {"key": str(call.script.key), "number": added.data.id}
         address = reverse("evennia_ai_api:goal", kwargs=path)
         call.headers["Location"] = quote(address, safe="/%")
     return added
@@ -104,8 +103,8 @@ def _add_goal(call: Call) -> Result:
 
 def _end_goal(call: Call) -> Result:
     number = call.path["number"]
-    data = operations.list_goals(call.script).data
-    if number not in {goal["id"] for goal in (*data["goals"], *data["closed"])}:
+    known = operations.list_goals(call.script).data
+    if number not in {goal["id"] for goal in (*known.goals, *known.closed)}:
         raise missing(f"{call.script.key} has no goal {number}.")
     is_completed = call.body["status"] == COMPLETED
     closed = operations.close_goal(call.script, number, is_completed=is_completed)
@@ -136,7 +135,6 @@ ROWS = (
         "Set settings of an assistant",
         "Several at once, by name: all of them or, where one is wrong, none.",
         tag=SETTINGS,
-        result=Done,
         body=asked.Changes,
         example={"tick_rate": 10, "execution_config.sub_agents_enabled": True},
         answer={"message": "Edda: 2 settings are changed."},
@@ -162,7 +160,6 @@ ROWS = (
         "Let a setting be as by default",
         "What was set is forgotten; what the game sets holds again.",
         tag=SETTINGS,
-        result=Done,
         answer={"message": "Edda: tick_rate is 5 again."},
     ),
     Row(
@@ -187,7 +184,6 @@ ROWS = (
         "Begin an assistant's conversation anew",
         "What was said is forgotten, what is under way is dropped, and a stop is cleared.",
         tag=TALK,
-        result=Done,
         answer={"message": "Edda starts a new conversation."},
     ),
     Row(
@@ -238,7 +234,7 @@ ROWS = (
         "List an assistant's goals",
         "The open ones, the most pressing first, and those that ended.",
         tag=WORK,
-        result=answers.Goals,
+        result=goals.Goals,
     ),
     Row(
         "POST",
@@ -249,7 +245,7 @@ ROWS = (
         "Give an assistant a goal",
         "It works on it by itself, as often as its `autonomy_config` says.",
         tag=WORK,
-        result=answers.NewGoalDone,
+        result=goals.GoalNumber,
         body=asked.NewGoal,
         status=201,
         example={"text": "Find the lost atlas.", "priority": 7},
@@ -264,7 +260,6 @@ ROWS = (
         "End a goal",
         "As reached, or as given up.",
         tag=WORK,
-        result=Done,
         body=asked.EndOfGoal,
         example={"status": "completed"},
         answer={"message": "Edda: goal 1 is completed."},

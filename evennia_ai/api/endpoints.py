@@ -18,6 +18,7 @@ from drf_spectacular.utils import (
 
 from evennia_ai.api.base import ApiView
 from evennia_ai.api.fields import MOST_NUMBER, PERSON
+from evennia_ai.api.results import response_of
 from evennia_ai.api.rows import Row
 from evennia_ai.api.shapes import Problem
 from evennia_ai.operations.rights import ACTS, Right
@@ -116,9 +117,10 @@ def _responses(row: Row) -> dict[Any, Any]:
         (code, "application/json"): OpenApiResponse(Problem, description=TOLD[code])
         for code in sorted(codes)
     }
-    done = OpenApiResponse(row.result, description="Done.")
+    sent = response_of(row)
+    done = OpenApiResponse(sent, description="Done.")
     media = row.media or "application/json"
-    return {(row.status, media) if row.result else row.status: done, **wrong}
+    return {(row.status, media) if sent else row.status: done, **wrong}
 
 
 def _request(body: Any) -> Any:

@@ -11,7 +11,6 @@ from evennia_ai.api.base import page_of, picked, with_data
 from evennia_ai.api.memory import KEY
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Row
-from evennia_ai.api.shapes import Done
 from evennia_ai.operations import Result, lore
 from evennia_ai.operations.result import Problem
 
@@ -109,7 +108,6 @@ ROWS = (
         "Remove lore",
         "No assistant knows it from now on.",
         tag=TAG,
-        result=Done,
         action="remove lore",
         answer={"message": "Lore 7 is removed."},
     ),

@@ -7,7 +7,6 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.exceptions import APIException
 
-from evennia_ai.api import answers
 from evennia_ai.api.base import NOT_YOURS, ApiView, missing
 from evennia_ai.api.bodies import JsonRenderer, TextRenderer
 from evennia_ai.api.limits import Throttle, address_of, api_config, cache
@@ -92,7 +91,7 @@ ROWS = (
         "See whether the assistants are well",
         "`ok`, `degraded`, or `stopped` where all of them are.",
         tag=TAG,
-        result=answers.Health,
+        result=monitoring.Health,
         is_open=True,
         needs="For everybody; staff are told reasons too.",
         view=Health,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from evennia_ai.api import asked, memory_answers
+from evennia_ai.api import asked
 from evennia_ai.api.rows import ONE, Call, Row
-from evennia_ai.api.shapes import Done
 from evennia_ai.operations import Result, sleeping
 
 TAG = "Sleep"
@@ -33,7 +32,7 @@ ROWS = (
         "See whether an assistant sleeps",
         "Until when, and what the last night came to.",
         tag=TAG,
-        result=memory_answers.Sleep,
+        result=sleeping.Sleep,
         says="text",
         answer=ASLEEP,
     ),
@@ -46,7 +45,7 @@ ROWS = (
         "Put an assistant to sleep",
         "It sorts out what it remembers; whoever speaks to it wakes it.",
         tag=TAG,
-        result=memory_answers.Asleep,
+        result=sleeping.Asleep,
         body=asked.Night,
         example={"hours": 4},
         answer={
@@ -63,7 +62,6 @@ ROWS = (
         "Wake an assistant",
         "What the night has not come to waits for the next.",
         tag=TAG,
-        result=Done,
         action="wake",
         answer={"message": "Edda is awake."},
     ),

@@ -9,7 +9,6 @@ from evennia_ai.api.base import look_of, page_of, with_data
 from evennia_ai.api.memory import MEMORY, named
 from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Row
-from evennia_ai.api.shapes import Done
 from evennia_ai.operations import Result, profiles, remembered
 
 TAG = "People"
@@ -126,7 +125,6 @@ ROWS = (
         "Say whether an assistant may remember you",
         "What is remembered already stays; to have that forgotten is a thing of its own.",
         tag=TAG,
-        result=Done,
         body=asked.Remembering,
         action="remember me",
         example={"is_remembered": False},
@@ -169,7 +167,6 @@ ROWS = (
         "Correct what an assistant remembers of you",
         "It is believed as what you say of yourself, no more.",
         tag=TAG,
-        result=Done,
         body=asked.CorrectedMemory,
         action="correct memory of me",
         is_private=True,

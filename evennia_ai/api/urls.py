@@ -5,25 +5,10 @@ from __future__ import annotations
 from django.urls import path, re_path, register_converter
 from django.urls.converters import StringConverter
 
-from evennia_ai.api import (
-    accounting,
-    adopting,
-    asking,
-    assistants,
-    conduct,
-    lore,
-    memory,
-    monitoring,
-    nights,
-    people_memory,
-    schema,
-    tokens,
-    traces,
-    undoing,
-)
+from evennia_ai.api import schema
 from evennia_ai.api.endpoints import addresses
 from evennia_ai.api.lost import Lost
-from evennia_ai.api.rows import Row
+from evennia_ai.api.table import TABLE
 
 app_name = "evennia_ai_api"
 
@@ -61,21 +46,6 @@ register_converter(MemoryKey, "ai_memory")
 register_converter(OwnNumber, "ai_own")
 register_converter(PersonName, "ai_person")
 
-TABLE: tuple[Row, ...] = (
-    *monitoring.ROWS,
-    *tokens.ROWS,
-    *asking.ROWS,
-    *assistants.ROWS,
-    *adopting.ROWS,
-    *conduct.ROWS,
-    *undoing.ROWS,
-    *traces.ROWS,
-    *accounting.ROWS,
-    *memory.ROWS,
-    *people_memory.ROWS,
-    *nights.ROWS,
-    *lore.ROWS,
-)
 urlpatterns = [
     *addresses(TABLE),
     path("schema/", schema.Schema.as_view(), name="schema"),

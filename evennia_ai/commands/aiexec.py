@@ -69,8 +69,8 @@ class CmdAiExec(StaffCommand):
         if not self.may("usage", script):
             return
         used = upkeep.usage(script).data
-        rows = [_called(entry) for entry in reversed(used["executions"])]
-        foot = "\n".join(_counted(name, counts) for name, counts in used["tools"].items())
+        rows = [_called(entry) for entry in reversed(used.executions)]
+        foot = "\n".join(_counted(name, counts) for name, counts in used.tools.items())
         head = ("When", "Tool", "With", "Came of it", "ms")
         title = f"{script.key}, tools called last" if rows else f"{script.key} called no tool yet"
         self.show_table(title, head, rows, foot, wide=2)

@@ -23,7 +23,7 @@ from evennia_ai.core.settings import ATTRIBUTES, POWERS
 from evennia_ai.core.shapes import Kind, Shape, parse, plain, read, with_ids
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.operations.setting_checks import problem_of
 from evennia_ai.operations.setting_rows import (
     UNSET,
@@ -199,7 +199,7 @@ def update_settings(script: AssistantScript, changes: Mapping[str, Any], *, by: 
         by: who does it, for the record, unless that is known already.
 
     Returns:
-        data: "changes", a list of name, old and value; or "errors", texts by path.
+        data: "changes", a list of name, old and value.
     """
     if not changes or len(changes) > MOST_CHANGES:
         return _refused(script, f"give 1 to {MOST_CHANGES} settings at once, not {len(changes)}")
@@ -232,8 +232,10 @@ def _differs(script: AssistantScript, name: str, value: Any) -> bool:
     return bool((None if own is UNSET else own) != value)
 
 
-def _refused(script: AssistantScript, told: str, **data: Any) -> Result:
-    return Result(False, f"{script.key}: nothing is changed: {told}", data, Problem.INVALID)
+def _refused(
+    script: AssistantScript, told: str, *, errors: Mapping[str, str] | None = None
+) -> Result:
+    return Result(False, f"{script.key}: nothing is changed: {told}", errors=errors or {})
 
 
 def _told(script: AssistantScript, row: Mapping[str, Any], before: Mapping[str, Any]) -> str:

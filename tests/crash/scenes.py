@@ -131,7 +131,7 @@ def _ask_with_one_step(game: Game) -> None:
 
 def _used_twice(game: Game) -> list[str]:
     """What of questions is not as it should be: one number, one answer, and none left open."""
-    log = auditing.audit_log(game.ada, limit=100, events=ENDS_OF_QUESTIONS).data["entries"]
+    log = auditing.audit_log(game.ada, limit=100, events=ENDS_OF_QUESTIONS).data.entries
     ended = Counter(entry["details"]["number"] for entry in log)
     wrong = [f"question {number} ended {n} times" for number, n in ended.items() if n > 1]
     left = operations.questions(game.being("Tom"), is_staff=True).data["questions"]

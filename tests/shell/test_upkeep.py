@@ -13,7 +13,7 @@ from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
-from tests.shell.support import whispers
+from tests.shell.support import as_data, whispers
 
 NOOP = completion(None, ("noop", {}))
 FLAKY = RuntimeError("no route to 10.0.0.1")
@@ -33,8 +33,9 @@ class UpkeepTest(HearingTest):
     def data(self, result: Any) -> dict[str, Any]:
         """What a program reads: it is plain JSON."""
         assert result.ok, result.message
-        plain: dict[str, Any] = json.loads(json.dumps(result.data))
-        assert plain == result.data
+        data = as_data(result)
+        plain: dict[str, Any] = json.loads(json.dumps(data))
+        assert plain == data
         return plain
 
     def game_breaker(self) -> Any:
@@ -195,7 +196,7 @@ class TestUsage(UpkeepTest):
         result = upkeep.usage(self.ada_script)
         assert (False, Problem.UNAVAILABLE) == (result.ok, result.problem)
         assert "no such" in result.message
-        assert 3 == result.data["tools"]["say"]["calls"]
+        assert 3 == result.data.tools["say"]["calls"]
 
 
 class TestHeard(UpkeepTest):
