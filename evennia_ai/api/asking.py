@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
-from evennia_ai.api import answers, asked
-from evennia_ai.api.base import missing, picked
+from evennia_ai.api import asked
+from evennia_ai.api.base import missing
 from evennia_ai.api.rows import ONE, Call, Row
 from evennia_ai.operations import Result, executing, telling
+from evennia_ai.operations.questions import Questions
 from evennia_ai.operations.rights import is_staff
 
 QUESTIONS, WORK = "Questions", "Goals and tools"
-SHOWN = ("number", "assistant", "kind", "prompt", "detail", "choices", "is_stalled")
 ASKED = {
     "number": 3,
     "assistant": "Edda",
@@ -27,20 +25,16 @@ ASKED = {
 NO_TOOL = "{who} has no tool {name!r}."
 
 
-def _open(call: Call) -> list[dict[str, Any]]:
+def _open(call: Call) -> Questions:
     """The open questions that the caller may answer, of one assistant or of all."""
-    found = operations.questions(call.account, is_staff=is_staff(call.account)).data["questions"]
+    found = operations.questions(call.account, is_staff=is_staff(call.account)).data.questions
     key = None if call.script is None else call.script.key
-    return [picked(item, *SHOWN) for item in found if key in (None, item["assistant"])]
-
-
-def _questions(call: Call) -> Any:
-    return {"questions": _open(call)}
+    return Questions([each for each in found if key in (None, each["assistant"])])
 
 
 def _answer(call: Call) -> Deferred[Result]:
     number = call.path["number"]
-    if number not in {item["number"] for item in _open(call)}:
+    if number not in {each["number"] for each in _open(call).questions}:
         raise missing(f"No question {number} that you may answer is open.")
     text = call.body["answer"]
     return operations.answer(number, call.account, text, is_staff=is_staff(call.account))
@@ -48,7 +42,7 @@ def _answer(call: Call) -> Deferred[Result]:
 
 def _execute(call: Call) -> Deferred[Result]:
     name = call.path["name"]
-    known = {row["name"] for row in executing.list_tools(call.script).data["tools"]}
+    known = {row["name"] for row in executing.list_tools(call.script).data.tools}
     if name not in known:
         raise missing(NO_TOOL.format(who=call.script.key, name=name[:60]))
     arguments = call.body.get("arguments", {})
@@ -62,11 +56,11 @@ def _list(path: str, name: str, act: str, summary: str) -> Row:
         path,
         name,
         act,
-        _questions,
+        _open,
         summary,
         "Of all assistants, or of the one in the address.",
         tag=QUESTIONS,
-        result=answers.Questions,
+        result=Questions,
         answer={"questions": [ASKED]},
     )
 
@@ -117,7 +111,7 @@ ROWS = (
         "Tell an assistant to do something",
         "It is done under the same limits as ever, and this waits for it.",
         tag=WORK,
-        result=answers.Told,
+        result=telling.Told,
         body=asked.Instruction,
         is_long=True,
         example={"instruction": "Say good night to everybody here."},
@@ -132,7 +126,7 @@ ROWS = (
         "List an assistant's tools",
         "Each with the JSON schema of what it takes, and whether it may be used.",
         tag=WORK,
-        result=answers.Tools,
+        result=executing.Tools,
     ),
     Row(
         "POST",
@@ -143,7 +137,7 @@ ROWS = (
         "Run one tool by hand",
         "As the assistant, under the same locks and limits as ever.",
         tag=WORK,
-        result=answers.Executed,
+        result=executing.Executed,
         body=asked.Arguments,
         is_long=True,
         example={"arguments": {"message": "Good night."}},

@@ -7,7 +7,7 @@ from typing import Any
 from evennia.accounts.models import AccountDB
 from rest_framework.exceptions import AuthenticationFailed
 
-from evennia_ai.api import answers, asked, passwords, people
+from evennia_ai.api import asked, passwords, people
 from evennia_ai.api.base import ApiView, missing
 from evennia_ai.api.limits import address_of
 from evennia_ai.api.problems import problem
@@ -73,10 +73,8 @@ class OwnToken(WithTokens):
         return int(account.pk)
 
 
-def _make(call: Call) -> Any:
-    made = tokens.make_token(call.account, call.body.get("name", ""), address=call.address)
-    # Its sentence is for the game: here the token has a field of its own.
-    return made.data if made.ok else made
+def _make(call: Call) -> Result[tokens.Token]:
+    return tokens.make_token(call.account, call.body.get("name", ""), address=call.address)
 
 
 def _give_back(call: Call) -> None:
@@ -123,7 +121,7 @@ ROWS = (
         "Get a token",
         "A new one, told this once. It ends with its time, and with the account's password.",
         tag=TAG,
-        result=answers.Token,
+        result=tokens.Token,
         says="",
         body=asked.Login,
         action="token",
@@ -162,7 +160,7 @@ ROWS = (
         "List tokens",
         "Those that are good, without the tokens themselves, and when each was last used.",
         tag=TAG,
-        result=answers.Tokens,
+        result=tokens.Tokens,
         query=asked.WhoseTokens,
         answer={"tokens": [KEPT]},
         may_be_missing=True,
@@ -178,7 +176,7 @@ ROWS = (
         "Revoke all tokens of an account",
         "They are worth nothing from now on, the one that is sent among them.",
         tag=TAG,
-        result=answers.Revoked,
+        result=tokens.Revoked,
         query=asked.WhoseTokens,
         action="revoke tokens",
         answer=REVOKED,
@@ -195,7 +193,7 @@ ROWS = (
         "Revoke a token",
         "It is worth nothing from now on.",
         tag=TAG,
-        result=answers.Revoked,
+        result=tokens.Revoked,
         action="revoke token",
         answer={"message": "Token 7 of Tom is worth nothing any more.", "count": 1},
         needs=WHOSE,

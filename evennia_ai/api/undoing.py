@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evennia_ai.api import answers, asked
+from evennia_ai.api import asked
 from evennia_ai.api.base import NOT_YOURS
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Row
@@ -53,7 +53,7 @@ ROWS = (
         "List the edits that can be taken back",
         "The newest first, and those that were taken back and can be made again.",
         tag=TAG,
-        result=answers.Edits,
+        result=undoing.KnownEdits,
         answer={"edits": [MADE], "undone": []},
     ),
     Row(
@@ -65,7 +65,7 @@ ROWS = (
         "Take an edit back",
         "The newest, or that of a number; what was changed again since is refused.",
         tag=TAG,
-        result=answers.Undone,
+        result=undoing.Undone,
         body=asked.EditNumber,
         example={"number": 12},
         answer={"message": "Edda: tick_rate: 10 -> 5", "number": 12, "changes": [CHANGE]},
@@ -79,7 +79,7 @@ ROWS = (
         "Make an edit again that was taken back",
         "The one that was taken back last, unless somebody edited something else since.",
         tag=TAG,
-        result=answers.Undone,
+        result=undoing.Undone,
         answer={"message": "Edda: tick_rate: 5 -> 10", "number": 12, "changes": [CHANGE]},
     ),
 )

@@ -56,7 +56,7 @@ class CmdAiExec(StaffCommand):
     def _list(self, script: Any) -> None:
         if not self.may("show tools", script):
             return
-        tools = executing.list_tools(script).data["tools"]
+        tools = executing.list_tools(script).data.tools
         rows = [
             (tool["name"], tool["category"], takes(tool["parameters"]), allowed(tool))
             for tool in tools
@@ -93,7 +93,7 @@ class CmdAiExec(StaffCommand):
         self.show_later(running)
 
     def _tool(self, script: Any, name: str) -> Mapping[str, Any] | None:
-        listed = executing.list_tools(script).data["tools"]
+        listed = executing.list_tools(script).data.tools
         tools: dict[str, Mapping[str, Any]] = {tool["name"]: tool for tool in listed}
         if name not in tools:
             near = get_close_matches(name, tools, n=3)
