@@ -117,6 +117,7 @@ ROWS = (
         "Close a breaker",
         "The service is asked again at once.",
         tag=USE,
+        result=upkeep.BreakerRow,
         action="reset breaker",
         answer={"message": "llm:openai is closed."},
         needs="One of the game's is for owners, one of the assistant's for `ai_control` over it.",

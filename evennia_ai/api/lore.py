@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 from django.urls import reverse
 
-from evennia_ai.api import asked, memory_answers
-from evennia_ai.api.base import page_of, picked, with_data
+from evennia_ai.api import asked
+from evennia_ai.api.base import page_of
 from evennia_ai.api.memory import KEY
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Row
 from evennia_ai.operations import Result, lore
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.memory_rows import Remembered
+from evennia_ai.operations.result import Problem, note
 
 TAG = "Lore"
-SENT = ("key", "text", "audience", "place", "importance", "at")
 NEW = {
     "text": "The lighthouse was built by the Guild of Cartographers.",
     "keywords": ["lighthouse", "guild"],
@@ -24,25 +25,55 @@ NEW = {
 ENTRY = {"key": KEY, **NEW, "place": "", "importance": 5, "at": "2026-01-31T12:00:00+00:00"}
 
 
-def _sent(row: dict[str, Any]) -> dict[str, Any]:
-    return {**picked(row, *SENT), "keywords": row["tags"]}
+@dataclass(frozen=True, slots=True)
+class LoreEntry:
+    """A piece of lore."""
+
+    key: Annotated[str, note("By which it is found.")]
+    text: str
+    keywords: list[str]
+    audience: Annotated[str, note("Who may be told.")]
+    place: Annotated[str, note("The room or the faction, where it is for one.")]
+    importance: int
+    at: Annotated[str, note("When it was written down.")]
 
 
-def _told(result: Result) -> Result:
-    return with_data(result, lore=_sent(result.data["lore"])) if result.ok else result
+@dataclass(frozen=True, slots=True)
+class LorePage:
+    """Some of the lore, the most important first."""
+
+    lore: list[LoreEntry]
+    count: Annotated[int, note("How many there are in all.")]
+    next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
 
 
-def _list(call: Call) -> Any:
-    entries = lore.list_lore().data["lore"]
+@dataclass(frozen=True, slots=True)
+class LoreKept:
+    """A piece of lore as it is now."""
+
+    lore: LoreEntry
+
+
+def _sent(row: Remembered) -> LoreEntry:
+    same = {name: row[name] for name in ("key", "text", "audience", "place", "importance", "at")}
+    return LoreEntry(**same, keywords=row["tags"])
+
+
+def _told(result: Result[lore.OneLore]) -> Result[Any]:
+    return replace(result, data=LoreKept(_sent(result.data.lore))) if result.ok else result
+
+
+def _list(call: Call) -> LorePage:
+    entries = lore.list_lore().data.lore
     page, rest = page_of(call.query, entries)
-    return {"lore": [_sent(row) for row in page], "count": len(entries), "next": rest}
+    return LorePage([_sent(row) for row in page], len(entries), rest)
 
 
 def _add(call: Call) -> Result:
     given = {"keywords": [], **call.body}
     made = _told(lore.add_lore(given.pop("text"), **given, by=call.by))
     if made.ok:
-        path = {"memory": made.data["lore"]["key"]}
+        path = {"memory": made.data.lore.key}
         call.headers["Location"] = reverse("evennia_ai_api:one-lore", kwargs=path)
     return made
 
@@ -63,7 +94,7 @@ ROWS = (
         "List the lore of the game",
         "The most important first.",
         tag=TAG,
-        result=memory_answers.LorePage,
+        result=LorePage,
         query=asked.Page,
         answer={"lore": [ENTRY], "count": 1, "next": None},
     ),
@@ -76,7 +107,7 @@ ROWS = (
         "Add lore",
         "It is told where one of its keywords is said, and a room's in that room.",
         tag=TAG,
-        result=memory_answers.LoreKept,
+        result=LoreKept,
         body=asked.NewLore,
         status=201,
         action="add lore",
@@ -93,7 +124,7 @@ ROWS = (
         "Change lore",
         "What is not named stays.",
         tag=TAG,
-        result=memory_answers.LoreKept,
+        result=LoreKept,
         body=asked.ChangedLore,
         is_private=True,
         example={"keywords": ["lighthouse", "beacon"]},
@@ -108,6 +139,7 @@ ROWS = (
         "Remove lore",
         "No assistant knows it from now on.",
         tag=TAG,
+        result=lore.RemovedLore,
         action="remove lore",
         answer={"message": "Lore 7 is removed."},
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -10,11 +11,11 @@ from evennia.utils import logger
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from evennia_ai.api import asked, memory_answers
-from evennia_ai.api.base import limit_of, look_of, with_data
+from evennia_ai.api import asked
+from evennia_ai.api.base import limit_of, look_of
 from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Row
-from evennia_ai.operations import Result, memories, memory_changes, memory_upkeep
+from evennia_ai.operations import Result, memories, memory_changes, memory_rows, memory_upkeep
 
 TAG = "Memory"
 BEGUN = "{name}'s memories are being read anew."
@@ -52,10 +53,20 @@ GIVEN = {
 NAMED = ("memory", "memories", "cites", "cited_by", "links")
 
 
+@dataclass(frozen=True, slots=True)
+class Reindexing:
+    """How much the index has still to read; `memory/status/` tells how far it has come."""
+
+    waiting: int
+
+
 def named(result: Result) -> Result:
     """A result with memories in it, where people are named as everywhere in the API."""
-    data = {name: _named(value) if name in NAMED else value for name, value in result.data.items()}
-    return with_data(result, **data)
+    if not result.ok:
+        return result
+    rows = {name: getattr(result.data, name) for name in NAMED if hasattr(result.data, name)}
+    told = {name: _named(value) for name, value in rows.items()}
+    return replace(result, data=replace(result.data, **told))
 
 
 def _named(part: Any) -> Any:
@@ -79,7 +90,7 @@ def _add(call: Call) -> Result:
     text = given.pop("text")
     made = named(memory_changes.add_memory(call.script, text, **given, by=call.by))
     if made.ok:
-        path = {"key": str(call.script.key), "memory": made.data["memory"]["key"]}
+        path = {"key": str(call.script.key), "memory": made.data.memory["key"]}
         address = reverse("evennia_ai_api:one-memory", kwargs=path)
         call.headers["Location"] = quote(address, safe="/%")
     return made
@@ -108,8 +119,8 @@ def _reindex(call: Call) -> Result:
     if ended and not ended[0].ok:
         return ended[0]
     told = ended[0].message if ended else BEGUN.format(name=call.script.key)
-    waiting = memory_upkeep.memory_status(call.script).data["waiting"]
-    return Result(True, told, {"waiting": waiting})
+    waiting = memory_upkeep.memory_status(call.script).data.waiting
+    return Result(True, told, Reindexing(waiting))
 
 
 def _log(failure: Failure) -> None:
@@ -127,7 +138,7 @@ ROWS = (
         "List what an assistant remembers",
         "The newest first. What is private to others is masked, unless `reveal` is true.",
         tag=TAG,
-        result=memory_answers.MemoryPage,
+        result=memory_rows.MemoryPage,
         query=asked.MemoriesBefore,
         answer={"memories": [MEMORY], "count": 1, "next": None},
     ),
@@ -140,7 +151,7 @@ ROWS = (
         "Let an assistant remember something",
         "Everybody may be told of it.",
         tag=TAG,
-        result=memory_answers.Kept,
+        result=memory_rows.Kept,
         body=asked.NewMemory,
         status=201,
         action="add memory",
@@ -157,7 +168,7 @@ ROWS = (
         "Search what an assistant remembers",
         "By meaning, the most alike first; by words while the store of vectors is down.",
         tag=TAG,
-        result=memory_answers.Found,
+        result=memory_rows.Found,
         query=asked.Sought,
         is_long=True,
         answer={"memories": [{**MEMORY, "similarity": 0.71}]},
@@ -171,7 +182,7 @@ ROWS = (
         "See how an assistant's memory is",
         "How much there is, whether it can be searched, and how far its index has come.",
         tag=TAG,
-        result=memory_answers.MemoryStatus,
+        result=memory_upkeep.MemoryStatus,
         says="text",
     ),
     Row(
@@ -183,7 +194,7 @@ ROWS = (
         "Index an assistant's memory anew",
         "As after a change of the embedding model; it is begun, and goes on by itself.",
         tag=TAG,
-        result=memory_answers.Reindexing,
+        result=Reindexing,
         status=202,
         action="reindex memories",
         answer={"message": "Edda's memories are being read anew.", "waiting": 412},
@@ -197,7 +208,7 @@ ROWS = (
         "Read one memory of an assistant",
         "With what it was concluded from, and what was concluded from it.",
         tag=TAG,
-        result=memory_answers.OneRemembered,
+        result=memory_rows.OneRemembered,
         answer={"memory": MEMORY, "cites": [], "cited_by": [], "links": []},
         query=asked.Revealing,
     ),
@@ -210,7 +221,7 @@ ROWS = (
         "Correct a memory of an assistant",
         "What it said before is gone, and so is what was concluded from it.",
         tag=TAG,
-        result=memory_answers.Kept,
+        result=memory_rows.Kept,
         body=asked.CorrectedMemory,
         action="correct memory",
         is_private=True,
@@ -226,7 +237,7 @@ ROWS = (
         "Let an assistant forget one memory",
         "At once and for good, with what was concluded from it.",
         tag=TAG,
-        result=memory_answers.Forgotten,
+        result=memory_rows.Forgotten,
         action="forget memory",
         answer={"message": "Edda forgot number 41.", "count": 1},
     ),

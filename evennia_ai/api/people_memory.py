@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-from evennia_ai.api import asked, memory_answers
-from evennia_ai.api.base import look_of, page_of, with_data
+from typing_extensions import TypedDict
+
+from evennia_ai.api import asked
+from evennia_ai.api.base import look_of, page_of
 from evennia_ai.api.memory import MEMORY, named
 from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Row
 from evennia_ai.operations import Result, profiles, remembered
+from evennia_ai.operations.memory_rows import Export, Forgotten
+from evennia_ai.operations.result import note
 
 TAG = "People"
 EVERYBODY = "For every account, about itself."
@@ -45,22 +51,67 @@ EXPORT = {
 }
 
 
-def _exported(result: Result) -> Result:
+class KnownThing(TypedDict):
+    """One thing that is remembered of somebody."""
+
+    id: Annotated[str, note("By which it is corrected and forgotten.")]
+    kind: str
+    text: str
+    at: str
+    is_private: Annotated[bool, note("Nobody else is told.")]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPage:
+    """Some of what an assistant remembers of somebody."""
+
+    is_remembered: Annotated[bool, note("Something more may be remembered.")]
+    known: list[KnownThing]
+    count: Annotated[int, note("How many there are in all.")]
+    next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
+
+
+class Acquaintance(profiles.Met):
+    """Somebody whom an assistant knows."""
+
+    person: Annotated[str, note("Such as `account-3`.")]
+    attributes: Annotated[int, note("How many things are known of them.")]
+
+
+@dataclass(frozen=True, slots=True)
+class AcquaintancePage:
+    """Some of those whom an assistant knows, who was met last first."""
+
+    profiles: list[Acquaintance]
+    count: Annotated[int, note("How many there are in all.")]
+    next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
+
+
+class ProfileOfOne(profiles.Met):
+    """What an assistant makes of somebody."""
+
+    person: Annotated[str, note("Such as `account-3`.")]
+    attributes: list[profiles.Attribute]
+    observations: Annotated[int, note("How many memories there are of them.")]
+
+
+def _exported(result: Result[Export]) -> Result[Export]:
     """An export, with people named as everywhere in the API."""
     data = named(result).data
-    return with_data(result, **{**data, "person": name_of(data["person"])})
+    return replace(result, data=replace(data, person=name_of(data.person)))
 
 
 # ---- one's own ---------------------------------------------------------------------------------
 
 
-def _mine(call: Call) -> Any:
+def _mine(call: Call) -> KnownPage:
     data = remembered.what_is_known(call.script, call.account).data
-    page, rest = page_of(call.query, data["known"])
-    known = [
-        {"id": str(row["number"]), **{k: row[k] for k in row if k != "number"}} for row in page
-    ]
-    return {**data, "known": known, "next": rest}
+    page, rest = page_of(call.query, data.known)
+    return KnownPage(data.is_remembered, [_thing(row) for row in page], data.count, rest)
+
+
+def _thing(row: Mapping[str, Any]) -> Any:
+    return {"id": str(row["number"]), **{name: row[name] for name in row if name != "number"}}
 
 
 def _set_remembered(call: Call) -> Result:
@@ -85,20 +136,20 @@ def _export(call: Call) -> Result:
     return _exported(remembered.export_known(call.script, _person(call), by=call.by, look=look))
 
 
-def _profile(row: dict[str, Any]) -> dict[str, Any]:
+def _profile(row: Mapping[str, Any]) -> Any:
     told = {name: value for name, value in row.items() if name != "entity"}
     return {"person": name_of(row["entity"]), **told}
 
 
-def _profiles(call: Call) -> Any:
+def _profiles(call: Call) -> AcquaintancePage:
     data = profiles.list_profiles(call.script).data
-    page, rest = page_of(call.query, data["profiles"])
-    return {**data, "profiles": [_profile(row) for row in page], "next": rest}
+    page, rest = page_of(call.query, data.profiles)
+    return AcquaintancePage([_profile(row) for row in page], data.count, rest)
 
 
 def _one_profile(call: Call) -> Any:
     shown = profiles.show_profile(call.script, _person(call), look=look_of(call))
-    return _profile(shown.data["profile"]) if shown.ok else shown
+    return _profile(shown.data.profile) if shown.ok else shown
 
 
 ROWS = (
@@ -111,7 +162,7 @@ ROWS = (
         "See what an assistant remembers of you",
         "What you said and did, and what it made of that; nothing of anybody else.",
         tag=TAG,
-        result=memory_answers.Known,
+        result=KnownPage,
         query=asked.Page,
         answer={"is_remembered": True, "known": [THING], "count": 1, "next": None},
         needs=EVERYBODY,
@@ -140,7 +191,7 @@ ROWS = (
         "Let an assistant forget you",
         "Everything, everywhere: memories, what it made of you, and your part of the talk.",
         tag=TAG,
-        result=memory_answers.Forgotten,
+        result=remembered.ForgottenPerson,
         action="forget me",
         answer={"message": "Edda forgot you: 12 memories.", "count": 12},
         needs=EVERYBODY,
@@ -154,7 +205,7 @@ ROWS = (
         "Export what an assistant has stored of you",
         "All of it, as it is.",
         tag=TAG,
-        result=memory_answers.Export,
+        result=Export,
         answer=EXPORT,
         needs=EVERYBODY,
     ),
@@ -183,7 +234,7 @@ ROWS = (
         "Let an assistant forget one thing about you",
         "At once and for good, with what was concluded from it.",
         tag=TAG,
-        result=memory_answers.Forgotten,
+        result=Forgotten,
         action="forget memory of me",
         answer={"message": "Edda forgot that.", "count": 1},
         needs=EVERYBODY,
@@ -197,7 +248,7 @@ ROWS = (
         "Export what an assistant remembers of somebody",
         "All that is stored of them, which is recorded; private words where `reveal` is true.",
         tag=TAG,
-        result=memory_answers.Export,
+        result=Export,
         answer=EXPORT,
         query=asked.Revealing,
     ),
@@ -210,7 +261,7 @@ ROWS = (
         "Let an assistant forget somebody",
         "As they may ask themselves: everything, everywhere.",
         tag=TAG,
-        result=memory_answers.Forgotten,
+        result=remembered.ForgottenPerson,
         action="forget person",
         answer={"message": "Edda forgot them: 12 memories.", "count": 12},
     ),
@@ -223,7 +274,7 @@ ROWS = (
         "List whom an assistant knows",
         "Who was met last first, and how they stand.",
         tag=TAG,
-        result=memory_answers.ProfilePage,
+        result=AcquaintancePage,
         query=asked.Page,
         answer={"profiles": [PROFILE], "count": 1, "next": None},
     ),
@@ -236,7 +287,7 @@ ROWS = (
         "See what an assistant makes of somebody",
         "What it knows of them, and how they stand.",
         tag=TAG,
-        result=memory_answers.Profile,
+        result=ProfileOfOne,
         answer={**PROFILE, "attributes": [ATTRIBUTE], "observations": 12},
         query=asked.Revealing,
     ),
