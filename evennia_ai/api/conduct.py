@@ -7,7 +7,7 @@ from urllib.parse import quote
 from django.urls import reverse
 
 from evennia_ai import operations
-from evennia_ai.api import answers, asked
+from evennia_ai.api import asked
 from evennia_ai.api.base import NOT_YOURS, limit_of, look_of, missing
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Row
@@ -15,6 +15,7 @@ from evennia_ai.core.goals import COMPLETED
 from evennia_ai.operations import Result, configuring, explaining, goals, prompting, talk
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import refusal
+from evennia_ai.operations.setting_rows import SettingRow
 
 SETTINGS, TALK, WORK = "Settings", "Talk", "Goals and tools"
 ROW = {
@@ -123,7 +124,7 @@ ROWS = (
         "List the settings of an assistant",
         "Each with what holds and what would hold by default; what is secret is masked.",
         tag=SETTINGS,
-        result=answers.Settings,
+        result=configuring.Settings,
         answer={"settings": [ROW]},
     ),
     Row(
@@ -135,6 +136,7 @@ ROWS = (
         "Set settings of an assistant",
         "Several at once, by name: all of them or, where one is wrong, none.",
         tag=SETTINGS,
+        result=configuring.Changed,
         body=asked.Changes,
         example={"tick_rate": 10, "execution_config.sub_agents_enabled": True},
         answer={"message": "Edda: 2 settings are changed."},
@@ -148,7 +150,7 @@ ROWS = (
         "Show a setting of an assistant",
         "A name, or a key within one, such as `execution_config.sub_agents_enabled`.",
         tag=SETTINGS,
-        result=answers.SettingRow,
+        result=SettingRow,
         answer=ROW,
     ),
     Row(
@@ -160,6 +162,7 @@ ROWS = (
         "Let a setting be as by default",
         "What was set is forgotten; what the game sets holds again.",
         tag=SETTINGS,
+        result=configuring.Changed,
         answer={"message": "Edda: tick_rate is 5 again."},
     ),
     Row(
@@ -172,7 +175,7 @@ ROWS = (
         "The newest messages, or with `format=export` all of it as the model is sent it.\n\n"
         "What is private to others is masked, unless `reveal` is true.",
         tag=TALK,
-        result=answers.Talk,
+        result=talk.Talk,
         query=asked.TalkBefore,
     ),
     Row(
@@ -196,7 +199,7 @@ ROWS = (
         "The newest first, with the rule that decided and each step since.\n\n"
         "What was whispered or paged by others is masked, unless `reveal` is true.",
         tag=TALK,
-        result=answers.HeardPage,
+        result=explaining.HeardPage,
         query=asked.HeardBefore,
     ),
     Row(
@@ -208,7 +211,7 @@ ROWS = (
         "Read why an assistant answered a message, or did not",
         "The rule, how far it trusted what it heard, and everything that came after.",
         tag=TALK,
-        result=answers.Why,
+        result=explaining.Why,
         says="text",
         query=asked.Revealing,
     ),
@@ -221,7 +224,7 @@ ROWS = (
         "See what an assistant's model would be sent",
         "The prompt that a whisper of yours would cause.",
         tag=SETTINGS,
-        result=answers.Prompt,
+        result=prompting.ShownPrompt,
         says="text",
         query=asked.Prompted,
     ),

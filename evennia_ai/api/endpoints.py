@@ -18,9 +18,8 @@ from drf_spectacular.utils import (
 
 from evennia_ai.api.base import ApiView
 from evennia_ai.api.fields import MOST_NUMBER, PERSON
-from evennia_ai.api.results import response_of
+from evennia_ai.api.results import PROBLEM, response_of
 from evennia_ai.api.rows import Row
-from evennia_ai.api.shapes import Problem
 from evennia_ai.operations.rights import ACTS, Right
 from evennia_ai.rights import OF_THE_BODY
 
@@ -114,7 +113,7 @@ def _responses(row: Row) -> dict[Any, Any]:
     codes += [404] if row.names or row.may_be_missing else []
     codes += [409, 413, 415] if not row.reads else []
     wrong = {
-        (code, "application/json"): OpenApiResponse(Problem, description=TOLD[code])
+        (code, "application/json"): OpenApiResponse(PROBLEM, description=TOLD[code])
         for code in sorted(codes)
     }
     sent = response_of(row)

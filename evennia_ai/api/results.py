@@ -7,21 +7,43 @@ in its annotation. A field of a dataclass that is None by default is left out wh
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
-from rest_framework.serializers import BaseSerializer
 
+from evennia_ai.api.problems import CODES
 from evennia_ai.api.rows import Row
+from evennia_ai.operations.result import note, one_of
 
 REFERENCE = "#/components/schemas/{model}"
 SENTENCES = {
     "message": ("Done", "What was done.", "A sentence for people."),
     "text": ("Worded", "What is in the other fields, in words.", "For people."),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong."""
+
+    code: Annotated[str, one_of(sorted(set(CODES.values())), "For programs.")]
+    message: Annotated[str, note("A sentence for people.")]
+    fields: Annotated[
+        dict[str, list[str]] | None, note("What is wrong with each field, where fields are.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The body of everything that goes wrong."""
+
+    error: Fault
+
+
+PROBLEM = {"$ref": REFERENCE.format(model=Problem.__name__)}
 
 
 class _OpenApi30(GenerateJsonSchema):
@@ -46,8 +68,8 @@ class _OpenApi30(GenerateJsonSchema):
 
 def response_of(row: Row) -> Any:
     """What a row sends where all goes well, for the schema; None: nothing."""
-    if isinstance(row.result, type) and issubclass(row.result, (BaseSerializer, str)):
-        return row.result
+    if row.result is str:
+        return str
     parts = [_reference(SENTENCES[row.says][0])] if row.says else []
     parts += [_reference(row.result.__name__)] if row.result else []
     return {"allOf": parts} if len(parts) > 1 else next(iter(parts), None)
@@ -55,9 +77,9 @@ def response_of(row: Row) -> Any:
 
 def components(rows: Iterable[Row]) -> dict[str, Any]:
     """The schemas of the results of all rows, by the names of their types."""
-    kinds = dict.fromkeys(row.result for row in rows if isinstance(response_of(row), dict))
+    kinds = dict.fromkeys([Problem, *(row.result for row in rows if row.result is not str)])
     kinds.pop(None, None)
-    wanted = [(kind, "validation", _adapter(kind)) for kind in kinds]
+    wanted = [(kind, "validation", TypeAdapter(kind)) for kind in kinds]
     _, made = TypeAdapter.json_schemas(wanted, ref_template=REFERENCE, schema_generator=_OpenApi30)
     return {**_sentences(), **made.get("$defs", {})}
 
@@ -76,8 +98,3 @@ def _sentences() -> dict[str, Any]:
 
 def _reference(name: str) -> dict[str, str]:
     return {"$ref": REFERENCE.format(model=name)}
-
-
-@lru_cache(maxsize=256)
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)

@@ -13,6 +13,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from evennia_ai import audit, interventions, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.acting import actor
@@ -27,6 +29,8 @@ from evennia_ai.operations.result import Result
 from evennia_ai.operations.setting_checks import problem_of
 from evennia_ai.operations.setting_rows import (
     UNSET,
+    EditedValue,
+    SettingRow,
     all_keys,
     overruled,
     own_of,
@@ -55,6 +59,18 @@ class Prepared:
     keys: dict[str, Keys] = field(default_factory=dict)
 
 
+class Settings(TypedDict):
+    """All settings of an assistant."""
+
+    settings: list[SettingRow]
+
+
+class Changed(TypedDict):
+    """Settings that were given other values."""
+
+    changes: list[EditedValue]
+
+
 def act_to_configure(paths: Iterable[str]) -> str:
     """The act in `rights.ACTS` that somebody needs who changes these settings."""
     for path in paths:
@@ -70,12 +86,8 @@ def act_to_configure(paths: Iterable[str]) -> str:
 # ---- looking -----------------------------------------------------------------------------------
 
 
-def configuration(script: AssistantScript) -> Result:
-    """All settings: the containers too, and below each its keys; of open ones those that are set.
-
-    Returns:
-        data: "settings", a list of rows with name, value, default, is_default, text and type.
-    """
+def configuration(script: AssistantScript) -> Result[Settings]:
+    """All settings: containers too, and below each its keys; of open ones those that are set."""
     rows = [row_of(script, keys) for keys in all_keys(script)]
     own = [row for row in rows if not row["is_default"]]
     lines = [f"{script.key}: {len(own)} own settings, all others at their defaults"]
@@ -83,7 +95,7 @@ def configuration(script: AssistantScript) -> Result:
     return Result(True, "\n".join(lines), {"settings": rows})
 
 
-def show_setting(script: AssistantScript, path: str) -> Result:
+def show_setting(script: AssistantScript, path: str) -> Result[SettingRow]:
     """One setting: its value, its default, and what it takes."""
     try:
         keys = locate(path)
@@ -181,25 +193,24 @@ def _replaced(container: Any, keys: Keys, value: Any, path: str) -> Any:
 # ---- changing ----------------------------------------------------------------------------------
 
 
-def set_setting(script: AssistantScript, path: str, value: Any, *, by: str = "") -> Result:
+def set_setting(script: AssistantScript, path: str, value: Any, *, by: str = "") -> Result[Changed]:
     """Change one setting, or one key of one; the answer tells the old value and the new."""
     return update_settings(script, {path: value}, by=by)
 
 
-def unset_setting(script: AssistantScript, path: str, *, by: str = "") -> Result:
+def unset_setting(script: AssistantScript, path: str, *, by: str = "") -> Result[Changed]:
     """Let the default hold again, or the game's."""
     return update_settings(script, {path: None}, by=by)
 
 
-def update_settings(script: AssistantScript, changes: Mapping[str, Any], *, by: str = "") -> Result:
+def update_settings(
+    script: AssistantScript, changes: Mapping[str, Any], *, by: str = ""
+) -> Result[Changed]:
     """Change several settings: all of them, or with one that is wrong none.
 
     Args:
         changes: values by path, each a typed text or plain data; None and "default": not set.
         by: who does it, for the record, unless that is known already.
-
-    Returns:
-        data: "changes", a list of name, old and value.
     """
     if not changes or len(changes) > MOST_CHANGES:
         return _refused(script, f"give 1 to {MOST_CHANGES} settings at once, not {len(changes)}")
@@ -215,7 +226,7 @@ def update_settings(script: AssistantScript, changes: Mapping[str, Any], *, by: 
         _told(script, rows[path], before[path]) + overruled(script, keys)
         for path, keys in found.keys.items()
     ]
-    data = [
+    data: list[EditedValue] = [
         {"name": rows[path]["name"], "old": before[path]["value"], "value": rows[path]["value"]}
         for path in rows
     ]

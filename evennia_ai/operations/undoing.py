@@ -28,7 +28,7 @@ from evennia_ai.operations.edits import (
 )
 from evennia_ai.operations.lifecycle import look_of, update_assistant
 from evennia_ai.operations.result import Problem, Result, note
-from evennia_ai.operations.setting_rows import UNSET, own_of, shown
+from evennia_ai.operations.setting_rows import UNSET, EditedValue, own_of, shown
 
 MOST_LISTED = 20
 LONGEST_SAME = 30
@@ -39,14 +39,6 @@ NEVER = (
 )
 NO_EDIT = "{name}: nobody changed anything that its record still has. " + NEVER
 CHANNELS = "channel_configs"
-
-
-class EditedValue(TypedDict):
-    """What was changed, from which value to which."""
-
-    name: str
-    old: object
-    value: object
 
 
 class MadeEdit(TypedDict):

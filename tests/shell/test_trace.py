@@ -304,5 +304,5 @@ class TestCalls(TraceTest):
         self.ask("say @ada hello", says("Yes."))
         span = span_of("today", self.clock.seconds())
         assert span is not None
-        found = operations.trace(self.ada_script, span=span).data["messages"]
+        found = operations.trace(self.ada_script, span=span).data.messages
         assert [1] == [row["number"] for row in found]

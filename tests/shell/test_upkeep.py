@@ -245,11 +245,11 @@ class TestHeard(UpkeepTest):
         assert "UNTOLD" not in json.dumps(found)
         assert "confess" not in json.dumps(found["waiting"])
         why = operations.why(self.ada_script, look=Look.of(self.tom))
-        assert found["records"][0] == why.data["record"]
+        assert found["records"][0] == why.data.record
         assert "UNTOLD" not in why.message
         of_others = self.heard_rows(), operations.why(self.ada_script)
         assert "confess" not in json.dumps(of_others[0])
-        assert of_others[0]["records"][0] == of_others[1].data["record"]
+        assert of_others[0]["records"][0] == of_others[1].data.record
         assert "confess" not in of_others[1].message
 
     def test_what_waits(self) -> None:
@@ -296,7 +296,7 @@ class TestHeard(UpkeepTest):
         self.ask("whisper Ada = hello", ModelReplyError("key sk-1 at 10.0.0.1"), person=self.mira)
         assert "10.0.0.1" in json.dumps(self.heard_rows())
         own = operations.why(self.ada_script, person=self.person(self.mira))
-        assert "10.0.0.1" not in json.dumps(own.data)
+        assert "10.0.0.1" not in json.dumps(as_data(own))
 
     def test_it_costs_no_statement(self) -> None:
         """It is all in memory."""
