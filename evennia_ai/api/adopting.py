@@ -5,7 +5,7 @@ from __future__ import annotations
 from evennia_ai import operations
 from evennia_ai.api import asked
 from evennia_ai.api.assistants import TAG, Made, Removed, ended, made
-from evennia_ai.api.rows import ONE, Call, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
 
 
@@ -26,15 +26,11 @@ def _release(call: Call) -> Result:
 
 ROWS = (
     Row(
-        "POST",
-        "adopt/",
-        "adopt",
-        "adopt",
+        Route("POST", "adopt/", "adopt", "adopt", TAG),
         _adopt,
         "Give a being of the game a mind",
         "It stays what it is; the account needs a say over it, by its lock `control` or `edit`.\n\n"
         "The name of an assistant that has lost its body lets that one go on in this being.",
-        tag=TAG,
         result=Made,
         body=asked.Adoption,
         status=201,
@@ -42,14 +38,10 @@ ROWS = (
         answer={"message": "Bram has a mind now.", "key": "Bram"},
     ),
     Row(
-        "POST",
-        f"{ONE}release/",
-        "release",
-        "release",
+        Route("POST", f"{ONE}release/", "release", "release", TAG),
         _release,
         "Take the mind of an adopted being away",
         "It is as before; what it knew is lost, and its record is put into a file.",
-        tag=TAG,
         result=Removed,
         answer={"message": "Bram is released.", "archive": "Bram-20260131.json"},
     ),

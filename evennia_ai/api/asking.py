@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai import operations
 from evennia_ai.api import asked
 from evennia_ai.api.base import missing
-from evennia_ai.api.rows import ONE, Call, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, executing, telling
 from evennia_ai.operations.questions import Questions
 from evennia_ai.operations.rights import is_staff
@@ -52,14 +52,10 @@ def _execute(call: Call) -> Deferred[Result]:
 def _list(path: str, name: str, act: str, summary: str) -> Row:
     """Where the questions are that wait for the caller, with or without an assistant."""
     return Row(
-        "GET",
-        path,
-        name,
-        act,
+        Route("GET", path, name, act, QUESTIONS),
         _open,
         summary,
         "Of all assistants, or of the one in the address.",
-        tag=QUESTIONS,
         result=Questions,
         answer={"questions": [ASKED]},
     )
@@ -68,14 +64,10 @@ def _list(path: str, name: str, act: str, summary: str) -> Row:
 def _take(path: str, name: str, act: str, summary: str, needs: str = "") -> Row:
     """Where the answer to a question is given, with or without an assistant."""
     return Row(
-        "POST",
-        path,
-        name,
-        act,
+        Route("POST", path, name, act, QUESTIONS),
         _answer,
         summary,
         "Where a call waits for a yes it is run at once, and this waits for it.",
-        tag=QUESTIONS,
         body=asked.GivenAnswer,
         is_long=True,
         action="answer",
@@ -103,14 +95,10 @@ ROWS = (
     ),
     _take(f"{ONE}{ONE_QUESTION}", "answer", "status", "Answer a question of an assistant"),
     Row(
-        "POST",
-        f"{ONE}tell/",
-        "tell",
-        "tell",
+        Route("POST", f"{ONE}tell/", "tell", "tell", WORK),
         lambda call: telling.tell(call.script, call.account, call.body["instruction"]),
         "Tell an assistant to do something",
         "It is done under the same limits as ever, and this waits for it.",
-        tag=WORK,
         result=telling.Told,
         body=asked.Instruction,
         is_long=True,
@@ -118,25 +106,17 @@ ROWS = (
         answer={"message": "Good night, all.", "answer": "Good night, all.", "number": 12},
     ),
     Row(
-        "GET",
-        f"{ONE}tools/",
-        "tools",
-        "show tools",
+        Route("GET", f"{ONE}tools/", "tools", "show tools", WORK),
         lambda call: executing.list_tools(call.script),
         "List an assistant's tools",
         "Each with the JSON schema of what it takes, and whether it may be used.",
-        tag=WORK,
         result=executing.Tools,
     ),
     Row(
-        "POST",
-        f"{ONE}tools/<str:name>/execute/",
-        "execute",
-        "execute tool",
+        Route("POST", f"{ONE}tools/<str:name>/execute/", "execute", "execute tool", WORK),
         _execute,
         "Run one tool by hand",
         "As the assistant, under the same locks and limits as ever.",
-        tag=WORK,
         result=executing.Executed,
         body=asked.Arguments,
         is_long=True,

@@ -95,7 +95,7 @@ class ApiView(APIView):  # type: ignore[misc]
         response = super().dispatch(request, *args, **path)
         if request.method in record.CHANGING:
             row: Row | None = getattr(getattr(self, request.method.lower(), None), "row", None)
-            action = (row.action or row.act) if row is not None else ""
+            action = (row.action or row.route.act) if row is not None else ""
             key = str(path.get("key", ""))
             given = record.Given(self.given, row is not None and row.is_private)
             name = action or self.get_view_name().lower()
@@ -126,7 +126,7 @@ class ApiView(APIView):  # type: ignore[misc]
         def act() -> Any:
             account = self.account_for(pk, address) if pk is not None else None
             with audit.acting(str(account.key if account else ""), "api", is_logged=False):
-                script = find_allowed(row.act, account, path.get("key"))
+                script = find_allowed(row.route.act, account, path.get("key"))
                 if wrong is not None:
                     raise wrong
                 call = Call(account, script, body, query, path, address, token, headers)
@@ -231,13 +231,3 @@ def page_of(query: Mapping[str, Any], entries: Sequence[Any]) -> tuple[Sequence[
     page = entries[offset : offset + limit_of(query)]
     end = offset + len(page)
     return page, end if page and end < len(entries) else None
-
-
-def with_data(result: Result, **changes: Any) -> Result:
-    """A result with other data."""
-    return Result(result.ok, result.message, changes, result.problem)
-
-
-def picked(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Some of the entries of a mapping; what is not there is null."""
-    return {name: data.get(name) for name in names}

@@ -73,13 +73,13 @@ def addresses(rows: Iterable[Row]) -> list[URLPattern]:
     """The addresses of some rows, in their order, each with the methods that it has."""
     found: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.path, []).append(row)
+        found.setdefault(row.route.path, []).append(row)
     return [_address(where, methods) for where, methods in found.items()]
 
 
 def _address(where: str, rows: list[Row]) -> URLPattern:
-    (name,), (kind,) = {row.name for row in rows}, {row.view for row in rows}
-    methods = {row.method.lower(): _handler(row) for row in rows}
+    (name,), (kind,) = {row.route.name for row in rows}, {row.view for row in rows}
+    methods = {row.route.method.lower(): _handler(row) for row in rows}
     # DRF makes the view's name of this, which the log line has where a method is not allowed.
     title = "".join(word.capitalize() for word in name.split("-"))
     return path(where, type(title, (kind or ApiView,), methods).as_view(), name=name)
@@ -93,12 +93,12 @@ def _handler(row: Row) -> Any:
 
     handler.row = row  # type: ignore[attr-defined]
     handler.kwargs = {"schema": AutoSchema}  # type: ignore[attr-defined]
-    right = row.needs or (NEEDS[ACTS[row.act]] if row.act else "For every account.")
+    right = row.needs or (NEEDS[ACTS[row.route.act]] if row.route.act else "For every account.")
     described = extend_schema(
         operation_id=_NO_WORD.sub("_", row.summary.casefold().replace("'", "")),
         summary=row.summary,
         description=f"{row.details}\n\n{right}",
-        tags=[row.tag],
+        tags=[row.route.tag],
         auth=[{}, *ACCOUNT] if row.is_open else ACCOUNT,
         request=_request(row.body),
         responses=_responses(row),

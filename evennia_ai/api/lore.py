@@ -11,7 +11,7 @@ from evennia_ai.api import asked
 from evennia_ai.api.base import page_of
 from evennia_ai.api.memory import KEY
 from evennia_ai.api.problems import problem
-from evennia_ai.api.rows import Call, Row
+from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.operations import Result, lore
 from evennia_ai.operations.memory_rows import Remembered
 from evennia_ai.operations.result import Problem, note
@@ -86,27 +86,19 @@ def _change(call: Call) -> Result:
 
 ROWS = (
     Row(
-        "GET",
-        "lore/",
-        "lore",
-        "show memories",
+        Route("GET", "lore/", "lore", "show memories", TAG),
         _list,
         "List the lore of the game",
         "The most important first.",
-        tag=TAG,
         result=LorePage,
         query=asked.Page,
         answer={"lore": [ENTRY], "count": 1, "next": None},
     ),
     Row(
-        "POST",
-        "lore/",
-        "lore",
-        "change lore",
+        Route("POST", "lore/", "lore", "change lore", TAG),
         _add,
         "Add lore",
         "It is told where one of its keywords is said, and a room's in that room.",
-        tag=TAG,
         result=LoreKept,
         body=asked.NewLore,
         status=201,
@@ -116,14 +108,10 @@ ROWS = (
         answer={"message": "Lore 7 is added.", "lore": ENTRY},
     ),
     Row(
-        "PATCH",
-        "lore/<ai_memory:memory>/",
-        "one-lore",
-        "change lore",
+        Route("PATCH", "lore/<ai_memory:memory>/", "one-lore", "change lore", TAG),
         _change,
         "Change lore",
         "What is not named stays.",
-        tag=TAG,
         result=LoreKept,
         body=asked.ChangedLore,
         is_private=True,
@@ -131,14 +119,10 @@ ROWS = (
         answer={"message": "Lore 7 is changed.", "lore": ENTRY},
     ),
     Row(
-        "DELETE",
-        "lore/<ai_memory:memory>/",
-        "one-lore",
-        "change lore",
+        Route("DELETE", "lore/<ai_memory:memory>/", "one-lore", "change lore", TAG),
         lambda call: lore.remove_lore(call.path["memory"], by=call.by),
         "Remove lore",
         "No assistant knows it from now on.",
-        tag=TAG,
         result=lore.RemovedLore,
         action="remove lore",
         answer={"message": "Lore 7 is removed."},

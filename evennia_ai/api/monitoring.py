@@ -11,7 +11,7 @@ from evennia_ai.api.base import NOT_YOURS, ApiView, missing
 from evennia_ai.api.bodies import JsonRenderer, TextRenderer
 from evennia_ai.api.limits import Throttle, address_of, api_config, cache
 from evennia_ai.api.problems import problem
-from evennia_ai.api.rows import Call, Row
+from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.core.addresses import counted_as
 from evennia_ai.core.api_config import NAME, Metrics
 from evennia_ai.operations import Result, monitoring
@@ -83,28 +83,20 @@ def _metrics(call: Call) -> bytes:
 
 ROWS = (
     Row(
-        "GET",
-        "health/",
-        "health",
-        "",
+        Route("GET", "health/", "health", "", TAG),
         _health,
         "See whether the assistants are well",
         "`ok`, `degraded`, or `stopped` where all of them are.",
-        tag=TAG,
         result=monitoring.Health,
         is_open=True,
         needs="For everybody; staff are told reasons too.",
         view=Health,
     ),
     Row(
-        "GET",
-        "metrics/",
-        "metrics",
-        "",
+        Route("GET", "metrics/", "metrics", "", TAG),
         _metrics,
         "Read the metrics",
         "In the text format of Prometheus.",
-        tag=TAG,
         result=str,
         media="text/plain",
         is_open=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai.api import asked
-from evennia_ai.api.rows import ONE, Call, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, sleeping
 
 TAG = "Sleep"
@@ -24,27 +24,19 @@ def _sleep(call: Call) -> Result:
 
 ROWS = (
     Row(
-        "GET",
-        f"{ONE}sleep/",
-        "sleep",
-        "status",
+        Route("GET", f"{ONE}sleep/", "sleep", "status", TAG),
         lambda call: sleeping.sleep_status(call.script),
         "See whether an assistant sleeps",
         "Until when, and what the last night came to.",
-        tag=TAG,
         result=sleeping.Sleep,
         says="text",
         answer=ASLEEP,
     ),
     Row(
-        "POST",
-        f"{ONE}sleep/",
-        "sleep",
-        "sleep",
+        Route("POST", f"{ONE}sleep/", "sleep", "sleep", TAG),
         _sleep,
         "Put an assistant to sleep",
         "It sorts out what it remembers; whoever speaks to it wakes it.",
-        tag=TAG,
         result=sleeping.Asleep,
         body=asked.Night,
         example={"hours": 4},
@@ -54,14 +46,10 @@ ROWS = (
         },
     ),
     Row(
-        "POST",
-        f"{ONE}wake/",
-        "wake",
-        "sleep",
+        Route("POST", f"{ONE}wake/", "wake", "sleep", TAG),
         lambda call: sleeping.wake_up(call.script, by=call.by),
         "Wake an assistant",
         "What the night has not come to waits for the next.",
-        tag=TAG,
         action="wake",
         answer={"message": "Edda is awake."},
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from evennia_ai.api.limits import METHODS_THAT_READ
 
@@ -47,19 +47,33 @@ Operation = Callable[[Call], Any]
 """Gives a `Result`, a typed result, or a Deferred of one; raises what `problems` knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One method of one address.
+class Route(NamedTuple):
+    """A method of an address, and who may ask it.
 
     Attributes:
         method: such as "GET".
         path: below `api/ai/`, as Django writes paths.
         name: of the address, for `reverse` and the metrics.
         act: the right it needs, a name in `rights.ACTS`; "" where an account is enough.
+        tag: its heading in the schema.
+    """
+
+    method: str
+    path: str
+    name: str
+    act: str
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An endpoint.
+
+    Attributes:
+        route: its method, its address, the right it needs and its heading.
         operation: what is done, in the game's thread.
         summary: what it does, in a line; its name in the schema is made of that.
         details: the same in a sentence or two.
-        tag: the heading in the schema.
         result: the type of what is sent; None: at most a sentence.
         says: the name under which the result's sentence is sent; "" where it is not.
         body: serializer or field of the body.
@@ -77,14 +91,10 @@ class Row:
         view: the class that serves it, where `ApiView` is not enough.
     """
 
-    method: str
-    path: str
-    name: str
-    act: str
+    route: Route
     operation: Operation
     summary: str
     details: str
-    tag: str = field(kw_only=True)
     result: Any = field(default=None, kw_only=True)
     says: str = field(default="message", kw_only=True)
     body: Any = field(default=None, kw_only=True)
@@ -108,7 +118,7 @@ class Row:
     @property
     def reads(self) -> bool:
         """It changes nothing."""
-        return self.method in METHODS_THAT_READ
+        return self.route.method in METHODS_THAT_READ
 
     @property
     def takes_input(self) -> bool:
@@ -118,4 +128,4 @@ class Row:
     @property
     def names(self) -> tuple[str, ...]:
         """The names in the address."""
-        return tuple(_IN_PATH.findall(self.path))
+        return tuple(_IN_PATH.findall(self.route.path))

@@ -11,7 +11,7 @@ from evennia_ai.api import asked, passwords, people
 from evennia_ai.api.base import ApiView, missing
 from evennia_ai.api.limits import address_of
 from evennia_ai.api.problems import problem
-from evennia_ai.api.rows import Call, Row
+from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.models import AccessToken
 from evennia_ai.operations import Result, tokens
 from evennia_ai.operations.rights import refusal
@@ -113,14 +113,10 @@ def _account(call: Call) -> Any:
 
 ROWS = (
     Row(
-        "POST",
-        "token/",
-        "token",
-        "",
+        Route("POST", "token/", "token", "", TAG),
         _make,
         "Get a token",
         "A new one, told this once. It ends with its time, and with the account's password.",
-        tag=TAG,
         result=tokens.Token,
         says="",
         body=asked.Login,
@@ -137,14 +133,10 @@ ROWS = (
         view=OwnToken,
     ),
     Row(
-        "DELETE",
-        "token/",
-        "token",
-        "",
+        Route("DELETE", "token/", "token", "", TAG),
         _give_back,
         "Give the own token back",
         "The one that is sent is worth nothing from now on; with a session, all of them.",
-        tag=TAG,
         says="",
         status=204,
         action="token",
@@ -152,14 +144,10 @@ ROWS = (
         view=OwnToken,
     ),
     Row(
-        "GET",
-        "tokens/",
-        "tokens",
-        "",
+        Route("GET", "tokens/", "tokens", "", TAG),
         lambda call: tokens.list_tokens(_account(call), current=call.token),
         "List tokens",
         "Those that are good, without the tokens themselves, and when each was last used.",
-        tag=TAG,
         result=tokens.Tokens,
         query=asked.WhoseTokens,
         answer={"tokens": [KEPT]},
@@ -168,14 +156,10 @@ ROWS = (
         view=WithTokens,
     ),
     Row(
-        "DELETE",
-        "tokens/",
-        "tokens",
-        "",
+        Route("DELETE", "tokens/", "tokens", "", TAG),
         lambda call: tokens.revoke_tokens(_account(call), by=call.by),
         "Revoke all tokens of an account",
         "They are worth nothing from now on, the one that is sent among them.",
-        tag=TAG,
         result=tokens.Revoked,
         query=asked.WhoseTokens,
         action="revoke tokens",
@@ -185,14 +169,10 @@ ROWS = (
         view=WithTokens,
     ),
     Row(
-        "DELETE",
-        "tokens/<ai_number:number>/",
-        "one-token",
-        "",
+        Route("DELETE", "tokens/<ai_number:number>/", "one-token", "", TAG),
         _revoke,
         "Revoke a token",
         "It is worth nothing from now on.",
-        tag=TAG,
         result=tokens.Revoked,
         action="revoke token",
         answer={"message": "Token 7 of Tom is worth nothing any more.", "count": 1},

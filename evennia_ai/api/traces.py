@@ -7,7 +7,7 @@ from evennia_ai.api import asked
 from evennia_ai.api.base import limit_of, look_of
 from evennia_ai.api.conduct import TALK
 from evennia_ai.api.problems import problem
-from evennia_ai.api.rows import ONE, Call, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
 from evennia_ai.operations.days import WHEN, span_of
 from evennia_ai.operations.result import Problem
@@ -34,16 +34,12 @@ def _trace(call: Call) -> Result:
 
 ROWS = (
     Row(
-        "GET",
-        f"{ONE}trace/",
-        "trace",
-        "events",
+        Route("GET", f"{ONE}trace/", "trace", "events", TALK),
         _trace,
         "Read how an assistant came to its answers, days later",
         "The newest first: rule, model, calls, tokens, cost, tools, limits and prompt.\n\n"
         "What was said in private is not kept, unless the game keeps it: then it is masked, unless "
         "`reveal` is true. `words` finds only what was said publicly.",
-        tag=TALK,
         result=TracedPage,
         query=asked.TracedBefore,
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evennia_ai.api import asked
 from evennia_ai.api.base import NOT_YOURS
 from evennia_ai.api.problems import problem
-from evennia_ai.api.rows import ONE, Call, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, undoing
 from evennia_ai.operations.edits import Edit
 from evennia_ai.operations.result import Problem
@@ -45,40 +45,28 @@ def _redo(call: Call) -> Result:
 
 ROWS = (
     Row(
-        "GET",
-        f"{ONE}edits/",
-        "edits",
-        "show configuration",
+        Route("GET", f"{ONE}edits/", "edits", "show configuration", TAG),
         lambda call: undoing.list_edits(call.script),
         "List the edits that can be taken back",
         "The newest first, and those that were taken back and can be made again.",
-        tag=TAG,
         result=undoing.KnownEdits,
         answer={"edits": [MADE], "undone": []},
     ),
     Row(
-        "POST",
-        f"{ONE}undo/",
-        "undo",
-        "undo",
+        Route("POST", f"{ONE}undo/", "undo", "undo", TAG),
         _undo,
         "Take an edit back",
         "The newest, or that of a number; what was changed again since is refused.",
-        tag=TAG,
         result=undoing.Undone,
         body=asked.EditNumber,
         example={"number": 12},
         answer={"message": "Edda: tick_rate: 10 -> 5", "number": 12, "changes": [CHANGE]},
     ),
     Row(
-        "POST",
-        f"{ONE}redo/",
-        "redo",
-        "undo",
+        Route("POST", f"{ONE}redo/", "redo", "undo", TAG),
         _redo,
         "Make an edit again that was taken back",
         "The one that was taken back last, unless somebody edited something else since.",
-        tag=TAG,
         result=undoing.Undone,
         answer={"message": "Edda: tick_rate: 5 -> 10", "number": 12, "changes": [CHANGE]},
     ),

@@ -53,14 +53,14 @@ def _of_operation(schema: dict[str, Any], operation: dict[str, Any]) -> Iterator
 
 def _fields(schema: dict[str, Any], part: dict[str, Any], path: str = "") -> Iterator[str]:
     """The fields of a body, of its lists and of what is in them."""
-    part, may_be_null = _resolved(schema, part)
+    part, may_be_null = resolved(schema, part)
     if "properties" not in part:
         where = "[]" if part.get("type") == "array" else "{}"
         inside = part.get("items", part.get("additionalProperties"))
         inside = inside if isinstance(inside, dict) else {}
         if path or not inside:
             yield f"{path}: {_type(schema, part, may_be_null=may_be_null)}"
-        if _resolved(schema, inside)[0].get("properties"):
+        if resolved(schema, inside)[0].get("properties"):
             yield from _fields(schema, inside, f"{path}{where}")
         return
     yield f"{path}: {_type(schema, part, may_be_null=may_be_null)}"
@@ -69,18 +69,18 @@ def _fields(schema: dict[str, Any], part: dict[str, Any], path: str = "") -> Ite
         yield from _fields(schema, inside, f"{path}.{name}{need}")
 
 
-def _resolved(schema: dict[str, Any], part: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+def resolved(schema: dict[str, Any], part: dict[str, Any]) -> tuple[dict[str, Any], bool]:
     """A part without references, with all that it is made of, and whether it may be null."""
     may_be_null = bool(part.get("nullable"))
     if "$ref" in part:
         name = part["$ref"].rpartition("/")[2]
-        found, is_null = _resolved(schema, schema["components"]["schemas"][name])
+        found, is_null = resolved(schema, schema["components"]["schemas"][name])
         return found, may_be_null or is_null
     if "allOf" not in part:
         return part, may_be_null
     made: dict[str, Any] = {"properties": {}, "required": []}
     for each in part["allOf"]:
-        found, is_null = _resolved(schema, each)
+        found, is_null = resolved(schema, each)
         may_be_null = may_be_null or is_null
         made["properties"] |= found.get("properties", {})
         made["required"] += found.get("required", [])
@@ -92,7 +92,7 @@ def _resolved(schema: dict[str, Any], part: dict[str, Any]) -> tuple[dict[str, A
 
 def _type(schema: dict[str, Any], part: dict[str, Any], *, may_be_null: bool = False) -> str:
     """The type of a value and its bounds, in a word or some."""
-    part, is_null = _resolved(schema, part)
+    part, is_null = resolved(schema, part)
     kind = str(part.get("type", "anything"))
     if kind == "array":
         kind = f"list of {_type(schema, part['items'])}"
