@@ -75,7 +75,8 @@ class Row:
         summary: what it does, in a line; its name in the schema is made of that.
         details: the same in a sentence or two.
         result: the type of what is sent; None: at most a sentence.
-        says: the name under which the result's sentence is sent; "" where it is not.
+        says: the name under which the result's sentence is sent; "" where it is not, as by default
+            where something is only read.
         body: serializer or field of the body.
         query: serializer of what may stand in the address after `?`.
         status: of the response where all went well.

@@ -19,7 +19,6 @@ from evennia_ai.api import (
     nights,
     people_memory,
     tokens,
-    traces,
     undoing,
 )
 from evennia_ai.api.rows import Row
@@ -32,7 +31,6 @@ TABLE: tuple[Row, ...] = (
     *adopting.ROWS,
     *conduct.ROWS,
     *undoing.ROWS,
-    *traces.ROWS,
     *accounting.ROWS,
     *memory.ROWS,
     *people_memory.ROWS,
