@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 from typing import Annotated, Any, TypeVar
@@ -108,7 +108,7 @@ def made(call: Call, result: Result) -> Result[Any]:
     key = str(result.data["script"].key)
     address = reverse("evennia_ai_api:assistant", kwargs={"key": key})
     call.headers["Location"] = quote(address, safe="/%")
-    return replace(result, data=Made(key))
+    return result.holding(Made(key))
 
 
 def _update(call: Call) -> Result:
@@ -118,7 +118,7 @@ def _update(call: Call) -> Result:
     if "location" in given and refusal("move", call.account, call.script) is not None:
         raise problem(Problem.FORBIDDEN, NOT_YOURS)
     updated = lifecycle.update_assistant(call.script, **given, by=call.by, person=call.account)
-    return replace(updated, data=Made(str(call.script.key)))
+    return updated.holding(Made(str(call.script.key)))
 
 
 def _delete(call: Call) -> Result:
@@ -176,12 +176,12 @@ def _stop_all(call: Call) -> Result[AllStopped]:
     reason = call.body.get("reason", f"all were stopped by {call.by}")
     stop = partial(running.stop_all, reason=reason, by=call.by)
     done, refused = _to_all(call, "emergency stop", stop)
-    return replace(done, data=AllStopped(done.data.stopped, refused))
+    return done.holding(AllStopped(done.data.stopped, refused))
 
 
 def _change_all(call: Call, act: str, change: Change) -> Result[AllChanged]:
     done, refused = _to_all(call, act, change)
-    return replace(done, data=AllChanged(done.data.changed, refused))
+    return done.holding(AllChanged(done.data.changed, refused))
 
 
 def _clear_all(call: Call) -> Result[AllChanged]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from django.urls import reverse
@@ -55,12 +55,19 @@ class LoreKept:
 
 
 def _sent(row: Remembered) -> LoreEntry:
-    same = {name: row[name] for name in ("key", "text", "audience", "place", "importance", "at")}
-    return LoreEntry(**same, keywords=row["tags"])
+    return LoreEntry(
+        key=row["key"],
+        text=row["text"],
+        keywords=row["tags"],
+        audience=row["audience"],
+        place=row["place"],
+        importance=row["importance"],
+        at=row["at"],
+    )
 
 
 def _told(result: Result[lore.OneLore]) -> Result[Any]:
-    return replace(result, data=LoreKept(_sent(result.data.lore))) if result.ok else result
+    return result.holding(LoreKept(_sent(result.data.lore))) if result.ok else result
 
 
 def _list(call: Call) -> LorePage:

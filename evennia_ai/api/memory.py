@@ -66,7 +66,7 @@ def named(result: Result) -> Result:
         return result
     rows = {name: getattr(result.data, name) for name in NAMED if hasattr(result.data, name)}
     told = {name: _named(value) for name, value in rows.items()}
-    return replace(result, data=replace(result.data, **told))
+    return result.holding(replace(result.data, **told))
 
 
 def _named(part: Any) -> Any:

@@ -98,7 +98,7 @@ class ProfileOfOne(profiles.Met):
 def _exported(result: Result[Export]) -> Result[Export]:
     """An export, with people named as everywhere in the API."""
     data = named(result).data
-    return replace(result, data=replace(data, person=name_of(data.person)))
+    return result.holding(replace(data, person=name_of(data.person)))
 
 
 # ---- one's own ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
@@ -79,6 +79,7 @@ def components(rows: Iterable[Row]) -> dict[str, Any]:
     """The schemas of the results of all rows, by the names of their types."""
     kinds = dict.fromkeys([Problem, *(row.result for row in rows if row.result is not str)])
     kinds.pop(None, None)
+    wanted: list[tuple[Any, Literal["validation"], TypeAdapter[Any]]]
     wanted = [(kind, "validation", TypeAdapter(kind)) for kind in kinds]
     _, made = TypeAdapter.json_schemas(wanted, ref_template=REFERENCE, schema_generator=_OpenApi30)
     return {**_sentences(), **made.get("$defs", {})}

@@ -18,6 +18,7 @@ from evennia_ai.models import Memory
 from evennia_ai.operations.memory_rows import (
     MOST_AT_ONCE,
     Found,
+    Likeness,
     MemoryPage,
     OneRemembered,
     Remembered,
@@ -193,9 +194,8 @@ def _found(
         similar |= {memory.key: memory.similarity for memory in found}
     searchable = _searchable(rows.of(script.pk, key__in=list(similar)), look)
     kept = {each.key: each for each in searchable}
-    listed = look.rows(rows_of([kept[key] for key in similar if key in kept][:limit]))
-    for row in listed:
-        row["similarity"] = similar[row["key"]]
+    shown = look.rows(rows_of([kept[key] for key in similar if key in kept][:limit]))
+    listed: list[Likeness] = [{**row, "similarity": similar[row["key"]]} for row in shown]
     look.note(script, "memories")
     lines = [f"{_percent(row['similarity'])}{line_of(row)}" for row in listed]
     if not lines:

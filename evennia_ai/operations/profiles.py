@@ -77,7 +77,10 @@ class OneProfile:
 def list_profiles(script: AssistantScript) -> Result[Profiles]:
     """Those it knows, who was met last first, 500 at most."""
     found = EntityProfile.objects.filter(assistant=script.pk).order_by("-last_at")
-    listed = [{**_row(each), "attributes": len(each.attributes)} for each in found[:MOST_LISTED]]
+    listed: list[ProfileRow] = [
+        {**_row(each), "entity": each.entity, "attributes": len(each.attributes)}
+        for each in found[:MOST_LISTED]
+    ]
     lines = [_line(row, row["attributes"]) for row in listed]
     data = Profiles(listed, found.count())
     return Result(True, "\n".join(lines) or f"{script.key} knows nobody yet.", data)
@@ -99,7 +102,12 @@ def show_profile(
     look = look or Look()
     attributes = look.rows(attributes_of(found))
     count = rows.of(script.pk).filter(theirs(entity)).count()
-    row = {**_row(found), "attributes": attributes, "observations": count}
+    row: Profile = {
+        **_row(found),
+        "entity": found.entity,
+        "attributes": attributes,
+        "observations": count,
+    }
     note_viewed(script, [{"person": entity}] * len(attributes), entity)
     look.note(script, "profile")
     lines = [_line(row, len(attributes)), f"  {count} memories of them", *_told(attributes)]
@@ -123,9 +131,8 @@ def _told(attributes: list[Attribute]) -> list[str]:
     return [f"  {item['at'][:10]}  {one_line(item['text'], 300)}" for item in attributes]
 
 
-def _row(profile: EntityProfile) -> dict[str, Any]:
+def _row(profile: EntityProfile) -> Met:
     return {
-        "entity": profile.entity,
         "entity_type": profile.entity_type,
         "name": Names().of(profile.entity) or profile.name,
         "favour": profile.favour,
@@ -135,7 +142,7 @@ def _row(profile: EntityProfile) -> dict[str, Any]:
     }
 
 
-def _line(row: dict[str, Any], attributes: int) -> str:
+def _line(row: ProfileRow | Profile, attributes: int) -> str:
     return (
         f"{row['name'] or row['entity']}: met {row['meetings']} times, last {row['last_at'][:10]}, "
         f"favour {row['favour']:.2f}, {attributes} attributes"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from pydantic import Field
+from typing_extensions import TypeVar
 
-T = TypeVar("T")
+T = TypeVar("T", default=Any)
+U = TypeVar("U")
 
 
 class Problem(StrEnum):
@@ -49,6 +51,10 @@ class Result(Generic[T]):
     def __post_init__(self) -> None:
         if not self.ok and not self.problem:
             object.__setattr__(self, "problem", Problem.INVALID)
+
+    def holding(self, data: U) -> Result[U]:
+        """The same with another value."""
+        return Result(self.ok, self.message, data, self.problem, self.errors)
 
 
 def note(text: str) -> Any:

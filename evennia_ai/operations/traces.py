@@ -171,11 +171,11 @@ def find(
     return found.order_by("-pk").first()
 
 
-def exported(script: AssistantScript, person: str, look: Look) -> list[Traced]:
+def exported(script: AssistantScript, person: str, look: Look) -> list[dict[str, object]]:
     """All that the trace keeps of a person, the newest first."""
     now = script.clock.seconds()
     found = tracing.of(script.pk, now).filter(person=person).order_by("-pk")
-    return [row_of(entry, now, is_staff=False, look=look) for entry in found.iterator()]
+    return [{**row_of(entry, now, is_staff=False, look=look)} for entry in found.iterator()]
 
 
 def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> Traced:

@@ -18,7 +18,8 @@ from evennia_ai.core.prices import NANO
 from evennia_ai.inbound import find_being
 from evennia_ai.ledger.reading import read_total
 from evennia_ai.operations.budget import budget_of, known_cost
-from evennia_ai.operations.explaining import heard, iso
+from evennia_ai.operations.days import iso
+from evennia_ai.operations.explaining import heard
 from evennia_ai.operations.result import Problem, Result, note, one_of
 from evennia_ai.resilience import CircuitBreaker
 
