@@ -1,125 +1,97 @@
-"""Views of what an assistant did and used: its record, its usage and its breakers."""
+"""What an assistant did and used: its record, its usage and its breakers."""
 
 from __future__ import annotations
 
-from evennia_ai.api import answers, asked
-from evennia_ai.api.assistants import limit_of
-from evennia_ai.api.base import NOT_YOURS, ApiView, Call, missing
-from evennia_ai.api.endpoints import Endpoint
+from evennia_ai.api import asked
+from evennia_ai.api.base import NOT_YOURS, limit_of, missing
 from evennia_ai.api.problems import problem
-from evennia_ai.api.shapes import Done
+from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, auditing, upkeep
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import refusal
 
 RECORD, USE = "Record", "Usage"
-GAME = "game"
 
 
-class Record(ApiView):
-    """The record of an assistant."""
+def _record(call: Call) -> Result:
+    before, limit = call.query.get("before"), limit_of(call.query)
+    events = tuple(call.query.get("event", ()))
+    return auditing.audit_log(call.script, before=before, limit=limit, events=events)
 
-    @Endpoint(
-        "audit",
+
+def _past(call: Call) -> Result:
+    result = auditing.audit_state(call.script, call.path["version"])
+    if not result.ok:
+        raise missing(result.message)
+    return result
+
+
+def _reset(call: Call) -> Result:
+    found = upkeep.find_breaker(call.script, call.path["name"])
+    if not found.ok:
+        raise missing(found.message)
+    name, scope = found.data["name"], found.data["scope"]
+    of_game = scope == upkeep.GAME
+    act = "reset breaker of the game" if of_game else "reset breaker"
+    if refusal(act, call.account, None if of_game else call.script) is not None:
+        raise problem(Problem.FORBIDDEN, NOT_YOURS)
+    return upkeep.reset_breaker(call.script, name, scope=scope, by=call.by)
+
+
+ROWS = (
+    Row(
+        Route("GET", f"{ONE}audit/", "audit", "audit", RECORD),
+        _record,
         "Read the record of an assistant",
-        tag=RECORD,
-        gives=answers.FactPage,
+        "Everything it did and that was done to it, the newest first.",
+        result=auditing.FactPage,
         query=asked.FactsBefore,
-    )
-    def get(self, call: Call) -> Result:
-        """Everything it did and that was done to it, the newest first."""
-        before, limit = call.query.get("before"), limit_of(call.query)
-        events = tuple(call.query.get("event", ()))
-        return auditing.audit_log(call.script, before=before, limit=limit, events=events)
-
-
-class PastVersion(ApiView):
-    """What an assistant was like at a version."""
-
-    @Endpoint(
-        "audit",
-        "See what an assistant was like at a version",
-        tag=RECORD,
-        gives=answers.PastState,
-        paths=("key", "version"),
-    )
-    def get(self, call: Call) -> Result:
-        """Right after that event of its record."""
-        result = auditing.audit_state(call.script, call.path["version"])
-        if not result.ok:
-            raise missing(result.message)
-        return result
-
-
-class PastMoment(ApiView):
-    """What an assistant was like at a moment."""
-
-    @Endpoint(
-        "audit",
+    ),
+    Row(
+        Route("GET", f"{ONE}audit/state/", "audit-moment", "audit", RECORD),
+        lambda call: auditing.audit_state(call.script, at=call.query.get("at")),
         "See what an assistant was like at a moment",
-        tag=RECORD,
-        gives=answers.PastState,
+        "At `at`, or now.",
+        result=auditing.PastState,
         query=asked.Moment,
-    )
-    def get(self, call: Call) -> Result:
-        """At `at`, or now."""
-        return auditing.audit_state(call.script, at=call.query.get("at"))
-
-
-class Difference(ApiView):
-    """What changed between two versions."""
-
-    @Endpoint(
-        "audit",
+    ),
+    Row(
+        Route("GET", f"{ONE}audit/difference/", "audit-difference", "audit", RECORD),
+        lambda call: auditing.audit_difference(call.script, call.query["a"], call.query["b"]),
         "Compare an assistant at two versions",
-        tag=RECORD,
-        gives=answers.DIFFERENCE,
+        "What is different at `b` from what it was at `a`.",
+        result=auditing.Difference,
         query=asked.Span,
-    )
-    def get(self, call: Call) -> Result:
-        """What is different at `b` from what it was at `a`."""
-        return auditing.audit_difference(call.script, call.query["a"], call.query["b"])
-
-
-class Usage(ApiView):
-    """What an assistant used."""
-
-    @Endpoint("usage", "See what an assistant used", tag=USE, gives=answers.Usage)
-    def get(self, call: Call) -> Result:
-        """Model calls, tokens, tools, and how much of its caps is left."""
-        return upkeep.usage(call.script)
-
-
-class Breakers(ApiView):
-    """The services an assistant depends on."""
-
-    @Endpoint("show breakers", "List an assistant's breakers", tag=USE, gives=answers.Breakers)
-    def get(self, call: Call) -> Result:
-        """A breaker that is open keeps a service that fails from being asked."""
-        return upkeep.breakers(call.script)
-
-
-class ResetBreaker(ApiView):
-    """Asking a service again."""
-
-    @Endpoint(
-        "show breakers",
+    ),
+    Row(
+        Route("GET", f"{ONE}audit/<ai_number:version>/", "audit-state", "audit", RECORD),
+        _past,
+        "See what an assistant was like at a version",
+        "Right after that event of its record.",
+        result=auditing.PastState,
+    ),
+    Row(
+        Route("GET", f"{ONE}usage/", "usage", "usage", USE),
+        lambda call: upkeep.usage(call.script),
+        "See what an assistant used",
+        "Model calls, tokens, tools, and how much of its caps is left.",
+        result=upkeep.Usage,
+    ),
+    Row(
+        Route("GET", f"{ONE}breakers/", "breakers", "show breakers", USE),
+        lambda call: upkeep.breakers(call.script),
+        "List an assistant's breakers",
+        "A breaker that is open keeps a service that fails from being asked.",
+        result=upkeep.Breakers,
+    ),
+    Row(
+        Route("POST", f"{ONE}breakers/<path:name>/reset/", "reset-breaker", "show breakers", USE),
+        _reset,
         "Close a breaker",
-        tag=USE,
-        gives=Done,
+        "The service is asked again at once.",
+        result=upkeep.BreakerRow,
         action="reset breaker",
         answer={"message": "llm:openai is closed."},
-        paths=("key", "name"),
         needs="One of the game's is for owners, one of the assistant's for `ai_control` over it.",
-    )
-    def post(self, call: Call) -> Result:
-        """The service is asked again at once."""
-        found = upkeep.find_breaker(call.script, call.path["name"])
-        if not found.ok:
-            raise missing(found.message)
-        row = found.data
-        of_game = row["scope"] == GAME
-        act = "reset breaker of the game" if of_game else "reset breaker"
-        if refusal(act, call.account, None if of_game else call.script) is not None:
-            raise problem(Problem.FORBIDDEN, NOT_YOURS)
-        return upkeep.reset_breaker(call.script, row["name"], scope=row["scope"], by=call.by)
+    ),
+)

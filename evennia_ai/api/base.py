@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -23,9 +22,11 @@ from evennia_ai import audit, operations
 from evennia_ai.api import people, record
 from evennia_ai.api.bodies import JsonOnly, JsonParser, JsonRenderer, plain
 from evennia_ai.api.fields import Nothing, query_of
-from evennia_ai.api.limits import METHODS_THAT_READ, address_of, api_config, throttles_of
+from evennia_ai.api.limits import address_of, api_config, throttles_of
 from evennia_ai.api.problems import ProblemError, answer_to, problem, refuse
 from evennia_ai.api.reactor import ANY, LONG, run
+from evennia_ai.api.rows import Call, Row
+from evennia_ai.models import AccessToken
 from evennia_ai.operations import Result, monitoring
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
@@ -36,57 +37,8 @@ LONGEST_KEY = 200
 NOT_YOURS = "You may not do that: it needs a right that you do not have."
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What one method of one view takes and needs.
-
-    Attributes:
-        act: the right it needs, a name in `rights.ACTS`; "" where an account is enough.
-        body: what reads the body.
-        query: what reads the address after `?`.
-        status: of the response where all went well.
-        is_long: a model or a tool is waited for.
-        action: what the record calls it.
-        is_private: what is given are words of people, which the record has only the length of.
-    """
-
-    act: str
-    body: type[Any] | None = None
-    query: type[Any] | None = None
-    status: int = 200
-    is_long: bool = False
-    action: str = ""
-    is_private: bool = False
-
-
-@dataclass(slots=True)
-class Call:
-    """A request in the game's thread: who asks what of whom.
-
-    Attributes:
-        account: who asks, whose rights count; None where anybody may ask and nobody is logged in.
-        reads: it changes nothing.
-        takes_input: something could be given that is wrong.
-        headers: of the response; a view may add some.
-    """
-
-    account: Any
-    script: Any
-    body: dict[str, Any]
-    query: dict[str, Any]
-    path: dict[str, Any]
-    reads: bool
-    takes_input: bool
-    headers: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def by(self) -> str:
-        """The account's name, for the record."""
-        return str(self.account.key)
-
-
 class ApiView(APIView):  # type: ignore[misc]
-    """A view of the API. Its methods are made by `Endpoint` and run in the game's thread."""
+    """A view of the API: the rows of one address, run in the game's thread."""
 
     schema = AutoSchema()
     parser_classes = (JsonParser,)
@@ -142,13 +94,12 @@ class ApiView(APIView):  # type: ignore[misc]
         """Serve a request; what changes something is written down, however it went."""
         response = super().dispatch(request, *args, **path)
         if request.method in record.CHANGING:
-            plan = getattr(getattr(self, request.method.lower(), None), "plan", None)
-            action = (
-                plan.action if plan is not None and plan.action else self.get_view_name().lower()
-            )
+            row: Row | None = getattr(getattr(self, request.method.lower(), None), "row", None)
+            action = (row.action or row.route.act) if row is not None else ""
             key = str(path.get("key", ""))
-            given = record.Given(self.given, plan is not None and plan.is_private)
-            record.write(self.request, action, key, given, response.status_code)
+            given = record.Given(self.given, row is not None and row.is_private)
+            name = action or self.get_view_name().lower()
+            record.write(self.request, name, key, given, response.status_code)
         match = request.resolver_match
         route = match.url_name if match is not None else ""
         monitoring.count_request(str(request.method), str(route), response.status_code)
@@ -156,37 +107,36 @@ class ApiView(APIView):  # type: ignore[misc]
 
     # ---- one request -----------------------------------------------------------------------
 
-    def serve(self, plan: Plan, method: Any, request: Any, path: dict[str, Any]) -> Response:
+    def serve(self, row: Row, request: Any, path: dict[str, Any]) -> Any:
         """Read what is asked, go into the game, and tell what came of it."""
         config, wrong = api_config(), None
         body: dict[str, Any] = {}
         query: dict[str, Any] = {}
-        reads = request.method in METHODS_THAT_READ
-        self.given = {} if reads else request.data
+        self.given = {} if row.reads else request.data
         try:
-            body = _validated(plan.body or Nothing, self.given)
-            asked = query_of(request.query_params, plan.query or Nothing)
-            query = _validated(plan.query or Nothing, asked)
+            body = _validated(row.body or Nothing, self.given)
+            asked = query_of(request.query_params, row.query or Nothing)
+            query = _validated(row.query or Nothing, asked)
         except ValidationError as error:
             wrong = error
         pk = self.who(request, body) if wrong is None else request.user.pk
         address, headers = address_of(request), dict[str, str]()
+        token = request.auth.pk if isinstance(request.auth, AccessToken) else None
 
         def act() -> Any:
             account = self.account_for(pk, address) if pk is not None else None
             with audit.acting(str(account.key if account else ""), "api", is_logged=False):
-                script = find_allowed(plan.act, account, path.get("key"))
+                script = find_allowed(row.route.act, account, path.get("key"))
                 if wrong is not None:
                     raise wrong
-                is_asked = plan.body is not None or plan.query is not None
-                call = Call(account, script, body, query, path, reads, is_asked, headers)
-                return _finished(method(self, call), call)
+                call = Call(account, script, body, query, path, address, token, headers)
+                return _finished(row.operation(call), row)
 
-        seconds = config.long_timeout_seconds if plan.is_long else config.timeout_seconds
-        own_room = LONG.place(config.long_requests) if plan.is_long else nullcontext()
+        seconds = config.long_timeout_seconds if row.is_long else config.timeout_seconds
+        own_room = LONG.place(config.long_requests) if row.is_long else nullcontext()
         with ANY.place(config.waiting_requests), own_room:
             payload = run(act, seconds)
-        return self.answer(payload, plan.status, headers)
+        return self.answer(payload, row.status, headers)
 
     def who(self, request: Any, body: dict[str, Any]) -> int | None:
         """The number of the account that asks, None where there is none."""
@@ -207,20 +157,21 @@ def _validated(kind: type[Any], given: Any) -> dict[str, Any]:
     return dict(kind().run_validation(given))
 
 
-def _finished(outcome: Any, call: Call) -> Any:
+def _finished(outcome: Any, row: Row) -> Any:
     """What is sent of an outcome; a Deferred is waited for."""
     if isinstance(outcome, Deferred):
-        return outcome.addCallback(_payload, call)
-    return _payload(outcome, call)
+        return outcome.addCallback(_payload, row)
+    return _payload(outcome, row)
 
 
-def _payload(outcome: Any, call: Call) -> Any:
+def _payload(outcome: Any, row: Row) -> Any:
     if isinstance(outcome, bytes):
         return outcome
     if not isinstance(outcome, Result):
         return plain(outcome)
-    refuse(outcome, has_input=call.takes_input)
-    return plain(outcome.data if call.reads else {**outcome.data, "message": outcome.message})
+    refuse(outcome, has_input=row.takes_input)
+    told = {row.says: outcome.message} if row.says else {}
+    return {**plain(outcome.data), **told}
 
 
 def find_allowed(act: str, person: Any, key: str | None) -> Any:
@@ -268,14 +219,15 @@ def look_of(call: Call) -> Look:
     return Look.of(call.account, is_revealing=call.query.get("reveal") == "true")
 
 
-def with_data(result: Result, **changes: Any) -> Result:
-    """A result with other data."""
-    return Result(result.ok, result.message, changes, result.problem)
+def limit_of(query: Mapping[str, Any]) -> int:
+    """How many entries a page has."""
+    config = api_config()
+    return min(query.get("limit", config.page_size), config.max_page_size)
 
 
-def picked(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Some of the entries of a mapping; what is not there is null."""
-    return {name: data.get(name) for name in names}
-
-
-Method = Callable[[Any, Call], Any]
+def page_of(query: Mapping[str, Any], entries: Sequence[Any]) -> tuple[Sequence[Any], int | None]:
+    """Part of a list, and the offset of what follows it; None: nothing does."""
+    offset = query.get("offset", 0)
+    page = entries[offset : offset + limit_of(query)]
+    end = offset + len(page)
+    return page, end if page and end < len(entries) else None

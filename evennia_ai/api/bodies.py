@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime
 from enum import Enum
 from types import SimpleNamespace
@@ -128,9 +129,17 @@ def plain(value: Any, depth: int = MOST_DEPTH_SHOWN) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, (date, datetime)):
         return value.isoformat()
+    if is_dataclass(value) and not isinstance(value, type):
+        value = _sent(value)
     if depth <= 0 or not isinstance(value, Iterable) or isinstance(value, (bytes, bytearray)):
         return str(value)
     return _plain_parts(value, depth - 1)
+
+
+def _sent(value: Any) -> dict[str, Any]:
+    """The fields of a result; one that is None by default is left out where it is None."""
+    found = ((each, getattr(value, each.name)) for each in fields(value))
+    return {each.name: held for each, held in found if held is not None or each.default is MISSING}
 
 
 def _plain_parts(value: Any, depth: int) -> Any:

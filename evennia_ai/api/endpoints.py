@@ -1,12 +1,12 @@
-"""One method of one view: what it takes and gives, and how the OpenAPI schema tells of both."""
+"""Rows as Django and the OpenAPI schema have them: an address is a view, a row a method of it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from django.urls import URLPattern, path
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
@@ -16,10 +16,10 @@ from drf_spectacular.utils import (
     extend_schema,
 )
 
-from evennia_ai.api.base import Method, Plan
+from evennia_ai.api.base import ApiView
 from evennia_ai.api.fields import MOST_NUMBER, PERSON
-from evennia_ai.api.limits import METHODS_THAT_READ
-from evennia_ai.api.shapes import Problem
+from evennia_ai.api.results import PROBLEM, response_of
+from evennia_ai.api.rows import Row
 from evennia_ai.operations.rights import ACTS, Right
 from evennia_ai.rights import OF_THE_BODY
 
@@ -69,90 +69,57 @@ PATHS: Mapping[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Makes a method of a view, such as `post`, of a function that runs in the game's thread.
+def addresses(rows: Iterable[Row]) -> list[URLPattern]:
+    """The addresses of some rows, in their order, each with the methods that it has."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.route.path, []).append(row)
+    return [_address(where, methods) for where, methods in found.items()]
 
-    Attributes:
-        act: the right it needs, a name in `rights.ACTS`; "" where an account is enough.
-        summary: what it does, in a line; its name in the schema is made of that.
-        gives: serializer of what is sent; None: nothing.
-        body: serializer or field of the body.
-        query: serializer of what may stand in the address after `?`.
-        is_long: a model or a tool is waited for.
-        example: a body.
-        answer: what is sent, as an example.
-        paths: the names in the address.
-        action: what the record calls it, where that is not the act.
-        needs: who may, where no act says it.
-        media: the type of what is sent, where it is no JSON.
-        may_be_missing: whether there may be nothing here, though no name is in the address.
-        is_open: whether it can be had without an account.
-        is_private: whether what is given are words of people, which no log may have.
-    """
 
-    act: str
-    summary: str
-    tag: str = field(kw_only=True)
-    gives: Any = field(default=None, kw_only=True)
-    body: Any = field(default=None, kw_only=True)
-    query: Any = field(default=None, kw_only=True)
-    status: int = field(default=200, kw_only=True)
-    is_long: bool = field(default=False, kw_only=True)
-    example: Any = field(default=None, kw_only=True)
-    answer: Any = field(default=None, kw_only=True)
-    paths: tuple[str, ...] = field(default=("key",), kw_only=True)
-    action: str = field(default="", kw_only=True)
-    needs: str = field(default="", kw_only=True)
-    media: str = field(default="", kw_only=True)
-    may_be_missing: bool = field(default=False, kw_only=True)
-    is_open: bool = field(default=False, kw_only=True)
-    is_private: bool = field(default=False, kw_only=True)
+def _address(where: str, rows: list[Row]) -> URLPattern:
+    (name,), (kind,) = {row.route.name for row in rows}, {row.view for row in rows}
+    methods = {row.route.method.lower(): _handler(row) for row in rows}
+    # DRF makes the view's name of this, which the log line has where a method is not allowed.
+    title = "".join(word.capitalize() for word in name.split("-"))
+    return path(where, type(title, (kind or ApiView,), methods).as_view(), name=name)
 
-    def __call__(self, function: Method) -> Any:
-        """The method."""
-        action = self.action or self.act
-        plan = Plan(
-            self.act,
-            self.body,
-            self.query,
-            self.status,
-            self.is_long,
-            action,
-            self.is_private,
-        )
 
-        def handler(view: Any, request: Any, **path: Any) -> Any:
-            return view.serve(plan, function, request, path)
+def _handler(row: Row) -> Any:
+    """The method of a view."""
 
-        handler.plan = plan  # type: ignore[attr-defined]
-        handler.kwargs = {"schema": AutoSchema}  # type: ignore[attr-defined]
-        handler.__doc__ = function.__doc__
-        right = self.needs or (NEEDS[ACTS[self.act]] if self.act else "For every account.")
-        described = extend_schema(
-            operation_id=_NO_WORD.sub("_", self.summary.casefold().replace("'", "")),
-            summary=self.summary,
-            description=f"{function.__doc__ or self.summary}\n\n{right}",
-            tags=[self.tag],
-            auth=[{}, *ACCOUNT] if self.is_open else ACCOUNT,
-            request=_request(self.body),
-            responses=self._responses(function.__name__.upper()),
-            parameters=[*_parameters(self.paths), *filter(None, [self.query]), RETRY, CHALLENGE],
-            examples=_examples(self.example, self.answer, self.status),
-        )
-        return described(handler)
+    def handler(view: Any, request: Any, **path: Any) -> Any:
+        return view.serve(row, request, path)
 
-    def _responses(self, method: str) -> dict[Any, Any]:
-        codes = [400, 401, 403, 406, 429, 503]
-        codes += [404] if self.paths or self.may_be_missing else []
-        codes += [409, 413, 415] if method not in METHODS_THAT_READ else []
-        wrong = {
-            (code, "application/json"): OpenApiResponse(Problem, description=TOLD[code])
-            for code in sorted(codes)
-        }
-        done = OpenApiResponse(self.gives, description="Done.")
-        media = self.media or "application/json"
-        return {(self.status, media) if self.gives else self.status: done, **wrong}
+    handler.row = row  # type: ignore[attr-defined]
+    handler.kwargs = {"schema": AutoSchema}  # type: ignore[attr-defined]
+    right = row.needs or (NEEDS[ACTS[row.route.act]] if row.route.act else "For every account.")
+    described = extend_schema(
+        operation_id=_NO_WORD.sub("_", row.summary.casefold().replace("'", "")),
+        summary=row.summary,
+        description=f"{row.details}\n\n{right}",
+        tags=[row.route.tag],
+        auth=[{}, *ACCOUNT] if row.is_open else ACCOUNT,
+        request=_request(row.body),
+        responses=_responses(row),
+        parameters=[*_parameters(row.names), *filter(None, [row.query]), RETRY, CHALLENGE],
+        examples=_examples(row),
+    )
+    return described(handler)
+
+
+def _responses(row: Row) -> dict[Any, Any]:
+    codes = [400, 401, 403, 406, 429, 503]
+    codes += [404] if row.names or row.may_be_missing else []
+    codes += [409, 413, 415] if not row.reads else []
+    wrong = {
+        (code, "application/json"): OpenApiResponse(PROBLEM, description=TOLD[code])
+        for code in sorted(codes)
+    }
+    sent = response_of(row)
+    done = OpenApiResponse(sent, description="Done.")
+    media = row.media or "application/json"
+    return {(row.status, media) if sent else row.status: done, **wrong}
 
 
 def _request(body: Any) -> Any:
@@ -162,19 +129,17 @@ def _request(body: Any) -> Any:
     return {"application/json": described} if described else body()
 
 
-def _parameters(paths: tuple[str, ...]) -> list[OpenApiParameter]:
+def _parameters(names: Iterable[str]) -> list[OpenApiParameter]:
     return [
         OpenApiParameter(name, PATHS[name][0], OpenApiParameter.PATH, description=PATHS[name][1])
-        for name in paths
+        for name in names
     ]
 
 
-def _examples(example: Any, answer: Any, status: int) -> list[OpenApiExample]:
-    found = []
-    if example is not None:
-        found.append(OpenApiExample("Request", example, request_only=True))
-    if answer is not None:
-        found.append(
-            OpenApiExample("Answer", answer, response_only=True, status_codes=[str(status)])
-        )
+def _examples(row: Row) -> list[OpenApiExample]:
+    found, codes = [], [str(row.status)]
+    if row.example is not None:
+        found.append(OpenApiExample("Request", row.example, request_only=True))
+    if row.answer is not None:
+        found.append(OpenApiExample("Answer", row.answer, response_only=True, status_codes=codes))
     return found

@@ -1,23 +1,22 @@
-"""Views of lore: what the game lets all its assistants know of its world."""
+"""Lore: what the game lets all its assistants know of its world."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from django.urls import reverse
 
-from evennia_ai.api import asked, memory_answers
-from evennia_ai.api.assistants import page_of
-from evennia_ai.api.base import ApiView, Call, picked, with_data
-from evennia_ai.api.endpoints import Endpoint
+from evennia_ai.api import asked
+from evennia_ai.api.base import page_of
 from evennia_ai.api.memory import KEY
 from evennia_ai.api.problems import problem
-from evennia_ai.api.shapes import Done
+from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.operations import Result, lore
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.memory_rows import Remembered
+from evennia_ai.operations.result import Problem, note
 
 TAG = "Lore"
-SENT = ("key", "text", "audience", "place", "importance", "at")
 NEW = {
     "text": "The lighthouse was built by the Guild of Cartographers.",
     "keywords": ["lighthouse", "guild"],
@@ -26,84 +25,113 @@ NEW = {
 ENTRY = {"key": KEY, **NEW, "place": "", "importance": 5, "at": "2026-01-31T12:00:00+00:00"}
 
 
-def _sent(row: dict[str, Any]) -> dict[str, Any]:
-    return {**picked(row, *SENT), "keywords": row["tags"]}
+@dataclass(frozen=True, slots=True)
+class LoreEntry:
+    """A piece of lore."""
+
+    key: Annotated[str, note("By which it is found.")]
+    text: str
+    keywords: list[str]
+    audience: Annotated[str, note("Who may be told.")]
+    place: Annotated[str, note("The room or the faction, where it is for one.")]
+    importance: int
+    at: Annotated[str, note("When it was written down.")]
 
 
-def _told(result: Result) -> Result:
-    return with_data(result, lore=_sent(result.data["lore"])) if result.ok else result
+@dataclass(frozen=True, slots=True)
+class LorePage:
+    """Some of the lore, the most important first."""
+
+    lore: list[LoreEntry]
+    count: Annotated[int, note("How many there are in all.")]
+    next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
 
 
-class Lore(ApiView):
-    """The lore of the game."""
+@dataclass(frozen=True, slots=True)
+class LoreKept:
+    """A piece of lore as it is now."""
 
-    @Endpoint(
-        "show memories",
+    lore: LoreEntry
+
+
+def _sent(row: Remembered) -> LoreEntry:
+    return LoreEntry(
+        key=row["key"],
+        text=row["text"],
+        keywords=row["tags"],
+        audience=row["audience"],
+        place=row["place"],
+        importance=row["importance"],
+        at=row["at"],
+    )
+
+
+def _told(result: Result[lore.OneLore]) -> Result[Any]:
+    return result.holding(LoreKept(_sent(result.data.lore))) if result.ok else result
+
+
+def _list(call: Call) -> LorePage:
+    entries = lore.list_lore().data.lore
+    page, rest = page_of(call.query, entries)
+    return LorePage([_sent(row) for row in page], len(entries), rest)
+
+
+def _add(call: Call) -> Result:
+    given = {"keywords": [], **call.body}
+    made = _told(lore.add_lore(given.pop("text"), **given, by=call.by))
+    if made.ok:
+        path = {"memory": made.data.lore.key}
+        call.headers["Location"] = reverse("evennia_ai_api:one-lore", kwargs=path)
+    return made
+
+
+def _change(call: Call) -> Result:
+    if not call.body:
+        raise problem(Problem.INVALID, "Name at least one of: text, keywords, audience.")
+    return _told(lore.change_lore(call.path["memory"], **call.body, by=call.by))
+
+
+ROWS = (
+    Row(
+        Route("GET", "lore/", "lore", "show memories", TAG),
+        _list,
         "List the lore of the game",
-        tag=TAG,
-        gives=memory_answers.LorePage,
+        "The most important first.",
+        result=LorePage,
         query=asked.Page,
         answer={"lore": [ENTRY], "count": 1, "next": None},
-        paths=(),
-    )
-    def get(self, call: Call) -> Any:
-        """The most important first."""
-        entries = lore.list_lore().data["lore"]
-        page, rest = page_of(call.query, entries)
-        return {"lore": [_sent(row) for row in page], "count": len(entries), "next": rest}
-
-    @Endpoint(
-        "change lore",
+    ),
+    Row(
+        Route("POST", "lore/", "lore", "change lore", TAG),
+        _add,
         "Add lore",
-        tag=TAG,
-        gives=memory_answers.LoreKept,
+        "It is told where one of its keywords is said, and a room's in that room.",
+        result=LoreKept,
         body=asked.NewLore,
         status=201,
         action="add lore",
         is_private=True,
         example=NEW,
         answer={"message": "Lore 7 is added.", "lore": ENTRY},
-        paths=(),
-    )
-    def post(self, call: Call) -> Result:
-        """It is told where one of its keywords is said, and a room's in that room."""
-        given = {"keywords": [], **call.body}
-        made = _told(lore.add_lore(given.pop("text"), **given, by=call.by))
-        if made.ok:
-            path = {"memory": made.data["lore"]["key"]}
-            call.headers["Location"] = reverse("evennia_ai_api:one-lore", kwargs=path)
-        return made
-
-
-class OneLore(ApiView):
-    """One piece of lore."""
-
-    @Endpoint(
-        "change lore",
+    ),
+    Row(
+        Route("PATCH", "lore/<ai_memory:memory>/", "one-lore", "change lore", TAG),
+        _change,
         "Change lore",
-        tag=TAG,
-        gives=memory_answers.LoreKept,
+        "What is not named stays.",
+        result=LoreKept,
         body=asked.ChangedLore,
         is_private=True,
         example={"keywords": ["lighthouse", "beacon"]},
         answer={"message": "Lore 7 is changed.", "lore": ENTRY},
-        paths=("memory",),
-    )
-    def patch(self, call: Call) -> Result:
-        """What is not named stays."""
-        if not call.body:
-            raise problem(Problem.INVALID, "Name at least one of: text, keywords, audience.")
-        return _told(lore.change_lore(call.path["memory"], **call.body, by=call.by))
-
-    @Endpoint(
-        "change lore",
+    ),
+    Row(
+        Route("DELETE", "lore/<ai_memory:memory>/", "one-lore", "change lore", TAG),
+        lambda call: lore.remove_lore(call.path["memory"], by=call.by),
         "Remove lore",
-        tag=TAG,
-        gives=Done,
+        "No assistant knows it from now on.",
+        result=lore.RemovedLore,
         action="remove lore",
         answer={"message": "Lore 7 is removed."},
-        paths=("memory",),
-    )
-    def delete(self, call: Call) -> Result:
-        """No assistant knows it from now on."""
-        return lore.remove_lore(call.path["memory"], by=call.by)
+    ),
+)

@@ -1,7 +1,8 @@
-"""Views of what an assistant remembers, for staff: reading, adding, correcting, forgetting."""
+"""What an assistant remembers, for staff: reading, adding, correcting, forgetting."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -10,12 +11,11 @@ from evennia.utils import logger
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from evennia_ai.api import asked, memory_answers
-from evennia_ai.api.assistants import limit_of
-from evennia_ai.api.base import ApiView, Call, look_of, with_data
-from evennia_ai.api.endpoints import Endpoint
+from evennia_ai.api import asked
+from evennia_ai.api.base import limit_of, look_of
 from evennia_ai.api.people import dbref_of, name_of
-from evennia_ai.operations import Result, memories, memory_changes, memory_upkeep
+from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.operations import Result, memories, memory_changes, memory_rows, memory_upkeep
 
 TAG = "Memory"
 BEGUN = "{name}'s memories are being read anew."
@@ -50,13 +50,23 @@ GIVEN = {
 }
 
 
-ROWS = ("memory", "memories", "cites", "cited_by", "links")
+NAMED = ("memory", "memories", "cites", "cited_by", "links")
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexing:
+    """How much the index has still to read; `memory/status/` tells how far it has come."""
+
+    waiting: int
 
 
 def named(result: Result) -> Result:
     """A result with memories in it, where people are named as everywhere in the API."""
-    data = {name: _named(value) if name in ROWS else value for name, value in result.data.items()}
-    return with_data(result, **data)
+    if not result.ok:
+        return result
+    rows = {name: getattr(result.data, name) for name in NAMED if hasattr(result.data, name)}
+    told = {name: _named(value) for name, value in rows.items()}
+    return result.holding(replace(result.data, **told))
 
 
 def _named(part: Any) -> Any:
@@ -66,156 +76,137 @@ def _named(part: Any) -> Any:
     return {**part, "person": name_of(part["person"])}
 
 
-class Memories(ApiView):
-    """What an assistant remembers."""
+def _list(call: Call) -> Result:
+    given, look = dict(call.query), look_of(call)
+    given.pop("reveal", None)
+    given["limit"] = limit_of(given)
+    if "person" in given:
+        given["person"] = dbref_of(given["person"])
+    return named(memories.list_memories(call.script, **given, look=look))
 
-    @Endpoint(
-        "show memories",
+
+def _add(call: Call) -> Result:
+    given = dict(call.body)
+    text = given.pop("text")
+    made = named(memory_changes.add_memory(call.script, text, **given, by=call.by))
+    if made.ok:
+        path = {"key": str(call.script.key), "memory": made.data.memory["key"]}
+        address = reverse("evennia_ai_api:one-memory", kwargs=path)
+        call.headers["Location"] = quote(address, safe="/%")
+    return made
+
+
+def _show(call: Call) -> Result:
+    return named(memories.show_memory(call.script, call.path["memory"], look=look_of(call)))
+
+
+def _correct(call: Call) -> Result:
+    key, text = call.path["memory"], call.body["text"]
+    return named(memory_changes.correct_memory(call.script, key, text, by=call.by))
+
+
+def _search(call: Call) -> Deferred[Result]:
+    limit = min(call.query.get("limit", 10), limit_of(call.query))
+    look, words = look_of(call), call.query["q"]
+    found = memories.search_memories(call.script, words, limit=limit, look=look)
+    return found.addCallback(named)
+
+
+def _reindex(call: Call) -> Result:
+    """Begin it; what is over at once is told, and else how much waits."""
+    ended: list[Result] = []
+    memory_upkeep.reindex_memories(call.script).addCallbacks(ended.append, _log)
+    if ended and not ended[0].ok:
+        return ended[0]
+    told = ended[0].message if ended else BEGUN.format(name=call.script.key)
+    waiting = memory_upkeep.memory_status(call.script).data.waiting
+    return Result(True, told, Reindexing(waiting))
+
+
+def _log(failure: Failure) -> None:
+    """Nobody waits for it any more."""
+    logger.log_err(f"[assistant] indexing anew failed: {failure.getTraceback()}")
+
+
+ROWS = (
+    Row(
+        Route("GET", f"{ONE}memory/", "memories", "show memories", TAG),
+        _list,
         "List what an assistant remembers",
-        tag=TAG,
-        gives=memory_answers.MemoryPage,
+        "The newest first. What is private to others is masked, unless `reveal` is true.",
+        result=memory_rows.MemoryPage,
         query=asked.MemoriesBefore,
         answer={"memories": [MEMORY], "count": 1, "next": None},
-    )
-    def get(self, call: Call) -> Result:
-        """The newest first. What is private to others is masked, unless `reveal` is true."""
-        given, look = dict(call.query), look_of(call)
-        given.pop("reveal", None)
-        given["limit"] = limit_of(given)
-        if "person" in given:
-            given["person"] = dbref_of(given["person"])
-        return named(memories.list_memories(call.script, **given, look=look))
-
-    @Endpoint(
-        "change memories",
+    ),
+    Row(
+        Route("POST", f"{ONE}memory/", "memories", "change memories", TAG),
+        _add,
         "Let an assistant remember something",
-        tag=TAG,
-        gives=memory_answers.Kept,
+        "Everybody may be told of it.",
+        result=memory_rows.Kept,
         body=asked.NewMemory,
         status=201,
         action="add memory",
         is_private=True,
         example={"text": "The atlas was lent to the harbour master.", "importance": 6},
         answer={"message": "Edda knows that now, as number 41.", "memory": GIVEN},
-    )
-    def post(self, call: Call) -> Result:
-        """Everybody may be told of it."""
-        given = dict(call.body)
-        text = given.pop("text")
-        made = named(memory_changes.add_memory(call.script, text, **given, by=call.by))
-        if made.ok:
-            path = {"key": str(call.script.key), "memory": made.data["memory"]["key"]}
-            address = reverse("evennia_ai_api:one-memory", kwargs=path)
-            call.headers["Location"] = quote(address, safe="/%")
-        return made
-
-
-class OneMemory(ApiView):
-    """One thing that an assistant remembers."""
-
-    @Endpoint(
-        "show memories",
+    ),
+    Row(
+        Route("GET", f"{ONE}memory/search/", "memory-search", "show memories", TAG),
+        _search,
+        "Search what an assistant remembers",
+        "By meaning, the most alike first; by words while the store of vectors is down.",
+        result=memory_rows.Found,
+        query=asked.Sought,
+        is_long=True,
+        answer={"memories": [{**MEMORY, "similarity": 0.71}]},
+    ),
+    Row(
+        Route("GET", f"{ONE}memory/status/", "memory-status", "show memories", TAG),
+        lambda call: memory_upkeep.memory_status(call.script),
+        "See how an assistant's memory is",
+        "How much there is, whether it can be searched, and how far its index has come.",
+        result=memory_upkeep.MemoryStatus,
+        says="text",
+    ),
+    Row(
+        Route("POST", f"{ONE}memory/reindex/", "memory-reindex", "change memories", TAG),
+        _reindex,
+        "Index an assistant's memory anew",
+        "As after a change of the embedding model; it is begun, and goes on by itself.",
+        result=Reindexing,
+        status=202,
+        action="reindex memories",
+        answer={"message": "Edda's memories are being read anew.", "waiting": 412},
+    ),
+    Row(
+        Route("GET", f"{ONE}memory/<ai_memory:memory>/", "one-memory", "show memories", TAG),
+        _show,
         "Read one memory of an assistant",
-        tag=TAG,
-        gives=memory_answers.OneRemembered,
+        "With what it was concluded from, and what was concluded from it.",
+        result=memory_rows.OneRemembered,
         answer={"memory": MEMORY, "cites": [], "cited_by": [], "links": []},
         query=asked.Revealing,
-        paths=("key", "memory"),
-    )
-    def get(self, call: Call) -> Result:
-        """With what it was concluded from, and what was concluded from it."""
-        key = call.path["memory"]
-        return named(memories.show_memory(call.script, key, look=look_of(call)))
-
-    @Endpoint(
-        "change memories",
+    ),
+    Row(
+        Route("PATCH", f"{ONE}memory/<ai_memory:memory>/", "one-memory", "change memories", TAG),
+        _correct,
         "Correct a memory of an assistant",
-        tag=TAG,
-        gives=memory_answers.Kept,
+        "What it said before is gone, and so is what was concluded from it.",
+        result=memory_rows.Kept,
         body=asked.CorrectedMemory,
         action="correct memory",
         is_private=True,
         example={"text": "The atlas was lent to the lighthouse keeper."},
         answer={"message": "Edda: number 41 is put right.", "memory": MEMORY},
-        paths=("key", "memory"),
-    )
-    def patch(self, call: Call) -> Result:
-        """What it said before is gone, and so is what was concluded from it."""
-        key, text = call.path["memory"], call.body["text"]
-        return named(memory_changes.correct_memory(call.script, key, text, by=call.by))
-
-    @Endpoint(
-        "change memories",
+    ),
+    Row(
+        Route("DELETE", f"{ONE}memory/<ai_memory:memory>/", "one-memory", "change memories", TAG),
+        lambda call: memory_changes.forget_memory(call.script, call.path["memory"], by=call.by),
         "Let an assistant forget one memory",
-        tag=TAG,
-        gives=memory_answers.Forgotten,
+        "At once and for good, with what was concluded from it.",
+        result=memory_rows.Forgotten,
         action="forget memory",
         answer={"message": "Edda forgot number 41.", "count": 1},
-        paths=("key", "memory"),
-    )
-    def delete(self, call: Call) -> Result:
-        """At once and for good, with what was concluded from it."""
-        return memory_changes.forget_memory(call.script, call.path["memory"], by=call.by)
-
-
-class Search(ApiView):
-    """Looking for memories by their meaning."""
-
-    @Endpoint(
-        "show memories",
-        "Search what an assistant remembers",
-        tag=TAG,
-        gives=memory_answers.Found,
-        query=asked.Sought,
-        is_long=True,
-        answer={"memories": [{**MEMORY, "similarity": 0.71}]},
-    )
-    def get(self, call: Call) -> Deferred[Result]:
-        """By meaning, the most alike first; by words while the store of vectors is down."""
-        limit = min(call.query.get("limit", 10), limit_of(call.query))
-        look, words = look_of(call), call.query["q"]
-        found = memories.search_memories(call.script, words, limit=limit, look=look)
-        return found.addCallback(named)
-
-
-class Status(ApiView):
-    """How an assistant's memory is."""
-
-    @Endpoint(
-        "show memories",
-        "See how an assistant's memory is",
-        tag=TAG,
-        gives=memory_answers.MemoryStatus,
-    )
-    def get(self, call: Call) -> Any:
-        """How much there is, whether it can be searched, and how far its index has come."""
-        result = memory_upkeep.memory_status(call.script)
-        return {**result.data, "text": result.message}
-
-
-class Reindex(ApiView):
-    """Making the index of an assistant's memory anew."""
-
-    @Endpoint(
-        "change memories",
-        "Index an assistant's memory anew",
-        tag=TAG,
-        gives=memory_answers.Reindexing,
-        status=202,
-        action="reindex memories",
-        answer={"message": "Edda's memories are being read anew.", "waiting": 412},
-    )
-    def post(self, call: Call) -> Result:
-        """As after a change of the embedding model; it is begun, and goes on by itself."""
-        ended: list[Result] = []
-        memory_upkeep.reindex_memories(call.script).addCallbacks(ended.append, _log)
-        if ended and not ended[0].ok:
-            return ended[0]
-        told = ended[0].message if ended else BEGUN.format(name=call.script.key)
-        waiting = memory_upkeep.memory_status(call.script).data["waiting"]
-        return Result(True, told, {"waiting": waiting})
-
-
-def _log(failure: Failure) -> None:
-    """Nobody waits for it any more."""
-    logger.log_err(f"[assistant] indexing anew failed: {failure.getTraceback()}")
+    ),
+)

@@ -1,4 +1,4 @@
-"""Views for programs that watch the game."""
+"""For programs that watch the game: its health, and metrics."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.exceptions import APIException
 
-from evennia_ai.api import answers
-from evennia_ai.api.base import NOT_YOURS, ApiView, Call, Plan, missing
+from evennia_ai.api.base import NOT_YOURS, ApiView, missing
 from evennia_ai.api.bodies import JsonRenderer, TextRenderer
-from evennia_ai.api.endpoints import Endpoint
 from evennia_ai.api.limits import Throttle, address_of, api_config, cache
 from evennia_ai.api.problems import problem
+from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.core.addresses import counted_as
 from evennia_ai.core.api_config import NAME, Metrics
 from evennia_ai.operations import Result, monitoring
@@ -30,14 +29,14 @@ class Health(ApiView):
     needs_account = False
     is_counted = False
 
-    def serve(self, plan: Plan, method: Any, request: Any, path: dict[str, Any]) -> Any:
+    def serve(self, row: Row, request: Any, path: dict[str, Any]) -> Any:
         """Nobody is refused: whoever asks more than he may is told what was so a second ago."""
         counted = Throttle("anonymous_per_minute", f"health {counted_as(address_of(request))}")
         if not counted.allow_request(request, self):
             kept = cache().get(KEPT)
             if kept is not None:
-                return self.answer(kept, plan.status, {})
-        response = super().serve(plan, method, request, path)
+                return self.answer(kept, row.status, {})
+        response = super().serve(row, request, path)
         if not request.user.is_authenticated:
             cache().set(KEPT, response.data, KEPT_SECONDS)
         return response
@@ -48,19 +47,6 @@ class Health(ApiView):
             return super().account_for(pk, address)
         except APIException:
             return None
-
-    @Endpoint(
-        "",
-        "See whether the assistants are well",
-        tag=TAG,
-        gives=answers.Health,
-        paths=(),
-        is_open=True,
-        needs="For everybody; staff are told reasons too.",
-    )
-    def get(self, call: Call) -> Result:
-        """`ok`, `degraded`, or `stopped` where all of them are."""
-        return monitoring.health(with_reasons=call.account is not None and is_staff(call.account))
 
 
 class MetricsPage(ApiView):
@@ -83,20 +69,39 @@ class MetricsPage(ApiView):
         """Text, of Prometheus's own type."""
         return HttpResponse(payload, status=status, content_type=monitoring.METRICS_TYPE)
 
-    @Endpoint(
-        "",
+
+def _health(call: Call) -> Result:
+    return monitoring.health(with_reasons=call.account is not None and is_staff(call.account))
+
+
+def _metrics(call: Call) -> bytes:
+    is_open = api_config().metrics is Metrics.ALL
+    if not is_open and not is_staff(call.account):
+        raise problem(Problem.FORBIDDEN, NOT_YOURS)
+    return monitoring.metrics()
+
+
+ROWS = (
+    Row(
+        Route("GET", "health/", "health", "", TAG),
+        _health,
+        "See whether the assistants are well",
+        "`ok`, `degraded`, or `stopped` where all of them are.",
+        result=monitoring.Health,
+        is_open=True,
+        needs="For everybody; staff are told reasons too.",
+        view=Health,
+    ),
+    Row(
+        Route("GET", "metrics/", "metrics", "", TAG),
+        _metrics,
         "Read the metrics",
-        tag=TAG,
-        gives=str,
+        "In the text format of Prometheus.",
+        result=str,
         media="text/plain",
-        paths=(),
         is_open=True,
         may_be_missing=True,
         needs=f"For whom `metrics` in `{NAME}` says: nobody, staff or all.",
-    )
-    def get(self, call: Call) -> bytes:
-        """In the text format of Prometheus."""
-        is_open = api_config().metrics is Metrics.ALL
-        if not is_open and not is_staff(call.account):
-            raise problem(Problem.FORBIDDEN, NOT_YOURS)
-        return monitoring.metrics()
+        view=MetricsPage,
+    ),
+)

@@ -1,13 +1,9 @@
-"""Views of an assistant's sleep."""
+"""An assistant's sleep."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from evennia_ai.api import asked, memory_answers
-from evennia_ai.api.base import ApiView, Call
-from evennia_ai.api.endpoints import Endpoint
-from evennia_ai.api.shapes import Done
+from evennia_ai.api import asked
+from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, sleeping
 
 TAG = "Sleep"
@@ -22,49 +18,39 @@ ASLEEP = {
 }
 
 
-class Sleep(ApiView):
-    """Whether an assistant sleeps."""
+def _sleep(call: Call) -> Result:
+    return sleeping.put_to_sleep(call.script, hours=call.body.get("hours"), by=call.by)
 
-    @Endpoint(
-        "status",
+
+ROWS = (
+    Row(
+        Route("GET", f"{ONE}sleep/", "sleep", "status", TAG),
+        lambda call: sleeping.sleep_status(call.script),
         "See whether an assistant sleeps",
-        tag=TAG,
-        gives=memory_answers.Sleep,
+        "Until when, and what the last night came to.",
+        result=sleeping.Sleep,
+        says="text",
         answer=ASLEEP,
-    )
-    def get(self, call: Call) -> Any:
-        """Until when, and what the last night came to."""
-        result = sleeping.sleep_status(call.script)
-        return {**result.data, "text": result.message}
-
-    @Endpoint(
-        "sleep",
+    ),
+    Row(
+        Route("POST", f"{ONE}sleep/", "sleep", "sleep", TAG),
+        _sleep,
         "Put an assistant to sleep",
-        tag=TAG,
-        gives=memory_answers.Asleep,
+        "It sorts out what it remembers; whoever speaks to it wakes it.",
+        result=sleeping.Asleep,
         body=asked.Night,
         example={"hours": 4},
         answer={
             "message": "Edda sleeps until 2026-02-01 06:00, or until somebody speaks to it.",
             "until": ASLEEP["until"],
         },
-    )
-    def post(self, call: Call) -> Result:
-        """It sorts out what it remembers; whoever speaks to it wakes it."""
-        return sleeping.put_to_sleep(call.script, hours=call.body.get("hours"), by=call.by)
-
-
-class Wake(ApiView):
-    """Waking an assistant."""
-
-    @Endpoint(
-        "sleep",
+    ),
+    Row(
+        Route("POST", f"{ONE}wake/", "wake", "sleep", TAG),
+        lambda call: sleeping.wake_up(call.script, by=call.by),
         "Wake an assistant",
-        tag=TAG,
-        gives=Done,
+        "What the night has not come to waits for the next.",
         action="wake",
         answer={"message": "Edda is awake."},
-    )
-    def post(self, call: Call) -> Result:
-        """What the night has not come to waits for the next."""
-        return sleeping.wake_up(call.script, by=call.by)
+    ),
+)

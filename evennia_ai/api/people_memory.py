@@ -1,17 +1,21 @@
-"""Views of what is remembered of people: each has a say over their own, staff over anybody's."""
+"""What is remembered of people: each has a say over their own, staff over anybody's."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-from evennia_ai.api import asked, memory_answers
-from evennia_ai.api.assistants import page_of
-from evennia_ai.api.base import ApiView, Call, look_of, with_data
-from evennia_ai.api.endpoints import Endpoint
+from typing_extensions import TypedDict
+
+from evennia_ai.api import asked
+from evennia_ai.api.base import look_of, page_of
 from evennia_ai.api.memory import MEMORY, named
 from evennia_ai.api.people import dbref_of, name_of
-from evennia_ai.api.shapes import Done
+from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, profiles, remembered
+from evennia_ai.operations.memory_rows import Export, Forgotten
+from evennia_ai.operations.result import note
 
 TAG = "People"
 EVERYBODY = "For every account, about itself."
@@ -47,113 +51,79 @@ EXPORT = {
 }
 
 
-def _exported(result: Result) -> Result:
+class KnownThing(TypedDict):
+    """One thing that is remembered of somebody."""
+
+    id: Annotated[str, note("By which it is corrected and forgotten.")]
+    kind: str
+    text: str
+    at: str
+    is_private: Annotated[bool, note("Nobody else is told.")]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPage:
+    """Some of what an assistant remembers of somebody."""
+
+    is_remembered: Annotated[bool, note("Something more may be remembered.")]
+    known: list[KnownThing]
+    count: Annotated[int, note("How many there are in all.")]
+    next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
+
+
+class Acquaintance(profiles.Met):
+    """Somebody whom an assistant knows."""
+
+    person: Annotated[str, note("Such as `account-3`.")]
+    attributes: Annotated[int, note("How many things are known of them.")]
+
+
+@dataclass(frozen=True, slots=True)
+class AcquaintancePage:
+    """Some of those whom an assistant knows, who was met last first."""
+
+    profiles: list[Acquaintance]
+    count: Annotated[int, note("How many there are in all.")]
+    next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
+
+
+class ProfileOfOne(profiles.Met):
+    """What an assistant makes of somebody."""
+
+    person: Annotated[str, note("Such as `account-3`.")]
+    attributes: list[profiles.Attribute]
+    observations: Annotated[int, note("How many memories there are of them.")]
+
+
+def _exported(result: Result[Export]) -> Result[Export]:
     """An export, with people named as everywhere in the API."""
     data = named(result).data
-    return with_data(result, **{**data, "person": name_of(data["person"])})
+    return result.holding(replace(data, person=name_of(data.person)))
 
 
-class MyMemory(ApiView):
-    """What an assistant remembers of the caller."""
-
-    @Endpoint(
-        "",
-        "See what an assistant remembers of you",
-        tag=TAG,
-        gives=memory_answers.Known,
-        query=asked.Page,
-        answer={"is_remembered": True, "known": [THING], "count": 1, "next": None},
-        needs=EVERYBODY,
-    )
-    def get(self, call: Call) -> Any:
-        """What you said and did, and what it made of that; nothing of anybody else."""
-        data = remembered.what_is_known(call.script, call.account).data
-        page, rest = page_of(call.query, data["known"])
-        known = [
-            {"id": str(row["number"]), **{k: row[k] for k in row if k != "number"}} for row in page
-        ]
-        return {**data, "known": known, "next": rest}
-
-    @Endpoint(
-        "",
-        "Say whether an assistant may remember you",
-        tag=TAG,
-        gives=Done,
-        body=asked.Remembering,
-        action="remember me",
-        example={"is_remembered": False},
-        answer={"message": "Edda remembers what you do again."},
-        needs=EVERYBODY,
-    )
-    def patch(self, call: Call) -> Result:
-        """What is remembered already stays; to have that forgotten is a thing of its own."""
-        is_remembered = call.body["is_remembered"]
-        return remembered.set_remembered(call.script, call.account, is_remembered)
-
-    @Endpoint(
-        "",
-        "Let an assistant forget you",
-        tag=TAG,
-        gives=memory_answers.Forgotten,
-        action="forget me",
-        answer={"message": "Edda forgot you: 12 memories.", "count": 12},
-        needs=EVERYBODY,
-    )
-    def delete(self, call: Call) -> Result:
-        """Everything, everywhere: memories, what it made of you, and your part of the talk."""
-        return remembered.forget_everything(call.script, call.account)
+# ---- one's own ---------------------------------------------------------------------------------
 
 
-class MyExport(ApiView):
-    """All that an assistant has stored of the caller."""
-
-    @Endpoint(
-        "",
-        "Export what an assistant has stored of you",
-        tag=TAG,
-        gives=memory_answers.Export,
-        answer=EXPORT,
-        needs=EVERYBODY,
-    )
-    def get(self, call: Call) -> Result:
-        """All of it, as it is."""
-        return _exported(remembered.export_known(call.script, call.account))
+def _mine(call: Call) -> KnownPage:
+    data = remembered.what_is_known(call.script, call.account).data
+    page, rest = page_of(call.query, data.known)
+    return KnownPage(data.is_remembered, [_thing(row) for row in page], data.count, rest)
 
 
-class MyOneMemory(ApiView):
-    """One thing that an assistant remembers of the caller."""
+def _thing(row: Mapping[str, Any]) -> Any:
+    return {"id": str(row["number"]), **{name: row[name] for name in row if name != "number"}}
 
-    @Endpoint(
-        "",
-        "Correct what an assistant remembers of you",
-        tag=TAG,
-        gives=Done,
-        body=asked.CorrectedMemory,
-        action="correct memory of me",
-        is_private=True,
-        example={"text": "Mira is fond of new maps."},
-        answer={"message": "Edda remembers that now: Mira is fond of new maps."},
-        paths=("key", "id"),
-        needs=EVERYBODY,
-    )
-    def patch(self, call: Call) -> Result:
-        """It is believed as what you say of yourself, no more."""
-        number, text = call.path["id"], call.body["text"]
-        return remembered.correct_known(call.script, call.account, number, text)
 
-    @Endpoint(
-        "",
-        "Let an assistant forget one thing about you",
-        tag=TAG,
-        gives=memory_answers.Forgotten,
-        action="forget memory of me",
-        answer={"message": "Edda forgot that.", "count": 1},
-        paths=("key", "id"),
-        needs=EVERYBODY,
-    )
-    def delete(self, call: Call) -> Result:
-        """At once and for good, with what was concluded from it."""
-        return remembered.forget_known(call.script, call.account, call.path["id"])
+def _set_remembered(call: Call) -> Result:
+    return remembered.set_remembered(call.script, call.account, call.body["is_remembered"])
+
+
+def _correct(call: Call) -> Result:
+    number, text = call.path["id"], call.body["text"]
+    return remembered.correct_known(call.script, call.account, number, text)
+
+
+# ---- for staff ---------------------------------------------------------------------------------
 
 
 def _person(call: Call) -> str:
@@ -161,73 +131,132 @@ def _person(call: Call) -> str:
     return profiles.find_person(call.script, dbref_of(call.path["person"]))
 
 
-class TheirMemory(ApiView):
-    """What an assistant remembers of somebody, for staff."""
-
-    @Endpoint(
-        "show memories",
-        "Export what an assistant remembers of somebody",
-        tag=TAG,
-        gives=memory_answers.Export,
-        answer=EXPORT,
-        query=asked.Revealing,
-        paths=("key", "person"),
-    )
-    def get(self, call: Call) -> Result:
-        """All that is stored of them, which is recorded; private words where `reveal` is true."""
-        look = look_of(call)
-        return _exported(remembered.export_known(call.script, _person(call), by=call.by, look=look))
-
-    @Endpoint(
-        "change memories",
-        "Let an assistant forget somebody",
-        tag=TAG,
-        gives=memory_answers.Forgotten,
-        action="forget person",
-        answer={"message": "Edda forgot them: 12 memories.", "count": 12},
-        paths=("key", "person"),
-    )
-    def delete(self, call: Call) -> Result:
-        """As they may ask themselves: everything, everywhere."""
-        return remembered.forget_everything(call.script, _person(call), by=call.by)
+def _export(call: Call) -> Result:
+    look = look_of(call)
+    return _exported(remembered.export_known(call.script, _person(call), by=call.by, look=look))
 
 
-def _profile(row: dict[str, Any]) -> dict[str, Any]:
+def _profile(row: Mapping[str, Any]) -> Any:
     told = {name: value for name, value in row.items() if name != "entity"}
     return {"person": name_of(row["entity"]), **told}
 
 
-class Profiles(ApiView):
-    """Those an assistant has met."""
+def _profiles(call: Call) -> AcquaintancePage:
+    data = profiles.list_profiles(call.script).data
+    page, rest = page_of(call.query, data.profiles)
+    return AcquaintancePage([_profile(row) for row in page], data.count, rest)
 
-    @Endpoint(
-        "show memories",
+
+def _one_profile(call: Call) -> Any:
+    shown = profiles.show_profile(call.script, _person(call), look=look_of(call))
+    return _profile(shown.data.profile) if shown.ok else shown
+
+
+ROWS = (
+    Row(
+        Route("GET", f"{ONE}me/memory/", "my-memory", "", TAG),
+        _mine,
+        "See what an assistant remembers of you",
+        "What you said and did, and what it made of that; nothing of anybody else.",
+        result=KnownPage,
+        query=asked.Page,
+        answer={"is_remembered": True, "known": [THING], "count": 1, "next": None},
+        needs=EVERYBODY,
+    ),
+    Row(
+        Route("PATCH", f"{ONE}me/memory/", "my-memory", "", TAG),
+        _set_remembered,
+        "Say whether an assistant may remember you",
+        "What is remembered already stays; to have that forgotten is a thing of its own.",
+        body=asked.Remembering,
+        action="remember me",
+        example={"is_remembered": False},
+        answer={"message": "Edda remembers what you do again."},
+        needs=EVERYBODY,
+    ),
+    Row(
+        Route("DELETE", f"{ONE}me/memory/", "my-memory", "", TAG),
+        lambda call: remembered.forget_everything(call.script, call.account),
+        "Let an assistant forget you",
+        "Everything, everywhere: memories, what it made of you, and your part of the talk.",
+        result=remembered.ForgottenPerson,
+        action="forget me",
+        answer={"message": "Edda forgot you: 12 memories.", "count": 12},
+        needs=EVERYBODY,
+    ),
+    Row(
+        Route("GET", f"{ONE}me/memory/export/", "my-memory-export", "", TAG),
+        lambda call: _exported(remembered.export_known(call.script, call.account)),
+        "Export what an assistant has stored of you",
+        "All of it, as it is.",
+        result=Export,
+        answer=EXPORT,
+        needs=EVERYBODY,
+    ),
+    Row(
+        Route("PATCH", f"{ONE}me/memory/<ai_own:id>/", "my-one-memory", "", TAG),
+        _correct,
+        "Correct what an assistant remembers of you",
+        "It is believed as what you say of yourself, no more.",
+        body=asked.CorrectedMemory,
+        action="correct memory of me",
+        is_private=True,
+        example={"text": "Mira is fond of new maps."},
+        answer={"message": "Edda remembers that now: Mira is fond of new maps."},
+        needs=EVERYBODY,
+    ),
+    Row(
+        Route("DELETE", f"{ONE}me/memory/<ai_own:id>/", "my-one-memory", "", TAG),
+        lambda call: remembered.forget_known(call.script, call.account, call.path["id"]),
+        "Let an assistant forget one thing about you",
+        "At once and for good, with what was concluded from it.",
+        result=Forgotten,
+        action="forget memory of me",
+        answer={"message": "Edda forgot that.", "count": 1},
+        needs=EVERYBODY,
+    ),
+    Row(
+        Route(
+            "GET", f"{ONE}people/<ai_person:person>/memory/", "their-memory", "show memories", TAG
+        ),
+        _export,
+        "Export what an assistant remembers of somebody",
+        "All that is stored of them, which is recorded; private words where `reveal` is true.",
+        result=Export,
+        answer=EXPORT,
+        query=asked.Revealing,
+    ),
+    Row(
+        Route(
+            "DELETE",
+            f"{ONE}people/<ai_person:person>/memory/",
+            "their-memory",
+            "change memories",
+            TAG,
+        ),
+        lambda call: remembered.forget_everything(call.script, _person(call), by=call.by),
+        "Let an assistant forget somebody",
+        "As they may ask themselves: everything, everywhere.",
+        result=remembered.ForgottenPerson,
+        action="forget person",
+        answer={"message": "Edda forgot them: 12 memories.", "count": 12},
+    ),
+    Row(
+        Route("GET", f"{ONE}profiles/", "profiles", "show memories", TAG),
+        _profiles,
         "List whom an assistant knows",
-        tag=TAG,
-        gives=memory_answers.ProfilePage,
+        "Who was met last first, and how they stand.",
+        result=AcquaintancePage,
         query=asked.Page,
         answer={"profiles": [PROFILE], "count": 1, "next": None},
-    )
-    def get(self, call: Call) -> Any:
-        """Who was met last first, and how they stand."""
-        data = profiles.list_profiles(call.script).data
-        page, rest = page_of(call.query, data["profiles"])
-        return {**data, "profiles": [_profile(row) for row in page], "next": rest}
-
-
-class OneProfile(ApiView):
-    """What an assistant makes of somebody."""
-
-    @Endpoint(
-        "show memories",
+    ),
+    Row(
+        Route("GET", f"{ONE}profiles/<ai_person:person>/", "profile", "show memories", TAG),
+        _one_profile,
         "See what an assistant makes of somebody",
-        tag=TAG,
-        gives=memory_answers.Profile,
+        "What it knows of them, and how they stand.",
+        result=ProfileOfOne,
         answer={**PROFILE, "attributes": [ATTRIBUTE], "observations": 12},
         query=asked.Revealing,
-        paths=("key", "person"),
-    )
-    def get(self, call: Call) -> Any:
-        """What it knows of them, and how they stand."""
-        shown = profiles.show_profile(call.script, _person(call), look=look_of(call))
-        return _profile(shown.data["profile"]) if shown.ok else shown
+    ),
+)

@@ -91,7 +91,7 @@ def refuse(result: Result, *, has_input: bool) -> None:
     if kind is Problem.INVALID and not has_input:
         kind = Problem.CONFLICT
     raised = problem(kind, result.message)
-    raised.fields = {name: [text] for name, text in result.data.get("errors", {}).items()}
+    raised.fields = {name: [text] for name, text in result.errors.items()}
     raise raised
 
 

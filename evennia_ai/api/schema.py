@@ -12,24 +12,16 @@ from drf_spectacular.settings import patched_settings
 from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 
-from evennia_ai.api import (
-    accounting,
-    answers,
-    asked,
-    asking,
-    assistants,
-    conduct,
-    lore,
-    memory,
-    monitoring,
-    nights,
-    people_memory,
-    tokens,
-)
+from evennia_ai.api import asked
 from evennia_ai.api.base import ApiView
 from evennia_ai.api.bodies import plain
 from evennia_ai.api.fields import Strict
 from evennia_ai.api.problems import CODES
+from evennia_ai.api.results import components
+from evennia_ai.api.table import TABLE, TAGS
+from evennia_ai.operations.goals import STATUSES
+from evennia_ai.operations.monitoring import HEALTH
+from evennia_ai.operations.upkeep import ASSISTANT, GAME
 
 # Of the API: what a program can count on.
 VERSION = "1.0.0"
@@ -40,22 +32,6 @@ Say who you are with the header `Authorization: Token <token>`, or by the sessio
 website and its CSRF token. Whatever goes wrong is told in one body, `{"error": {"code", "message",
 "fields"}}`. What is unknown, in a body or in the address, is an error.
 """
-TAGS = {
-    assistants.TAG: "Making, looking at, changing and removing assistants.",
-    assistants.SAFETY: "Stopping at once, and letting go on.",
-    conduct.SETTINGS: "What can be set, and what a model is sent.",
-    conduct.TALK: "What was said, and why it was answered or not.",
-    conduct.WORK: "What an assistant is after, and what it can do.",
-    accounting.RECORD: "What happened, and what an assistant was like at any moment.",
-    accounting.USE: "What was used, and which services are asked.",
-    asking.QUESTIONS: "What assistants ask people.",
-    memory.TAG: "What assistants remember, for staff.",
-    people_memory.TAG: "What is remembered of people: their own say over it, and staff's.",
-    lore.TAG: "What the game lets all its assistants know.",
-    nights.TAG: "When assistants sleep and sort out what they remember.",
-    monitoring.TAG: "For programs that watch the game.",
-    tokens.TAG: "Saying who one is.",
-}
 SCHEMES = {
     "token": {
         "type": "apiKey",
@@ -77,7 +53,6 @@ SETTINGS = {
     "TAGS": [{"name": name, "description": text} for name, text in TAGS.items()],
     "OAS_VERSION": "3.0.3",
     "ENFORCE_NON_BLANK_FIELDS": False,
-    "APPEND_COMPONENTS": {"securitySchemes": SCHEMES},
     "APPEND_PATHS": {},
     "DISABLE_DOCSTRING_DESCRIPTIONS": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
@@ -93,9 +68,9 @@ SETTINGS = {
     "SCHEMA_PATH_PREFIX": "",
     "SCHEMA_PATH_PREFIX_TRIM": False,
     "ENUM_NAME_OVERRIDES": {
-        "AssistantState": answers.STATES,
-        "HealthStatus": answers.HEALTH,
-        "GoalStatus": answers.GOAL_STATES,
+        "HealthStatus": HEALTH,
+        "GoalStatus": STATUSES,
+        "BreakerScope": [GAME, ASSISTANT],
         "EndOfGoalStatus": asked.ENDS,
         "MemoryKind": asked.KINDS,
         "ProblemCode": sorted(set(CODES.values())),
@@ -121,7 +96,8 @@ def tell_of_bodies(result: Any, **_: Any) -> Any:
 @lru_cache(maxsize=4)
 def _make(prefix: str) -> Any:
     patterns = [path(prefix.lstrip("/"), include("evennia_ai.api.urls"))]
-    with patched_settings(SETTINGS):
+    sent = {"securitySchemes": SCHEMES, "schemas": components(TABLE)}
+    with patched_settings(SETTINGS | {"APPEND_COMPONENTS": sent}):
         return plain(SchemaGenerator(patterns=patterns).get_schema(request=None, public=True))
 
 

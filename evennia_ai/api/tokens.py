@@ -7,11 +7,11 @@ from typing import Any
 from evennia.accounts.models import AccountDB
 from rest_framework.exceptions import AuthenticationFailed
 
-from evennia_ai.api import answers, asked, passwords, people
-from evennia_ai.api.base import ApiView, Call, missing
-from evennia_ai.api.endpoints import Endpoint
+from evennia_ai.api import asked, passwords, people
+from evennia_ai.api.base import ApiView, missing
 from evennia_ai.api.limits import address_of
 from evennia_ai.api.problems import problem
+from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.models import AccessToken
 from evennia_ai.operations import Result, tokens
 from evennia_ai.operations.rights import refusal
@@ -29,6 +29,7 @@ KEPT = {
     "used_at": "2026-02-01T09:00:00+00:00",
     "is_this": True,
 }
+WHOSE = "For every account, its own; for owners those of others too."
 REVOKED = {"message": "1 tokens of Tom were revoked.", "count": 1}
 
 
@@ -40,12 +41,6 @@ class WithTokens(ApiView):
         if not people.has_tokens():
             raise missing(tokens.NO_TOKENS)
         super().initial(request, *args, **path)
-
-    @property
-    def current(self) -> int | None:
-        """The number of the token that was sent; None: another way to say who one is."""
-        sent = self.request.auth
-        return sent.pk if isinstance(sent, AccessToken) else None
 
 
 class OwnToken(WithTokens):
@@ -77,105 +72,24 @@ class OwnToken(WithTokens):
             raise AuthenticationFailed(WRONG)
         return int(account.pk)
 
-    @Endpoint(
-        "",
-        "Get a token",
-        tag=TAG,
-        gives=answers.Token,
-        body=asked.Login,
-        action="token",
-        may_be_missing=True,
-        is_open=True,
-        example={"username": "Tom", "password": "lanterns-are-bright", "name": "backup"},
-        answer={
-            "token": "eai_9944b09199c62bcf9418ad846dd0e4bbdfc6ee4bX0w",
-            "number": 7,
-            "ends_at": ENDS,
-        },
-        paths=(),
-        needs="For everybody with an account; only so many tries are taken in a minute.",
-    )
-    def post(self, call: Call) -> Any:
-        """A new one, told this once. It ends with its time, and with the account's password."""
-        address = address_of(self.request)
-        made = tokens.make_token(call.account, call.body.get("name", ""), address=address)
-        if not made.ok:
-            raise problem(made.problem, made.message)
-        return made.data
 
-    @Endpoint(
-        "",
-        "Give the own token back",
-        tag=TAG,
-        status=204,
-        action="token",
-        paths=(),
-        may_be_missing=True,
-    )
-    def delete(self, call: Call) -> Any:
-        """The one that is sent is worth nothing from now on; with a session, all of them."""
-        if self.current is None:
-            tokens.revoke_tokens(call.account, by=call.by)
-        else:
-            tokens.revoke_token(call.account, self.current, by=call.by)
-        return None
+def _make(call: Call) -> Result[tokens.Token]:
+    return tokens.make_token(call.account, call.body.get("name", ""), address=call.address)
 
 
-class Tokens(WithTokens):
-    """The tokens of an account."""
-
-    @Endpoint(
-        "",
-        "List tokens",
-        tag=TAG,
-        gives=answers.Tokens,
-        query=asked.WhoseTokens,
-        answer={"tokens": [KEPT]},
-        paths=(),
-        may_be_missing=True,
-        needs="For every account, its own; for owners those of others too.",
-    )
-    def get(self, call: Call) -> Result:
-        """Those that are good, without the tokens themselves, and when each was last used."""
-        return tokens.list_tokens(_account(call), current=self.current)
-
-    @Endpoint(
-        "",
-        "Revoke all tokens of an account",
-        tag=TAG,
-        gives=answers.Revoked,
-        query=asked.WhoseTokens,
-        action="revoke tokens",
-        answer=REVOKED,
-        paths=(),
-        may_be_missing=True,
-        needs="For every account, its own; for owners those of others too.",
-    )
-    def delete(self, call: Call) -> Result:
-        """They are worth nothing from now on, the one that is sent among them."""
-        return tokens.revoke_tokens(_account(call), by=call.by)
+def _give_back(call: Call) -> None:
+    if call.token is None:
+        tokens.revoke_tokens(call.account, by=call.by)
+    else:
+        tokens.revoke_token(call.account, call.token, by=call.by)
 
 
-class OneToken(WithTokens):
-    """One token."""
-
-    @Endpoint(
-        "",
-        "Revoke a token",
-        tag=TAG,
-        gives=answers.Revoked,
-        action="revoke token",
-        answer={"message": "Token 7 of Tom is worth nothing any more.", "count": 1},
-        paths=("number",),
-        needs="For every account, its own; for owners those of others too.",
-    )
-    def delete(self, call: Call) -> Result:
-        """It is worth nothing from now on."""
-        number, account = call.path["number"], call.account
-        if refusal(OF_OTHERS, call.account) is None:
-            row = AccessToken.objects.filter(pk=number).select_related("account").first()
-            account = row.account if row is not None else account
-        return tokens.revoke_token(account, number, by=call.by)
+def _revoke(call: Call) -> Result:
+    number, account = call.path["number"], call.account
+    if refusal(OF_OTHERS, call.account) is None:
+        row = AccessToken.objects.filter(pk=number).select_related("account").first()
+        account = row.account if row is not None else account
+    return tokens.revoke_token(account, number, by=call.by)
 
 
 def _account(call: Call) -> Any:
@@ -195,3 +109,74 @@ def _account(call: Call) -> Any:
     if account is None:
         raise missing(f"There is no {named}.")
     return account
+
+
+ROWS = (
+    Row(
+        Route("POST", "token/", "token", "", TAG),
+        _make,
+        "Get a token",
+        "A new one, told this once. It ends with its time, and with the account's password.",
+        result=tokens.Token,
+        says="",
+        body=asked.Login,
+        action="token",
+        may_be_missing=True,
+        is_open=True,
+        example={"username": "Tom", "password": "lanterns-are-bright", "name": "backup"},
+        answer={
+            "token": "eai_9944b09199c62bcf9418ad846dd0e4bbdfc6ee4bX0w",
+            "number": 7,
+            "ends_at": ENDS,
+        },
+        needs="For everybody with an account; only so many tries are taken in a minute.",
+        view=OwnToken,
+    ),
+    Row(
+        Route("DELETE", "token/", "token", "", TAG),
+        _give_back,
+        "Give the own token back",
+        "The one that is sent is worth nothing from now on; with a session, all of them.",
+        says="",
+        status=204,
+        action="token",
+        may_be_missing=True,
+        view=OwnToken,
+    ),
+    Row(
+        Route("GET", "tokens/", "tokens", "", TAG),
+        lambda call: tokens.list_tokens(_account(call), current=call.token),
+        "List tokens",
+        "Those that are good, without the tokens themselves, and when each was last used.",
+        result=tokens.Tokens,
+        query=asked.WhoseTokens,
+        answer={"tokens": [KEPT]},
+        may_be_missing=True,
+        needs=WHOSE,
+        view=WithTokens,
+    ),
+    Row(
+        Route("DELETE", "tokens/", "tokens", "", TAG),
+        lambda call: tokens.revoke_tokens(_account(call), by=call.by),
+        "Revoke all tokens of an account",
+        "They are worth nothing from now on, the one that is sent among them.",
+        result=tokens.Revoked,
+        query=asked.WhoseTokens,
+        action="revoke tokens",
+        answer=REVOKED,
+        may_be_missing=True,
+        needs=WHOSE,
+        view=WithTokens,
+    ),
+    Row(
+        Route("DELETE", "tokens/<ai_number:number>/", "one-token", "", TAG),
+        _revoke,
+        "Revoke a token",
+        "It is worth nothing from now on.",
+        result=tokens.Revoked,
+        action="revoke token",
+        answer={"message": "Token 7 of Tom is worth nothing any more.", "count": 1},
+        needs=WHOSE,
+        view=WithTokens,
+    ),
+)

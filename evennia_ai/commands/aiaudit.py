@@ -82,12 +82,12 @@ class CmdAiAudit(StaffCommand):
         if not self.may("audit", script):
             return
         found = auditing.audit_log(script, before=before, limit=MOST_SHOWN, events=tuple(words))
-        if not found.ok or not found.data["entries"]:
+        if not found.ok or not found.data.entries:
             self.show(found)
             return
-        rows = [_row(entry) for entry in found.data["entries"]]
-        title = f"{script.key}, {found.data['count']} entries, the newest first"
-        following = found.data.get("next")
+        rows = [_row(entry) for entry in found.data.entries]
+        title = f"{script.key}, {found.data.count} entries, the newest first"
+        following = found.data.next
         event = f" {words[0]}" if words else ""
         foot = f"Older: aiaudit {script.key}{event} before {following}" if following else ""
         self.show_table(title, ("Version", "When", "What", "By"), rows, foot, wide=2)
@@ -108,8 +108,8 @@ class CmdAiAudit(StaffCommand):
             self.show(found)
             return
         data = found.data
-        head = f"{script.key} at version {data['version']}, {shown_time(data['at'])}"
-        self.show_long("\n".join([head, *_told(data["state"])]))
+        head = f"{script.key} at version {data.version}, {shown_time(data.at)}"
+        self.show_long("\n".join([head, *_told(data.state)]))
 
     def _diff(self, script: Any, text: str) -> None:
         words = text.split()

@@ -56,7 +56,7 @@ class CmdAiExec(StaffCommand):
     def _list(self, script: Any) -> None:
         if not self.may("show tools", script):
             return
-        tools = executing.list_tools(script).data["tools"]
+        tools = executing.list_tools(script).data.tools
         rows = [
             (tool["name"], tool["category"], takes(tool["parameters"]), allowed(tool))
             for tool in tools
@@ -69,8 +69,8 @@ class CmdAiExec(StaffCommand):
         if not self.may("usage", script):
             return
         used = upkeep.usage(script).data
-        rows = [_called(entry) for entry in reversed(used["executions"])]
-        foot = "\n".join(_counted(name, counts) for name, counts in used["tools"].items())
+        rows = [_called(entry) for entry in reversed(used.executions)]
+        foot = "\n".join(_counted(name, counts) for name, counts in used.tools.items())
         head = ("When", "Tool", "With", "Came of it", "ms")
         title = f"{script.key}, tools called last" if rows else f"{script.key} called no tool yet"
         self.show_table(title, head, rows, foot, wide=2)
@@ -93,7 +93,7 @@ class CmdAiExec(StaffCommand):
         self.show_later(running)
 
     def _tool(self, script: Any, name: str) -> Mapping[str, Any] | None:
-        listed = executing.list_tools(script).data["tools"]
+        listed = executing.list_tools(script).data.tools
         tools: dict[str, Mapping[str, Any]] = {tool["name"]: tool for tool in listed}
         if name not in tools:
             near = get_close_matches(name, tools, n=3)

@@ -82,8 +82,8 @@ class CmdAiInteract(StaffCommand):
             return
         lines = [hearing.message, *_settings(hearing.data)]
         if heard.ok:
-            lines += ["  waiting", *map(_waiting, heard.data["waiting"])]
-            lines += ["  heard last", *map(_record, heard.data["records"])]
+            lines += ["  waiting", *map(_waiting, heard.data.waiting)]
+            lines += ["  heard last", *map(_record, heard.data.records)]
         self.show_long("\n".join(lines))
 
 

@@ -127,12 +127,12 @@ class CmdAiMemory(StaffCommand):
             found = operations.list_memories(
                 script, kind=kind, before=before, limit=PAGE, look=self.look
             )
-            before = found.data["next"]
+            before = found.data.next
         else:
             more = f"\nMore: aimemory {script.key} list {kind} {page + 1}" if before else ""
             self.show_long(f"{found.message if found else ''}{more}")
             return
-        pages = max(1, -(-(found.data["count"] if found else 0) // PAGE))
+        pages = max(1, -(-(found.data.count if found else 0) // PAGE))
         self.show_how(f"There is no page {page}, only {pages}.")
 
     def _search(self, script: Any, rest: str) -> None:

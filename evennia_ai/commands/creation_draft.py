@@ -123,4 +123,4 @@ def make(caller: Any, draft: Draft) -> tuple[Result, str]:
     draft.is_made = made.ok
     if made.ok:
         return replace(made, message=f"{made.message}\n{_next_to(draft)}"), ""
-    return made, SUMMARY if "errors" in made.data else NAME
+    return made, SUMMARY if made.errors else NAME

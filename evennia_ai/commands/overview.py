@@ -14,6 +14,7 @@ from evennia_ai.core.tokens import band, calculate_utilization
 from evennia_ai.operations import Result, budget_of
 from evennia_ai.operations.budget import known_cost
 from evennia_ai.operations.days import as_shown
+from evennia_ai.operations.running import Status
 from evennia_ai.outbound import literal
 
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
@@ -21,14 +22,14 @@ WIDEST = (16, 16, 8, 0, 14, 14, 16, 4)
 LINE = 100
 
 
-def _locked(data: Mapping[str, Any]) -> str:
+def _locked(data: Status) -> str:
     """Why and since when an assistant may not act, and what clears that."""
-    lockout, key = data["lockout"], data["key"]
+    lockout, key = data.lockout, data.key
     clear = f"assistant emergency clear {key}"
     if lockout is None:
         return f"{key} is stopped, until: {clear}"
     since = as_shown(lockout["at"])
-    if data["state"] == State.STOPPED:
+    if data.state is State.STOPPED:
         return f"{key} is stopped since {since}: {lockout['reason']}. Until: {clear}"
     notice = notices.locked(key, Cause(lockout["cause"]), lockout["reason"])
     return f"{notice.line} That was {since}. Until: {clear}\n    {notice.detail}"
@@ -94,72 +95,72 @@ def _breakers(degraded: list[Mapping[str, Any]]) -> str:
     return ", ".join(f"{each['name']} {each['state']}" for each in degraded) or "ok"
 
 
-def _row(script: Any, status: Result) -> tuple[object, ...]:
+def _row(script: Any, status: Result[Status]) -> tuple[object, ...]:
     data = status.data
     mood = status.message.partition(": ")[2]
     tokens, money = _spent(script)
-    about = (data["key"], mood, _idle(script), _model(data["brain"]), tokens, money)
-    return (*about, _breakers(data["degraded"]), data["questions"])
+    about = (data.key, mood, _idle(script), _model(data.brain), tokens, money)
+    return (*about, _breakers(data.degraded), data.questions)
 
 
-def _wrong(data: Mapping[str, Any]) -> list[str]:
+def _wrong(data: Status) -> list[str]:
     """What staff have to know beside the row, and what mends it."""
-    key = data["key"]
-    lines = [_locked(data)] if data["emergency_stop"] else []
-    if not (data["enabled"] or data["emergency_stop"]):
+    key = data.key
+    lines = [_locked(data)] if data.emergency_stop else []
+    if not (data.enabled or data.emergency_stop):
         lines.append(f"{key} is silent, until: assistant start {key}")
-    if data["wrong_settings"]:
+    if data.wrong_settings:
         does = f"{key} does nothing, since a setting is wrong"
-        lines.append(f"{does}. Look: assistant config {key}\n    {data['wrong_settings']}")
-    if data["ignored_settings"]:
+        lines.append(f"{does}. Look: assistant config {key}\n    {data.wrong_settings}")
+    if data.ignored_settings:
         does = f"{key} goes on without a setting that is wrong"
-        lines.append(f"{does}. Look: assistant config {key}\n    {data['ignored_settings']}")
-    if data["location"] is None:
+        lines.append(f"{does}. Look: assistant config {key}\n    {data.ignored_settings}")
+    if data.location is None:
         lines.append(f"{key} is nowhere, and needs a room.")
     return lines
 
 
-def _sentence(result: Result) -> str:
+def _sentence(result: Result[Status]) -> str:
     """How an assistant is, in one line, and what to type where it cannot answer."""
     data, mood = result.data, result.message.partition(": ")[2]
-    where = f"It stands in {data['location']}" if data["location"] else "It is nowhere"
-    waits = data["pending_events"]
+    where = f"It stands in {data.location}" if data.location else "It is nowhere"
+    waits = data.pending_events
     waiting = "nobody waits for an answer" if not waits else f"{waits} wait for an answer"
-    asks = ", and it asks something: assistant questions" if data["questions"] else ""
-    if data["emergency_stop"]:
-        asks = f". To let it go on: assistant emergency clear {data['key']}"
-    elif not data["enabled"]:
-        asks = f". To let it answer: assistant start {data['key']}"
-    return f"{data['key']}: {mood}. {where}; {waiting}{asks}."
+    asks = ", and it asks something: assistant questions" if data.questions else ""
+    if data.emergency_stop:
+        asks = f". To let it go on: assistant emergency clear {data.key}"
+    elif not data.enabled:
+        asks = f". To let it answer: assistant start {data.key}"
+    return f"{data.key}: {mood}. {where}; {waiting}{asks}."
 
 
-def status_lines(result: Result) -> list[str]:
+def status_lines(result: Result[Status]) -> list[str]:
     """An assistant in detail."""
     data = result.data
     lines = [
         _sentence(result),
-        f"  where     {data['location'] or 'nowhere'}",
-        f"  brain     {data['brain']}",
-        f"  used      {data['calls']} model calls, {data['tokens']} tokens",
-        f"  today     {data['today']} tokens (assistant budget {data['key']})",
-        f"  waiting   {data['pending_events']}, {data['questions']} open questions",
-        f"  errors    {data['consecutive_errors']} in a row, stops itself at "
-        f"{data['max_consecutive_errors']}",
+        f"  where     {data.location or 'nowhere'}",
+        f"  brain     {data.brain}",
+        f"  used      {data.calls} model calls, {data.tokens} tokens",
+        f"  today     {data.today} tokens (assistant budget {data.key})",
+        f"  waiting   {data.pending_events}, {data.questions} open questions",
+        f"  errors    {data.consecutive_errors} in a row, stops itself at "
+        f"{data.max_consecutive_errors}",
     ]
-    if data["emergency_stop"]:
+    if data.emergency_stop:
         lines.insert(1, f"  stopped   {_locked(data)}")
-    if data["wrong_settings"]:
-        lines.insert(1, f"  wrong     {data['wrong_settings']}")
-    if data["ignored_settings"]:
-        lines.append(f"  ignored   {data['ignored_settings']}")
-    if data["max_context_tokens"]:
-        lines.append(f"  context   {_context(data['context_tokens'], data['max_context_tokens'])}")
-    lines += [f"  cooling   {waiting}" for waiting in data["cooling"]]
-    lines += [f"  breaker   {each['name']} {each['state']}" for each in data["breakers"].values()]
-    if memory := _memory(data["memory"]):
+    if data.wrong_settings:
+        lines.insert(1, f"  wrong     {data.wrong_settings}")
+    if data.ignored_settings:
+        lines.append(f"  ignored   {data.ignored_settings}")
+    if data.max_context_tokens:
+        lines.append(f"  context   {_context(data.context_tokens, data.max_context_tokens)}")
+    lines += [f"  cooling   {waiting}" for waiting in data.cooling]
+    lines += [f"  breaker   {each['name']} {each['state']}" for each in data.breakers.values()]
+    if memory := _memory(data.memory):
         lines.append(f"  memory    {memory}")
-    lines += [f"  mcp       {_server(server)}" for server in data["mcp"]]
-    return [*lines, *(f"  degraded  {_degraded(breaker)}" for breaker in data["degraded"])]
+    lines += [f"  mcp       {_server(server)}" for server in data.mcp]
+    return [*lines, *(f"  degraded  {_degraded(breaker)}" for breaker in data.degraded)]
 
 
 class OverviewWords(WordCommand):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from evennia_ai import operations
@@ -46,7 +47,7 @@ class OwnMemoryWords(WordCommand):
 
     def _export(self, script: Any) -> None:
         found = operations.export_known(script, self.caller)
-        text = json.dumps(found.data, ensure_ascii=False, indent=1, default=str)
+        text = json.dumps(asdict(found.data), ensure_ascii=False, indent=1, default=str)
         if len(text) > LONGEST_EXPORT:
             text = (
                 f"{text[:LONGEST_EXPORT]}\n(cut off here; staff can give you all of it as a file)"

@@ -42,15 +42,14 @@ def usage_lines(usage: Result) -> list[str]:
     """What was used: by span of time, by player, by tool; and the newest tool calls."""
     data = usage.data
     lines = [usage.message]
-    for span, total in data["totals"].items():
+    for span, total in data.totals.items():
         used = f"{total['calls']:,} calls, {total['tokens']:,} tokens"
         lines.append(f"  {span:<9} {used}, {services_of.cost_text(total)}")
     shares = [
-        f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}"
-        for row in data["by_player"]
+        f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}" for row in data.by_player
     ]
     lines.append(f"  {'by':<9} {', '.join(shares) or 'nobody yet'}")
-    tools = sorted(data["tools"].items(), key=lambda item: -item[1]["calls"])
+    tools = sorted(data.tools.items(), key=lambda item: -item[1]["calls"])
     rows = [(name, each["calls"], each["errors"], each["ms"]) for name, each in tools]
     if rows:
         lines.append(aligned(("Tool", "Calls", "Errors", "ms"), rows, (30, 8, 8, 10), LINE))
@@ -113,7 +112,7 @@ class UpkeepWords(WordCommand):
             self.show_how()
 
     def _show_breakers(self, script: Any) -> None:
-        rows = services_of.breakers(script).data["breakers"]
+        rows = services_of.breakers(script).data.breakers
         head = ("Breaker", "Of", "State", "Asked again", "Failed last with")
         table = aligned(head, list(map(_breaker_row, rows)), (36, 9, 9, 11, 0), LINE)
         self.show_long(table if rows else f"{script.key} has used no service yet.")
@@ -133,7 +132,7 @@ class UpkeepWords(WordCommand):
         script = self.pick(name) if self.may("show tools") else None
         if script is None:
             return
-        tools = executing.list_tools(script).data["tools"]
+        tools = executing.list_tools(script).data.tools
         rows = [
             (
                 tool["name"],

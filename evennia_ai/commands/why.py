@@ -119,11 +119,11 @@ class WhyWords(WordCommand):
             asker=self.caller,
         )
         lines = [told.message]
-        if told.data["messages"]:
+        if told.data.messages:
             name = self.name_of(script)
             lines.append(f"One of them: assistant why {name} <number>")
-            if told.data["next"] is not None:
-                lines.append(f"Older ones: assistant why {_again(name, asked, told.data['next'])}")
+            if told.data.next is not None:
+                lines.append(f"Older ones: assistant why {_again(name, asked, told.data.next)}")
         self.show_long("\n".join(lines))
 
 

@@ -1,6 +1,7 @@
 """The one door: everything people and programs can do with an assistant is a function here.
 
-Each gives a `Result`; commands and other front ends check rights and format, nothing more.
+Each gives a `Result` with a sentence and a typed value; commands and other front ends check rights
+and format, nothing more.
 """
 
 from evennia_ai.operations.adopting import adopt, find_npc, refuse_release, release

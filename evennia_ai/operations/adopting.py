@@ -23,7 +23,12 @@ from evennia_ai.core.lockout import Cause
 from evennia_ai.core.text import one_line
 from evennia_ai.operations.assistants import attach_script, close_record_before, find_assistant
 from evennia_ai.operations.configuring import signed
-from evennia_ai.operations.lifecycle import FIRST_CHARACTER, channels_of, end_assistant
+from evennia_ai.operations.lifecycle import (
+    FIRST_CHARACTER,
+    Archived,
+    channels_of,
+    end_assistant,
+)
 from evennia_ai.operations.naming import (
     PLURAL,
     list_assistants,
@@ -237,14 +242,11 @@ def refuse_release(script: AssistantScript) -> Result | None:
     return Result(False, told, problem=Problem.CONFLICT)
 
 
-def release(script: AssistantScript, *, by: str = "", reason: str = "") -> Result:
+def release(script: AssistantScript, *, by: str = "", reason: str = "") -> Result[Archived]:
     """Take the mind of a being of the game away, and leave the being as it was before.
 
     What the assistant knew, said and was told is lost, as when one is deleted; its record is put
     away as a file. What is under way is dropped, and whoever waits is told.
-
-    Returns:
-        data: "archive", the path of that file, "" where there was no record.
     """
     name, body = str(script.key), script.obj
     if refused := refuse_release(script):

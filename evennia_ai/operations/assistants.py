@@ -89,7 +89,7 @@ def create_assistant(
     found = prepare(_given(persona, lines or {}) | dict(settings or {}), lambda _: UNSET)
     if found.errors:
         told = f"{name} is not made: {'; '.join(found.errors.values())}"
-        return Result(False, told, {"errors": found.errors})
+        return Result(False, told, errors=found.errors)
     with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
         close_record_before(name)
         character = _make_body(name, typeclass, location, desc, aliases, maker)
@@ -119,7 +119,7 @@ def check_body(typeclass: Any) -> Result:
     """Whether a class, or the path of one, can be the body of an assistant.
 
     Returns:
-        data: "typeclass", the class; or "errors".
+        data: "typeclass", the class.
     """
     path = (
         typeclass if isinstance(typeclass, str) else f"{typeclass.__module__}.{typeclass.__name__}"
@@ -136,7 +136,7 @@ def check_body(typeclass: Any) -> Result:
     except Exception as error:  # whatever a module of the game does while it is imported
         logger.log_trace(f"[assistant] {shown} could not be imported")
         problem = f"{shown} could not be imported: {one_line(repr(error), 200)}"
-        return Result(False, problem, {"errors": {"typeclass": problem}})
+        return Result(False, problem, errors={"typeclass": problem})
     if found is None:
         problem = NO_CLASS.format(path=shown)
     elif not (isinstance(found, type) and issubclass(found, ObjectDB)):
@@ -145,7 +145,7 @@ def check_body(typeclass: Any) -> Result:
         problem = NO_BEING.format(path=shown)
     else:
         return Result(True, f"{shown} can be the body of an assistant.", {"typeclass": found})
-    return Result(False, problem, {"errors": {"typeclass": problem}})
+    return Result(False, problem, errors={"typeclass": problem})
 
 
 def _given(persona: str, lines: Mapping[str, Any]) -> dict[str, Any]:

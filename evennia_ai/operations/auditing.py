@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
+
+from typing_extensions import TypedDict
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
@@ -16,7 +19,7 @@ from evennia_ai.core.text import one_line
 from evennia_ai.operations.agreeing import differences, stored_values
 from evennia_ai.operations.moments import moment_of
 from evennia_ai.operations.record_files import archive_audit, complete_record, export_audit
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Problem, Result, note
 
 __all__ = [
     "archive_audit",
@@ -33,39 +36,72 @@ MOST_LINES, LONGEST_LINE = 200, 200
 _MISSING = object()
 
 
+class FactEntry(TypedDict):
+    """One event of the record."""
+
+    version: int
+    at: str
+    event: str
+    text: str
+    details: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class FactPage:
+    """Part of the record, the newest first."""
+
+    entries: list[FactEntry]
+    count: Annotated[int, note("How many there ever were.")]
+    next: Annotated[int | None, note("Give it as `before` for what is older.")]
+
+
+@dataclass(frozen=True, slots=True)
+class PastState:
+    """An assistant as it was at a version."""
+
+    version: int
+    at: Annotated[str, note("When that came to be (ISO 8601).")]
+    state: dict[str, object]
+
+
+class Change(TypedDict):
+    """Something in the state as it was and as it is; what was not there is null."""
+
+    path: str
+    before: object
+    after: object
+
+
+# `from` is a word of Python's, so this cannot be written as the others are.
+Difference = TypedDict("Difference", {"from": int, "to": int, "changes": list[Change]})
+
+
 def audit_log(
     script: AssistantScript,
     *,
     before: int | None = None,
     limit: int = 25,
     events: Sequence[str] = (),
-) -> Result:
+) -> Result[FactPage]:
     """What an assistant did, the newest first.
 
     Args:
         before: only what came before this version: the `next` of an earlier answer.
         limit: how many entries at most, 1 to 100.
         events: only events of these names; empty: all.
-
-    Returns:
-        data: "entries", each with "version", "at", "event", "text" and "details"; "count", how many
-        there ever were; "next", a version to go on before, or None.
     """
     record, key = complete_record(), str(script.key)
     most = max(1, min(limit, MOST_ENTRIES))
     found = record.page(script, before=before, limit=most + 1, events=tuple(events))
     shown, count = found[:most], record.count(script)
-    data = {
-        "entries": [_as_data(entry) for entry in shown],
-        "count": count,
-        "next": shown[-1].version if len(found) > most else None,
-    }
+    following = shown[-1].version if len(found) > most else None
+    data = FactPage([_as_data(entry) for entry in shown], count, following)
     if not shown:
         return Result(True, f"The record of {key} has no such entry.", data)
     return Result(True, f"{len(shown)} of {count} entries of {key}.", data)
 
 
-def _as_data(entry: Any) -> dict[str, Any]:
+def _as_data(entry: Any) -> FactEntry:
     return {
         "version": entry.version,
         "at": entry.at.isoformat(timespec="seconds"),
@@ -80,14 +116,11 @@ def _as_data(entry: Any) -> dict[str, Any]:
 
 def audit_state(
     script: AssistantScript, version: int | None = None, *, at: str | None = None
-) -> Result:
-    """What an assistant was like at a version of its record, or at a time; else as it is now.
+) -> Result[PastState]:
+    """An assistant as it was at a version of its record, or at a time; else as it is now.
 
     Args:
         at: a time, such as "2026-11-21 17:00" or "2 hours ago".
-
-    Returns:
-        data: "version", "at" (when that came to be) and "state".
     """
     if version is not None and at is not None:
         return Result(False, "Give a version or a time, not both.")
@@ -100,23 +133,18 @@ def audit_state(
     if isinstance(known, Result):
         return known
     when = known.modified_on.isoformat(timespec="seconds")
-    data = {"version": known.version, "at": when, "state": known.as_data()}
+    data = PastState(known.version, when, known.as_data())
     return Result(True, f"{script.key} as it was at version {known.version}, {when}.", data)
 
 
-def audit_difference(script: AssistantScript, a: int, b: int) -> Result:
-    """What changed between two versions.
-
-    Returns:
-        data: "from", "to" and "changes", each with its "path", "before" and "after"; what was not
-        there is None.
-    """
+def audit_difference(script: AssistantScript, a: int, b: int) -> Result[Difference]:
+    """The changes from one version to another."""
     first, last = _at(script, a), _at(script, b)
     for found in (first, last):
         if isinstance(found, Result):
             return found
     changes = list(_changes(first.as_data(), last.as_data()))
-    data = {"from": a, "to": b, "changes": changes}
+    data: Difference = {"from": a, "to": b, "changes": changes}
     if not changes:
         return Result(True, f"Nothing of {script.key} changed from version {a} to {b}.", data)
     head = f"{script.key}, from version {a} to {b}:"
@@ -159,7 +187,7 @@ def _version_at(script: AssistantScript, text: str) -> int | Result:
         return Result(False, f"{script.key} has no record of {when}.", problem=Problem.MISSING)
 
 
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
     old, new = dict(_flat(before)), dict(_flat(after))
     for path in sorted(old.keys() | new.keys()):
         was, now = old.get(path, _MISSING), new.get(path, _MISSING)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic.json_schema import JsonSchemaValue
+from typing_extensions import TypedDict
 
 from evennia_ai import audit, interventions, state
 from evennia_ai.assistant_script import AssistantScript
@@ -32,10 +33,12 @@ from evennia_ai.core.setting_schema import kind_of, parse, with_ids
 from evennia_ai.core.settings import ATTRIBUTES, POWERS
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.operations.setting_checks import problem_of
 from evennia_ai.operations.setting_rows import (
     UNSET,
+    EditedValue,
+    SettingRow,
     all_keys,
     overruled,
     own_of,
@@ -64,6 +67,18 @@ class Prepared:
     keys: dict[str, Keys] = field(default_factory=dict)
 
 
+class Settings(TypedDict):
+    """All settings of an assistant."""
+
+    settings: list[SettingRow]
+
+
+class Changed(TypedDict):
+    """Settings that were given other values."""
+
+    changes: list[EditedValue]
+
+
 def act_to_configure(paths: Iterable[str]) -> str:
     """The act in `rights.ACTS` that somebody needs who changes these settings."""
     for path in paths:
@@ -79,12 +94,8 @@ def act_to_configure(paths: Iterable[str]) -> str:
 # ---- looking -----------------------------------------------------------------------------------
 
 
-def configuration(script: AssistantScript) -> Result:
-    """All settings: the containers too, and below each its keys; of open ones those that are set.
-
-    Returns:
-        data: "settings", a list of rows with name, value, default, is_default, text and type.
-    """
+def configuration(script: AssistantScript) -> Result[Settings]:
+    """All settings: containers too, and below each its keys; of open ones those that are set."""
     rows = [row_of(script, keys) for keys in all_keys(script)]
     own = [row for row in rows if not row["is_default"]]
     lines = [f"{script.key}: {len(own)} own settings, all others at their defaults"]
@@ -92,7 +103,7 @@ def configuration(script: AssistantScript) -> Result:
     return Result(True, "\n".join(lines), {"settings": rows})
 
 
-def show_setting(script: AssistantScript, path: str) -> Result:
+def show_setting(script: AssistantScript, path: str) -> Result[SettingRow]:
     """One setting: its value, its default, and what it takes."""
     try:
         keys = locate(path)
@@ -191,25 +202,24 @@ def _replaced(container: Any, keys: Keys, value: Any, path: str) -> Any:
 # ---- changing ----------------------------------------------------------------------------------
 
 
-def set_setting(script: AssistantScript, path: str, value: Any, *, by: str = "") -> Result:
+def set_setting(script: AssistantScript, path: str, value: Any, *, by: str = "") -> Result[Changed]:
     """Change one setting, or one key of one; the answer tells the old value and the new."""
     return update_settings(script, {path: value}, by=by)
 
 
-def unset_setting(script: AssistantScript, path: str, *, by: str = "") -> Result:
+def unset_setting(script: AssistantScript, path: str, *, by: str = "") -> Result[Changed]:
     """Let the default hold again, or the game's."""
     return update_settings(script, {path: None}, by=by)
 
 
-def update_settings(script: AssistantScript, changes: Mapping[str, Any], *, by: str = "") -> Result:
+def update_settings(
+    script: AssistantScript, changes: Mapping[str, Any], *, by: str = ""
+) -> Result[Changed]:
     """Change several settings: all of them, or with one that is wrong none.
 
     Args:
         changes: values by path, each a typed text or plain data; None and "default": not set.
         by: who does it, for the record, unless that is known already.
-
-    Returns:
-        data: "changes", a list of name, old and value; or "errors", texts by path.
     """
     if not changes or len(changes) > MOST_CHANGES:
         return _refused(script, f"give 1 to {MOST_CHANGES} settings at once, not {len(changes)}")
@@ -225,7 +235,7 @@ def update_settings(script: AssistantScript, changes: Mapping[str, Any], *, by: 
         _told(script, rows[path], before[path]) + overruled(script, keys)
         for path, keys in found.keys.items()
     ]
-    data = [
+    data: list[EditedValue] = [
         {"name": rows[path]["name"], "old": before[path]["value"], "value": rows[path]["value"]}
         for path in rows
     ]
@@ -242,8 +252,10 @@ def _differs(script: AssistantScript, name: str, value: Any) -> bool:
     return bool((None if own is UNSET else own) != value)
 
 
-def _refused(script: AssistantScript, told: str, **data: Any) -> Result:
-    return Result(False, f"{script.key}: nothing is changed: {told}", data, Problem.INVALID)
+def _refused(
+    script: AssistantScript, told: str, *, errors: Mapping[str, str] | None = None
+) -> Result:
+    return Result(False, f"{script.key}: nothing is changed: {told}", errors=errors or {})
 
 
 def _told(script: AssistantScript, row: Mapping[str, Any], before: Mapping[str, Any]) -> str:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 from uuid import uuid4
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
+from typing_extensions import TypedDict
 
 from evennia_ai import audit, names, services, turns
 from evennia_ai.assistant_script import AssistantScript
@@ -28,7 +30,7 @@ from evennia_ai.errors import StaleEpochError
 from evennia_ai.inbound import id_of, person_of
 from evennia_ai.operations.arguments import read_arguments
 from evennia_ai.operations.configuring import signed
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.rights import lets
 from evennia_ai.tool_execution import LOCK, execute_tool_call
 from evennia_ai.tools import TOOL_REGISTRY
@@ -52,6 +54,35 @@ _PROBLEMS = {
 }
 
 
+class ToolRow(TypedDict):
+    """A tool."""
+
+    name: str
+    description: str
+    category: str
+    parameters: Annotated[dict[str, object], note("A JSON schema.")]
+    is_allowed: Annotated[bool, note("No lock of the body keeps it from it.")]
+    needs_yes: Annotated[bool, note("A person is asked before each call.")]
+    module: Annotated[str, note("Where it is made; empty: on a server elsewhere.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools that there are for an assistant, by name."""
+
+    tools: list[ToolRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What came of running a tool."""
+
+    tool: str
+    success: bool
+    result: Annotated[str, note("What its model would read; to be shown as text.")]
+    duration_ms: int
+
+
 def _specs() -> Mapping[str, ToolSpec]:
     """Every tool; one of the game goes before one of the same name elsewhere."""
     return services.remote_servers().beside(SPECS)
@@ -62,15 +93,9 @@ def _is_allowed(script: AssistantScript, name: str) -> bool:
     return body is not None and bool(body.access(body, f"{LOCK}{name}", default=True))
 
 
-def list_tools(script: AssistantScript) -> Result:
-    """The tools that there are for an assistant, by name.
-
-    Returns:
-        data: "tools", of each its "name", "description", "category", "parameters" (a JSON schema),
-            "is_allowed" (no lock of the body keeps it from it), "needs_yes" (a person is asked
-            before each call) and "module" (where it is made; "" for one of a server elsewhere).
-    """
-    shown: list[dict[str, Any]] = []
+def list_tools(script: AssistantScript) -> Result[Tools]:
+    """The tools that there are for an assistant, by name."""
+    shown: list[ToolRow] = []
     for name, spec in sorted(_specs().items()):
         made = TOOL_REGISTRY.get(name)
         shown.append(
@@ -86,7 +111,7 @@ def list_tools(script: AssistantScript) -> Result:
         )
     allowed = sum(tool["is_allowed"] for tool in shown)
     told = f"{script.key} may use {allowed} of {len(shown)} tools."
-    return Result(True, told, {"tools": shown})
+    return Result(True, told, Tools(shown))
 
 
 def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, Any] | Result:
@@ -111,15 +136,14 @@ def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, 
 
 def execute_tool(
     script: AssistantScript, name: str, arguments: Mapping[str, Any], *, person: Any
-) -> Deferred[Result]:
+) -> Deferred[Result[Executed]]:
     """Run one tool as the assistant. What speaks is heard, and what acts is done.
 
     Args:
         person: who runs it; the right to is checked already.
 
     Returns:
-        data: "tool", "success", "result" (what its model would read; show it as text) and
-            "duration_ms". Not ok where it did not work.
+        Not ok where it did not work.
     """
     refused = _refusal(script, name, arguments, person)
     if refused is not None:
@@ -132,17 +156,17 @@ def execute_tool(
     with signed(by):
         running = execute_tool_call(script, call, turns.by_hand(script, event))
 
-    def done(outcome: ToolResult | Failure) -> Result:
+    def done(outcome: ToolResult | Failure) -> Result[Executed]:
         result = _outcome(outcome)
         duration_ms = round((script.clock.seconds() - began) * 1000)
         word = "done" if result.success else "it did not work"
         record.note(f"by hand: {word}", result.text)
         facts = {"success": result.success, "duration_ms": duration_ms, "number": record.number}
         audit.record("tool_by_hand", script, tool_name=name, by=by, **facts)
-        data = {"tool": name, "success": result.success, "result": result.text}
+        data = Executed(name, result.success, result.text, duration_ms)
         problem = Problem.NONE if result.success else _problem_of(result)
         told = f"{script.key}: {result.text}"
-        return Result(result.success, told, data | {"duration_ms": duration_ms}, problem)
+        return Result(result.success, told, data, problem)
 
     return running.addBoth(done)
 
@@ -187,7 +211,7 @@ def _unknown(script: AssistantScript, name: str) -> Result:
     near = difflib.get_close_matches(name, _specs(), MOST_NEAR)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
     told = f"{script.key} has no tool {quote(name)}{hint}"
-    return Result(False, told, {"near": near}, Problem.MISSING)
+    return Result(False, told, problem=Problem.MISSING)
 
 
 def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> Record:

@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
+
+from typing_extensions import TypedDict
 
 from evennia_ai import services, state
 from evennia_ai.admission import ADDRESSED
@@ -22,14 +25,44 @@ from evennia_ai.inbound import person_of
 from evennia_ai.operations import traces
 from evennia_ai.operations.days import as_shown, in_the_game, iso
 from evennia_ai.operations.naming import list_assistants
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.sentences import NOBODY, cost_of, listed, sentence
+from evennia_ai.operations.traces import HeardRow, Step
 from evennia_ai.rights import name_before
 
 MOST_LISTED, MOST_AT_ONCE = 5, 100
 MOST_WORDS, MOST_DETAIL, MOST_NAME = 80, 300, 40
-Row = dict[str, Any]
+Row = Mapping[str, Any]
+
+
+class Waiting(TypedDict):
+    """Something that waits for an answer, without its words."""
+
+    number: int
+    kind: str
+    at: str
+    at_seconds: Annotated[float, note("The same, in seconds since 1970.")]
+    sender: str
+    source: str
+    rule: int
+    trust: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeardPage:
+    """Messages that an assistant heard, the newest first, and what became of them."""
+
+    records: list[HeardRow]
+    next: Annotated[int | None, note("Give it as `before` for what is older.")]
+    waiting: Annotated[list[Waiting], note("What waits for an answer, the oldest first.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The reason why an assistant answered one message, or did not."""
+
+    record: Annotated[dict[str, object], note("As the list has it, with what the trace keeps.")]
 
 
 def last_addressed(person: Any) -> AssistantScript | None:
@@ -53,7 +86,7 @@ def why(
     look: Look | None = None,
     asker: Any = None,
     is_full: bool = True,
-) -> Result:
+) -> Result[Why]:
     """Explain the newest message, or the one of that number.
 
     Of one that is no longer fresh in memory the trace tells.
@@ -64,16 +97,14 @@ def why(
         look: who looks; None: nobody, who sees no private words but of that person.
         asker: to whom it is explained, by the name that they know; None: to code.
         is_full: whether rule, trust, model and all else follow the one line that says it.
-
-    Returns:
-        data: "record", a row of `heard`, with what the trace has beside it.
     """
     is_staff, look = person is None, look or Look(person or "")
     name = name_before(script, asker)
     records = script.work.records.newest(person=person)
     row = _row(script, records, number, person, look)
     if row is None:
-        return Result(False, _unknown(script, name, records, number, is_staff), {}, Problem.MISSING)
+        told = _unknown(script, name, records, number, is_staff)
+        return Result(False, told, problem=Problem.MISSING)
     now = script.clock.seconds()
     lines = [sentence(name, row, now, whom="" if is_staff else "you"), *_said(row)]
     if is_full:
@@ -89,7 +120,7 @@ def why(
             f"All of it: assistant why {name} {row['number'] or ''} full".replace("  ", " ")
         )
     look.note(script, "what was heard")
-    return Result(True, "\n".join([*lines, *look.hint()]), {"record": row})
+    return Result(True, "\n".join([*lines, *look.hint()]), Why(dict(row)))
 
 
 def _row(
@@ -109,7 +140,7 @@ def _row(
     row = row_of(record, is_staff=is_staff, look=look)
     if record.verdict.outcome is TRIGGER:
         entry = traces.find(script, record.number, at=record.at)
-        row |= traces.costs_of(entry, is_staff=is_staff) if entry is not None else {}
+        return {**row, **traces.costs_of(entry, is_staff=is_staff)} if entry is not None else row
     return row
 
 
@@ -129,17 +160,13 @@ def heard(
     before: int | None = None,
     limit: int = 25,
     look: Look | None = None,
-) -> Result:
-    """What an assistant heard and what became of it, the newest first; for staff.
+) -> Result[HeardPage]:
+    """Messages that an assistant heard, the newest first; for staff.
 
     Args:
         before: only messages with a lower number: the `next` of an earlier answer.
         limit: how many at most, 1 to 100.
         look: who looks; None: nobody, who sees no private words.
-
-    Returns:
-        data: "records", rows; "next", a number to go on before, or None; "waiting", what nobody
-        answered yet, the oldest first, without its words.
     """
     if script.work is None:
         return Result(False, f"{script.key} is not running.", problem=Problem.UNAVAILABLE)
@@ -147,17 +174,17 @@ def heard(
     left = [record for record in newest if before is None or record.number < before]
     shown = left[: max(1, min(limit, MOST_AT_ONCE))]
     is_more = len(left) > len(shown)
-    data = {
-        "records": [row_of(record, is_staff=True, look=look) for record in shown],
-        "next": shown[-1].number if is_more else None,
-        "waiting": [_waiting(event) for event in script.work.inbox],
-    }
+    data = HeardPage(
+        [row_of(record, is_staff=True, look=look) for record in shown],
+        shown[-1].number if is_more else None,
+        [_waiting(event) for event in script.work.inbox],
+    )
     look.note(script, "what was heard")
-    told = f"{script.key} keeps {len(newest)} messages, and {len(data['waiting'])} are waiting."
+    told = f"{script.key} keeps {len(newest)} messages, and {len(data.waiting)} are waiting."
     return Result(True, told, data)
 
 
-def row_of(record: Record, *, is_staff: bool, look: Look) -> Row:
+def row_of(record: Record, *, is_staff: bool, look: Look) -> HeardRow:
     """What may be told of one message: its first words, who it was, and what became of it.
 
     Args:
@@ -189,7 +216,7 @@ def row_of(record: Record, *, is_staff: bool, look: Look) -> Row:
     }
 
 
-def _waiting(event: Stored) -> Row:
+def _waiting(event: Stored) -> Waiting:
     """One thing that waits; its words, as far as they are told, are in the record of its number."""
     return {
         "number": event.get("number", 0),
@@ -203,7 +230,7 @@ def _waiting(event: Stored) -> Row:
     }
 
 
-def _step(step: str, detail: str, is_staff: bool) -> dict[str, str]:
+def _step(step: str, detail: str, is_staff: bool) -> Step:
     """One step; why a model failed is for staff."""
     if step.startswith("failed") and not is_staff:
         return {"step": "failed", "detail": "the thoughts would not settle"}

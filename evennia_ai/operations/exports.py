@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -56,11 +57,11 @@ def save_known(
     """
     found = export_known(script, being, by=by, look=look)
     try:
-        path = _write(f"memories-{_slug(script.key)}-{_slug(person_id(being))}", found.data)
+        path = _write(f"memories-{_slug(script.key)}-{_slug(person_id(being))}", asdict(found.data))
     except OSError as error:
         told = f"It could not be written: {error.strerror or error}."
         return Result(False, told, problem=Problem.UNAVAILABLE)
-    data = {"path": str(path), "memories": len(found.data["memories"])}
+    data = {"path": str(path), "memories": len(found.data.memories)}
     return Result(True, f"{found.message} All of it is in {path}", data)
 
 

@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
+from typing_extensions import TypedDict
+
 from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core import goals
 from evennia_ai.core.audit_events import fact
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Problem, Result, one_of
+
+STATUSES = [goals.ACTIVE, goals.COMPLETED, goals.DROPPED]
 
 
-def list_goals(script: AssistantScript) -> Result:
+class Goal(TypedDict):
+    """A goal."""
+
+    id: int
+    text: str
+    priority: int
+    status: Annotated[str, one_of(STATUSES)]
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class Goals:
+    """What an assistant is after, and how the others ended."""
+
+    goals: list[Goal]
+    closed: list[Goal]
+
+
+@dataclass(frozen=True, slots=True)
+class GoalNumber:
+    """The number of a new goal."""
+
+    id: int
+
+
+def list_goals(script: AssistantScript) -> Result[Goals]:
     """The open goals, the most pressing first, and how those ended that are closed."""
     stored = state.read(script, "current_goals")
     rows = goals.active(stored)
@@ -21,10 +53,10 @@ def list_goals(script: AssistantScript) -> Result:
     if not lines:
         name = script.key
         lines = [f"{name} has no goal, and does nothing unasked. assistant goal {name} = <text>"]
-    return Result(True, "\n".join(lines), {"goals": rows, "closed": closed})
+    return Result(True, "\n".join(lines), Goals(rows, closed))
 
 
-def add_goal(script: AssistantScript, text: str, priority: int = 5) -> Result:
+def add_goal(script: AssistantScript, text: str, priority: int = 5) -> Result[GoalNumber]:
     """Give an assistant a goal. It works on it by itself, as often as `autonomy_config` says."""
     known = state.read(script, "current_goals")
     try:
@@ -36,7 +68,7 @@ def add_goal(script: AssistantScript, text: str, priority: int = 5) -> Result:
     line = next(goal["text"] for goal in stored["goals"] if goal["id"] == number)
     told = fact("GoalCreated", goal_id=number, description=line, priority=priority)
     state.write(script, told, current_goals=stored)
-    return Result(True, f"{script.key} has goal {number}.", {"id": number})
+    return Result(True, f"{script.key} has goal {number}.", GoalNumber(number))
 
 
 def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> Result:

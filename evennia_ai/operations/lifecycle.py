@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC
-from typing import Any
+from typing import Annotated, Any
 
 from django.db import transaction
 from evennia.accounts.models import AccountDB
@@ -21,7 +22,7 @@ from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations.assistants import create_assistant, plain_desc
 from evennia_ai.operations.configuring import prepare, signed
 from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.setting_rows import UNSET, own_of
 from evennia_ai.rights import is_owner, lets
 
@@ -38,23 +39,45 @@ HERE = "teleport_here"
 # ---- looking -----------------------------------------------------------------------------------
 
 
-def describe(script: AssistantScript) -> Result:
-    """What an assistant is: its name, its look, who it is, where it stands, since when."""
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An assistant: its name, its look, who it is, where it stands, since when."""
+
+    key: str
+    desc: str
+    persona: str
+    location: Annotated[str | None, note("The name of the room it stands in.")]
+    location_id: Annotated[str | None, note("The number of that room, such as `#12`.")]
+    aliases: list[str]
+    enabled: Annotated[bool, note("It answers at all.")]
+    adopted: Annotated[bool, note("Its body is a being of the game.")]
+    created_at: Annotated[str, note("When it was made (ISO 8601).")]
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """The path of the file that a record was put into, "" where there was none."""
+
+    archive: str
+
+
+def describe(script: AssistantScript) -> Result[Described]:
+    """An assistant as it is now."""
     body = script.obj
     place = body.location if body is not None else None
-    data = {
-        "key": str(script.key),
-        "desc": str(body.db.desc or "") if body is not None else "",
-        "persona": str(state.read(script, "persona")),
-        "location": str(place.key) if place is not None else None,
-        "location_id": str(place.dbref) if place is not None else None,
-        "aliases": list(body.aliases.all()) if body is not None else [],
-        "enabled": bool(state.read(script, "enabled")),
-        "adopted": bool(state.read(script, "adopted")),
-        "created_at": script.db_date_created.astimezone(UTC).isoformat(),
-    }
-    where = f"in {data['location']}" if place is not None else "nowhere"
-    return Result(True, f"{script.key} is {where}. {one_line(data['desc'], 200)}".strip(), data)
+    data = Described(
+        key=str(script.key),
+        desc=str(body.db.desc or "") if body is not None else "",
+        persona=str(state.read(script, "persona")),
+        location=str(place.key) if place is not None else None,
+        location_id=str(place.dbref) if place is not None else None,
+        aliases=list(body.aliases.all()) if body is not None else [],
+        enabled=bool(state.read(script, "enabled")),
+        adopted=bool(state.read(script, "adopted")),
+        created_at=script.db_date_created.astimezone(UTC).isoformat(),
+    )
+    where = f"in {data.location}" if place is not None else "nowhere"
+    return Result(True, f"{script.key} is {where}. {one_line(data.desc, 200)}".strip(), data)
 
 
 def look_of(script: AssistantScript) -> dict[str, Any]:
@@ -79,7 +102,7 @@ def update_assistant(
     aliases: Sequence[str] | None = None,
     by: str = "",
     person: Any = None,
-) -> Result:
+) -> Result[Described]:
     """Change an assistant's look, who it is, where it stands or what else it is called by.
 
     Args:
@@ -88,9 +111,6 @@ def update_assistant(
         aliases: all of its further names.
         by: who does it.
         person: whom the room must let in, beside the assistant; None for code, which any room does.
-
-    Returns:
-        data: as `describe` gives it.
     """
     given = {"desc": desc, "persona": persona, "location": location, "aliases": aliases}
     wanted = {name: value for name, value in given.items() if value is not None}
@@ -257,16 +277,15 @@ def channels_of(body: Any) -> list[Any]:
 # ---- deleting ----------------------------------------------------------------------------------
 
 
-def delete_assistant(script: AssistantScript, *, by: str = "", reason: str = "") -> Result:
+def delete_assistant(
+    script: AssistantScript, *, by: str = "", reason: str = ""
+) -> Result[Archived]:
     """Delete an assistant, its body and its account. Its record is put away in a file before.
 
     It is stopped first: what is under way is dropped, and waiting messages are given back. All else
     is one transaction, so that a game that is killed meanwhile has the whole assistant, stopped, or
     nothing of it. What its calls have cost stays in the ledger. The vectors of what it remembered
     go right after; until a store that is down is asked again they have nothing that they belong to.
-
-    Returns:
-        data: "archive", the path of the file, "" where there was no record.
     """
     name = str(script.key)
     if problem := _problem_of_deleting(script):
@@ -278,11 +297,11 @@ def delete_assistant(script: AssistantScript, *, by: str = "", reason: str = "")
 
 def end_assistant(
     script: AssistantScript, why: str, *, by: str = "", keeps_body: bool = False
-) -> Result:
+) -> Result[Archived]:
     """End an assistant, and its body with it unless that is to stay, as a being of the game does.
 
     Returns:
-        Where its record is, as the end of a sentence, with "archive", the path; or why it goes on.
+        Where its record is, as the end of a sentence, with the path; or why it goes on.
     """
     name, body, number = str(script.key), script.obj, script.pk
     with signed(by):
@@ -303,7 +322,7 @@ def end_assistant(
         ears.take_ears(body)
     services.memory().drop(number)
     told = f"; its record is in {archive}" if archive else ""
-    return Result(True, told, {"archive": str(archive or "")})
+    return Result(True, told, Archived(str(archive or "")))
 
 
 def _problem_of_deleting(script: AssistantScript) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -18,6 +19,7 @@ from evennia_ai.models import Memory
 from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.memory_rows import (
     LONGEST_LINE,
+    Remembered,
     audience_text,
     cleaned,
     number_of,
@@ -35,21 +37,37 @@ AUDIENCES = "it is 'world', 'room #2' or 'faction <name>'"
 _ROOM = re.compile(r"#\d{1,18}")
 
 
-def list_lore() -> Result:
-    """All lore, the most important first.
+@dataclass(frozen=True, slots=True)
+class AllLore:
+    """Lore as rows of memories: tags are the keywords, a place is a room's "#2" or a faction."""
 
-    Returns:
-        data: "lore", rows as of memories; "tags" are the keywords, "place" names a room's "#2" or a
-        faction.
-    """
+    lore: list[Remembered]
+
+
+@dataclass(frozen=True, slots=True)
+class OneLore:
+    """A piece of lore as it is now."""
+
+    lore: Remembered
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedLore:
+    """The key of a piece of lore that is gone."""
+
+    key: str
+
+
+def list_lore() -> Result[AllLore]:
+    """All lore, the most important first."""
     found = rows.of(rows.SHARED, kind=MemoryKind.LORE).order_by("-importance", "pk")
     listed = rows_of(found)
     lines = [_line(row) for row in listed]
     none = "There is no lore yet: aimemory lore add <keyword,keyword> = <text>"
-    return Result(True, "\n".join(lines) or none, {"lore": listed})
+    return Result(True, "\n".join(lines) or none, AllLore(listed))
 
 
-def _line(row: dict[str, Any]) -> str:
+def _line(row: Remembered) -> str:
     whose = "" if row["audience"] == WORLD else f" ({audience_text(row['audience'], row['place'])})"
     text = one_line(row["text"], LONGEST_LINE)
     return f"{row['number']:>6}  {', '.join(row['tags'])}{whose}: {text}"
@@ -57,14 +75,11 @@ def _line(row: dict[str, Any]) -> str:
 
 def add_lore(
     text: str, *, keywords: Sequence[str], audience: str = WORLD, importance: int = 5, by: str = ""
-) -> Result:
+) -> Result[OneLore]:
     """Write down lore. It is told where one of its keywords is said, and a room's in that room.
 
     Args:
         audience: who may be told: "world", "room #2" or "faction <name>".
-
-    Returns:
-        data: "lore", a row.
     """
     words, tags = cleaned(text), _keywords(keywords)
     whom, place, problem = _audience(audience)
@@ -90,14 +105,11 @@ def change_lore(
     audience: str | None = None,
     importance: int | None = None,
     by: str = "",
-) -> Result:
+) -> Result[OneLore]:
     """Change lore.
 
     Args:
         key: its key, or its number.
-
-    Returns:
-        data: "lore", the row as it is now.
     """
     entry = find_lore(key)
     if entry is None:
@@ -121,7 +133,7 @@ def change_lore(
     return _changed(entry.key, "changed", by)
 
 
-def remove_lore(key: str | int, *, by: str = "") -> Result:
+def remove_lore(key: str | int, *, by: str = "") -> Result[RemovedLore]:
     """Remove lore."""
     entry = find_lore(key)
     if entry is None:
@@ -129,7 +141,7 @@ def remove_lore(key: str | int, *, by: str = "") -> Result:
     with signed(by):
         lore.remove(entry.key)
         audit.record("lore_changed", audit.GAME, change="removed", key=entry.key)
-    return Result(True, f"Lore {entry.pk} is removed.", {"key": entry.key})
+    return Result(True, f"Lore {entry.pk} is removed.", RemovedLore(entry.key))
 
 
 def find_lore(key: str | int) -> Memory | None:
@@ -139,12 +151,12 @@ def find_lore(key: str | int) -> Memory | None:
     return rows.of(rows.SHARED, kind=MemoryKind.LORE, **wanted).first()
 
 
-def _changed(key: str, change: str, by: str) -> Result:
+def _changed(key: str, change: str, by: str) -> Result[OneLore]:
     with signed(by):
         audit.record("lore_changed", audit.GAME, change=change, key=key)
     entry = find_lore(key)
     (row,) = rows_of([entry] if entry is not None else [])
-    return Result(True, f"Lore {row['number']} is {change}.", {"lore": row})
+    return Result(True, f"Lore {row['number']} is {change}.", OneLore(row))
 
 
 def _keywords(given: Sequence[str]) -> list[str]:

@@ -6,8 +6,6 @@ Adding, correcting and forgetting is in `memory_changes`, upkeep in `memory_upke
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db.models import Q, QuerySet
 from twisted.internet.defer import Deferred, succeed
 
@@ -19,7 +17,11 @@ from evennia_ai.memory import rows
 from evennia_ai.models import Memory
 from evennia_ai.operations.memory_rows import (
     MOST_AT_ONCE,
-    Row,
+    Found,
+    Likeness,
+    MemoryPage,
+    OneRemembered,
+    Remembered,
     audience_text,
     cleaned,
     line_of,
@@ -48,8 +50,8 @@ def list_memories(
     before: int | None = None,
     limit: int = 20,
     look: Look | None = None,
-) -> Result:
-    """What it remembers, the newest first.
+) -> Result[MemoryPage]:
+    """An assistant's memories, the newest first.
 
     Args:
         person: only what this person ("*#3") said, or what is private to them.
@@ -58,9 +60,6 @@ def list_memories(
         before: only those with a lower number: the `next` of an earlier answer.
         limit: how many at most, 1 to 100.
         look: who looks; None: nobody, who sees no private words.
-
-    Returns:
-        data: "memories", rows; "count" of all that fit, and "next", None where there are no more.
     """
     if kind and kind not in tuple(MemoryKind):
         return invalid(f"{kind!r} is no kind; there are: {', '.join(MemoryKind)}")
@@ -75,11 +74,7 @@ def list_memories(
     listed = look.rows(rows_of(shown[:limit]))
     note_viewed(script, listed, person)
     look.note(script, "memories")
-    data = {
-        "memories": listed,
-        "count": count,
-        "next": listed[-1]["number"] if is_more else None,
-    }
+    data = MemoryPage(listed, count, listed[-1]["number"] if is_more else None)
     lines = [*(line_of(row) for row in listed), *look.hint()] or ["  nothing"]
     head = f"{script.key} remembers {count} of that kind:" if (kind or person or text) else ""
     return Result(True, "\n".join([head or f"{script.key} remembers {count}:", *lines]), data)
@@ -94,7 +89,9 @@ def _chosen(
     return _searchable(found, look).filter(text__icontains=text) if text else found
 
 
-def show_memory(script: AssistantScript, key: str | int, *, look: Look | None = None) -> Result:
+def show_memory(
+    script: AssistantScript, key: str | int, *, look: Look | None = None
+) -> Result[OneRemembered]:
     """One memory, with why it is believed and what it hangs together with.
 
     Args:
@@ -111,17 +108,17 @@ def show_memory(script: AssistantScript, key: str | int, *, look: Look | None = 
     linked = list(rows.of(script.pk, key__in=[*memory.cites, *memory.links]))
     look = look or Look()
     (row,) = look.rows(rows_of([memory]))
-    data: dict[str, Any] = {
-        "memory": row,
-        "cites": look.rows(rows_of(each for each in linked if each.key in memory.cites)),
-        "cited_by": look.rows(rows_of(cited_by)),
-        "links": look.rows(rows_of(each for each in linked if each.key in memory.links)),
-    }
+    data = OneRemembered(
+        memory=row,
+        cites=look.rows(rows_of(each for each in linked if each.key in memory.cites)),
+        cited_by=look.rows(rows_of(cited_by)),
+        links=look.rows(rows_of(each for each in linked if each.key in memory.links)),
+    )
     look.note(script, "memories")
     return Result(True, "\n".join([*_details(row, data), *look.hint()]), data)
 
 
-def _details(row: Row, data: dict[str, Any]) -> list[str]:
+def _details(row: Remembered, data: OneRemembered) -> list[str]:
     lines = [
         f"{row['number']}: {row['text']}",
         f"  kind       {row['kind']}, {row['at'][:19].replace('T', ' ')}",
@@ -132,12 +129,13 @@ def _details(row: Row, data: dict[str, Any]) -> list[str]:
         f"  tags       {', '.join(row['tags']) or 'none'}",
         f"  key        {row['key']}",
     ]
-    for name, title in (("cites", "drawn from"), ("cited_by", "led to"), ("links", "beside")):
-        lines += [f"  {title:<10} {line_of(each).strip()}" for each in data[name]]
+    beside = (("drawn from", data.cites), ("led to", data.cited_by), ("beside", data.links))
+    for title, others in beside:
+        lines += [f"  {title:<10} {line_of(each).strip()}" for each in others]
     return lines
 
 
-def _of(row: Row) -> str:
+def _of(row: Remembered) -> str:
     return f", of {row['person_name'] or 'somebody who is gone'}" if row["person"] else ""
 
 
@@ -158,17 +156,13 @@ def find_memory(script: AssistantScript, key: str | int) -> Memory | None:
 
 def search_memories(
     script: AssistantScript, query: str, *, limit: int = 10, look: Look | None = None
-) -> Deferred[Result]:
+) -> Deferred[Result[Found]]:
     """What is most alike to a text, of whomever; by words where the store cannot be asked.
 
     What is private is found only where it is revealed: that it is found would tell of it.
 
     Args:
         look: who looks; None: nobody, who sees no private words.
-
-    Returns:
-        data: "memories", rows with "similarity" besides, None where it was found by words, and
-        "problem": why the store could not be asked, or "".
     """
     words = cleaned(query)
     if problem := problem_of_text(words):
@@ -187,7 +181,7 @@ def _found(
     found: list[Recollection] | None,
     limit: int,
     look: Look,
-) -> Result:
+) -> Result[Found]:
     note, problem = "", ""
     similar: dict[str, float | None] = {}
     if found is None:
@@ -200,16 +194,14 @@ def _found(
         similar |= {memory.key: memory.similarity for memory in found}
     searchable = _searchable(rows.of(script.pk, key__in=list(similar)), look)
     kept = {each.key: each for each in searchable}
-    listed = look.rows(rows_of([kept[key] for key in similar if key in kept][:limit]))
-    for row in listed:
-        row["similarity"] = similar[row["key"]]
+    shown = look.rows(rows_of([kept[key] for key in similar if key in kept][:limit]))
+    listed: list[Likeness] = [{**row, "similarity": similar[row["key"]]} for row in shown]
     look.note(script, "memories")
     lines = [f"{_percent(row['similarity'])}{line_of(row)}" for row in listed]
     if not lines:
         has_any = rows.of(script.pk).exists()
         lines = [f"{script.key} remembers nothing {'like that' if has_any else 'yet'}."]
-    data = {"memories": listed, "problem": problem}
-    return Result(True, note + "\n".join(lines), data)
+    return Result(True, note + "\n".join(lines), Found(listed, problem))
 
 
 def _searchable(found: QuerySet[Memory], look: Look) -> QuerySet[Memory]:

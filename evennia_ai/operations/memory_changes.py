@@ -13,7 +13,13 @@ from evennia_ai.core.text import one_line
 from evennia_ai.memory import rows
 from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.memories import find_memory, invalid, missing
-from evennia_ai.operations.memory_rows import cleaned, problem_of_text, rows_of
+from evennia_ai.operations.memory_rows import (
+    Forgotten,
+    Kept,
+    cleaned,
+    problem_of_text,
+    rows_of,
+)
 from evennia_ai.operations.result import Result
 from evennia_ai.remembering import consent, forgetting, keeping
 
@@ -30,12 +36,8 @@ def add_memory(
     trust: float = 0.9,
     tags: Sequence[str] = (),
     by: str = "",
-) -> Result:
-    """Let an assistant know something, which it may tell everybody.
-
-    Returns:
-        data: "memory", a row.
-    """
+) -> Result[Kept]:
+    """Let an assistant know something, which it may tell everybody."""
     words = cleaned(text)
     given = (str(kind) in ADDED, f"{kind!r} is no kind to add; there are: {', '.join(ADDED)}")
     checks = (
@@ -64,7 +66,7 @@ def add_memory(
     added = find_memory(script, memory.key)
     assert added is not None
     (row,) = rows_of([added])
-    return Result(True, f"{script.key} knows that now, as number {row['number']}.", {"memory": row})
+    return Result(True, f"{script.key} knows that now, as number {row['number']}.", Kept(row))
 
 
 def _is_whole(value: Any, least: int, most: int) -> bool:
@@ -76,12 +78,10 @@ def _is_part(value: Any) -> bool:
     return is_number and 0 <= value <= 1
 
 
-def correct_memory(script: AssistantScript, key: str | int, text: str, *, by: str = "") -> Result:
-    """Put a memory right. What was concluded from it is forgotten.
-
-    Returns:
-        data: "memory", the row as it is now.
-    """
+def correct_memory(
+    script: AssistantScript, key: str | int, text: str, *, by: str = ""
+) -> Result[Kept]:
+    """Put a memory right. What was concluded from it is forgotten."""
     memory = find_memory(script, key)
     if memory is None:
         return missing(script, key)
@@ -92,35 +92,24 @@ def correct_memory(script: AssistantScript, key: str | int, text: str, *, by: st
     with signed(by):
         forgetting.correct(script, memory, text=words)
     changed = find_memory(script, memory.key)
-    data = {"memory": rows_of([changed])[0]} if changed is not None else {}
-    return Result(True, f"{script.key}: number {memory.pk} is put right.", data)
+    assert changed is not None
+    (row,) = rows_of([changed])
+    return Result(True, f"{script.key}: number {memory.pk} is put right.", Kept(row))
 
 
-def forget_memory(script: AssistantScript, key: str | int, *, by: str = "") -> Result:
-    """Forget one memory, and what was concluded from it.
-
-    Returns:
-        data: "count", how many that were.
-    """
+def forget_memory(script: AssistantScript, key: str | int, *, by: str = "") -> Result[Forgotten]:
+    """Forget one memory, and what was concluded from it."""
     memory = find_memory(script, key)
     if memory is None:
         return missing(script, key)
     with signed(by):
         count = forgetting.forget_one(script, memory.key, why="by hand")
     more = f", and {count - 1} that came of it" if count > 1 else ""
-    return Result(True, f"{script.key} forgot number {memory.pk}{more}.", {"count": count})
+    return Result(True, f"{script.key} forgot number {memory.pk}{more}.", Forgotten(count))
 
 
-def forget_all(script: AssistantScript, *, by: str = "") -> Result:
-    """Forget all that this assistant remembers, its profiles, notes and projects among it.
-
-    Returns:
-        data: "count", how many memories there were.
-    """
+def forget_all(script: AssistantScript, *, by: str = "") -> Result[Forgotten]:
+    """Forget all that this assistant remembers, its profiles, notes and projects among it."""
     with signed(by):
         count = forgetting.forget_all(script)
-    return Result(
-        True,
-        f"{script.key} forgot all memories: {count}.",
-        {"count": count},
-    )
+    return Result(True, f"{script.key} forgot all memories: {count}.", Forgotten(count))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from typing_extensions import TypedDict
 
 from evennia_ai import audit
 from evennia_ai.core.recollection import MemoryKind, is_private
 from evennia_ai.core.text import one_line
 from evennia_ai.inbound import find_being
 from evennia_ai.models import Memory
-from evennia_ai.operations.explaining import iso
+from evennia_ai.operations.days import iso
+from evennia_ai.operations.result import note
 
 LONGEST_TEXT = 1000
 LONGEST_LINE = 300
@@ -19,7 +23,111 @@ LONGEST_NAME = 60
 MOST_AT_ONCE = 100
 # What a database takes for the number of a row.
 MOST_DIGITS = 18
-Row = dict[str, Any]
+
+
+class Remembered(TypedDict):
+    """One thing that an assistant remembers."""
+
+    key: Annotated[str, note("By which it is found.")]
+    number: Annotated[int, note("The later it was remembered the higher.")]
+    kind: Annotated[str, note("`journal`, `fact` or `insight`.")]
+    text: str
+    audience: Annotated[str, note("Who may be told: `world`, or such as `person:account-3`.")]
+    person: Annotated[str, note("Who said or caused it, such as `account-3`.")]
+    person_name: str
+    place: str
+    trust: Annotated[float, note("How far it is believed, 0 to 1.")]
+    importance: Annotated[int, note("1 to 10.")]
+    importance_by: str
+    source_type: str
+    at: Annotated[str, note("When (ISO 8601).")]
+    tags: list[str]
+    cites: Annotated[list[str], note("Keys of what it was concluded from.")]
+    is_consolidated: Annotated[bool, note("It was thought over in sleep.")]
+    is_indexed: Annotated[bool, note("It can be found by its meaning.")]
+
+
+class Likeness(Remembered):
+    """Something that was found."""
+
+    similarity: Annotated[float | None, note("0 to 1; null: found by its words.")]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """Some of the memories, the newest first."""
+
+    memories: list[Remembered]
+    count: Annotated[int, note("How many there are in all.")]
+    next: Annotated[int | None, note("Give it as `before` for what is older.")]
+
+
+@dataclass(frozen=True, slots=True)
+class OneRemembered:
+    """One memory, and what it hangs together with."""
+
+    memory: Remembered
+    cites: Annotated[list[Remembered], note("What it was concluded from.")]
+    cited_by: Annotated[list[Remembered], note("What was concluded from it.")]
+    links: list[Remembered]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Memories that were found, the most alike first."""
+
+    memories: list[Likeness]
+    problem: Annotated[str, note("Why the store could not be asked, or empty.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A memory as it is now."""
+
+    memory: Remembered
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How many memories were forgotten."""
+
+    count: int
+
+
+class KnownThing(TypedDict):
+    """One thing that is remembered of somebody; its number is never used again for another."""
+
+    number: str
+    kind: str
+    text: str
+    at: str
+    is_private: Annotated[bool, note("Nobody else is told.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What an assistant remembers of somebody."""
+
+    known: list[KnownThing]
+    count: Annotated[int, note("How many there are in all.")]
+    is_remembered: Annotated[bool, note("Something more may be remembered.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """All that is stored of somebody."""
+
+    assistant: str
+    person: Annotated[str, note("Such as `account-3`.")]
+    is_remembered: bool
+    is_muted: bool
+    profile: dict[str, object] | None
+    memories: list[Remembered]
+    notes: list[dict[str, object]]
+    conversation: Annotated[list[dict[str, object]], note("The part of the talk that was theirs.")]
+    heard: list[dict[str, object]]
+    traced: Annotated[list[dict[str, object]], note("What the trace keeps of their messages.")]
+    company: dict[str, object]
 
 
 class Names:
@@ -43,7 +151,7 @@ def number_of(key: str | int) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
-def row_of(memory: Memory, names: Names) -> Row:
+def row_of(memory: Memory, names: Names) -> Remembered:
     """All that is told of one memory. Its "number" is never another's, also when it is gone."""
     return {
         "key": memory.key,
@@ -66,7 +174,7 @@ def row_of(memory: Memory, names: Names) -> Row:
     }
 
 
-def row_of_own(memory: Memory) -> Row:
+def row_of_own(memory: Memory) -> KnownThing:
     """What whoever it is about is told of a memory."""
     return {
         "number": str(memory.pk),
@@ -77,7 +185,7 @@ def row_of_own(memory: Memory) -> Row:
     }
 
 
-def rows_of(memories: Iterable[Memory]) -> list[Row]:
+def rows_of(memories: Iterable[Memory]) -> list[Remembered]:
     """The same of several."""
     names = Names()
     return [row_of(memory, names) for memory in memories]
@@ -98,7 +206,7 @@ def audience_text(audience: str, place: str = "") -> str:
     return f"known to {place or 'a faction'}" if kind == "faction" else "open to all"
 
 
-def line_of(row: Row) -> str:
+def line_of(row: Remembered) -> str:
     """One memory as it is listed for staff."""
     who = f" {row['person_name']}" if row["person_name"] else ""
     private = " (private)" if is_private(row["audience"]) else ""
@@ -120,7 +228,7 @@ def problem_of_text(text: str) -> str:
     return ""
 
 
-def note_viewed(script: Any, rows: Sequence[Row], person: str = "") -> None:
+def note_viewed(script: Any, rows: Sequence[Mapping[str, Any]], person: str = "") -> None:
     """Record whose memories somebody looked at, where they asked for all that is somebody's.
 
     Args:

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 from django.db import DatabaseError, connection
 from evennia.scripts.models import ScriptDB
@@ -37,7 +37,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.ledger.reading import read_total
 from evennia_ai.operations.memory_upkeep import FAILED, state_of_store
 from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, count_request, observed
-from evennia_ai.operations.result import Result
+from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.resilience import CircuitBreakerState
 
 __all__ = ["METRICS", "METRICS_TYPE", "count_request", "health", "metrics"]
@@ -77,18 +77,30 @@ def condition(script: AssistantScript) -> str:
 # ---- health ------------------------------------------------------------------------------------
 
 
-def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) -> Result:
-    """Whether the assistants of this game work, cheaply.
+HEALTH = [OK, DEGRADED, STOPPED]
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How well the assistants are, without a name or a secret."""
+
+    status: Annotated[str, one_of(HEALTH)]
+    assistants: Annotated[dict[str, int], note("How many by what they do.")]
+    waiting: Annotated[int, note("Messages that nobody answered yet.")]
+    questions: Annotated[int, note("Open questions.")]
+    breakers: Annotated[int, note("Those that are not closed.")]
+    database: Annotated[str, note("`ok`, `slow` or `failed`.")]
+    model: Annotated[str, note("`ok` or `not set up`.")]
+    memory: Annotated[str, note("`ok`, `off` or `failed`.")]
+    reasons: Annotated[list[str] | None, note("For staff only.")] = None
+
+
+def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) -> Result[Health]:
+    """How well the assistants of this game are, found out cheaply.
 
     Args:
         with_reasons: say why not, with the names of assistants and services: for staff.
         slow_seconds: from when on the database counts as slow.
-
-    Returns:
-        data: "status" ("ok", "degraded" or "stopped": all are), "assistants" by state, how many
-        "waiting" messages and open "questions", "breakers" that are not closed, "database" ("ok",
-        "slow" or "failed"), "model" ("ok" or "not set up"), "memory" ("ok", "off" or "failed");
-        and with reasons "reasons".
     """
     scripts = running()
     found = [(script, condition(script)) for script in scripts]
@@ -105,18 +117,17 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
     status = DEGRADED if reasons else OK
     if scripts and all(counts[name] == 0 for name in STATES if name not in HALTED):
         status = STOPPED
-    data: dict[str, Any] = {
-        "status": status,
-        "assistants": {name: counts[name] for name in STATES},
-        "waiting": sum(len(script.work.inbox) for script in scripts),
-        "questions": sum(len(interventions.pending(script)) for script in scripts),
-        "breakers": len(unwell),
-        "database": database,
-        "model": "not set up" if problem else OK,
-        "memory": memory,
-    }
-    if with_reasons:
-        data["reasons"] = reasons
+    data = Health(
+        status=status,
+        assistants={name: counts[name] for name in STATES},
+        waiting=sum(len(script.work.inbox) for script in scripts),
+        questions=sum(len(interventions.pending(script)) for script in scripts),
+        breakers=len(unwell),
+        database=database,
+        model="not set up" if problem else OK,
+        memory=memory,
+        reasons=reasons if with_reasons else None,
+    )
     halted = sum(counts[name] for name in HALTED)
     return Result(True, f"{status}: {len(scripts)} assistants, {halted} of them stopped", data)
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from evennia.accounts.models import AccountDB
 from evennia.utils.search import search_object
+from typing_extensions import TypedDict
 
 from evennia_ai import inbound
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text import one_line
 from evennia_ai.memory import rows
 from evennia_ai.models import EntityProfile
-from evennia_ai.operations.explaining import iso
+from evennia_ai.operations.days import iso
 from evennia_ai.operations.memory_rows import Names, note_viewed
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.remembering.forgetting import theirs
 
@@ -23,30 +25,75 @@ MOST_LISTED = 500
 _ID = re.compile(r"\*?#\d{1,18}")
 
 
-def list_profiles(script: AssistantScript) -> Result:
-    """Those it knows, who was met last first, 500 at most.
+class Met(TypedDict):
+    """Somebody whom an assistant knows, and how they stand."""
 
-    Returns:
-        data: "profiles", rows: "entity", "entity_type", "name", "favour", "meetings", "first_at",
-        "last_at" and "attributes", their number; "count" of all.
-    """
+    entity_type: str
+    name: str
+    favour: Annotated[float, note("How they are liked, 0 to 1.")]
+    meetings: int
+    first_at: str
+    last_at: str
+
+
+class Attribute(TypedDict):
+    """One thing that is known of somebody."""
+
+    text: str
+    audience: str
+    at: str
+
+
+class ProfileRow(Met):
+    """One of those an assistant knows, by "*#3" or "#12", with a count of what is known of them."""
+
+    entity: str
+    attributes: int
+
+
+class Profile(Met):
+    """What an assistant makes of somebody; observations are its memories of them."""
+
+    entity: str
+    attributes: list[Attribute]
+    observations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """Those an assistant knows, who was met last first, and how many there are in all."""
+
+    profiles: list[ProfileRow]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class OneProfile:
+    """One of those an assistant knows."""
+
+    profile: Profile
+
+
+def list_profiles(script: AssistantScript) -> Result[Profiles]:
+    """Those it knows, who was met last first, 500 at most."""
     found = EntityProfile.objects.filter(assistant=script.pk).order_by("-last_at")
-    listed = [{**_row(each), "attributes": len(each.attributes)} for each in found[:MOST_LISTED]]
+    listed: list[ProfileRow] = [
+        {**_row(each), "entity": each.entity, "attributes": len(each.attributes)}
+        for each in found[:MOST_LISTED]
+    ]
     lines = [_line(row, row["attributes"]) for row in listed]
-    data = {"profiles": listed, "count": found.count()}
+    data = Profiles(listed, found.count())
     return Result(True, "\n".join(lines) or f"{script.key} knows nobody yet.", data)
 
 
-def show_profile(script: AssistantScript, entity: str, *, look: Look | None = None) -> Result:
-    """What it makes of one being.
+def show_profile(
+    script: AssistantScript, entity: str, *, look: Look | None = None
+) -> Result[OneProfile]:
+    """An assistant's profile of one being.
 
     Args:
         entity: the being's id, "*#3" of an account or "#12" of an object.
         look: who looks; None: nobody, who sees no private words.
-
-    Returns:
-        data: "profile", a row as of `list_profiles`, with "attributes" [{"text", "audience",
-        "at"}] and "observations", how many memories are of it.
     """
     found = EntityProfile.objects.filter(assistant=script.pk, entity=entity).first()
     if found is None:
@@ -55,15 +102,20 @@ def show_profile(script: AssistantScript, entity: str, *, look: Look | None = No
     look = look or Look()
     attributes = look.rows(attributes_of(found))
     count = rows.of(script.pk).filter(theirs(entity)).count()
-    row = {**_row(found), "attributes": attributes, "observations": count}
+    row: Profile = {
+        **_row(found),
+        "entity": found.entity,
+        "attributes": attributes,
+        "observations": count,
+    }
     note_viewed(script, [{"person": entity}] * len(attributes), entity)
     look.note(script, "profile")
     lines = [_line(row, len(attributes)), f"  {count} memories of them", *_told(attributes)]
     lines += look.hint()
-    return Result(True, "\n".join(lines), {"profile": row})
+    return Result(True, "\n".join(lines), OneProfile(row))
 
 
-def attributes_of(profile: EntityProfile) -> list[dict[str, Any]]:
+def attributes_of(profile: EntityProfile) -> list[Attribute]:
     """What is known of a being, the newest last, as plain data."""
     return [
         {
@@ -75,13 +127,12 @@ def attributes_of(profile: EntityProfile) -> list[dict[str, Any]]:
     ]
 
 
-def _told(attributes: list[dict[str, Any]]) -> list[str]:
+def _told(attributes: list[Attribute]) -> list[str]:
     return [f"  {item['at'][:10]}  {one_line(item['text'], 300)}" for item in attributes]
 
 
-def _row(profile: EntityProfile) -> dict[str, Any]:
+def _row(profile: EntityProfile) -> Met:
     return {
-        "entity": profile.entity,
         "entity_type": profile.entity_type,
         "name": Names().of(profile.entity) or profile.name,
         "favour": profile.favour,
@@ -91,7 +142,7 @@ def _row(profile: EntityProfile) -> dict[str, Any]:
     }
 
 
-def _line(row: dict[str, Any], attributes: int) -> str:
+def _line(row: ProfileRow | Profile, attributes: int) -> str:
     return (
         f"{row['name'] or row['entity']}: met {row['meetings']} times, last {row['last_at'][:10]}, "
         f"favour {row['favour']:.2f}, {attributes} attributes"

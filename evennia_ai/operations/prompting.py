@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, NotRequired
 
 from django.conf import settings
+from typing_extensions import TypedDict
 
 from evennia_ai import inbound, names, preparation, state
 from evennia_ai.assistant_script import AssistantScript
@@ -20,7 +21,7 @@ from evennia_ai.core.tokens import count_message, count_messages, count_tool
 from evennia_ai.core.turn import Turn
 from evennia_ai.engine.ports import Prompt, Specs
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations.result import Result
+from evennia_ai.operations.result import Result, note
 from evennia_ai.prompts import Scene, compose, stage, told_components
 from evennia_ai.prompts.registry import DEFAULT
 from evennia_ai.remembering import grounding
@@ -79,7 +80,17 @@ def next_prompt(script: AssistantScript, being: Any) -> NextPrompt:
     return NextPrompt(scene, turn, specs, compose(scene, turn, specs))
 
 
-def show_prompt(script: AssistantScript, being: Any, *, is_whole: bool = False) -> Result:
+class ShownPrompt(TypedDict):
+    """The next prompt: the sizes of its components, or its messages."""
+
+    tokens: NotRequired[Annotated[dict[int, int], note("By component; -1: tools.")]]
+    total: NotRequired[int]
+    messages: NotRequired[list[dict[str, object]]]
+
+
+def show_prompt(
+    script: AssistantScript, being: Any, *, is_whole: bool = False
+) -> Result[ShownPrompt]:
     """The components of the next prompt with their sizes, or the whole of it.
 
     Args:

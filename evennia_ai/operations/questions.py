@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
+from typing_extensions import TypedDict
 
 from evennia_ai import interventions, turns
 from evennia_ai.assistant_script import AssistantScript
@@ -18,7 +20,7 @@ from evennia_ai.errors import StaleEpochError
 from evennia_ai.inbound import person_of
 from evennia_ai.names import name_of
 from evennia_ai.operations.naming import list_assistants
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.rights import name_before
 from evennia_ai.tool_execution import execute_tool_call
 
@@ -26,7 +28,34 @@ TAKE, DROP = "take", "drop"
 MOST_QUOTED = 40
 
 
-def questions(person: Any, *, is_staff: bool) -> Result:
+class Answerable(TypedDict):
+    """One answer that can be given."""
+
+    id: str
+    label: str
+    hotkey: Annotated[str, note("A letter that stands for it.")]
+
+
+class AskedQuestion(TypedDict):
+    """An open question."""
+
+    number: int
+    assistant: str
+    kind: str
+    prompt: str
+    detail: str
+    choices: list[Answerable]
+    is_stalled: Annotated[bool, note("Whoever was asked is not here.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The open questions that somebody may answer, the oldest first."""
+
+    questions: list[AskedQuestion]
+
+
+def questions(person: Any, *, is_staff: bool) -> Result[Questions]:
     """The open questions that this person may answer."""
     found = [
         (script, question)
@@ -36,20 +65,36 @@ def questions(person: Any, *, is_staff: bool) -> Result:
         if interventions.may_answer(script, question, person, is_staff=is_staff)
     ]
     if not found:
-        return Result(True, "Nobody asks you anything.", {"questions": []})
+        return Result(True, "Nobody asks you anything.", Questions([]))
     found.sort(key=lambda entry: entry[1].number)
-    lines, shown = [], []
+    lines: list[str] = []
+    shown: list[AskedQuestion] = []
     for script, question in found:
         is_stalled = _is_stalled(question, person)
         question = interventions.as_seen(question, script, person)
         lines.append(question.row(is_stalled=is_stalled))
-        # What the asker was at may have been said in private.
-        told = {"assistant": name_before(script, person), "is_stalled": is_stalled, "event": {}}
-        shown.append(question.as_stored() | told)
+        name = name_before(script, person)
+        shown.append(_as_data(question, name, is_stalled=is_stalled))
     lines.append("Answer with: assistant answer <number> yes | no")
     if any(item["is_stalled"] for item in shown):
         lines.append("One that is stalled can also be taken or dropped: take | drop")
-    return Result(True, "\n".join(lines), {"questions": shown})
+    return Result(True, "\n".join(lines), Questions(shown))
+
+
+def _as_data(question: Question, name: str, *, is_stalled: bool) -> AskedQuestion:
+    """A question without what the asker was at, which may have been said in private."""
+    asking = question.asking
+    return {
+        "number": question.number,
+        "assistant": name,
+        "kind": asking.kind,
+        "prompt": asking.prompt,
+        "detail": asking.detail,
+        "choices": [
+            {"id": each.id, "label": each.label, "hotkey": each.hotkey} for each in asking.choices
+        ],
+        "is_stalled": is_stalled,
+    }
 
 
 def _is_stalled(question: Question, person: Any) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Annotated, Any
 
 from evennia_ai import audit, inbound, state, tracing, turns
 from evennia_ai.assistant_script import AssistantScript
@@ -29,6 +30,10 @@ from evennia_ai.names import name_of
 from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.memory_changes import OF_ITSELF
 from evennia_ai.operations.memory_rows import (
+    Export,
+    Forgotten,
+    Known,
+    KnownThing,
     Names,
     cleaned,
     number_of,
@@ -37,7 +42,7 @@ from evennia_ai.operations.memory_rows import (
     rows_of,
 )
 from evennia_ai.operations.profiles import attributes_of
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.traces import exported
 from evennia_ai.remembering import consent, forgetting
@@ -56,6 +61,13 @@ KEPT = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ForgottenPerson(Forgotten):
+    """How many memories of somebody were forgotten, and what is not."""
+
+    kept: Annotated[str, note("What is not forgotten, and why.")]
+
+
 def person_id(being: Any) -> str:
     """The person that a being (a character, an account, or an id) stands for."""
     return being if isinstance(being, str) else inbound.person_of(being)
@@ -71,16 +83,12 @@ def _name(script: AssistantScript, being: Any, by: str) -> str:
 
 def what_is_known(
     script: AssistantScript, being: Any, *, by: str = "", look: Look | None = None
-) -> Result:
-    """What an assistant remembers of a person: facts first, then entries of its journal.
+) -> Result[Known]:
+    """An assistant's memories of a person: facts first, then entries of its journal.
 
     Args:
         by: whoever looks, where that is not the person.
         look: who looks; None: the person.
-
-    Returns:
-        data: "known", rows of "number", "kind", "text", "at" and "is_private"; "count" of all;
-        "is_remembered". A number is never used again for something else.
     """
     person = person_id(being)
     look = look or Look("" if by else person)
@@ -90,18 +98,18 @@ def what_is_known(
         with signed(by):
             audit.record("memory_viewed", script, person=person, count=len(known))
     is_remembered = person not in state.read(script, "unremembered")
-    data = {"known": known[:MOST_KNOWN], "count": len(known), "is_remembered": is_remembered}
+    data = Known(known[:MOST_KNOWN], len(known), is_remembered)
     lines = [*_lines(_name(script, being, by), data, is_own=not by), *look.hint()]
     return Result(True, "\n".join(lines), data)
 
 
-def _seen(row: dict[str, Any], look: Look, person: str) -> dict[str, Any]:
+def _seen(row: KnownThing, look: Look, person: str) -> KnownThing:
     return {**row, "text": look.words(row["text"], person if row["is_private"] else None)}
 
 
-def _known(script: AssistantScript, person: str) -> list[dict[str, Any]]:
+def _known(script: AssistantScript, person: str) -> list[KnownThing]:
     profile = _profile(script, person)
-    found = [
+    found: list[KnownThing] = [
         {
             "number": number_of_attribute(item["text"]),
             "kind": "attribute",
@@ -129,15 +137,13 @@ def number_of_attribute(text: str) -> str:
     return f"a{sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def _lines(name: str, data: dict[str, Any], *, is_own: bool) -> list[str]:
+def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
     whom = "you" if is_own else "them"
-    head = f"{name} remembers of {whom}, {counted(data['count'], 'thing')}:"
-    if not data["known"]:
+    head = f"{name} remembers of {whom}, {counted(data.count, 'thing')}:"
+    if not data.known:
         head = f"{name} remembers nothing of {whom}."
-    lines = [
-        f"{row['number']:>9}  {one_line(row['text'], 500)}{_mark(row)}" for row in data["known"]
-    ]
-    if not data["is_remembered"]:
+    lines = [f"{row['number']:>9}  {one_line(row['text'], 500)}{_mark(row)}" for row in data.known]
+    if not data.is_remembered:
         lines.append(f"Nothing new of {whom} is remembered: {'you' if is_own else 'they'} said so.")
     if is_own:
         lines.append(
@@ -148,22 +154,18 @@ def _lines(name: str, data: dict[str, Any], *, is_own: bool) -> list[str]:
     return [head, *lines]
 
 
-def _mark(row: dict[str, Any]) -> str:
+def _mark(row: KnownThing) -> str:
     return " (between you two)" if row["is_private"] else ""
 
 
 def export_known(
     script: AssistantScript, being: Any, *, by: str = "", look: Look | None = None
-) -> Result:
+) -> Result[Export]:
     """All that is kept of a person, as plain data.
 
     Args:
         by: whoever asks, where that is not the person.
         look: who looks; None: the person.
-
-    Returns:
-        data: "assistant", "person", "is_remembered", "is_muted", "profile", "memories", "notes",
-        "conversation" (the turns that were theirs), "heard", "traced" and "company".
     """
     person, work = person_id(being), script.work or state.rebuild(script)
     forms = forgetting.forms_of(person)
@@ -171,25 +173,25 @@ def export_known(
     profile = _profile(script, person)
     notes = [note for note in state.read(script, "notes") if note["person"] == person]
     known = work.company.as_stored().get(person, [0, 0])
-    data = {
-        "assistant": _name(script, being, by),
-        "person": person,
-        "is_remembered": person not in state.read(script, "unremembered"),
-        "is_muted": person in work.muted,
-        "profile": _exported(profile, look) if profile is not None else None,
-        "memories": look.rows(rows_of(_theirs(script, person))),
-        "notes": [_note(note, look, person) for note in notes],
-        "conversation": [
+    data = Export(
+        assistant=_name(script, being, by),
+        person=person,
+        is_remembered=person not in state.read(script, "unremembered"),
+        is_muted=person in work.muted,
+        profile=_exported(profile, look) if profile is not None else None,
+        memories=look.rows(rows_of(_theirs(script, person))),
+        notes=[_note(note, look, person) for note in notes],
+        conversation=[
             _said(message, look, person) for message in work.history if is_of(message, forms)
         ],
-        "heard": [_heard(record, look) for record in work.records.newest(person=person)],
-        "traced": exported(script, person, look),
-        "company": {"answered": known[0], "refused": known[1]},
-    }
+        heard=[_heard(record, look) for record in work.records.newest(person=person)],
+        traced=exported(script, person, look),
+        company={"answered": known[0], "refused": known[1]},
+    )
     look.note(script, "export")
     with signed(by):
         audit.record("memories_exported", script, person=person)
-    told = f"{data['assistant']} remembers {counted(len(data['memories']), 'thing')} of {person}."
+    told = f"{data.assistant} remembers {counted(len(data.memories), 'thing')} of {person}."
     return Result(True, told, data)
 
 
@@ -249,12 +251,10 @@ def correct_known(
     return Result(True, f"{own} remembers that now: {words}")
 
 
-def forget_known(script: AssistantScript, being: Any, number: str | int, *, by: str = "") -> Result:
-    """Forget one thing that is remembered of a person, and what was concluded from it.
-
-    Returns:
-        data: "count".
-    """
+def forget_known(
+    script: AssistantScript, being: Any, number: str | int, *, by: str = ""
+) -> Result[Forgotten]:
+    """Forget one thing that is remembered of a person, and what was concluded from it."""
     person = person_id(being)
     memory = _own(script, person, number)
     with signed(by):
@@ -266,7 +266,7 @@ def forget_known(script: AssistantScript, being: Any, number: str | int, *, by: 
             return _unknown(_name(script, being, by), number)
     name = _name(script, being, by)
     told = f"{name} forgot that. What was said just now may still be in the talk."
-    return Result(True, told, {"count": count})
+    return Result(True, told, Forgotten(count))
 
 
 def _met_as(script: AssistantScript, being: Any) -> str:
@@ -337,16 +337,13 @@ def set_remembered(
 
 def forget_everything(
     script: AssistantScript, being: Any, *, with_waiting: bool = False, by: str = ""
-) -> Result:
+) -> Result[ForgottenPerson]:
     """Forget a person everywhere: memories, profile, notes, talk, summaries, and the trace.
 
     An answer that is under way for them is dropped first.
 
     Args:
         with_waiting: drop also what they said that nobody answered yet.
-
-    Returns:
-        data: "count", how many memories that were; "kept", what is not forgotten, and why.
     """
     person = person_id(being)
     with signed(by):
@@ -354,7 +351,7 @@ def forget_everything(
         count = forgetting.forget_person(script, person, tracing.forget)
     whom, name = "you" if not by else "them", _name(script, being, by)
     told = f"{name} forgot {whom}: {count} memories, and all talk with {whom}. {KEPT}"
-    return Result(True, told, {"count": count, "kept": KEPT})
+    return Result(True, told, ForgottenPerson(count, KEPT))
 
 
 def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool) -> None:

@@ -1,10 +1,17 @@
-"""What every operation gives."""
+"""What every operation gives: a sentence for people, and a typed value for programs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Generic
+
+from pydantic import Field
+from typing_extensions import TypeVar
+
+T = TypeVar("T", default=Any)
+U = TypeVar("U")
 
 
 class Problem(StrEnum):
@@ -18,21 +25,43 @@ class Problem(StrEnum):
     UNAVAILABLE = "unavailable"  # not now
 
 
+def nothing() -> Any:
+    """The value of what gives none: an empty mapping, as whatever type is expected."""
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
-class Result:
+class Result(Generic[T]):
     """What came of an operation.
 
     Attributes:
         message: a sentence for a person.
-        data: the same for a program: plain data where another program may read it.
+        data: the same for a program: a frozen dataclass or a TypedDict, of which the API makes JSON
+            and its schema. Where it is not ok there is mostly nothing.
         problem: what kind of thing was wrong; of what is ok, none.
+        errors: what is wrong with each thing that was given, by its name.
     """
 
     ok: bool
     message: str
-    data: dict[str, Any] = field(default_factory=dict)
+    data: T = field(default_factory=nothing)
     problem: Problem = Problem.NONE
+    errors: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.ok and not self.problem:
             object.__setattr__(self, "problem", Problem.INVALID)
+
+    def holding(self, data: U) -> Result[U]:
+        """The same with another value."""
+        return Result(self.ok, self.message, data, self.problem, self.errors)
+
+
+def note(text: str) -> Any:
+    """Says in a result's annotation what a field is for; the OpenAPI schema tells it."""
+    return Field(description=text)
+
+
+def one_of(words: Any, text: str = "") -> Any:
+    """The same of a text that is always one of some words."""
+    return Field(description=text or None, json_schema_extra={"enum": [*words]})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from evennia_ai import audit, inbound
 from evennia_ai.core.audience import WAYS, masked, may_leave
@@ -17,6 +17,9 @@ from evennia_ai.core.recollection import is_private, person_audience
 from evennia_ai.operations.configuring import signed
 
 HOW = "private words are masked; add reveal to see them, which is recorded"
+
+
+R = TypeVar("R", bound=Mapping[str, object])
 
 
 @dataclass(slots=True)
@@ -59,11 +62,11 @@ class Look:
             return text
         return masked(text)
 
-    def rows(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def rows(self, rows: Iterable[R]) -> list[R]:
         """Rows of memories, of which the private ones tell no words."""
         return [self._row(row) for row in rows]
 
-    def _row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _row(self, row: Any) -> Any:
         if not is_private(row["audience"]) or self.may_see(row["audience"]):
             return dict(row)
         hidden: dict[str, Any] = {"tags": []} if "tags" in row else {}

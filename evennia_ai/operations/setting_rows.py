@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from evennia.utils.dbserialize import deserialize
+from typing_extensions import TypedDict
 
 from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
@@ -21,6 +22,7 @@ from evennia_ai.core.setting_schema import item_of, kind_of, known_keys, wanted
 from evennia_ai.core.settings import ATTRIBUTES
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.result import note
 from evennia_ai.operations.setting_checks import GROUPS
 
 UNSET = object()
@@ -52,7 +54,26 @@ def _set_keys(own: Any, above: Keys, *, deep: bool) -> list[Keys]:
     return found
 
 
-def row_of(script: AssistantScript, keys: Keys) -> dict[str, Any]:
+class SettingRow(TypedDict):
+    """A setting."""
+
+    name: str
+    value: Annotated[object, note("What holds; secrets are masked.")]
+    default: object
+    is_default: bool
+    text: Annotated[str, note("What it is for.")]
+    type: str
+
+
+class EditedValue(TypedDict):
+    """A setting that was changed, from which value to which."""
+
+    name: str
+    old: object
+    value: object
+
+
+def row_of(script: AssistantScript, keys: Keys) -> SettingRow:
     """A setting, or a key of one, for people and programs."""
     own, default = _within(own_of(script, str(keys[0])), keys[1:]), _default(keys)
     value = default if own is UNSET else own

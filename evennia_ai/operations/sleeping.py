@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Annotated
 
 from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text import one_line
 from evennia_ai.operations.configuring import signed
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.remembering import modes
 from evennia_ai.sleeping import beats
 from evennia_ai.wording import wording
@@ -18,25 +18,39 @@ from evennia_ai.wording import wording
 MOST_HOURS = 24.0
 
 
-def sleep_status(script: AssistantScript) -> Result:
-    """Whether it sleeps, until when, and what its last night came to.
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """An assistant asleep or awake, and what its nights are like."""
 
-    Returns:
-        data: "mode" ("awake" or "sleep"), "phase", "until" (ISO 8601, or None), "schedule", "night"
-        (how far this one has come) and "last_night".
-    """
-    data: dict[str, Any] = {
-        "mode": state.read(script, "operating_mode"),
-        "phase": state.read(script, "sleep_phase"),
-        "until": state.read(script, "scheduled_wake_time"),
-        "schedule": asdict(modes.nights(script)),
-        "night": state.read(script, "consolidation_progress"),
-        "last_night": state.read(script, "last_night"),
-    }
+    mode: Annotated[str, note("`awake` or `sleep`.")]
+    phase: Annotated[str | None, note("What it is at in its sleep.")]
+    until: Annotated[str | None, note("When it wakes by itself (ISO 8601).")]
+    schedule: dict[str, object]
+    night: Annotated[dict[str, object], note("How far this night has come.")]
+    last_night: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Asleep:
+    """The end of a sleep."""
+
+    until: Annotated[str, note("When it wakes by itself (ISO 8601).")]
+
+
+def sleep_status(script: AssistantScript) -> Result[Sleep]:
+    """Sleep and nights of an assistant: until when, and what the last one came to."""
+    data = Sleep(
+        state.read(script, "operating_mode"),
+        state.read(script, "sleep_phase"),
+        state.read(script, "scheduled_wake_time"),
+        asdict(modes.nights(script)),
+        state.read(script, "consolidation_progress"),
+        state.read(script, "last_night"),
+    )
     asleep = modes.is_asleep(script)
-    until = str(data["until"])[:16].replace("T", " ")
-    told = f"{script.key} sleeps until {until} ({data['phase']})." if asleep else _awake(script)
-    night = ", ".join(f"{name} {value}" for name, value in data["last_night"].items())
+    until = str(data.until)[:16].replace("T", " ")
+    told = f"{script.key} sleeps until {until} ({data.phase})." if asleep else _awake(script)
+    night = ", ".join(f"{name} {value}" for name, value in data.last_night.items())
     last = f"The last night: {one_line(night, 300)}" if night else "There was no night yet."
     return Result(True, f"{told} {last}", data)
 
@@ -49,7 +63,9 @@ def _awake(script: AssistantScript) -> str:
     return f"{script.key} is awake, and sleeps from {hour}:00 on for {hours:g} hours."
 
 
-def put_to_sleep(script: AssistantScript, *, hours: float | None = None, by: str = "") -> Result:
+def put_to_sleep(
+    script: AssistantScript, *, hours: float | None = None, by: str = ""
+) -> Result[Asleep]:
     """Put an assistant to sleep.
 
     Args:
@@ -68,7 +84,7 @@ def put_to_sleep(script: AssistantScript, *, hours: float | None = None, by: str
     script.beat_soon()
     them = wording(script).them
     told = f"{script.key} sleeps until {wakes:%Y-%m-%d %H:%M}, or until somebody speaks to {them}."
-    return Result(True, told, {"until": wakes.isoformat()})
+    return Result(True, told, Asleep(wakes.isoformat()))
 
 
 def wake_up(script: AssistantScript, *, by: str = "") -> Result:

@@ -6,7 +6,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Annotated, Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
@@ -16,7 +18,7 @@ from evennia_ai.core.conversation import PRIVATE_TO, Message
 from evennia_ai.core.recollection import person_audience
 from evennia_ai.core.text import one_line, quote
 from evennia_ai.inbound import find_being
-from evennia_ai.operations.result import Result
+from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.tools import TOOL_REGISTRY
 
@@ -34,13 +36,24 @@ _FRAME = re.compile(
 _SAID_TO = {"say": "says", "whisper": "whispers", "page": "pages", "pose": "does", "emote": "does"}
 
 
+class Talk(TypedDict):
+    """Part of the conversation in the order in which it was said, or all of it."""
+
+    messages: Annotated[
+        list[dict[str, object]],
+        note("Of a page `number`, `role`, `name`, `text` and `private_to`; else chat messages."),
+    ]
+    count: NotRequired[Annotated[int, note("How many are kept.")]]
+    next: NotRequired[Annotated[int | None, note("Give it as `before` for what is older.")]]
+
+
 def show_history(
     script: AssistantScript,
     *,
     before: int | None = None,
     limit: int = 20,
     look: Look | None = None,
-) -> Result:
+) -> Result[Talk]:
     """A page of the conversation, the newest unless `before` says otherwise.
 
     Numbers count from the oldest message kept; when older ones are let go they move.
@@ -51,9 +64,7 @@ def show_history(
         look: who looks; None: nobody, who sees no private words.
 
     Returns:
-        data: "messages" in the order in which they were said, "count" of all, and "next": what
-        `before` is for the page of older ones, None where there are none. What is private to
-        somebody has that person's id in "private_to".
+        A page. What is private to somebody has that person's id in "private_to".
     """
     messages, look = _messages(script), look or Look()
     if not 1 <= limit <= MOST_SHOWN:
@@ -67,7 +78,8 @@ def show_history(
         _row(script, number, message, names, look)
         for number, message in enumerate(messages[first:end], first + 1)
     ]
-    data = {"messages": rows, "count": len(messages), "next": first + 1 if first else None}
+    following = first + 1 if first else None
+    data: Talk = {"messages": rows, "count": len(messages), "next": following}
     if not rows:
         return Result(True, f"{script.key} has no conversation yet.", data)
     look.note(script, "conversation")
@@ -76,7 +88,7 @@ def show_history(
     return Result(True, "\n".join([head, *lines]), data)
 
 
-def export_history(script: AssistantScript, *, look: Look | None = None) -> Result:
+def export_history(script: AssistantScript, *, look: Look | None = None) -> Result[Talk]:
     """The whole conversation as chat messages, as it is kept.
 
     Args:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
@@ -10,7 +11,7 @@ from twisted.python.failure import Failure
 from evennia_ai import errands
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.errands import NoAnswerError, Reason
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Problem, Result, note
 
 _PROBLEMS = {
     Reason.INVALID: Problem.INVALID,
@@ -23,7 +24,15 @@ _PROBLEMS = {
 }
 
 
-def tell(script: AssistantScript, person: Any, instruction: str) -> Deferred[Result]:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An assistant's report, in its own words: a model's, to be shown as text."""
+
+    answer: str
+    number: Annotated[int, note("By which `why` knows it; 0: it was not even heard.")]
+
+
+def tell(script: AssistantScript, person: Any, instruction: str) -> Deferred[Result[Told]]:
     """Tell an assistant to do something: it believes that fully, and may act in the world.
 
     What asks a person first does so as ever. Cancelling the Deferred takes it back.
@@ -32,42 +41,38 @@ def tell(script: AssistantScript, person: Any, instruction: str) -> Deferred[Res
         person: who tells it; the right to is checked already.
 
     Returns:
-        data: "answer", what it reports in its own words (a model's: show it as text), and "number",
-            by which `why` knows it, also where it came to nothing.
+        The number also where it came to nothing.
     """
     return _run(script, instruction, person, is_order=True)
 
 
-def ask(script: AssistantScript, question: str, *, person: Any = None) -> Deferred[Result]:
+def ask(script: AssistantScript, question: str, *, person: Any = None) -> Deferred[Result[Told]]:
     """Ask an assistant something; nobody hears the answer, and it does nothing in the world.
 
     Args:
         person: in whose name; None: the game itself.
-
-    Returns:
-        data: as of `tell`.
     """
     return _run(script, question, person, is_order=False)
 
 
-def _run(script: AssistantScript, words: str, person: Any, *, is_order: bool) -> Deferred[Result]:
+def _run(
+    script: AssistantScript, words: str, person: Any, *, is_order: bool
+) -> Deferred[Result[Told]]:
     try:
         errand = errands.begin(script, words, person, is_order=is_order)
     except NoAnswerError as error:
         return succeed(_refusal(error))
 
-    def done(answer: str) -> Result:
-        data = {"answer": answer, "number": errand.event.number}
-        return Result(True, f"{script.key}: {answer}", data)
+    def done(answer: str) -> Result[Told]:
+        return Result(True, f"{script.key}: {answer}", Told(answer, errand.event.number))
 
     return errand.answer.addCallbacks(done, _failed)
 
 
-def _failed(failure: Failure) -> Result:
+def _failed(failure: Failure) -> Result[Told]:
     failure.trap(NoAnswerError)
     return _refusal(failure.value)
 
 
-def _refusal(error: NoAnswerError) -> Result:
-    data = {"answer": "", "number": error.number}
-    return Result(False, f"{error}.", data, _PROBLEMS[error.reason])
+def _refusal(error: NoAnswerError) -> Result[Told]:
+    return Result(False, f"{error}.", Told("", error.number), _PROBLEMS[error.reason])

@@ -2,18 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from evennia.accounts.accounts import DefaultGuest
 from evennia.utils import logger
+from typing_extensions import TypedDict
 
 from evennia_ai.models import AccessToken
 from evennia_ai.operations import token_store
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Problem, Result, note
 
 NO_TOKENS = "This game keeps no tokens: token_days in EVENNIA_AI_API_CONFIG is 0."
 NOT_MIGRATED = "This game has no table for tokens yet; its owner has to type: evennia migrate"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A new token, to be sent as `Authorization: Token <token>`."""
+
+    token: Annotated[str, note("It is told this once.")]
+    number: int
+    ends_at: Annotated[str, note("When it is worth nothing any more.")]
+
+
+class KeptToken(TypedDict):
+    """A token that is good, without the token itself."""
+
+    number: int
+    name: Annotated[str, note("What it is for.")]
+    begins: Annotated[str, note("Its first characters.")]
+    made_at: str
+    ends_at: str
+    used_at: Annotated[str | None, note("When it was last used, to the hour.")]
+    is_this: Annotated[bool, note("It is the one that you sent.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of an account, the newest first."""
+
+    tokens: list[KeptToken]
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    """How many tokens are worth nothing any more."""
+
+    count: int
 
 
 def refusal_of(account: Any) -> Result | None:
@@ -29,15 +66,12 @@ def refusal_of(account: Any) -> Result | None:
     return None
 
 
-def make_token(account: Any, name: str = "", *, address: str = "") -> Result:
+def make_token(account: Any, name: str = "", *, address: str = "") -> Result[Token]:
     """Make a token for an account.
 
     Args:
         name: what it is for, in the owner's words.
         address: where it was asked for from; "" in the game.
-
-    Returns:
-        In `data` the `token`, which nobody is told again, its `number` and when it `ends_at`.
     """
     refused = refusal_of(account)
     if refused is not None:
@@ -49,10 +83,10 @@ def make_token(account: Any, name: str = "", *, address: str = "") -> Result:
         f"Your token, which is shown this once: {key}\nIt is number {row.pk}, and good until"
         f" {ends[:10]} or until you change your password."
     )
-    return Result(True, told, {"token": key, "number": row.pk, "ends_at": ends})
+    return Result(True, told, Token(key, row.pk, ends))
 
 
-def list_tokens(account: Any, *, current: int | None = None) -> Result:
+def list_tokens(account: Any, *, current: int | None = None) -> Result[Tokens]:
     """The tokens of an account that are good, the newest first.
 
     Args:
@@ -62,10 +96,10 @@ def list_tokens(account: Any, *, current: int | None = None) -> Result:
         return Result(False, NOT_MIGRATED, problem=Problem.UNAVAILABLE)
     rows = [_row(row, current) for row in token_store.of_account(account).order_by("-pk")]
     lines = [_line(row) for row in rows]
-    return Result(True, "\n".join(lines) or "No tokens.", {"tokens": rows})
+    return Result(True, "\n".join(lines) or "No tokens.", Tokens(rows))
 
 
-def revoke_token(account: Any, number: int, *, by: str) -> Result:
+def revoke_token(account: Any, number: int, *, by: str) -> Result[Revoked]:
     """Let one token of an account be worth nothing from now on.
 
     Args:
@@ -76,10 +110,10 @@ def revoke_token(account: Any, number: int, *, by: str) -> Result:
         told = f"{account.key} has no token of number {number}."
         return Result(False, told, problem=Problem.MISSING)
     logger.log_sec(f"Token {number} of the API, of {account.key}, was revoked by {by}.")
-    return Result(True, f"Token {number} of {account.key} is worth nothing any more.", {"count": 1})
+    return Result(True, f"Token {number} of {account.key} is worth nothing any more.", Revoked(1))
 
 
-def revoke_tokens(account: Any, *, by: str) -> Result:
+def revoke_tokens(account: Any, *, by: str) -> Result[Revoked]:
     """Let all tokens of an account be worth nothing from now on.
 
     Args:
@@ -89,10 +123,10 @@ def revoke_tokens(account: Any, *, by: str) -> Result:
     count = token_store.end(list(mine.values_list("pk", flat=True)))
     if count:
         logger.log_sec(f"All {count} tokens of the API, of {account.key}, were revoked by {by}.")
-    return Result(True, f"{count} tokens of {account.key} were revoked.", {"count": count})
+    return Result(True, f"{count} tokens of {account.key} were revoked.", Revoked(count))
 
 
-def _row(row: AccessToken, current: int | None) -> dict[str, Any]:
+def _row(row: AccessToken, current: int | None) -> KeptToken:
     return {
         "number": row.pk,
         "name": row.name,
@@ -104,7 +138,7 @@ def _row(row: AccessToken, current: int | None) -> dict[str, Any]:
     }
 
 
-def _line(row: dict[str, Any]) -> str:
+def _line(row: KeptToken) -> str:
     used = f"used {row['used_at'][:10]}" if row["used_at"] else "never used"
     name = f" {row['name']!r}" if row["name"] else ""
     days = f"made {row['made_at'][:10]}, good until {row['ends_at'][:10]}"

@@ -6,9 +6,11 @@ words that were said in private, anybody else only what was theirs.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from django.db.models import Q, QuerySet
+from typing_extensions import TypedDict
 
 from evennia_ai import tracing
 from evennia_ai.assistant_script import AssistantScript
@@ -16,7 +18,7 @@ from evennia_ai.core.text import one_line
 from evennia_ai.core.trace import EVIDENCE, FORGOTTEN, UNKEPT
 from evennia_ai.models import TracedMessage
 from evennia_ai.operations.days import Span, as_shown, in_the_game, iso
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.sentences import listed
 from evennia_ai.rights import name_before
@@ -33,7 +35,73 @@ FOR_STAFF = (
     *("tools", "prompt"),
 )
 _LAST = {"answered": "answered", "silent": "silent by choice", "failed": "failed"}
-Row = dict[str, Any]
+
+
+class Step(TypedDict):
+    """What happened to a message."""
+
+    step: str
+    detail: str
+
+
+class HeardRow(TypedDict):
+    """A message, and what became of it."""
+
+    number: int
+    at: str
+    at_seconds: Annotated[float, note("The same, in seconds since 1970.")]
+    sender: str
+    source: str
+    place: str
+    text: str
+    marks: Annotated[list[str], note("How it was addressed.")]
+    known_by: Annotated[str, note("How it is known who spoke.")]
+    rule: Annotated[int, note("The number of the rule that decided.")]
+    rule_name: str
+    outcome: str
+    trust: float
+    trust_because: str
+    steps: list[Step]
+
+
+class TracedTool(TypedDict):
+    """A tool that was called, and how it went."""
+
+    name: str
+    success: bool
+    error: str
+
+
+class Traced(HeardRow):
+    """A message of the days that are kept, and how it came to its answer."""
+
+    id: Annotated[int, note("Give it as `before` for what is older.")]
+    shown_at: Annotated[str, note("When it was, by the game's clock.")]
+    game_time: Annotated[str, note("By the game's own calendar, or empty.")]
+    kind: str
+    sender_id: str
+    answer: Annotated[str, note("What was said; of private talk that is not kept, that.")]
+    result: Annotated[str, note("`answered`, `silent` or `failed`.")]
+    stop: Annotated[str, note("Why the turn ended.")]
+    seconds: Annotated[float, note("From hearing to the answer.")]
+    together: Annotated[list[int], note("Numbers answered at once.")]
+    limits: Annotated[list[str], note("Limits that it came to.")]
+    model: Annotated[str, note("`provider/name`.")]
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_nano: Annotated[int, note("Nano-dollars.")]
+    unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
+    tools: list[TracedTool]
+    prompt: Annotated[dict[str, str], note("A fingerprint of each part of the prompt.")]
+
+
+@dataclass(frozen=True, slots=True)
+class TracedPage:
+    """Messages that an assistant heard in the days that are kept, the newest first."""
+
+    messages: list[Traced]
+    next: Annotated[int | None, note("Give it as `before` for what is older.")]
 
 
 def trace(
@@ -46,7 +114,7 @@ def trace(
     person: str | None = None,
     look: Look | None = None,
     asker: Any = None,
-) -> Result:
+) -> Result[TracedPage]:
     """What an assistant heard and how it answered, the newest first, as far as it is kept.
 
     Args:
@@ -57,14 +125,11 @@ def trace(
         person: only messages of this person ("*#3"), without causes that are for staff.
         look: who looks; None: nobody, who sees no private words but of that person.
         asker: to whom it is told, by the name that they know; None: to code.
-
-    Returns:
-        data: "messages", rows; "next", what to go on before, or None.
     """
     look, now = look or Look(person or ""), script.clock.seconds()
     name, is_staff = name_before(script, asker), person is None
     if not tracing.trace_config().keep_days:
-        return Result(False, OFF, {"messages": [], "next": None}, Problem.MISSING)
+        return Result(False, OFF, TracedPage([], None), Problem.MISSING)
     found = _found(tracing.of(script.pk, now), span, words, person)
     if before is not None:
         found = found.filter(pk__lt=before)
@@ -72,7 +137,7 @@ def trace(
     kept = list(found.order_by("-pk")[: most + 1])
     entries, is_more = kept[:most], len(kept) > most
     rows = [row_of(entry, now, is_staff=is_staff, look=look) for entry in entries]
-    data = {"messages": rows, "next": entries[-1].pk if is_more else None}
+    data = TracedPage(rows, entries[-1].pk if is_more else None)
     what = _asked(span, words)
     if not rows:
         return Result(True, f"{name}: I know of nothing {what}.", data)
@@ -106,14 +171,14 @@ def find(
     return found.order_by("-pk").first()
 
 
-def exported(script: AssistantScript, person: str, look: Look) -> list[Row]:
+def exported(script: AssistantScript, person: str, look: Look) -> list[dict[str, object]]:
     """All that the trace keeps of a person, the newest first."""
     now = script.clock.seconds()
     found = tracing.of(script.pk, now).filter(person=person).order_by("-pk")
-    return [row_of(entry, now, is_staff=False, look=look) for entry in found.iterator()]
+    return [{**row_of(entry, now, is_staff=False, look=look)} for entry in found.iterator()]
 
 
-def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> Row:
+def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> Traced:
     """What may be told of one message, under the names that `explaining.row_of` has, and more.
 
     Args:
@@ -151,7 +216,7 @@ def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> R
     }
 
 
-def costs_of(entry: TracedMessage, *, is_staff: bool) -> Row:
+def costs_of(entry: TracedMessage, *, is_staff: bool) -> dict[str, Any]:
     """How it ended, and for staff by which means and for how much."""
     return {name: entry.facts[name] for name in (*FOR_ALL, *(FOR_STAFF if is_staff else ()))}
 

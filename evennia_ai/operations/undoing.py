@@ -7,9 +7,11 @@ Whoever undoes needs the act `undo`, and what `acts_of` names, which is what the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from django.db import transaction
+from typing_extensions import TypedDict
 
 from evennia_ai import audit, state
 from evennia_ai.assistant_script import AssistantScript
@@ -25,8 +27,8 @@ from evennia_ai.operations.edits import (
     read_edits,
 )
 from evennia_ai.operations.lifecycle import look_of, update_assistant
-from evennia_ai.operations.result import Problem, Result
-from evennia_ai.operations.setting_rows import UNSET, own_of, shown
+from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.setting_rows import UNSET, EditedValue, own_of, shown
 
 MOST_LISTED = 20
 LONGEST_SAME = 30
@@ -39,21 +41,41 @@ NO_EDIT = "{name}: nobody changed anything that its record still has. " + NEVER
 CHANNELS = "channel_configs"
 
 
+class MadeEdit(TypedDict):
+    """What somebody changed of an assistant at one time."""
+
+    number: int
+    at: str
+    by: str
+    changes: list[EditedValue]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEdits:
+    """What people changed of an assistant, the newest first."""
+
+    edits: Annotated[list[MadeEdit], note("Those that can be taken back.")]
+    undone: Annotated[list[MadeEdit], note("Those that were taken back, the next one first.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What was taken back, or made again."""
+
+    number: Annotated[int, note("Of the edit.")]
+    changes: Annotated[list[EditedValue], note("As each is now.")]
+
+
 # ---- which edit --------------------------------------------------------------------------------
 
 
-def list_edits(script: AssistantScript) -> Result:
-    """The edits that can be taken back, the newest first, and those that can be made again.
-
-    Returns:
-        data: "edits" and "undone", each with "number", "at", "by" and "changes": a list of "name",
-        "old" and "value".
-    """
+def list_edits(script: AssistantScript) -> Result[KnownEdits]:
+    """The edits that can be taken back, the newest first, and those that can be made again."""
     found, name = read_edits(script), str(script.key)
-    data = {
-        "edits": [_as_data(edit) for edit in found.made[:MOST_LISTED]],
-        "undone": [_as_data(edit) for edit in found.undone[:MOST_LISTED]],
-    }
+    data = KnownEdits(
+        [_as_data(edit) for edit in found.made[:MOST_LISTED]],
+        [_as_data(edit) for edit in found.undone[:MOST_LISTED]],
+    )
     lines = [f"Edits of {name} that can be taken back, the newest first:"] if found.made else []
     lines += [_row(edit) for edit in found.made[:MOST_LISTED]]
     if found.undone:
@@ -122,23 +144,24 @@ def _final(found: Edits, name: str) -> Result:
 # ---- taking back, and making again -------------------------------------------------------------
 
 
-def undo(script: AssistantScript, edit: Edit, *, by: str = "", person: Any = None) -> Result:
+def undo(
+    script: AssistantScript, edit: Edit, *, by: str = "", person: Any = None
+) -> Result[Undone]:
     """Take an edit back.
 
     Args:
         by: who does it, for the record.
         person: whom a room must let in, where the edit was of a place; None for code.
-
-    Returns:
-        data: "number" and "changes", a list of "name", "old" and "value".
     """
     changes = [Change(each.name, each.new, each.old) for each in edit.changes]
     end = f"Edit {edit.number} of {edit.by}'s is taken back. Again: assistant redo {script.key}"
     return _apply(script, edit, changes, UNDONE, end, by, person)
 
 
-def redo(script: AssistantScript, edit: Edit, *, by: str = "", person: Any = None) -> Result:
-    """Make an edit again that was taken back; the arguments and data are those of `undo`."""
+def redo(
+    script: AssistantScript, edit: Edit, *, by: str = "", person: Any = None
+) -> Result[Undone]:
+    """Make an edit again that was taken back; the arguments are those of `undo`."""
     end = f"Edit {edit.number} is made again. Back: assistant undo {script.key} {edit.number}"
     return _apply(script, edit, edit.changes, REDONE, end, by, person)
 
@@ -151,7 +174,7 @@ def _apply(
     end: str,
     by: str,
     person: Any,
-) -> Result:
+) -> Result[Undone]:
     """Bring about what `new` of each change says, if it is what `old` says now; tell of each.
 
     Args:
@@ -182,9 +205,9 @@ def _apply(
             store_settings(script, found.values, told)
         done = Result(True, "")
     if not done.ok:
-        return done
+        return Result(False, done.message, problem=done.problem)
     lines = [f"{script.key}: {_pair(each)}" for each in wanted]
-    data = {"number": edit.number, "changes": [_as_row(each) for each in wanted]}
+    data = Undone(edit.number, [_as_row(each) for each in wanted])
     return Result(True, "\n".join([*lines, end]), data)
 
 
@@ -248,11 +271,11 @@ def _refused(told: str) -> Result:
     return Result(False, told, problem=Problem.CONFLICT)
 
 
-def _as_row(change: Change) -> dict[str, Any]:
+def _as_row(change: Change) -> EditedValue:
     return {"name": change.name, "old": change.old, "value": change.new}
 
 
-def _as_data(edit: Edit) -> dict[str, Any]:
+def _as_data(edit: Edit) -> MadeEdit:
     when = edit.at.isoformat(timespec="seconds")
     changes = [_as_row(change) for change in edit.changes]
     return {"number": edit.number, "at": when, "by": edit.by, "changes": changes}

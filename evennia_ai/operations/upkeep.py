@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Annotated, Any
 
 from twisted.internet import reactor
+from typing_extensions import TypedDict
 
 from evennia_ai import audit, services, state
 from evennia_ai.assistant_script import AssistantScript
@@ -16,8 +18,9 @@ from evennia_ai.core.prices import NANO
 from evennia_ai.inbound import find_being
 from evennia_ai.ledger.reading import read_total
 from evennia_ai.operations.budget import budget_of, known_cost
-from evennia_ai.operations.explaining import heard, iso
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.days import iso
+from evennia_ai.operations.explaining import heard
+from evennia_ai.operations.result import Problem, Result, note, one_of
 from evennia_ai.resilience import CircuitBreaker
 
 __all__ = ["breakers", "find_breaker", "heard", "reset_breaker", "usage"]
@@ -29,28 +32,81 @@ SUMS = {"calls": "tool_calls", "errors": "tool_errors", "ms": "tool_ms"}
 MOST_EXECUTIONS = 200
 
 
-def breakers(script: AssistantScript | None) -> Result:
+class BreakerRow(TypedDict):
+    """A service that an assistant depends on, and whether it is asked."""
+
+    name: str
+    scope: Annotated[str, one_of((GAME, ASSISTANT), "Whose it is; that says who may reset it.")]
+    state: str
+    mode: str
+    failures_in_window: int
+    failure_threshold: int
+    total_failures: int
+    total_successes: int
+    total_rejections: int
+    last_failure_error: str | None
+    retry_after: Annotated[float | None, note("Seconds until it is asked again.")]
+    retry_at: Annotated[str | None, note("When that is (ISO 8601).")]
+    half_open_successes: int
+    success_threshold: int
+
+
+@dataclass(frozen=True, slots=True)
+class Breakers:
+    """The services an assistant depends on, its own first."""
+
+    breakers: list[BreakerRow]
+
+
+class Share(TypedDict):
+    """The part of this month's tokens that somebody caused."""
+
+    person: Annotated[str, note("Such as `*#3`; empty: the assistant itself.")]
+    name: str
+    share: Annotated[float, note("0 to 1.")]
+
+
+class Spent(TypedDict):
+    """Model calls of a span of time, and what they cost."""
+
+    calls: int
+    calls_under_way: int
+    prompt_tokens: int
+    completion_tokens: int
+    tokens: int
+    cost_dollars: float
+    unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Model calls, tokens and money that were used, of which caps, and what tools did."""
+
+    totals: Annotated[dict[str, Spent], note("`today`, `month` and `ever`.")]
+    by_player: list[Share]
+    tasks: dict[str, int]
+    tools: Annotated[dict[str, dict[str, int]], note("Sums for each tool.")]
+    executions: Annotated[list[dict[str, object]], note("The last tool calls, the oldest first.")]
+    budget: Annotated[dict[str, object], note("How each cap stands.")]
+
+
+def breakers(script: AssistantScript | None) -> Result[Breakers]:
     """The breakers of the game, and those of an assistant's tools.
 
     Args:
         script: None: those of the game alone.
-
-    Returns:
-        data: "breakers", a row for each: its "name", "scope" ("game" or "assistant"), "state", its
-        counts, and "retry_at" when it is asked again.
     """
     rows = [_row(script, *found) for found in _breakers(script)]
     unwell = sum(row["state"] != "closed" for row in rows)
     told = f"{len(rows)} breakers, {unwell} of them not closed."
-    return Result(True, told, {"breakers": rows})
+    return Result(True, told, Breakers(rows))
 
 
-def find_breaker(script: AssistantScript | None, name: str) -> Result:
+def find_breaker(script: AssistantScript | None, name: str) -> Result[BreakerRow]:
     """One breaker, in whatever case its name is typed; an assistant's own before the game's.
 
-    Returns:
-        data: its row, as `breakers` gives it. Its "scope" says which right a reset needs: that to
-        "reset breaker", or to "reset breaker of the game".
+    Its scope says which right a reset needs: that to "reset breaker", or to "reset breaker of the
+    game".
     """
     found = _find(script, name)
     if found is None:
@@ -61,14 +117,11 @@ def find_breaker(script: AssistantScript | None, name: str) -> Result:
 
 def reset_breaker(
     script: AssistantScript | None, name: str, *, scope: str = "", by: str = ""
-) -> Result:
+) -> Result[BreakerRow]:
     """Close a breaker by hand: the service is asked again at once, and may open it again.
 
     Args:
         scope: "game" or "assistant", where only such a one is meant.
-
-    Returns:
-        data: its row after that.
     """
     found = _find(script, name, scope)
     if found is None:
@@ -109,7 +162,7 @@ def _unknown(script: AssistantScript | None, name: str) -> Result:
     )
 
 
-def _row(script: AssistantScript | None, scope: str, breaker: CircuitBreaker) -> dict[str, Any]:
+def _row(script: AssistantScript | None, scope: str, breaker: CircuitBreaker) -> BreakerRow:
     stats = breaker.get_stats()
     clock = reactor if script is None or scope == GAME else script.clock
     wait = stats["retry_after"]
@@ -117,30 +170,26 @@ def _row(script: AssistantScript | None, scope: str, breaker: CircuitBreaker) ->
     return {**stats, "scope": scope, "mode": breaker.mode.value, "retry_at": at}
 
 
-def usage(script: AssistantScript) -> Result:
-    """What an assistant used up: model calls, tokens and money, and its tools.
+def usage(script: AssistantScript) -> Result[Usage]:
+    """Model calls, tokens and money that an assistant used up, and its tools.
 
-    Returns:
-        data: "totals" of "today", "month" and "ever", with calls under way; "by_player", parts of
-        the month's tokens; "tasks"; "tools", sums for each; "executions", its last tool calls, the
-        oldest first; "budget", how each cap stands. Where the ledger cannot be read it is not ok,
-        and tells of tasks and tools alone.
+    Where the ledger cannot be read it is not ok, and tells of tasks and tools alone.
     """
     metrics = state.read(script, "metrics")
     tools = _tools(metrics)
-    data: dict[str, Any] = {
-        "totals": {},
-        "by_player": [],
-        "tasks": {name.removeprefix("tasks_"): metrics.get(name, 0) for name in TASKS},
-        "tools": tools,
-        "executions": state.read(script, "execution_log")[-MOST_EXECUTIONS:],
-        "budget": {},
-    }
+    data = Usage(
+        totals={},
+        by_player=[],
+        tasks={name.removeprefix("tasks_"): metrics.get(name, 0) for name in TASKS},
+        tools=tools,
+        executions=state.read(script, "execution_log")[-MOST_EXECUTIONS:],
+        budget={},
+    )
     standing = budget_of(script)
     if not standing.ok:
         return Result(False, standing.message, data, Problem.UNAVAILABLE)
-    data |= _spent(script, standing.data)
-    ever, calls = data["totals"]["ever"], sum(tool["calls"] for tool in tools.values())
+    data = replace(data, **_spent(script, standing.data))
+    ever, calls = data.totals["ever"], sum(tool["calls"] for tool in tools.values())
     told = (
         f"{script.key}: {ever['calls']:,} model calls, {ever['tokens']:,} tokens, "
         f"{cost_text(ever)} in all; {calls:,} tool calls."
@@ -186,8 +235,8 @@ def _total(script: AssistantScript, span: Span, now: float) -> dict[str, Any]:
     }
 
 
-def _by_player(shares: Mapping[str, float]) -> list[dict[str, Any]]:
-    rows = []
+def _by_player(shares: Mapping[str, float]) -> list[Share]:
+    rows: list[Share] = []
     for person, share in shares.items():
         being = find_being(person) if person else None
         name = str(being.key) if being is not None else ""

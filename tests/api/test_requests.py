@@ -38,7 +38,7 @@ class TestBodies(ApiTest):
             with self.subTest(name):
                 error = self.fault(400, "POST", "assistants/Ada/goals/", raw)
                 assert "invalid" == error["code"]
-        assert [] == operations.list_goals(self.ada_script).data["goals"]
+        assert [] == operations.list_goals(self.ada_script).data.goals
 
     def test_a_body_that_is_too_long_is_refused(self) -> None:
         """Also where it is no JSON at all."""

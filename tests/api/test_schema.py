@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from django.test.utils import override_settings
 from drf_spectacular.validation import validate_schema
 from jsonschema import Draft4Validator
 
-from evennia_ai.api import schema, urls
+from evennia_ai.api import asked, results, schema, urls
+from evennia_ai.api.table import TABLE
 from evennia_ai.operations import add_goal
 from tests.api.cases import CASES, LORE, MEMORY, OWN, ROOM, Case
+from tests.api.contract import resolved
 from tests.api.support import ApiTest
 from tests.shell.support import says
 
@@ -27,6 +30,21 @@ def _as_json_schema(part: Any) -> Any:
     if made.pop("nullable", False) is True:
         return {"anyOf": [made, {"type": "null"}]}
     return made
+
+
+def _untold(schema: dict[str, Any], part: dict[str, Any], sent: Any) -> Iterator[str]:
+    """The names of what is sent and stands not in the schema."""
+    part, _ = resolved(schema, part)
+    if isinstance(sent, list):
+        for each in sent:
+            yield from _untold(schema, part.get("items", {}), each)
+    elif isinstance(sent, dict):
+        known, others = part.get("properties", {}), part.get("additionalProperties")
+        if known and not others:
+            yield from (name for name in sent if name not in known)
+        rest = others if isinstance(others, dict) else {}
+        for name, value in sent.items():
+            yield from _untold(schema, known.get(name, rest), value)
 
 
 class TestSchema(ApiTest):
@@ -72,6 +90,13 @@ class TestSchema(ApiTest):
         assert len(names) == len(set(names))
         assert not [name for name in told["components"]["schemas"] if name.endswith("Enum")]
 
+    def test_no_two_shapes_share_a_name(self) -> None:
+        """A result called like a body would take its place."""
+        bodies = {name for name, kind in vars(asked).items() if isinstance(kind, type)}
+        sent = results.components(TABLE)
+        assert {"Status", "Done", "Problem"} <= set(sent)
+        assert not bodies & set(sent)
+
     def check(self, told: dict[str, Any], case: Case, path: str, response: Any) -> None:
         """Whether a response is what the schema says of it."""
         known = told["paths"][f"/api/ai/{path.partition('?')[0]}"][case.method.lower()]
@@ -82,9 +107,10 @@ class TestSchema(ApiTest):
         part = said["content"]["application/json"]["schema"]
         whole = {"components": told["components"], "allOf": [part]}
         Draft4Validator(_as_json_schema(whole)).validate(response.told)
+        assert not list(_untold(told, part, response.told)), response.told
 
     def test_what_is_sent_is_what_it_says(self) -> None:
-        """Every endpoint: where it is done, where there is none, and where one may not."""
+        """Every endpoint: where it is done, where there is none, and where one may not; no more."""
         told = self.get("schema/", who=None)
         add_goal(self.ada_script, "Count the books.")
         self.ada_script.work.breakers.get_or_create("tool:say")

@@ -21,7 +21,7 @@ class TestThrottling(ApiTest):
             assert [201, 201, 429] == found
             assert 201 == self.call("POST", path, GOAL, who="admin").status_code
             self.get("assistants/")
-        assert 3 == len(operations.list_goals(self.ada_script).data["goals"])
+        assert 3 == len(operations.list_goals(self.ada_script).data.goals)
 
     def test_what_is_too_much_says_when_to_come_again(self) -> None:
         """In the header and in the sentence."""

@@ -131,10 +131,10 @@ def _ask_with_one_step(game: Game) -> None:
 
 def _used_twice(game: Game) -> list[str]:
     """What of questions is not as it should be: one number, one answer, and none left open."""
-    log = auditing.audit_log(game.ada, limit=100, events=ENDS_OF_QUESTIONS).data["entries"]
+    log = auditing.audit_log(game.ada, limit=100, events=ENDS_OF_QUESTIONS).data.entries
     ended = Counter(entry["details"]["number"] for entry in log)
     wrong = [f"question {number} ended {n} times" for number, n in ended.items() if n > 1]
-    left = operations.questions(game.being("Tom"), is_staff=True).data["questions"]
+    left = operations.questions(game.being("Tom"), is_staff=True).data.questions
     return wrong + [f"question {item['number']} is open for ever" for item in left]
 
 
@@ -183,7 +183,7 @@ def _answer_yes(game: Game) -> None:
 
 
 def _answer_all(game: Game, text: str) -> None:
-    for item in operations.questions(game.being("Tom"), is_staff=True).data["questions"]:
+    for item in operations.questions(game.being("Tom"), is_staff=True).data.questions:
         operations.answer(item["number"], game.being("Tom"), text, is_staff=True)
         pump()
 

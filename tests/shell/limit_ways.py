@@ -114,7 +114,7 @@ class LimitCase(DelegationTest):
         """What the stored record says of a limit, the oldest first."""
         audit.flush()
         log = auditing.audit_log(self.ada_script, limit=100, events=EVENTS)
-        entries = [(entry["event"], entry["details"]) for entry in log.data["entries"]]
+        entries = [(entry["event"], entry["details"]) for entry in log.data.entries]
         return [entry for entry in reversed(entries) if entry[1]["kind"] == kind]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict, is_dataclass
 from typing import Any, ClassVar, Self
 from unittest import mock
 
@@ -18,6 +19,7 @@ from evennia_ai import operations, services, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.inbox import Event
 from evennia_ai.llm.scripted import ScriptedTransport
+from evennia_ai.operations import Result
 from tests.game_case import end_assistants, forget_process
 from tests.llm.doubles import MemoryTransport, completion
 from tests.online import put_online
@@ -37,6 +39,11 @@ UNHURRIED = {
 }
 # Caps for a test of very many turns, which is no matter of what a day may cost.
 ANY_TOKENS = {scope: {"tokens_per_day": 0} for scope in ("game", "assistant", "player")}
+
+
+def as_data(result: Result[Any]) -> Any:
+    """A result's value as mappings and lists, as a program gets it."""
+    return asdict(result.data) if is_dataclass(result.data) else result.data
 
 
 def pump() -> None:

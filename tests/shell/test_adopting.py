@@ -180,7 +180,7 @@ class TestAdopt(AdoptingTest):
     def test_it_is_on_record(self) -> None:
         """The record names who adopted whom; the script says how that is ended."""
         script = self.adopted()
-        entries = operations.audit_log(script, events=("adopted",)).data["entries"]
+        entries = operations.audit_log(script, events=("adopted",)).data.entries
         assert [f"Bram ({self.bram.dbref}) is its body from now on"] == [
             entry["text"] for entry in entries
         ]

@@ -18,7 +18,7 @@ class TestWhoHasThem(StaffCommandTest):
         """Neither at the command line nor in help; nothing is done."""
         for line in ("aigoal ada = rule the world", "/history reset ada", "aiexec ada say"):
             assert any("is not available" in seen for seen in self.of_mira(line)), line
-        assert [] == operations.list_goals(self.ada_script).data["goals"]
+        assert [] == operations.list_goals(self.ada_script).data.goals
         for command in COMMANDS:
             assert not command().access(self.mira, "cmd"), command
             assert command().access(self.tom, "cmd"), command
@@ -80,7 +80,7 @@ class TestGoals(StaffCommandTest):
         ):
             assert self.typed(line).startswith(expected), line
         assert "Usage: aigoal [<name>]" in self.typed("aigoal ada finish 3")
-        assert [] == operations.list_goals(self.ada_script).data["goals"]
+        assert [] == operations.list_goals(self.ada_script).data.goals
 
     def test_goals_need_a_say_over_her(self) -> None:
         """Whoever is staff without it looks, and does nothing."""

@@ -226,12 +226,12 @@ class TestWell(StaffTest):
     def test_status_and_health_say_that_the_store_is_down(self) -> None:
         """And nothing while all is well."""
         assert "cannot be searched" not in self.typed("assistant status ada")
-        assert "ok" == monitoring.health().data["memory"]
+        assert "ok" == monitoring.health().data.memory
         services.memory().close()
         assert "memory    cannot be searched: the store of" in self.typed("assistant status ada")
         found = monitoring.health(with_reasons=True).data
-        assert ("degraded", "failed") == (found["status"], found["memory"])
-        assert ["memories: the store of memories is closed"] == found["reasons"]
+        assert ("degraded", "failed") == (found.status, found.memory)
+        assert ["memories: the store of memories is closed"] == found.reasons
 
     def test_deleted_with_her(self) -> None:
         """Rows, profiles and vectors; another's stay, and a copy has none of them."""

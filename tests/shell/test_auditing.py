@@ -16,7 +16,7 @@ from django.test.utils import override_settings
 from evennia_ai import audit, operations
 from evennia_ai.operations import auditing, moments
 from evennia_ai.operations.result import Problem, Result
-from tests.shell.support import ShellTest, whispers
+from tests.shell.support import ShellTest, as_data, whispers
 
 NOW = datetime(2026, 11, 21, 17, 0, tzinfo=UTC)
 
@@ -92,8 +92,9 @@ class AuditingTest(ShellTest):
     def data(self, result: Result) -> dict[str, Any]:
         """What a program reads: it is plain JSON."""
         assert result.ok, result.message
-        plain: dict[str, Any] = json.loads(json.dumps(result.data))
-        assert plain == result.data
+        data = as_data(result)
+        plain: dict[str, Any] = json.loads(json.dumps(data))
+        assert plain == data
         return plain
 
     def log(self, **options: Any) -> dict[str, Any]:

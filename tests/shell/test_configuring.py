@@ -121,7 +121,7 @@ class TestSeveral(ConfiguringTest):
         before = self.kept()
         changes = {"tick_rate": 10, "llm_temperature": 7, "speed": 1}
         result = configuring.update_settings(self.ada_script, changes)
-        assert {"llm_temperature", "speed"} == set(result.data["errors"])
+        assert {"llm_temperature", "speed"} == set(result.errors)
         assert before == self.kept()
 
     def test_they_are_judged_together(self) -> None:

@@ -82,7 +82,7 @@ class TestAnyText(ShellTest):
         assert "" == self.complaint(), (path, value, result.message)
         if not result.ok:
             assert before == self.everything()
-            assert result.data["errors"]
+            assert result.errors
             return
         (change,) = result.data["changes"]
         row = configuring.show_setting(self.ada_script, change["name"]).data

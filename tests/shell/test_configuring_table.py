@@ -198,5 +198,5 @@ class TestTable(ConfiguringTest):
                 assert (False, Problem.INVALID) == (result.ok, result.problem)
                 assert result.message.startswith("Ada: nothing is changed: ")
                 assert expected in result.message
-                assert [path] == list(result.data["errors"])
+                assert [path] == list(result.errors)
                 assert before == self.kept()

@@ -72,7 +72,7 @@ class TestOnePerson(CoolingTest):
             "same arguments. Others are answered. Until: assistant emergency clear Ada"
         ) in told
         assert "cools off" in self.steps()
-        assert ["TestAccount waits a minute"] == operations.status(self.ada_script).data["cooling"]
+        assert ["TestAccount waits a minute"] == operations.status(self.ada_script).data.cooling
 
     def test_hole_b12_meanwhile_nothing_is_paid_for_him(self) -> None:
         """He is refused in private, once a minute, and asked nothing of the model."""

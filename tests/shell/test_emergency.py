@@ -141,12 +141,13 @@ class TestToTheLetter(SafetyTest):
         self.ada_script.trigger_emergency_stop("test")
         data = operations.status(self.ada_script).data
         assert (True, 0, 5) == tuple(
-            data[key] for key in ("emergency_stop", "consecutive_errors", "max_consecutive_errors")
+            getattr(data, key)
+            for key in ("emergency_stop", "consecutive_errors", "max_consecutive_errors")
         )
-        assert "stopped" == data["state"]
+        assert "stopped" == data.state
         at = self.clock.seconds()
         expected = {"cause": "stopped", "reason": "test", "at": at, "by": ""}
-        assert expected == data["lockout"]
+        assert expected == data.lockout
 
     def test_a_history_reset_clears_it(self) -> None:
         """Flag, errors and cause."""

@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
-from evennia_ai.operations.executing import execute_tool, list_tools, parse_arguments
+from evennia_ai.operations.executing import Executed, execute_tool, list_tools, parse_arguments
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.revealing import Look
 from evennia_ai.tools import TOOL_REGISTRY, tool
@@ -37,7 +37,7 @@ class TestRunning(ExecutingTest):
         """And what comes of it is told."""
         result = self.run_tool("say", message="Good evening.")
         assert ['Ada says, "Good evening."'] == self.mira.heard_from(self.ada)
-        data = {"tool": "say", "success": True, "result": "said", "duration_ms": 0}
+        data = Executed("say", True, "said", 0)
         assert (True, "Ada: said", data) == (result.ok, result.message, result.data)
 
     def test_it_is_recorded_with_who_did_it(self) -> None:
@@ -87,7 +87,7 @@ class TestRunning(ExecutingTest):
         self.clock.advance(2)
         held[0].callback("an anchor")
         (result,) = self.outcome(running)
-        assert ("an anchor", 2000) == (result.data["result"], result.data["duration_ms"])
+        assert ("an anchor", 2000) == (result.data.result, result.data.duration_ms)
         running = execute_tool(self.ada_script, "dredge", {}, person=self.tom)
         operations.stop(self.ada_script, "a test")
         held[1].errback(ValueError("the chain broke"))
@@ -107,8 +107,8 @@ class TestRunning(ExecutingTest):
             broken = self.run_tool("sink")
         assert Problem.UNAVAILABLE is broken.problem
         assert (False, "sink failed inside the game; do something else") == (
-            broken.data["success"],
-            broken.data["result"],
+            broken.data.success,
+            broken.data.result,
         )
         nobody = self.run_tool("whisper", target="Nobody", message="x")
         assert (False, Problem.CONFLICT) == (nobody.ok, nobody.problem)
@@ -162,7 +162,7 @@ class TestListing(ExecutingTest):
         """All that are registered, in order, with their schemas and what a lock forbids."""
         self.ada.locks.add("tool_give:false()")
         result = list_tools(self.ada_script)
-        tools = {item["name"]: item for item in result.data["tools"]}
+        tools = {item["name"]: item for item in result.data.tools}
         assert sorted(TOOL_REGISTRY) == list(tools)
         say = tools["say"]
         assert ("terminal", "evennia_ai.tools.speech") == (say["category"], say["module"])
@@ -173,7 +173,7 @@ class TestListing(ExecutingTest):
     def test_without_a_body_none_is_allowed(self) -> None:
         """There are tools, but nobody to use them."""
         self.ada_script.obj = None
-        tools = list_tools(self.ada_script).data["tools"]
+        tools = list_tools(self.ada_script).data.tools
         assert {False} == {item["is_allowed"] for item in tools}
 
 

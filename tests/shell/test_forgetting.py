@@ -77,7 +77,7 @@ class TestEverywhere(ForgettingTest):
         assert set(MARKS) == set(self.found(*MARKS))
         result = self.forget_mira()
         assert {} == self.found(*MARKS)
-        assert result.data["count"] >= 1
+        assert result.data.count >= 1
         self.ada_script.at_server_shutdown()
         self.ada_script.at_start()
         self.settle()
@@ -100,13 +100,13 @@ class TestEverywhere(ForgettingTest):
         self.forget_mira()
         assert set(TOMS) == set(self.found(*TOMS))
         kept = operations.export_known(self.ada_script, self.tom).data
-        assert [row["text"].replace("Mira", "somebody") for row in toms["memories"]] == [
-            row["text"] for row in kept["memories"]
+        assert [row["text"].replace("Mira", "somebody") for row in toms.memories] == [
+            row["text"] for row in kept.memories
         ]
-        assert "is afraid of somebody" == kept["profile"]["attributes"][0]["text"]
+        assert "is afraid of somebody" == kept.profile["attributes"][0]["text"]
         memory = Memory.objects.get(text__contains="barnacle")
         assert ["somebody"] == memory.tags
-        told = [m["content"] for m in kept["conversation"] if m["role"] == "user"]
+        told = [m["content"] for m in kept.conversation if m["role"] == "user"]
         assert ['Tom whispers to you (trust 0.9): "where is the lighthouse?"'] == [
             line for text in told for line in text.splitlines() if "Tom" in line
         ]
@@ -114,7 +114,7 @@ class TestEverywhere(ForgettingTest):
     def test_the_fact_has_a_number_and_no_word(self) -> None:
         """Who it was, and how many memories."""
         self.talk()
-        count = self.forget_mira().data["count"]
+        count = self.forget_mira().data.count
         (told,) = self.facts("person_forgotten")
         assert (self.miras, count) == (told["person"], told["count"])
 
@@ -137,7 +137,7 @@ class TestEverywhere(ForgettingTest):
         """Nor is it of somebody whom she never met."""
         self.talk()
         self.forget_mira()
-        assert 0 == self.forget_mira().data["count"]
+        assert 0 == self.forget_mira().data.count
 
     def test_what_was_concluded_goes_too(self) -> None:
         """And what was concluded from that."""
@@ -146,7 +146,7 @@ class TestEverywhere(ForgettingTest):
         first = self.remember("insight one", "", WORLD, kind="insight", cites=(mine.key, toms.key))
         self.remember("insight two", "", WORLD, kind="insight", cites=(first.key,))
         self.remember("insight three", "", WORLD, kind="insight", cites=(toms.key,))
-        assert 3 == self.forget_mira().data["count"]
+        assert 3 == self.forget_mira().data.count
         assert ["a lamp", "insight three"] == self.texts()
 
     def test_a_database_that_fails_forgets_nothing(self) -> None:

@@ -74,4 +74,4 @@ class TestFound(SafetyTest):
         """A stop does not claim to have dropped its call."""
         self.ask("whisper Ada = hello", whispers("Good day."))
         assert self.ada_script.work.in_flight is None
-        assert 0 == operations.stop(self.ada_script, "test").data["calls"]
+        assert 0 == operations.stop(self.ada_script, "test").data.calls

@@ -132,7 +132,7 @@ class TestStalled(PeopleTest):
         listed = self.questions_of(self.tom, is_staff=True)
         assert "(stalled: nobody who was asked is here)" in listed.message
         assert "take | drop" in listed.message
-        (shown,) = listed.data["questions"]
+        (shown,) = listed.data.questions
         assert (True, "Ada", self.number) == (
             shown["is_stalled"],
             shown["assistant"],
@@ -207,8 +207,10 @@ class TestHarmless(PeopleTest):
         self.type(self.tom, f"assistant answer {number} {EVIL}")
         for message in self.tom.messages:
             self._check(message.raw)
-        shown = self.questions_of(self.tom).data["questions"][0]
-        assert all(shown[name].isprintable() for name in ("prompt", "detail", "actor"))
+        listed = self.questions_of(self.tom)
+        (shown,) = listed.data.questions
+        assert all(shown[name].isprintable() for name in ("prompt", "detail"))
+        assert all(line.isprintable() for line in listed.message.splitlines())
 
     def test_i8_a_call_is_text_too(self) -> None:
         """Its arguments come from a model as well."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from evennia.objects.models import ObjectDB
 from evennia.utils.create import create_channel
 
@@ -61,7 +63,7 @@ class TestCreate(SafetyTest):
         wrong = {"tick_rate": "fast", "speed": 1}
         result = operations.create_assistant("Edda", settings=wrong)
         assert result.message.startswith("Edda is not made: tick_rate is 'fast'; it must be")
-        assert set(wrong) == set(result.data["errors"])
+        assert set(wrong) == set(result.errors)
         assert not operations.create_assistant("Edda", lines={"examples": [["hi"]]}).ok
         assert "look is a command" in operations.create_assistant("Edda", aliases=["look"]).message
         assert count == ObjectDB.objects.count()
@@ -97,7 +99,7 @@ class TestUpdate(SafetyTest):
             "enabled": True,
             "adopted": False,
             "created_at": created.isoformat(),
-        } == result.data
+        } == asdict(result.data)
         assert (self.room2, self.room2) == (self.ada.location, self.ada.home)
         assert lifecycle.update_assistant(self.ada_script, desc="").ok
         assert "Ada is an assistant, an AI." == self.ada.db.desc
@@ -152,7 +154,7 @@ class TestUpdate(SafetyTest):
         )
         assert lifecycle.update_assistant(self.ada_script, persona="Copies charts.").ok
         data = lifecycle.describe(self.ada_script).data
-        assert ("", None, []) == (data["desc"], data["location"], data["aliases"])
+        assert ("", None, []) == (data.desc, data.location, data.aliases)
 
 
 class TestClone(SafetyTest):

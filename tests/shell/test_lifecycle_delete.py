@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -84,7 +85,7 @@ class TestDelete(DeleteTest):
         result = self.delete(reason="she was a test")
         assert result.ok, result.message
         assert result.message.startswith("Ada is deleted")
-        assert ["archive"] == list(result.data)
+        assert {"archive"} == {each.name for each in fields(result.data)}
         assert None is operations.find_assistant("Ada")
         assert not ObjectDB.objects.filter(db_key="Ada").exists()
         assert not ScriptDB.objects.filter(db_key="Ada").exists()
@@ -112,7 +113,7 @@ class TestDelete(DeleteTest):
         """Her settings, that she was deleted, by whom and why; and none of it is in the game."""
         operations.set_enabled(self.ada_script, False)
         result = self.delete(reason="she was a test")
-        lines = gzip.decompress(Path(result.data["archive"]).read_bytes()).decode().splitlines()
+        lines = gzip.decompress(Path(result.data.archive).read_bytes()).decode().splitlines()
         text = "\n".join(lines)
         assert "AssistantCreated" in text
         assert "she was a test" in text

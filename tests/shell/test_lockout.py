@@ -92,8 +92,8 @@ class TestLocked(LockoutTest):
                 result = operations.status(self.ada_script)
                 assert f"Ada: locked {plain(cause)}" == result.message
                 assert ("safety_lockout", cause.value) == (
-                    result.data["state"],
-                    result.data["lockout"]["cause"],
+                    result.data.state,
+                    result.data.lockout["cause"],
                 )
                 operations.clear(self.ada_script)
 

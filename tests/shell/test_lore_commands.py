@@ -21,7 +21,7 @@ class LoreTest(RememberingTest):
 
     def lore(self) -> list[dict[str, object]]:
         """All lore."""
-        rows: list[dict[str, object]] = operations.list_lore().data["lore"]
+        rows: list[dict[str, object]] = operations.list_lore().data.lore
         return rows
 
 
@@ -101,7 +101,7 @@ class TestLore(LoreTest):
         result = operations.change_lore(
             number, text="It is lit.", keywords=["wick"], audience="faction keepers", importance=9
         )
-        row = result.data["lore"]
+        row = result.data.lore
         assert ("It is lit.", ["wick"], 9) == (row["text"], row["tags"], row["importance"])
         assert faction_audience("keepers") == row["audience"]
         for wrong in ({"audience": "me"}, {"keywords": []}, {"importance": 11}, {"text": " "}):

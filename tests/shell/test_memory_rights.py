@@ -102,7 +102,7 @@ class TestMending(RememberingTest):
         self.know(self.miras, "Mira", "likes storms", "is tall")
         number = number_of_attribute("likes storms")
         self.answer(self.mira, f"assistant memory correct {number.upper()} = likes calm")
-        known = operations.show_profile(self.ada_script, self.miras).data["profile"]["attributes"]
+        known = operations.show_profile(self.ada_script, self.miras).data.profile["attributes"]
         assert ["is tall", "likes calm"] == [item["text"] for item in known]
 
     def test_never_what_is_somebody_elses(self) -> None:

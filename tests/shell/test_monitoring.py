@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from twisted.internet import reactor
 
 from evennia_ai import audit, ledger, operations, services, state
+from evennia_ai.api.bodies import plain
 from evennia_ai.core.limits import Kind
 from evennia_ai.core.questions import Asking, Question
 from evennia_ai.operations import monitoring, observing
@@ -38,7 +39,7 @@ class MonitoringTest(ShellTest):
         """What a monitor reads."""
         result = monitoring.health(**options)
         assert result.ok
-        return result.data
+        return dict(plain(result.data))
 
     def scrape(self) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
         """Every sample of a scrape, by name and labels."""
@@ -138,7 +139,7 @@ class TestHealth(MonitoringTest):
         self.ada_script.db.safety_config = {"no such": 1}
         self.breaker().force_open()
         found = monitoring.health()
-        told = f"{found.message} {found.data}"
+        told = f"{found.message} {plain(found.data)}"
         for word in ("Ada", "Brass", "Tom", "lamp", "no such", "llm:", "reasons"):
             assert word not in told, told
 

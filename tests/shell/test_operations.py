@@ -76,7 +76,7 @@ class TestOperations(ShellTest):
             "Edda is awake, but nowhere: it needs a room. Try: whisper Edda = hello"
             == result.message
         )
-        assert None is operations.status(result.data["script"]).data["location"]
+        assert None is operations.status(result.data["script"]).data.location
 
     def test_the_status_is_the_same_for_people_and_programs(self) -> None:
         """One word for the mood, and everything behind it."""
@@ -95,8 +95,8 @@ class TestOperations(ShellTest):
             "calls": 0,
             "tokens": 0,
         }
-        assert expected == {name: result.data[name] for name in expected}
-        assert "closed" == result.data["breakers"]["llm:scripted"]["state"]
+        assert expected == {name: getattr(result.data, name) for name in expected}
+        assert "closed" == result.data.breakers["llm:scripted"]["state"]
         self.model.answer(whispers("Hello."))
         pump()
         for act, mood in (
@@ -130,7 +130,7 @@ class TestOperations(ShellTest):
         self.ada_script.obj = None
         self.ada_script.at_repeat()
         pump()
-        assert None is operations.status(self.ada_script).data["location"]
+        assert None is operations.status(self.ada_script).data.location
 
 
 class TestJsonMode(ShellTest):

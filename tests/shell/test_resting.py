@@ -78,7 +78,7 @@ class TestResting(SafetyTest):
                 self.ask("whisper Ada = think of all", ModelTimeoutError("late"), person=person)
                 self.model.answers.clear()
         waits = ["TestAccount waits a minute", "TestAccount2 waits a minute"]
-        assert waits == operations.status(self.ada_script).data["cooling"]
+        assert waits == operations.status(self.ada_script).data.cooling
         assert State.WAITING_FOR_EVENT is self.state()
 
     def test_staff_read_the_cause_once(self) -> None:

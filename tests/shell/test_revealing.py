@@ -66,9 +66,9 @@ class TestRevealing(RememberingTest):
         assert SECRET not in self.typed(f"aimemory ada search a {SECRET} of hers").partition(":")[2]
         assert f"has a {SECRET}" in self.typed(f"aimemory ada search {SECRET} reveal")
         found = operations.list_memories(self.ada_script, text=SECRET)
-        assert 0 == found.data["count"]
+        assert 0 == found.data.count
         own = operations.list_memories(self.ada_script, text=SECRET, look=Look(self.miras))
-        assert own.data["count"] >= 1
+        assert own.data.count >= 1
 
     def test_hole_a7_exports_are_masked_too(self) -> None:
         """The talk as chat messages, into a file, and all of a person."""

@@ -284,11 +284,11 @@ class TestWrong(HearingTest):
                 lines = [call.args[0] for call in told.call_args_list if "settings" in call.args[0]]
                 assert 1 == len(lines), lines
                 assert expected in lines[0]
-                assert expected in operations.status(self.ada_script).data["ignored_settings"]
+                assert expected in operations.status(self.ada_script).data.ignored_settings
                 assert expected in operations.why(self.ada_script).message
                 assert not traced.called
             self.tom.execute_cmd("say what a day")
-            assert "" == operations.status(self.ada_script).data["ignored_settings"]
+            assert "" == operations.status(self.ada_script).data.ignored_settings
 
     def _hear_as_ever(self, public: Any) -> None:
         self.tom.execute_cmd("say what a day")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import evennia
@@ -168,10 +169,10 @@ class TestNoKey(RolePlayTest):
         for script in (self.golem_script, self.ada_script):
             known = operations.what_is_known(script, being.account)
             export = operations.export_known(script, being.account).data
-            memories = [row["text"] for row in export["memories"]]
-            told = json.dumps([known.message, known.data, memories, export["conversation"]])
+            memories = [row["text"] for row in export.memories]
+            told = json.dumps([known.message, asdict(known.data), memories, export.conversation])
             assert not {key for key in KEYS.values() if key in told}, told
-            assert KEYS["golem"] != export["assistant"]
+            assert KEYS["golem"] != export.assistant
             for line in LISTS:
                 self.type(being, line.format(it=names.called(script.obj, being)[-1]))
 

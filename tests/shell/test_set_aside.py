@@ -162,7 +162,7 @@ class TestEnds(AsideTest):
         """Both are told once, and the call in flight is dropped."""
         self.type(self.mira, "whisper Ada = hi")
         dropped = operations.stop(self.ada_script, "test").data
-        assert (1, 1, 2) == (dropped["calls"], dropped["questions"], dropped["messages"])
+        assert (1, 1, 2) == (dropped.calls, dropped.questions, dropped.messages)
         for person in (self.tom, self.mira):
             assert 1 == len([n for n in person.heard_from(self.ada) if "break off" in n])
         assert 1 == self.model.cancelled

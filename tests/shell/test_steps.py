@@ -140,7 +140,7 @@ class TestOneStepABeat(StepsTest):
         self.ask("whisper Ada = what is here?", LOOK, whispers("A room."))
         assert ['Ada whispers: "A room."'] == self.told()
         assert "goes on with the next beat" in self.steps()
-        assert 2 == operations.status(self.ada_script).data["calls"]
+        assert 2 == operations.status(self.ada_script).data.calls
         assert 5 == len(self.history())
 
     def test_it_does_not_go_on_for_ever(self) -> None:
@@ -181,7 +181,7 @@ class TestAssessment(StepsTest):
         assert ['Ada whispers: "A room."'] == self.told()
         assert "goes on with the next beat" in self.steps()
         assert "tools" not in self.model.bodies[0]
-        assert 3 == operations.status(self.ada_script).data["calls"]
+        assert 3 == operations.status(self.ada_script).data.calls
 
     def test_a_model_that_fails_there_does_no_harm(self) -> None:
         """Then the words alone are judged."""

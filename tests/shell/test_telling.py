@@ -8,7 +8,7 @@ from twisted.internet.defer import CancelledError
 
 from evennia_ai import operations
 from evennia_ai.operations.result import Problem
-from evennia_ai.operations.telling import ask, tell
+from evennia_ai.operations.telling import Told, ask, tell
 from tests.llm.doubles import completion
 from tests.shell.errand_case import ErrandTest, confirm, reports_of
 from tests.shell.support import pump, says
@@ -27,7 +27,7 @@ class TestTelling(ErrandTest):
         self.model.answers.append(reports_of("Seven lamps."))
         result = self.told()
         assert (True, "Ada: Seven lamps.") == (result.ok, result.message)
-        assert {"answer": "Seven lamps.", "number": 1} == result.data
+        assert Told("Seven lamps.", 1) == result.data
         assert "Tom hands you a task (trust 1)" in self.asked(0)
         why = operations.why(self.ada_script, number=1).message
         assert "told by staff: 16 characters" in why
@@ -71,14 +71,14 @@ class TestTelling(ErrandTest):
                 self.model.answers.extend([answer] if answer else [])
                 result = self.told(words)
                 assert (False, problem) == (result.ok, result.problem)
-                assert {"answer": "", "number": number} == result.data
+                assert Told("", number) == result.data
                 assert why in result.message
         operations.set_muted(self.ada_script, self.tom, True)
         assert Problem.FORBIDDEN is self.told().problem
         operations.set_muted(self.ada_script, self.tom, False)
         operations.stop(self.ada_script, "a test")
         result = self.told()
-        assert (Problem.CONFLICT, 4) == (result.problem, result.data["number"])
+        assert (Problem.CONFLICT, 4) == (result.problem, result.data.number)
         assert "Ada gives no answer: an emergency stop is active." == result.message
 
     def test_cancelling_takes_it_back(self) -> None:
@@ -95,6 +95,6 @@ class TestTelling(ErrandTest):
         self.model.answers.extend([reports_of("Seven."), reports_of("Eight.")])
         (first,) = self.outcome(ask(self.ada_script, "How many?"))
         (second,) = self.outcome(ask(self.ada_script, "How many?", person=self.mira))
-        assert ("Ada: Seven.", "Eight.") == (first.message, second.data["answer"])
+        assert ("Ada: Seven.", "Eight.") == (first.message, second.data.answer)
         assert "say" not in self.tools_of(0) | self.tools_of(1)
         assert "of Mira" in operations.why(self.ada_script, number=2).message

@@ -227,7 +227,7 @@ class TestGone(TraceTest):
     def test_a_person_is_given_it(self) -> None:
         """With what is kept of their words."""
         self.ask("say @ada hello from mira", says("Yes."), person=self.mira)
-        (row,) = operations.export_known(self.ada_script, self.mira).data["traced"]
+        (row,) = operations.export_known(self.ada_script, self.mira).data.traced
         assert ("hello from mira", "Yes.") == (row["text"], row["answer"])
 
     def test_what_is_too_old_is_neither_told_nor_kept(self) -> None:
@@ -304,5 +304,5 @@ class TestCalls(TraceTest):
         self.ask("say @ada hello", says("Yes."))
         span = span_of("today", self.clock.seconds())
         assert span is not None
-        found = operations.trace(self.ada_script, span=span).data["messages"]
+        found = operations.trace(self.ada_script, span=span).data.messages
         assert [1] == [row["number"] for row in found]

@@ -13,7 +13,7 @@ from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
-from tests.shell.support import whispers
+from tests.shell.support import as_data, whispers
 
 NOOP = completion(None, ("noop", {}))
 FLAKY = RuntimeError("no route to 10.0.0.1")
@@ -33,8 +33,9 @@ class UpkeepTest(HearingTest):
     def data(self, result: Any) -> dict[str, Any]:
         """What a program reads: it is plain JSON."""
         assert result.ok, result.message
-        plain: dict[str, Any] = json.loads(json.dumps(result.data))
-        assert plain == result.data
+        data = as_data(result)
+        plain: dict[str, Any] = json.loads(json.dumps(data))
+        assert plain == data
         return plain
 
     def game_breaker(self) -> Any:
@@ -195,7 +196,7 @@ class TestUsage(UpkeepTest):
         result = upkeep.usage(self.ada_script)
         assert (False, Problem.UNAVAILABLE) == (result.ok, result.problem)
         assert "no such" in result.message
-        assert 3 == result.data["tools"]["say"]["calls"]
+        assert 3 == result.data.tools["say"]["calls"]
 
 
 class TestHeard(UpkeepTest):
@@ -244,11 +245,11 @@ class TestHeard(UpkeepTest):
         assert "UNTOLD" not in json.dumps(found)
         assert "confess" not in json.dumps(found["waiting"])
         why = operations.why(self.ada_script, look=Look.of(self.tom))
-        assert found["records"][0] == why.data["record"]
+        assert found["records"][0] == why.data.record
         assert "UNTOLD" not in why.message
         of_others = self.heard_rows(), operations.why(self.ada_script)
         assert "confess" not in json.dumps(of_others[0])
-        assert of_others[0]["records"][0] == of_others[1].data["record"]
+        assert of_others[0]["records"][0] == of_others[1].data.record
         assert "confess" not in of_others[1].message
 
     def test_what_waits(self) -> None:
@@ -295,7 +296,7 @@ class TestHeard(UpkeepTest):
         self.ask("whisper Ada = hello", ModelReplyError("key sk-1 at 10.0.0.1"), person=self.mira)
         assert "10.0.0.1" in json.dumps(self.heard_rows())
         own = operations.why(self.ada_script, person=self.person(self.mira))
-        assert "10.0.0.1" not in json.dumps(own.data)
+        assert "10.0.0.1" not in json.dumps(as_data(own))
 
     def test_it_costs_no_statement(self) -> None:
         """It is all in memory."""

@@ -98,7 +98,7 @@ class TestFirstBuild(LibraryTest):
     def test_lore_is_written_down_once(self) -> None:
         """What everybody knows is there after the first build, and not twice after another."""
         build_world()
-        told = [row["text"] for row in list_lore().data["lore"]]
+        told = [row["text"] for row in list_lore().data.lore]
         assert sorted(entry.text for entry in LORE) == sorted(told)
 
     def test_residents_keep_their_post_and_home(self) -> None:

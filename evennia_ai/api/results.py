@@ -1,0 +1,101 @@
+"""The OpenAPI schema of typed results, made of their types: nothing is declared a second time.
+
+A result is a frozen dataclass or a TypedDict, as an operation gives it. What a field is for stands
+in its annotation. A field of a dataclass that is None by default is left out where it is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
+
+from evennia_ai.api.problems import CODES
+from evennia_ai.api.rows import Row
+from evennia_ai.operations.result import note, one_of
+
+REFERENCE = "#/components/schemas/{model}"
+SENTENCES = {
+    "message": ("Done", "What was done.", "A sentence for people."),
+    "text": ("Worded", "What is in the other fields, in words.", "For people."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong."""
+
+    code: Annotated[str, one_of(sorted(set(CODES.values())), "For programs.")]
+    message: Annotated[str, note("A sentence for people.")]
+    fields: Annotated[
+        dict[str, list[str]] | None, note("What is wrong with each field, where fields are.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The body of everything that goes wrong."""
+
+    error: Fault
+
+
+PROBLEM = {"$ref": REFERENCE.format(model=Problem.__name__)}
+
+
+class _OpenApi30(GenerateJsonSchema):
+    """JSON schemas as OpenAPI 3.0 has them: null is no type there, and titles say nothing new."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> dict[str, Any]:
+        """A value that may be null."""
+        inner = self.generate_inner(schema["schema"])
+        return {**({"allOf": [inner]} if "$ref" in inner else inner), "nullable": True}
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
+        """A field that need not be there: where it would be null it is left out."""
+        made = super().default_schema(schema)
+        if made.get("default", made) is None:
+            del made["default"], made["nullable"]
+        return made
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """A field's title would only be its name."""
+        return False
+
+
+def response_of(row: Row) -> Any:
+    """What a row sends where all goes well, for the schema; None: nothing."""
+    if row.result is str:
+        return str
+    parts = [_reference(SENTENCES[row.says][0])] if row.says else []
+    parts += [_reference(row.result.__name__)] if row.result else []
+    return {"allOf": parts} if len(parts) > 1 else next(iter(parts), None)
+
+
+def components(rows: Iterable[Row]) -> dict[str, Any]:
+    """The schemas of the results of all rows, by the names of their types."""
+    kinds = dict.fromkeys([Problem, *(row.result for row in rows if row.result is not str)])
+    kinds.pop(None, None)
+    wanted: list[tuple[Any, Literal["validation"], TypeAdapter[Any]]]
+    wanted = [(kind, "validation", TypeAdapter(kind)) for kind in kinds]
+    _, made = TypeAdapter.json_schemas(wanted, ref_template=REFERENCE, schema_generator=_OpenApi30)
+    return {**_sentences(), **made.get("$defs", {})}
+
+
+def _sentences() -> dict[str, Any]:
+    return {
+        name: {
+            "type": "object",
+            "description": whole,
+            "properties": {field: {"type": "string", "description": told}},
+            "required": [field],
+        }
+        for field, (name, whole, told) in SENTENCES.items()
+    }
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": REFERENCE.format(model=name)}

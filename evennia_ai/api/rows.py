@@ -1,0 +1,132 @@
+"""An endpoint as a row of a table: its method, path, right, operation, body and result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from evennia_ai.api.limits import METHODS_THAT_READ
+
+ONE = "assistants/<str:key>/"
+_IN_PATH = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+@dataclass(slots=True)
+class Call:
+    """A request in the game's thread: who asks what of whom.
+
+    Attributes:
+        account: who asks, whose rights count; None where anybody may ask and nobody is logged in.
+        script: the assistant in the address; None where there is none.
+        body: what was given, as the row's `body` reads it.
+        query: what stands in the address after `?`, as the row's `query` reads it.
+        path: the names in the address.
+        address: the network address that it came from.
+        token: the number of the token that was sent; None: another way to say who one is.
+        headers: of the response; an operation may add some.
+    """
+
+    account: Any
+    script: Any
+    body: dict[str, Any]
+    query: dict[str, Any]
+    path: dict[str, Any]
+    address: str
+    token: int | None
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def by(self) -> str:
+        """The account's name, for the record."""
+        return str(self.account.key)
+
+
+Operation = Callable[[Call], Any]
+"""Gives a `Result`, a typed result, or a Deferred of one; raises what `problems` knows."""
+
+
+class Route(NamedTuple):
+    """A method of an address, and who may ask it.
+
+    Attributes:
+        method: such as "GET".
+        path: below `api/ai/`, as Django writes paths.
+        name: of the address, for `reverse` and the metrics.
+        act: the right it needs, a name in `rights.ACTS`; "" where an account is enough.
+        tag: its heading in the schema.
+    """
+
+    method: str
+    path: str
+    name: str
+    act: str
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An endpoint.
+
+    Attributes:
+        route: its method, its address, the right it needs and its heading.
+        operation: what is done, in the game's thread.
+        summary: what it does, in a line; its name in the schema is made of that.
+        details: the same in a sentence or two.
+        result: the type of what is sent; None: at most a sentence.
+        says: the name under which the result's sentence is sent; "" where it is not, as by default
+            where something is only read.
+        body: serializer or field of the body.
+        query: serializer of what may stand in the address after `?`.
+        status: of the response where all went well.
+        is_long: a model or a tool is waited for.
+        example: a body.
+        answer: what is sent, as an example.
+        action: what the record calls it, where that is not the act.
+        needs: who may, where no act says it.
+        media: the type of what is sent, where it is no JSON.
+        may_be_missing: there may be nothing here, though no name is in the address.
+        is_open: it can be had without an account.
+        is_private: what is given are words of people, which no log may have.
+        view: the class that serves it, where `ApiView` is not enough.
+    """
+
+    route: Route
+    operation: Operation
+    summary: str
+    details: str
+    result: Any = field(default=None, kw_only=True)
+    says: str = field(default="message", kw_only=True)
+    body: Any = field(default=None, kw_only=True)
+    query: Any = field(default=None, kw_only=True)
+    status: int = field(default=200, kw_only=True)
+    is_long: bool = field(default=False, kw_only=True)
+    example: Any = field(default=None, kw_only=True)
+    answer: Any = field(default=None, kw_only=True)
+    action: str = field(default="", kw_only=True)
+    needs: str = field(default="", kw_only=True)
+    media: str = field(default="", kw_only=True)
+    may_be_missing: bool = field(default=False, kw_only=True)
+    is_open: bool = field(default=False, kw_only=True)
+    is_private: bool = field(default=False, kw_only=True)
+    view: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.reads and self.says == "message":
+            object.__setattr__(self, "says", "")
+
+    @property
+    def reads(self) -> bool:
+        """It changes nothing."""
+        return self.route.method in METHODS_THAT_READ
+
+    @property
+    def takes_input(self) -> bool:
+        """Something could be given that is wrong."""
+        return self.body is not None or self.query is not None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in the address."""
+        return tuple(_IN_PATH.findall(self.route.path))
