@@ -11,10 +11,11 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from types import FrameType
 
 from evennia_ai.llm.endpoints import Endpoint
-from server.play import brain, credentials, door, environment, game, logs, ports, preflight, summary
+from server.play import brain, credentials, door, environment, game, logs, opening, ports, preflight, summary
 from server.play.layout import Checkout, PlayError
 from server.play.report import Report
 from server.play.reservations import Reservations
@@ -113,7 +114,7 @@ def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> No
         ports.keep_choices(checkout.choices, told)
         undo.callback(_undisturbed, game.stop, checkout)
         with report.step("starting") as step:
-            game.start(checkout, openings, on_wait=step.show)
+            opening.start(checkout, replace(world, openings=openings), on_wait=step.show)
         undo.pop_all()
     shows_password = world.is_new or not kept.get(PASSWORD_SHOWN)
     report.say(summary.opened(checkout, told, shows_password=shows_password))

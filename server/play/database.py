@@ -46,7 +46,9 @@ def main(root: Path) -> None:
         "is_new": is_new,
         "summary": build_world(),
         "openings": openings_in_force(),
+        **evennias_commands(root),
     }
+    call_command("collectstatic", interactive=False, verbosity=0)
     print(RESULT_MARK + json.dumps(told))
 
 
@@ -93,6 +95,16 @@ def openings_in_force() -> dict[str, object]:
         "AMP_PORT": settings.AMP_PORT,
     }
     return {**numbers, "BIND": settings.TELNET_INTERFACES[0]}
+
+
+def evennias_commands(root: Path) -> dict[str, list[str]]:
+    """Return the command lines by which Evennia's own launcher starts its two processes."""
+    from evennia.server import evennia_launcher
+
+    evennia_launcher.set_gamedir(str(root))
+    evennia_launcher.init_game_directory(str(root), check_db=False)
+    portal, server = evennia_launcher._get_twistd_cmdline(False, False)
+    return {"portal_command": portal, "server_command": server}
 
 
 def ensure_first_objects() -> None:

@@ -230,7 +230,7 @@ def start_plugin_services(portal):
 
 
 def test_hole_c19_a_portal_that_is_slow_is_waited_for(tmp_path: Path) -> None:
-    """Evennia's own launcher gives up after ten seconds: its server was never started then."""
+    """Evennia's own launcher gives up after ten seconds; ours waits, and starts the server then."""
     with Copy.make(tmp_path / "checkout") as copy:
         copy.path("server/conf/slow.py").write_text(SLOW_PORTAL)
         copy.path("server/conf/secret_settings.py").write_text(
@@ -238,6 +238,5 @@ def test_hole_c19_a_portal_that_is_slow_is_waited_for(tmp_path: Path) -> None:
         )
         answer = copy.make_target("play")
         assert 0 == answer.code, answer
-        assert "timed out" in copy.path("server/logs/play.log").read_text()
         with knock(copy) as owner:
             owner.log_in("admin", read_password(copy))
