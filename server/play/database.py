@@ -41,14 +41,18 @@ def main(root: Path) -> None:
 
     from world.build import build_world
 
+    summary = build_world()
+    call_command("collectstatic", interactive=False, verbosity=0)
+    database = settings.DATABASES["default"]
     told = {
         "admin": username,
         "is_new": is_new,
-        "summary": build_world(),
+        "summary": summary,
         "openings": openings_in_force(),
         **evennias_commands(root),
+        "database": str(database["NAME"]) if database["ENGINE"].endswith("sqlite3") else "",
+        "static": str(settings.STATIC_ROOT),
     }
-    call_command("collectstatic", interactive=False, verbosity=0)
     print(RESULT_MARK + json.dumps(told))
 
 

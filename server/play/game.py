@@ -29,6 +29,8 @@ class World:
         openings: where the game will really listen; the owner's own settings have the last word.
         portal_command: the command line by which Evennia's launcher would start the portal.
         server_command: the one that the portal is given for the server.
+        database: path of the SQLite file, "" where it is another kind of database.
+        static: the folder with the files that web pages need.
     """
 
     admin: str
@@ -37,6 +39,8 @@ class World:
     openings: Openings
     portal_command: list[str]
     server_command: list[str]
+    database: str
+    static: str
 
 
 def environment(checkout: Checkout, extra: Mapping[str, str]) -> dict[str, str]:
@@ -126,6 +130,8 @@ def _end_orphans(checkout: Checkout) -> None:
     """End what a killed run left at work: installing, making the database, starting."""
     left = [
         *processes.find(f"{checkout.root / '.venv'}/bin/python -m pip"),
+        *processes.find(f"-m evennia_ai.llm.local fetch --state-dir {checkout.local_model}"),
+        *processes.find(f"-m evennia_ai.llm.local start --state-dir {checkout.local_model}"),
         *processes.find(f"-m server.play.database {checkout.root}"),
     ]
     processes.end(left, grace_seconds=3.0)
