@@ -29,9 +29,12 @@ def main(root: Path) -> None:
     from django.conf import settings
     from django.core.management import call_command
 
+    from server.play import template
+
     django.setup()
     keep_private(str(settings.DATABASES["default"]["NAME"]))
-    call_command("migrate", interactive=False, verbosity=0)
+    if not template.is_applied(settings.DATABASES["default"]):
+        call_command("migrate", interactive=False, verbosity=0)
 
     import evennia
 
