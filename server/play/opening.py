@@ -120,7 +120,7 @@ class _Opening:
         if self._portal.poll() != 0:
             return "the portal is starting"
         if not self._has_server:
-            # The server is told of when it has been asked for; a portal that is busy comes later.
+            # A portal that cannot be reached at this moment is asked again at the next look.
             with suppress(OSError):
                 self._has_server = self._ask_for_server().has_server()
         return door.obstacle(self._openings) if self._has_server else "the server is starting"

@@ -71,8 +71,8 @@ def is_applied(database: Mapping[str, object], folder: Path = FOLDER) -> bool:
 def apply(database: Path, template: Path, wanted: str) -> bool:
     """Make an empty database from a template; return whether that was done.
 
-    Nothing is done where there is no template, where it is for something else than `wanted`, or
-    where the database is not empty.
+    Nothing is done where there is no template, where it is for something else than `wanted` or
+    damaged, or where the database is not empty.
     """
     try:
         first, _, script = template.read_text(encoding="utf-8").partition("\n")
@@ -83,9 +83,12 @@ def apply(database: Path, template: Path, wanted: str) -> bool:
     with closing(sqlite3.connect(database)) as connection:
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return False
-        # All of it or nothing: the script is one transaction.
-        connection.executescript(script)
-    return True
+        try:
+            # All of it or nothing: the script is one transaction.
+            connection.executescript(script)
+        except sqlite3.Error:
+            return False
+        return not connection.in_transaction
 
 
 def write(template: Path) -> None:
