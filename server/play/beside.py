@@ -53,13 +53,16 @@ class Beside:
         *_, last, _ = ["", *self.said.split("\n")]
         return last
 
-    def wait(self, on_wait: Callable[[], None]) -> int:
-        """Wait for its end and return its exit code.
+    def wait(
+        self, on_wait: Callable[[], object], is_enough: Callable[[], bool] = lambda: False
+    ) -> int | None:
+        """Wait for its end and return its exit code, or None if it is left to itself before.
 
         Args:
             on_wait: called again and again meanwhile.
+            is_enough: tells that it need not be waited for any longer.
         """
-        while (code := self.code) is None:
+        while (code := self.code) is None and not is_enough():
             on_wait()
             time.sleep(processes.POLL_SECONDS)
         return code
@@ -68,3 +71,4 @@ class Beside:
         """End it, if it still runs."""
         if self.code is None:
             processes.end([self._process.pid], grace_seconds=5.0, reap=self._process.poll)
+            self._process.poll()

@@ -15,6 +15,7 @@ from evennia_ai.llm import local
 from evennia_ai.llm.endpoints import Endpoint, resolve
 from evennia_ai.llm.local.cache import cache_folder
 from evennia_ai.llm.local.pinned import QWEN
+from evennia_ai.llm.local.state import supervisor_pid
 from server.play import game, preflight, processes
 from server.play.beside import Beside
 from server.play.layout import Checkout, PlayError
@@ -97,18 +98,31 @@ class Beginning:
                 " To play without it: make play EVENNIA_AI_MODEL=scripted"
             )
 
-    def finish(self, on_wait: Callable[[str], None]) -> None:
-        """Wait until it answers.
+    def finish(self, on_wait: Callable[[str], None], *, has_answered: bool) -> bool:
+        """Wait until it answers; one that has done so here before, until it is being loaded.
+
+        A question that comes while it is loaded is answered when that is done: the game waits.
 
         Args:
             on_wait: called again and again with how far it is.
+            has_answered: whether it has answered on this machine before.
+
+        Returns:
+            Whether it answers now.
 
         Raises:
             PlayError: if it could not be started.
         """
-        if self._starting is not None:
-            self._starting.wait(lambda: on_wait(self._progress()))
-            self.check()
+        if self._starting is None:
+            return False
+        state = self._checkout.local_model
+        code = self._starting.wait(
+            lambda: on_wait(self._progress()), lambda: has_answered and bool(supervisor_pid(state))
+        )
+        self.check()
+        # It only waits, by now; what it has started goes on without it.
+        self._starting.end()
+        return code == 0
 
     def end(self) -> None:
         """Give it up, however far it is."""

@@ -39,6 +39,7 @@ EXIT_FAILED = 1
 EXIT_MISUSED = 2
 EXIT_INTERRUPTED = 130
 PASSWORD_SHOWN = "password_shown"
+BRAIN_ANSWERED = "brain_answered"
 
 
 def main(arguments: list[str]) -> int:
@@ -130,7 +131,11 @@ def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> No
             opening.start(checkout, replace(world, openings=openings), on_wait=step.show)
         if beginning:
             with report.step(brain.title(), began) as step:
-                beginning.finish(step.show)
+                has_answered = bool(kept.get(BRAIN_ANSWERED))
+                if beginning.finish(step.show, has_answered=has_answered):
+                    told[BRAIN_ANSWERED] = True
+                else:
+                    told[BRAIN_ANSWERED], step.result = has_answered, "is being loaded"
         undo.pop_all()
     shows_password = world.is_new or not kept.get(PASSWORD_SHOWN)
     report.say(summary.opened(checkout, told, shows_password=shows_password))

@@ -14,7 +14,7 @@ from server.play.patience import Patience
 from server.play.portal import PortalLine
 
 LOGS = ("server.log", "portal.log", "play.log")
-LOOK_EVERY_SECONDS = 1.0
+LOOK_EVERY_SECONDS = 0.5
 
 
 def start(
@@ -64,14 +64,8 @@ class _Opening:
     def wait(self, on_wait: Callable[[str], None]) -> str:
         """Wait until it is open; return what went wrong, or ""."""
         while missing := self._missing():
-            present = game.running(self._checkout)
-            if ended := self._ended(present):
-                return f"The game's {ended} ended while starting"
-            self._has_run |= set(present)
-            if self._is_time_to_look():
-                self._look(present)
-                if self._has_server and self.stranger():
-                    return "The game cannot open"
+            if self._is_time_to_look() and (trouble := self._look()):
+                return trouble
             if self._patience.is_over:
                 return f"The game did not open within {self._patience.waited:.0f} s ({missing})"
             on_wait(missing + self._patience.excuse)
@@ -104,12 +98,17 @@ class _Opening:
     def _end_launcher(portal: subprocess.Popen[bytes]) -> None:
         if portal.poll() is None:
             processes.end([portal.pid], grace_seconds=2.0, reap=portal.poll)
+            portal.poll()
 
     def _ended(self, present: Mapping[str, list[int]]) -> str:
         """Name the part that was there and is gone, or the portal if it never came up."""
         if self._portal.poll():
             return "portal"
-        return min(self._has_run - set(present), default="")
+        has_run = self._has_run
+        if self._line is not None and self._line.has_run_server:
+            # It may have come and gone between two looks.
+            has_run = has_run | {"server"}
+        return min(has_run - set(present), default="")
 
     def _missing(self) -> str:
         """What is waited for, in a few words; "" once it is open.
@@ -138,12 +137,17 @@ class _Opening:
         self._looked = self._patience.waited
         return True
 
-    def _look(self, present: Mapping[str, list[int]]) -> None:
-        """See whether anything moves: processes, their work, their logs."""
+    def _look(self) -> str:
+        """See whether anything moves: processes, their work, their logs; return what is wrong."""
+        present = game.running(self._checkout)
+        if ended := self._ended(present):
+            return f"The game's {ended} ended while starting"
+        self._has_run |= set(present)
         pids = [pid for part in present.values() for pid in part]
         worked = round(processes.seconds_worked([*pids, self._portal.pid]))
         sizes = [logs.size(self._checkout.logs / name) for name in LOGS]
         self._patience.look((sorted(pids), worked, sizes))
+        return "The game cannot open" if self._has_server and self.stranger() else ""
 
 
 def _why(checkout: Checkout, written_before: Mapping[str, int]) -> str:

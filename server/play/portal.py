@@ -28,6 +28,10 @@ class PortalLine:
     Args:
         port: the game's AMP_PORT, on loopback.
 
+    Attributes:
+        has_run_server: whether the portal has said that it ran the server's command line, which
+            ends when the server is in the background or has failed.
+
     Raises:
         OSError: nobody listens there.
     """
@@ -37,6 +41,7 @@ class PortalLine:
         self._line = socket.create_connection(("127.0.0.1", port), timeout=CONNECT_SECONDS)
         self._received = b""
         self._asked = 0
+        self.has_run_server = False
 
     def start_server(self, command: Sequence[str]) -> None:
         """Have the portal run the server's command line, now and at every later reload."""
@@ -63,6 +68,7 @@ class PortalLine:
         finally:
             self._line.settimeout(CONNECT_SECONDS)
         boxes, self._received = _unpacked(self._received)
+        self.has_run_server |= any(b"_answer" in box or b"_error" in box for box in boxes)
         told = [box for box in boxes if box.get(b"_command") == STATUS]
         for box in told:
             # An answer that is owed is missed: the portal would log it.

@@ -49,6 +49,13 @@ class TestBeside:
         )
         assert 0 == begin(tmp_path, script).wait((tmp_path / "go").touch)
 
+    def test_it_can_be_left_to_itself(self, tmp_path: Path) -> None:
+        """Whoever has waited enough goes on, and it does too."""
+        program = begin(tmp_path, "import signal; signal.pause()")
+        assert program.wait(lambda: None, lambda: True) is None
+        assert program.code is None
+        program.end()
+
     def test_it_can_be_given_up(self, tmp_path: Path) -> None:
         """Nobody waits for it any more: it is ended; a second time does no harm."""
         program = begin(tmp_path, "import signal; signal.pause()")
@@ -96,7 +103,8 @@ class TestPortalLine:
         status = AmpBox(STATUS).serialize()
         assert not line.has_server()
         portal.sendall(AmpBox({b"_answer": b"1"}).serialize() + status[:9])
-        assert not processes.wait_until(line.has_server, 0.2)
+        assert processes.wait_until(lambda: line.has_server() or line.has_run_server, 30)
+        assert not line.has_server()
         portal.sendall(status[9:])
         assert processes.wait_until(line.has_server, 30)
         (answer,) = parseString(portal.recv(4096))

@@ -38,7 +38,7 @@ def test_a_model_that_cannot_start_is_told_before_the_game_is_begun(
     beginning.check()
     beginning.start()
     with pytest.raises(PlayError, match=r"not a GGUF file.*make play EVENNIA_AI_MODEL=scripted"):
-        beginning.finish(not_asked_for)
+        beginning.finish(not_asked_for, has_answered=False)
     with pytest.raises(PlayError, match="demo brain could not be started"):
         beginning.check()
     beginning.end()
@@ -86,9 +86,20 @@ class TestRealModel:
         beginning.start()
         seen: list[str] = []
         try:
-            beginning.finish(seen.append)
+            assert beginning.finish(seen.append, has_answered=False)
             assert brain.is_running(checkout)
         finally:
             beginning.end()
         assert not brain.is_running(checkout)
         assert seen
+
+    def test_one_that_has_answered_before_is_not_waited_for(self, checkout: Checkout) -> None:
+        """The game is open while it is loaded; whoever waited for it is gone, and it comes up."""
+        beginning = brain.Beginning(checkout)
+        beginning.start()
+        try:
+            assert not beginning.finish(not_asked_for, has_answered=True)
+            assert [] == processes.find(f"start --state-dir {checkout.local_model}")
+            assert processes.wait_until(lambda: brain.is_running(checkout), 120)
+        finally:
+            beginning.end()
