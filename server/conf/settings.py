@@ -22,6 +22,7 @@ from evennia.settings_default import (
     TYPECLASS_PATHS,
 )
 
+from server.conf import swift  # noqa: F401  before Evennia brings in its grammar
 from server.play import ports
 
 SERVERNAME = "The Lantern Library"

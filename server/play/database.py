@@ -29,9 +29,12 @@ def main(root: Path) -> None:
     from django.conf import settings
     from django.core.management import call_command
 
+    from server.play import template
+
     django.setup()
     keep_private(str(settings.DATABASES["default"]["NAME"]))
-    call_command("migrate", interactive=False, verbosity=0)
+    if not template.is_applied(settings.DATABASES["default"]):
+        call_command("migrate", interactive=False, verbosity=0)
 
     import evennia
 
@@ -41,11 +44,17 @@ def main(root: Path) -> None:
 
     from world.build import build_world
 
+    summary = build_world()
+    call_command("collectstatic", interactive=False, verbosity=0)
+    database = settings.DATABASES["default"]
     told = {
         "admin": username,
         "is_new": is_new,
-        "summary": build_world(),
+        "summary": summary,
         "openings": openings_in_force(),
+        **evennias_commands(root),
+        "database": str(database["NAME"]) if database["ENGINE"].endswith("sqlite3") else "",
+        "static": str(settings.STATIC_ROOT),
     }
     print(RESULT_MARK + json.dumps(told))
 
@@ -95,6 +104,16 @@ def openings_in_force() -> dict[str, object]:
     return {**numbers, "BIND": settings.TELNET_INTERFACES[0]}
 
 
+def evennias_commands(root: Path) -> dict[str, list[str]]:
+    """Return the command lines by which Evennia's own launcher starts its two processes."""
+    from evennia.server import evennia_launcher
+
+    evennia_launcher.set_gamedir(str(root))
+    evennia_launcher.init_game_directory(str(root), check_db=False)
+    portal, server = evennia_launcher._get_twistd_cmdline(False, False)
+    return {"portal_command": portal, "server_command": server}
+
+
 def ensure_first_objects() -> None:
     """Make the owner's character and the first room, as Evennia's own first start would."""
     from django.db import transaction
@@ -112,3 +131,7 @@ def ensure_first_objects() -> None:
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path.cwd())
+    # The memory's thread may be inside native code, which Python's own way out would abort. All
+    # that has to be kept is committed by now; what is not indexed yet, the server indexes.
+    sys.stdout.flush()
+    os._exit(0)

@@ -117,8 +117,13 @@ def is_ready(wish: Wish) -> bool:
     return is_same and wish.python.exists()
 
 
-def make(wish: Wish, report: Report) -> None:
+def make(wish: Wish, report: Report, on_made: Callable[[], None] = lambda: None) -> None:
     """Make the environment what it should be, showing how far it is; nothing if it is already.
+
+    Args:
+        wish: what it should be.
+        report: shows how far it is.
+        on_made: called as soon as there is an interpreter with pip, before any package.
 
     Raises:
         PlayError: if it cannot be made or filled; the sentence says why.
@@ -131,6 +136,7 @@ def make(wish: Wish, report: Report) -> None:
         step.show("making an environment")
         if not _is_usable(wish):
             _create(wish)
+        on_made()
 
         def show(progress: str, label: str) -> None:
             step.label = label or step.label

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 QUIET_SECONDS = 120.0
 LONGEST_SECONDS = 900.0
+LONGER_THAN_USUAL_SECONDS = 30.0
 
 
 class Patience:
@@ -43,6 +44,17 @@ class Patience:
         """Whether to wait no longer."""
         is_quiet = self._clock() - self._moved > self._quiet_seconds
         return is_quiet or self.waited > self._longest_seconds
+
+    @property
+    def excuse(self) -> str:
+        """Words to add to what is waited for, once it takes longer than usual."""
+        if self.waited <= LONGER_THAN_USUAL_SECONDS:
+            return ""
+        still = self._clock() - self._moved
+        if still > LONGER_THAN_USUAL_SECONDS:
+            left = max(0.0, self._quiet_seconds - still)
+            return f"; nothing has moved for {still:.0f} s, given up in {left:.0f} s"
+        return ", slowly: it moves, so it is given time"
 
     def look(self, signs: object) -> None:
         """Take what can be seen of it now; whatever differs from before is a sign of life."""

@@ -19,13 +19,13 @@ PLAIN_PROGRESS_EVERY_SECONDS = 10.0
 class Step:
     """One line of the report, from its first word to its result."""
 
-    def __init__(self, label: str, report: Report) -> None:
+    def __init__(self, label: str, report: Report, began: float | None = None) -> None:
         """Begin a line; `label` may be changed until the step is done."""
         self.label = label
         self.result = ""
         self._report = report
-        self._began = report.clock()
-        self._spoke = self._began
+        self._spoke = report.clock()
+        self._began = self._spoke if began is None else began
 
     @property
     def elapsed(self) -> str:
@@ -74,9 +74,14 @@ class Report:
         self._stream.flush()
 
     @contextmanager
-    def step(self, label: str) -> Iterator[Step]:
-        """Report one step: its label, its progress, and at the end its result or its time."""
-        step = Step(label, self)
+    def step(self, label: str, began: float | None = None) -> Iterator[Step]:
+        """Report one step: its label, its progress, and at the end its result or its time.
+
+        Args:
+            label: what is done.
+            began: when, by the clock, if it has been going on beside other steps; else now.
+        """
+        step = Step(label, self, began)
         if self.is_terminal:
             self.redraw(dotted(label))
         try:

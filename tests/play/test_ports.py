@@ -275,3 +275,16 @@ def test_hole_c19_a_slow_start_is_given_time_as_long_as_it_moves() -> None:
     now[0] += 121
     quiet.look("nothing new")
     assert (True, 121) == (quiet.is_over, quiet.waited)
+
+
+def test_a_slow_start_says_that_it_is_given_time() -> None:
+    """Half a minute is as usual; later it is told that it moves, or how long it is waited for."""
+    now = [0.0]
+    patience = Patience(quiet_seconds=120, longest_seconds=900, clock=lambda: now[0])
+    patience.look("loading")
+    assert "" == patience.excuse
+    now[0] = 40
+    patience.look("loaded")
+    assert ", slowly: it moves, so it is given time" == patience.excuse
+    now[0] = 90
+    assert "; nothing has moved for 50 s, given up in 70 s" == patience.excuse

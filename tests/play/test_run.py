@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from server.play import ports
 from tests.journeys.clients import TelnetClient
 from tests.play.copies import Answer, Copy
 
@@ -230,7 +231,7 @@ def start_plugin_services(portal):
 
 
 def test_hole_c19_a_portal_that_is_slow_is_waited_for(tmp_path: Path) -> None:
-    """Evennia's own launcher gives up after ten seconds: its server was never started then."""
+    """Evennia's own launcher gives up after ten seconds; ours waits, and starts the server then."""
     with Copy.make(tmp_path / "checkout") as copy:
         copy.path("server/conf/slow.py").write_text(SLOW_PORTAL)
         copy.path("server/conf/secret_settings.py").write_text(
@@ -238,6 +239,71 @@ def test_hole_c19_a_portal_that_is_slow_is_waited_for(tmp_path: Path) -> None:
         )
         answer = copy.make_target("play")
         assert 0 == answer.code, answer
-        assert "timed out" in copy.path("server/logs/play.log").read_text()
         with knock(copy) as owner:
             owner.log_in("admin", read_password(copy))
+
+
+THIEF = """import socket, subprocess, sys, time
+
+TAKE = "import socket, time; taken = socket.create_server(('127.0.0.1', {port})); time.sleep(60)"
+if any(word.endswith("portal.py") for word in sys.argv):
+    thief = subprocess.Popen([sys.executable, "-c", TAKE])
+    open("thief", "w").write(str(thief.pid))
+    while True:
+        with socket.socket() as probe:
+            if not probe.connect_ex(("127.0.0.1", {port})):
+                break
+        time.sleep(0.05)
+"""
+
+
+def test_a_port_taken_at_the_last_moment_is_named(tmp_path: Path) -> None:
+    """Free when it was asked, taken when it is opened: not waited for, but told with its holder."""
+    with Copy.make(tmp_path / "checkout") as copy:
+        port = copy.telnet_port
+        copy.path("server/conf/secret_settings.py").write_text(THIEF.format(port=port))
+        answer = copy.make_target("play")
+        thief = int(copy.path("thief").read_text())
+        os.kill(thief, signal.SIGKILL)
+        assert 0 != answer.code
+        assert f"Port {port} (telnet) is used by" in answer.err
+        assert f"(process {thief}): that is not this game. Stop it, or choose" in answer.err
+        assert f"make play TELNET_PORT={port + 10}" in answer.err
+        assert [] == copy.running()
+
+
+def test_two_games_side_by_side(opened: Opened, tmp_path: Path) -> None:
+    """The second, told of the same ports, says what to type; typed, both are open."""
+    with Copy.make(tmp_path / "another") as copy:
+        taken = ports.read_choices(opened.copy.path("server/.play.json"))
+        same = {name: taken[name] for name in ports.DEFAULTS}
+        ports.keep_choices(copy.path("server/.play.json"), same)
+        own = {f"EVENNIA_AI_{name}": "" for name in ports.DEFAULTS}
+        refused = copy.make_target("play", **own)
+        assert 0 != refused.code
+        advice = re.search(
+            r"make play (TELNET_PORT=\d+) (WEB_PORT=\d+)$", refused.err, re.MULTILINE
+        )
+        assert advice is not None, refused.err
+        named = dict(word.split("=") for word in advice.groups())
+        answer = copy.make_target("play", **own, **named)
+        assert 0 == answer.code, answer
+        chosen = ports.read_choices(copy.path("server/.play.json"))
+        assert not {chosen[name] for name in ports.DEFAULTS} & set(same.values())
+        for port in (opened.copy.telnet_port, int(named["TELNET_PORT"])):
+            with TelnetClient(port) as client:
+                client.expect(r"connect <name> <password>")
+
+
+def test_a_stopped_game_is_not_looked_into_again(opened: Opened) -> None:
+    """Nothing has changed: no program loads the game just to find that, and the world is there."""
+    reopen(opened.copy)
+    opened.copy.make_target("stop")
+    log = opened.copy.path("server/logs/play.log")
+    before = log.read_text().count("server.play.database")
+    answer = opened.copy.make_target("play")
+    assert 0 == answer.code, answer
+    assert before == log.read_text().count("server.play.database")
+    assert "database, world (5 rooms, 2 assistants)" in answer.out
+    with knock(opened.copy) as owner:
+        owner.log_in("admin", read_password(opened.copy))

@@ -1,0 +1,162 @@
+"""A game that is starting: portal, then server, watched until players can come in."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+
+from server.play import door, game, logs, processes
+from server.play.game import World
+from server.play.layout import Checkout, PlayError
+from server.play.patience import Patience
+from server.play.portal import PortalLine
+
+LOGS = ("server.log", "portal.log", "play.log")
+LOOK_EVERY_SECONDS = 0.5
+
+
+def start(
+    checkout: Checkout, world: World, on_wait: Callable[[str], None] = lambda what: None
+) -> None:
+    """Start portal and server and wait until a player could log in.
+
+    Args:
+        checkout: whose game.
+        world: where it is to listen, and what runs it.
+        on_wait: called again and again with what is waited for.
+
+    Raises:
+        PlayError: if a part ended again, or the time ran out.
+    """
+    game.forget_stale_pidfiles(checkout)
+    written_before = {name: logs.size(checkout.logs / name) for name in LOGS}
+    with ExitStack() as open_ends:
+        opening = _Opening(checkout, world, open_ends)
+        trouble = opening.wait(on_wait)
+        if trouble:
+            why = opening.stranger() or _why(checkout, written_before)
+            raise PlayError(f"{trouble}: {why} ({game.where(checkout)})")
+
+
+class _Opening:
+    """One start.
+
+    Args:
+        checkout: whose game.
+        world: where it is to listen, and what runs it.
+        open_ends: closes, however the start ends, what is only needed for it.
+    """
+
+    def __init__(self, checkout: Checkout, world: World, open_ends: ExitStack) -> None:
+        self._checkout = checkout
+        self._world = world
+        self._openings = world.openings
+        self._open_ends = open_ends
+        self._portal = self._run_portal()
+        self._line: PortalLine | None = None
+        self._has_server = False
+        self._patience = Patience()
+        self._has_run: set[str] = set()
+        self._looked = 0.0
+
+    def wait(self, on_wait: Callable[[str], None]) -> str:
+        """Wait until it is open; return what went wrong, or ""."""
+        while missing := self._missing():
+            if self._is_time_to_look() and (trouble := self._look()):
+                return trouble
+            if self._patience.is_over:
+                return f"The game did not open within {self._patience.waited:.0f} s ({missing})"
+            on_wait(missing + self._patience.excuse)
+            time.sleep(processes.POLL_SECONDS)
+        return ""
+
+    def stranger(self) -> str:
+        """Name another program that has a port of the game, or return ""."""
+        pids = {pid for part in game.running(self._checkout).values() for pid in part}
+        return door.stranger(self._openings, pids)
+
+    def _run_portal(self) -> subprocess.Popen[bytes]:
+        """Run what Evennia's launcher would; it ends once the portal is in the background."""
+        log = self._open_ends.enter_context(
+            (self._checkout.logs / "play.log").open("a", encoding="utf-8")
+        )
+        portal = subprocess.Popen(
+            self._world.portal_command,
+            cwd=self._checkout.root,
+            env=game.environment(self._checkout, self._openings.as_environment()),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self._open_ends.callback(self._end_launcher, portal)
+        return portal
+
+    @staticmethod
+    def _end_launcher(portal: subprocess.Popen[bytes]) -> None:
+        if portal.poll() is None:
+            processes.end([portal.pid], grace_seconds=2.0, reap=portal.poll)
+            portal.poll()
+
+    def _ended(self, present: Mapping[str, list[int]]) -> str:
+        """Name the part that was there and is gone, or the portal if it never came up."""
+        if self._portal.poll():
+            return "portal"
+        has_run = self._has_run
+        if self._line is not None and self._line.has_run_server:
+            # It may have come and gone between two looks.
+            has_run = has_run | {"server"}
+        return min(has_run - set(present), default="")
+
+    def _missing(self) -> str:
+        """What is waited for, in a few words; "" once it is open.
+
+        Nobody knocks before the portal says that the server is up: a player who comes between the
+        two is dropped, and leaves a traceback in the log.
+        """
+        if self._portal.poll() != 0:
+            return "the portal is starting"
+        if not self._has_server:
+            # A portal that cannot be reached at this moment is asked again at the next look.
+            with suppress(OSError):
+                self._has_server = self._ask_for_server().has_server()
+        return door.obstacle(self._openings) if self._has_server else "the server is starting"
+
+    def _ask_for_server(self) -> PortalLine:
+        if self._line is None:
+            line = PortalLine(self._openings.numbers["AMP_PORT"])
+            self._line = self._open_ends.enter_context(line)
+            self._line.start_server(self._world.server_command)
+        return self._line
+
+    def _is_time_to_look(self) -> bool:
+        if self._patience.waited - self._looked < LOOK_EVERY_SECONDS:
+            return False
+        self._looked = self._patience.waited
+        return True
+
+    def _look(self) -> str:
+        """See whether anything moves: processes, their work, their logs; return what is wrong."""
+        present = game.running(self._checkout)
+        if ended := self._ended(present):
+            return f"The game's {ended} ended while starting"
+        self._has_run |= set(present)
+        pids = [pid for part in present.values() for pid in part]
+        worked = round(processes.seconds_worked([*pids, self._portal.pid]))
+        sizes = [logs.size(self._checkout.logs / name) for name in LOGS]
+        self._patience.look((sorted(pids), worked, sizes))
+        return "The game cannot open" if self._has_server and self.stranger() else ""
+
+
+def _why(checkout: Checkout, written_before: Mapping[str, int]) -> str:
+    """The line of the logs that names an error, else the last thing that was written there."""
+    said = {name: logs.read_from(checkout.logs / name, written_before[name]) for name in LOGS}
+    reason = next(filter(None, map(processes.complaint, said.values())), "")
+    if reason:
+        return reason
+    last = next(((name, text) for name, text in said.items() if text.strip()), None)
+    if last is None:
+        return "nothing was written down"
+    return f"no error was written down; the last words in {last[0]}: {processes.blame(last[1])}"
