@@ -105,6 +105,7 @@ class Game:
         game = cls(root)
         (game.root / "lib").mkdir()
         (game.root / "lib" / "evennia_ai").symlink_to(ROOT / "evennia_ai")
+        shutil.copy(Path(__file__).with_name("sitecustomize.py"), game.root / "lib")
         make_folder(game)
         return game
 
