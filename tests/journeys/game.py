@@ -1,7 +1,8 @@
 """Real Evennia games in temporary folders: made, started, reloaded, killed and cleaned up.
 
-A game is driven only through Evennia's own launcher, as an owner would drive it. `GameFolder`
-functions make the folder: a bare `evennia --init` game, or this repository's own game.
+A game is started by Evennia's own launcher, as an owner would do it, and gets the launcher's orders
+after that. `GameFolder` functions make the folder: a bare `evennia --init` game, or this
+repository's own game.
 """
 
 from __future__ import annotations
@@ -21,6 +22,13 @@ from typing import Any, Self, TypeVar
 from tests.journeys import processes
 from tests.journeys.clients import WAIT_SECONDS, Player, TelnetClient, WebsocketClient
 from tests.journeys.guardian import Guardian
+from tests.journeys.orders import (
+    PORTAL_SHUTDOWN,
+    SERVER_RELOAD,
+    SERVER_SHUTDOWN,
+    SERVER_START,
+    OrderLine,
+)
 from tests.journeys.ports import ClaimedPorts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,8 +199,13 @@ class Game:
         self.open_webclient(START_SECONDS).close()
 
     def reload(self) -> None:
-        """`evennia reload`: the server restarts, the portal keeps the players connected."""
-        self.launch("reload")
+        """The server restarts, the portal keeps the players connected: `evennia reload`."""
+        command = Path(f"/proc/{self.read_pid('server')}/cmdline").read_text().split("\0")[:-1]
+        with self._open_orders() as line:
+            line.give(SERVER_RELOAD)
+            line.wait_for_status()
+            line.give(SERVER_START, command)
+            line.wait_for_status()
 
     def kill_server(self) -> None:
         """End the server process as a power cut would; the portal goes on."""
@@ -201,11 +214,16 @@ class Game:
         processes.wait_for_end(pid, 10)
 
     def stop(self) -> None:
-        """`evennia stop`, and wait until both processes are gone."""
-        pids = [self.read_pid(name) for name in ("server", "portal")]
-        self.launch("stop")
-        for pid in pids:
-            processes.wait_for_end(pid, 30)
+        """Stop server and portal, and wait until both processes are gone: `evennia stop`."""
+        server, portal = (self.read_pid(name) for name in ("server", "portal"))
+        with self._open_orders() as line:
+            line.give(SERVER_SHUTDOWN)
+            processes.wait_for_end(server, 30)
+            line.give(PORTAL_SHUTDOWN)
+            processes.wait_for_end(portal, 30)
+
+    def _open_orders(self) -> OrderLine:
+        return OrderLine(self.ports.amp, START_SECONDS)
 
     def read_pid(self, name: str) -> int:
         """Process id of the `server` or the `portal`."""

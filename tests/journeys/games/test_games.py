@@ -28,15 +28,6 @@ PLAYED = [kind for kind in all_kinds() if kind.is_quick or IS_THOROUGH]
 by_name = pytest.mark.parametrize("kind", PLAYED, ids=lambda kind: kind.name)
 
 
-@pytest.fixture(scope="session")
-def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The root of a stopped stock game, to copy from."""
-    root = tmp_path_factory.mktemp("stock") / "template"
-    with Game.make(root, make_bare_folder) as game:
-        game.build_bare()
-    return root
-
-
 Found = Callable[[Kind, ExitStack], Game]
 
 
