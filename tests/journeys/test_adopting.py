@@ -127,7 +127,7 @@ def test_without_the_app_he_is_what_he_was(stock: Path, tmp_path: Path, model: F
             if step.kind == "python":
                 edit_file(game.folder / step.file, step.lines)
         game.launch("migrate")
-        game.start()
+        game.start(by_launcher=True)
         with game.log_in_admin() as admin:
             admin.ask("create/drop Bram:world.guards.Guard", "You create a new Guard: Bram")
             number = int(game.query("SELECT id FROM objects_objectdb WHERE db_key = 'Bram'")[0][0])
@@ -138,7 +138,7 @@ def test_without_the_app_he_is_what_he_was(stock: Path, tmp_path: Path, model: F
         for path, text in kept.items():
             path.write_text(text)
         start = measure_log(game)
-        game.start()
+        game.start(by_launcher=True)
         with game.log_in_admin() as admin:
             admin.ask("examine bram", r"world\.guards\.Guard")
             admin.ask("whisper bram = hello", "You whisper to Bram")

@@ -20,7 +20,7 @@ from tests.journeys.ports import ClaimedPorts
 @pytest.fixture(scope="module")
 def bare_game(stock: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Game]:
     with Game.copy(stock, tmp_path_factory.mktemp("bare") / "game") as game:
-        game.start()
+        game.start(by_launcher=True)
         yield game
 
 
@@ -36,7 +36,7 @@ def test_both_clients_meet_in_a_bare_game(bare_game: Game) -> None:
         bare_game.launch("reload")
         mira.ask("say still here", 'You say, "still here"')
         bare_game.kill_server()
-        bare_game.start()
+        bare_game.start(by_launcher=True)
         tom.come_back()
         mira.come_back()
         tom.ask("say and here", 'You say, "and here"')

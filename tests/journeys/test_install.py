@@ -62,7 +62,7 @@ def test_a_game_of_somebody_else_gets_an_assistant(
             game.ask_model_at(model.base_url, MODEL_NAME)
             for step in steps:
                 follow_on_disk(game, step)
-            game.start()
+            game.start(by_launcher=True)
             create_and_whisper(game, steps)
             take_her_name(game)
         except AssertionError as error:

@@ -43,7 +43,7 @@ def test_a_game_is_as_if_they_had_never_been_there(
         files = [game.folder / name for name in CHANGED]
         kept = {path: path.read_text() for path in files}
         install(game)
-        game.start()
+        game.start(by_launcher=True)
         with game.log_in_admin() as admin:
             live_with_them(admin)
             game.launch("reload")
@@ -60,7 +60,7 @@ def test_a_game_is_as_if_they_had_never_been_there(
         uninstall(game)
         assert "No module" in game.run_python("-c", IMPORT)
         start = measure_log(game)
-        game.start()
+        game.start(by_launcher=True)
         with game.log_in_admin() as admin:
             is_a_game(admin)
             game.launch("reload")

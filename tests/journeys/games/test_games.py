@@ -61,7 +61,7 @@ def test_a_game_of_other_people(kind: Kind, found: Found, model: FakeModel) -> N
         try:
             kind.furnish(game)
             game.ask_model_at(model.base_url, MODEL_NAME)
-            game.start()
+            game.start(by_launcher=True)
             outcomes = play(Visit(kind, game, model, stack))
         except AssertionError as error:
             pytest.fail(f"{error}\n{game.describe_logs()}")
