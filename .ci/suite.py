@@ -36,6 +36,7 @@ COVER = tuple(f"--cov=evennia_ai.{room}" for room in ("core", "resilience", "eng
 SERVERS = ("tests/journeys", "tests/browser", "tests/play")
 # What a Python and an Evennia make no difference to, or what only asks our own files.
 ONCE = (
+    *CORE,
     "tests/crash",
     "tests/endpoints",
     "tests/fakes",
@@ -51,8 +52,8 @@ ONCE = (
     "tests/llm",
     "tests/mcp",
     "tests/play",
+    "tests/memory",
     "tests/api/test_rights.py",
-    "tests/memory/test_week.py",
     "tests/shell/test_b15_model_check.py",
     "tests/shell/test_b15_till.py",
     "tests/shell/test_command_rights.py",

@@ -53,12 +53,15 @@ def _nothing_goes_on_beating() -> Iterator[None]:
     assert not loops, f"this test left timers running: {loops}"
 
 
-# Begun first, so that no worker is left alone with one of them at the end of a run.
+# Begun first, so that no worker is left alone with one of them at the end of a run: the longest of
+# those with servers, and then of the others.
 LONGEST = (
-    *("test_schemathesis", "test_run", "test_crashes", "test_nights", "test_safety"),
-    *("test_rights", "test_command_rights", "test_remembering", "test_restarts", "test_limits"),
-    *("test_b15_model_check", "test_webclient", "test_failures", "test_budget", "test_install"),
-    "test_games",
+    *("test_schemathesis", "test_run", "test_safety", "test_games", "test_webclient"),
+    *("test_remembering", "test_restarts", "test_limits", "test_removing", "test_failures"),
+    *("test_budget", "test_install", "test_adopting"),
+    *("test_crashes", "test_nights", "test_rights", "test_command_rights", "test_processes"),
+    *("test_soak", "test_week", "test_b15_model_check", "test_build", "test_trouble"),
+    *("test_every_limit", "test_roleplay_properties", "test_misbehaviour", "test_floors"),
 )
 
 

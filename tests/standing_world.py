@@ -1,8 +1,9 @@
-"""Evennia's usual world of a test, built once a class: each test finds it as it was built.
+"""Evennia's usual world of a test, built once a process: each test finds it as it was built.
 
 Evennia's own classes build two accounts, two rooms, two characters and more for each test, and
 delete the accounts again: more than half of the time of a small test. Here they are built in the
-transaction of the class; what a test does to them is rolled back, and each test reads them anew.
+transaction of a class; what a test does to them is rolled back, and each test reads them anew. A
+later class that would build the same gets the rows of the first.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import evennia
+from django.db import connection
 from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
 from evennia.objects.models import ObjectDB
@@ -28,16 +30,64 @@ def forget_instances() -> None:
         model.flush_instance_cache(force=True)
 
 
-class StandingWorld(EvenniaTestMixin):
-    """Before one of Evennia's test classes among the bases: its world is built once a class."""
+# Rows of a table, each as SQL writes its values, by the table's name.
+Rows = dict[str, list[str]]
 
+
+def read_rows() -> Rows:
+    """All rows of the database, those of tables before what SQLite counts their numbers in."""
+    names = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIKE 'sqlite%'"
+    with connection.cursor() as cursor:
+        rows: Rows = {name: [] for (name,) in cursor.execute(names).fetchall()}
+        for name, found in rows.items():
+            columns = cursor.execute(f'PRAGMA table_info("{name}")').fetchall()
+            values = " || ',' || ".join(f'quote("{column[1]}")' for column in columns)
+            found += [row for (row,) in cursor.execute(f'SELECT {values} FROM "{name}"').fetchall()]
+    return rows
+
+
+def write_rows(rows: Rows) -> None:
+    """Let tables hold these rows and no others."""
+    with connection.cursor() as cursor:
+        for name, found in rows.items():
+            cursor.execute(f'DELETE FROM "{name}"')
+            if found:
+                values = ", ".join(f"({row})" for row in found)
+                cursor.execute(f'INSERT INTO "{name}" VALUES {values}')
+
+
+class StandingWorld(EvenniaTestMixin):
+    """Before one of Evennia's test classes among the bases: its world is built once.
+
+    Attributes:
+        built_by: the names of all that `build_once` looks at in the class. Classes in which they
+            are the same, and the settings too, have the same world.
+    """
+
+    built_by: ClassVar[tuple[str, ...]] = (
+        *("build_once", "account_typeclass", "object_typeclass", "character_typeclass"),
+        *("exit_typeclass", "room_typeclass", "script_typeclass"),
+    )
     _built: ClassVar[dict[str, tuple[type[Any], int]]]
+    _worlds: ClassVar[dict[str, tuple[Rows, dict[str, Any]]]] = {}
 
     @classmethod
     def setUpTestData(cls) -> None:
-        """Build what Evennia's test class builds, and note which rows it is."""
+        """Build what Evennia's test class builds, or put it there as it was built before."""
         super().setUpTestData()
-        cls.build_once(cls())
+        parts = [getattr(cls, name) for name in cls.built_by]
+        recipe = repr((cls._overridden_settings, [getattr(p, "__func__", p) for p in parts]))
+        if recipe not in cls._worlds:
+            empty, noted = read_rows(), set(vars(cls))
+            cls.build_once(cls())
+            rows = {name: rows for name, rows in read_rows().items() if rows != empty[name]}
+            notes = {name: value for name, value in vars(cls).items() if name not in noted}
+            cls._worlds[recipe] = rows, notes
+            return
+        rows, notes = cls._worlds[recipe]
+        write_rows(rows)
+        for name, value in notes.items():
+            setattr(cls, name, value)
 
     @classmethod
     def build_once(cls, builder: Self) -> None:

@@ -56,7 +56,7 @@ def take(path: Path) -> None:
         game = stack.enter_context(Game.make(folder / "game", make_product_folder))
         game.build_product()
         game.ask_model_at(model.base_url, MODEL_NAME)
-        game.start()
+        game.start(by_launcher=True)
         browser = stack.enter_context(Browser.launch(equipment.browser, folder / "browser"))
         player = BrowserPlayer(Tab(browser, equipment), game.ports.web)
         path.write_bytes(converse(player, model))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-import time
 
 import pytest
 from hypothesis import given
@@ -204,12 +203,13 @@ def test_only_an_address_goes(body: str, names: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("filling", [" ", ".", "a", "@", "\u0301", "@a", "a, ", " ,"])
 def test_long_speech_is_judged_at_once(filling: str) -> None:
-    """No speech of the greatest length holds up the game."""
-    body = f".{filling * 2000}x"[:2000]
-    began = time.process_time()
-    is_for_another(body, ADA.names, ("Tom",))
-    is_addressed(body, ADA.names)
-    assert 0.2 > time.process_time() - began
+    """No speech holds up the game, be it five hundred times as long as one may be.
+
+    Were it gone over for each of its characters, this would take days.
+    """
+    body = f".{filling * 1_000_000}x"[:1_000_000]
+    judged = is_for_another(body, ADA.names, ("Tom",)), is_addressed(body, ADA.names)
+    assert (False, False) == judged
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 
 from tests.fakes.handle import MODEL_NAME, FakeModel
 from tests.journeys.clients import Enter, Player
-from tests.journeys.game import Game, make_product_folder
+from tests.journeys.game import Game, GameFolder, make_bare_folder, make_product_folder
 from tests.journeys.staging import run
 
 
@@ -48,23 +48,36 @@ def model(model_server: FakeModel) -> FakeModel:
     return model_server
 
 
-@pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The root of a stopped game with a migrated database and the world in it, to copy from."""
-    shared = tmp_path_factory.getbasetemp()
+def _build_once(
+    factory: pytest.TempPathFactory, name: str, make: GameFolder, build: Callable[[Game], None]
+) -> Path:
+    """The root of a stopped game, built by whichever worker of the run comes first."""
+    shared = factory.getbasetemp()
     # Each xdist worker has a folder of its own inside the one of the run.
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
-    root = shared / "template"
-    with (shared / "template.lock").open("w") as lock:
+    root, done = shared / name, shared / f"{name}.done"
+    with (shared / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (shared / "template.done").exists():
+        if not done.exists():
             # What another worker's failed attempt left would be in the way.
             shutil.rmtree(root, ignore_errors=True)
-            with Game.make(root, make_product_folder) as game:
-                game.build_product()
-            (shared / "template.done").touch()
+            with Game.make(root, make) as game:
+                build(game)
+            done.touch()
     return root
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a stopped game with a migrated database and the world in it, to copy from."""
+    return _build_once(tmp_path_factory, "template", make_product_folder, Game.build_product)
+
+
+@pytest.fixture(scope="session")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a stopped game as `evennia --init` and its first start leave it, to copy from."""
+    return _build_once(tmp_path_factory, "stock", make_bare_folder, Game.build_bare)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
 """Real Evennia games in temporary folders: made, started, reloaded, killed and cleaned up.
 
-A game is driven only through Evennia's own launcher, as an owner would drive it. `GameFolder`
-functions make the folder: a bare `evennia --init` game, or this repository's own game.
+A bare game is started by Evennia's own launcher, as an owner would do it; ours runs the launcher's
+commands and gets its orders without it. `GameFolder` functions make the folder: a bare
+`evennia --init` game, or this repository's own game.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import distribution
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -21,10 +23,18 @@ from typing import Any, Self, TypeVar
 from tests.journeys import processes
 from tests.journeys.clients import WAIT_SECONDS, Player, TelnetClient, WebsocketClient
 from tests.journeys.guardian import Guardian
+from tests.journeys.orders import (
+    PORTAL_SHUTDOWN,
+    SERVER_RELOAD,
+    SERVER_SHUTDOWN,
+    SERVER_START,
+    OrderLine,
+)
 from tests.journeys.ports import ClaimedPorts
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHER = Path(sys.executable).with_name("evennia")
+EVENNIA = Path(str(distribution("evennia").locate_file("evennia")))
 ADMIN_NAME, ADMIN_PASSWORD = "admin", "kestrel-harbour-94"
 # Nothing but a game's environment holds this key.
 API_KEY = "sk-journey-2b7e151628aed2a6abf7158809cf4f3c"
@@ -105,6 +115,7 @@ class Game:
         game = cls(root)
         (game.root / "lib").mkdir()
         (game.root / "lib" / "evennia_ai").symlink_to(ROOT / "evennia_ai")
+        shutil.copy(Path(__file__).with_name("sitecustomize.py"), game.root / "lib")
         make_folder(game)
         return game
 
@@ -131,11 +142,16 @@ class Game:
         """Run lines of shell in the game folder, up to the first that fails."""
         return self._run(["bash", "-euc", script], timeout_seconds)
 
-    def _run(self, command: Sequence[str | Path], timeout_seconds: float) -> str:
+    def _run(
+        self,
+        command: Sequence[str | Path],
+        timeout_seconds: float,
+        env: Mapping[str, str] | None = None,
+    ) -> str:
         return processes.run(
             command,
             cwd=self.folder,
-            env=self.env,
+            env=env or self.env,
             log=self.root / "launcher.log",
             timeout_seconds=timeout_seconds,
         )
@@ -152,7 +168,7 @@ class Game:
         """Migrate, make the superuser, let Evennia do its first start, and stop again."""
         self.write_settings()
         self.launch("migrate")
-        self._launch_start()
+        self._start_by_launcher()
         # Evennia restarts its server once after the first start's work is done.
         with processes.follow(self.folder / "server/logs/server.log") as log:
             log.wait_for(r"successfully restarted in 'reset' mode", START_SECONDS)
@@ -162,27 +178,50 @@ class Game:
         """Make database, superuser and world by the same program that `make play` calls."""
         self.write_settings()
         self.run_python("-m", "server.play.database", str(self.folder))
+        self.launch("collectstatic", "--noinput")
 
-    def start(self) -> None:
+    def start(self, *, by_launcher: bool = False) -> None:
         """Start the game and wait until a player could log in by telnet and by webclient.
+
+        Args:
+            by_launcher: as its owner does it, which collects the files of its web pages too.
 
         Raises:
             AssertionError: it did not get so far; the message holds the ends of its logs.
         """
         self.write_settings()
+        begin = self._start_by_launcher if by_launcher else self._start_by_order
         try:
-            self._launch_start()
+            begin()
             self.wait_until_ready()
         except (OSError, AssertionError) as error:
             raise AssertionError(
                 f"the game did not start: {error}\n{self.describe_logs()}"
             ) from error
 
-    def _launch_start(self) -> None:
+    def _start_by_launcher(self) -> None:
         # Evennia's launcher says that all is well (exit 0) whatever came of it, and gives up
         # on a portal that takes more than ten seconds: then the server is still to be started.
         while GAVE_UP in self.launch("start"):
             pass
+
+    def _start_by_order(self) -> None:
+        if not (self.folder / "server/portal.pid").exists():
+            env = {**self.env, "DJANGO_SETTINGS_MODULE": "server.conf.settings"}
+            env["PYTHONPATH"] = os.pathsep.join([str(self.folder), str(self.root / "lib")])
+            self._run(self._twistd("portal", "portal/portal.py"), START_SECONDS, env)
+        with self._open_orders() as line:
+            line.give(SERVER_START, self._twistd("server", "server.py"))
+            line.wait_for_status()
+
+    def _twistd(self, name: str, path: str) -> list[str]:
+        """The command that runs a game's portal or server, as Evennia's launcher has it."""
+        return [
+            str(LAUNCHER.with_name("twistd")),
+            f"--python={EVENNIA / 'server' / path}",
+            f"--logger=evennia.utils.logger.Get{name.title()}LogObserver",
+            f"--pidfile={self.folder / 'server' / name}.pid",
+        ]
 
     def wait_until_ready(self) -> None:
         """Wait for the login screen by telnet, and for the webclient's page and websocket."""
@@ -190,8 +229,12 @@ class Game:
         self.open_webclient(START_SECONDS).close()
 
     def reload(self) -> None:
-        """`evennia reload`: the server restarts, the portal keeps the players connected."""
-        self.launch("reload")
+        """The server restarts, the portal keeps the players connected: `evennia reload`."""
+        with self._open_orders() as line:
+            line.give(SERVER_RELOAD)
+            line.wait_for_status()
+            line.give(SERVER_START, self._twistd("server", "server.py"))
+            line.wait_for_status()
 
     def kill_server(self) -> None:
         """End the server process as a power cut would; the portal goes on."""
@@ -200,11 +243,16 @@ class Game:
         processes.wait_for_end(pid, 10)
 
     def stop(self) -> None:
-        """`evennia stop`, and wait until both processes are gone."""
-        pids = [self.read_pid(name) for name in ("server", "portal")]
-        self.launch("stop")
-        for pid in pids:
-            processes.wait_for_end(pid, 30)
+        """Stop server and portal, and wait until both processes are gone: `evennia stop`."""
+        server, portal = (self.read_pid(name) for name in ("server", "portal"))
+        with self._open_orders() as line:
+            line.give(SERVER_SHUTDOWN)
+            processes.wait_for_end(server, 30)
+            line.give(PORTAL_SHUTDOWN)
+            processes.wait_for_end(portal, 30)
+
+    def _open_orders(self) -> OrderLine:
+        return OrderLine(self.ports.amp, START_SECONDS)
 
     def read_pid(self, name: str) -> int:
         """Process id of the `server` or the `portal`."""

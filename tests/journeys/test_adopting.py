@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.answers import compose_reply
 from tests.fakes.handle import MODEL_NAME, FakeModel
 from tests.journeys.clients import Enter, Player
-from tests.journeys.game import ROOT, UNHURRIED, Game, make_bare_folder
+from tests.journeys.game import ROOT, UNHURRIED, Game
 from tests.journeys.readme import edit_file, read_steps
 from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
 
@@ -116,10 +116,9 @@ def test_a_guard_is_adopted_and_let_go(game: Game, enter: Enter, model: FakeMode
     assert [] == find_trouble(read_new_log(game, start))
 
 
-def test_without_the_app_he_is_what_he_was(tmp_path: Path, model: FakeModel) -> None:
+def test_without_the_app_he_is_what_he_was(stock: Path, tmp_path: Path, model: FakeModel) -> None:
     """Taken out of a game with nobody released: he stays, and the log says what is left to do."""
-    with Game.make(tmp_path / "theirs", make_bare_folder) as game:
-        game.build_bare()
+    with Game.copy(stock, tmp_path / "theirs") as game:
         game.ask_model_at(model.base_url, MODEL_NAME)
         (game.folder / "world/guards.py").write_text(GUARDS)
         files = [game.folder / name for name in CHANGED]
@@ -128,7 +127,7 @@ def test_without_the_app_he_is_what_he_was(tmp_path: Path, model: FakeModel) -> 
             if step.kind == "python":
                 edit_file(game.folder / step.file, step.lines)
         game.launch("migrate")
-        game.start()
+        game.start(by_launcher=True)
         with game.log_in_admin() as admin:
             admin.ask("create/drop Bram:world.guards.Guard", "You create a new Guard: Bram")
             number = int(game.query("SELECT id FROM objects_objectdb WHERE db_key = 'Bram'")[0][0])
@@ -139,7 +138,7 @@ def test_without_the_app_he_is_what_he_was(tmp_path: Path, model: FakeModel) -> 
         for path, text in kept.items():
             path.write_text(text)
         start = measure_log(game)
-        game.start()
+        game.start(by_launcher=True)
         with game.log_in_admin() as admin:
             admin.ask("examine bram", r"world\.guards\.Guard")
             admin.ask("whisper bram = hello", "You whisper to Bram")

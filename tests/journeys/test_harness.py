@@ -13,15 +13,14 @@ import pytest
 
 from tests.journeys import processes
 from tests.journeys.clients import IAC, decode_telnet, read_html
-from tests.journeys.game import ROOT, Game, make_bare_folder
+from tests.journeys.game import ROOT, Game
 from tests.journeys.ports import ClaimedPorts
 
 
 @pytest.fixture(scope="module")
-def bare_game(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Game]:
-    with Game.make(tmp_path_factory.mktemp("bare") / "game", make_bare_folder) as game:
-        game.build_bare()
-        game.start()
+def bare_game(stock: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Game]:
+    with Game.copy(stock, tmp_path_factory.mktemp("bare") / "game") as game:
+        game.start(by_launcher=True)
         yield game
 
 
@@ -34,10 +33,10 @@ def test_both_clients_meet_in_a_bare_game(bare_game: Game) -> None:
             player.ask("look", "Limbo")
         tom.send("say hello <there>")
         mira.expect('Tom says, "hello <there>"')
-        bare_game.reload()
+        bare_game.launch("reload")
         mira.ask("say still here", 'You say, "still here"')
         bare_game.kill_server()
-        bare_game.start()
+        bare_game.start(by_launcher=True)
         tom.come_back()
         mira.come_back()
         tom.ask("say and here", 'You say, "and here"')

@@ -10,7 +10,7 @@ import pytest
 from tests.fakes.answers import compose_reply
 from tests.fakes.handle import MODEL_NAME, FakeModel
 from tests.journeys.clients import PASSWORD, Player
-from tests.journeys.game import ROOT, Game, make_bare_folder
+from tests.journeys.game import ROOT, Game
 from tests.journeys.readme import Step, edit_file, install_checkout, read_steps
 
 MOST_STEPS = 5
@@ -48,20 +48,21 @@ def follow_in_game(player: Player, step: Step) -> None:
         player.send(line)
 
 
-def test_a_game_of_somebody_else_gets_an_assistant(tmp_path: Path, model: FakeModel) -> None:
+def test_a_game_of_somebody_else_gets_an_assistant(
+    stock: Path, tmp_path: Path, model: FakeModel
+) -> None:
     """An `evennia --init` game that follows README has an assistant who answers a whisper.
 
     Its body is a character of that game, and nobody can take its name.
     """
     steps = read_install_steps()
-    with Game.make(tmp_path / "theirs", make_bare_folder) as game:
+    with Game.copy(stock, tmp_path / "theirs") as game:
         try:
-            game.build_bare()
             change_characters(game.folder / "typeclasses/characters.py")
             game.ask_model_at(model.base_url, MODEL_NAME)
             for step in steps:
                 follow_on_disk(game, step)
-            game.start()
+            game.start(by_launcher=True)
             create_and_whisper(game, steps)
             take_her_name(game)
         except AssertionError as error:

@@ -37,6 +37,7 @@ def test_a_game_with_mcp_servers_comes_back_from_each_reload(
     """The server that ends is out of the way in time, and leaves none of its programs behind."""
     tom = enter("Tom")
     for number in range(RELOADS):
+        wait_for_servers(game, number + 1)
         with game.log_in_admin() as owner:
             for name in ("one", "two", "slow"):
                 owner.ask("assistant status ada", rf"mcp +{name}: connected, \d+ tools")
@@ -48,6 +49,13 @@ def test_a_game_with_mcp_servers_comes_back_from_each_reload(
         assert before != game.read_pid("server")
         for pid in (before, *programs):
             processes.wait_for_end(pid, 30)
+
+
+def wait_for_servers(game: Game, starts: int) -> None:
+    """Wait until each MCP server is connected after so many starts of the game."""
+    with processes.follow(game.folder / "server/logs/server.log") as log:
+        for name in ("one", "two", "slow"):
+            log.wait_for(rf"(?s)(?:mcp server {name}: connected.*?){{{starts}}}", 60)
 
 
 def children_of(pid: int) -> list[int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.fakes.handle import MODEL_NAME, FakeModel
 from tests.journeys.clients import Player
-from tests.journeys.game import ROOT, Game, make_bare_folder
+from tests.journeys.game import ROOT, Game
 from tests.journeys.readme import edit_file, read_steps
 from tests.journeys.staging import measure_log, read_new_log
 from tests.journeys.test_adopting import whisper_of
@@ -34,18 +34,19 @@ PICKLED = (
 )
 
 
-def test_a_game_is_as_if_they_had_never_been_there(tmp_path: Path, model: FakeModel) -> None:
+def test_a_game_is_as_if_they_had_never_been_there(
+    stock: Path, tmp_path: Path, model: FakeModel
+) -> None:
     """Installed, played, removed, uninstalled: no line of the log, and no row, tells of it."""
-    with Game.make(tmp_path / "theirs", make_bare_folder) as game:
-        game.build_bare()
+    with Game.copy(stock, tmp_path / "theirs") as game:
         game.ask_model_at(model.base_url, MODEL_NAME)
         files = [game.folder / name for name in CHANGED]
         kept = {path: path.read_text() for path in files}
         install(game)
-        game.start()
+        game.start(by_launcher=True)
         with game.log_in_admin() as admin:
             live_with_them(admin)
-            game.reload()
+            game.launch("reload")
             admin.ask("whisper edda = still there?", whisper_of("still there?", "Edda"), 60)
             admin.ask("assistant remove all", r"with their bodies: 2 \(.*\)\. Taken out .*: 1 \(")
             done = admin.ask("yes", r"2 \(Brass, Edda\)[^\n]*\n.*\n.*pip uninst")
@@ -59,17 +60,17 @@ def test_a_game_is_as_if_they_had_never_been_there(tmp_path: Path, model: FakeMo
         uninstall(game)
         assert "No module" in game.run_python("-c", IMPORT)
         start = measure_log(game)
-        game.start()
+        game.start(by_launcher=True)
         with game.log_in_admin() as admin:
             is_a_game(admin)
-            game.reload()
+            game.launch("reload")
             is_a_game(admin)
         lines = read_new_log(game, start).splitlines()
         assert [] == [line for line in lines if TROUBLE.search(line) and OUR_CLIENT not in line]
         assert "held: []" in game.launch("shell", "-c", PICKLED)
         names = [str(value) for query in NAMED for (value,) in game.query(query)]
         assert [] == [name for name in names if "evennia_ai" in name or "ai_assistant" in name]
-        game.stop()
+        game.launch("stop")
 
 
 IMPORT = """

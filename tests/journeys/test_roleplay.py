@@ -29,7 +29,7 @@ def test_nobody_is_told_who_anybody_is(tmp_path: Path, model: FakeModel) -> None
             game.ask_model_at(model.base_url, MODEL_NAME)
             for step in steps:
                 follow_on_disk(game, step)
-            game.start()
+            game.start(by_launcher=True)
             with game.log_in_admin() as admin:
                 for step in steps:
                     follow_in_game(admin, step)

@@ -79,6 +79,7 @@ class ShellTest(StandingWorld, BaseEvenniaCommandTest):
         hearing: further keys of each assistant's `hearing_config`.
     """
 
+    built_by = (*StandingWorld.built_by, "make", "answer_at_once", "environ", "hearing")
     character_typeclass = Person
     environ: dict[str, str] = {"EVENNIA_AI_MODEL": "scripted"}
     hearing: dict[str, float] = {}

@@ -28,15 +28,6 @@ PLAYED = [kind for kind in all_kinds() if kind.is_quick or IS_THOROUGH]
 by_name = pytest.mark.parametrize("kind", PLAYED, ids=lambda kind: kind.name)
 
 
-@pytest.fixture(scope="session")
-def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The root of a stopped stock game, to copy from."""
-    root = tmp_path_factory.mktemp("stock") / "template"
-    with Game.make(root, make_bare_folder) as game:
-        game.build_bare()
-    return root
-
-
 Found = Callable[[Kind, ExitStack], Game]
 
 
@@ -70,7 +61,7 @@ def test_a_game_of_other_people(kind: Kind, found: Found, model: FakeModel) -> N
         try:
             kind.furnish(game)
             game.ask_model_at(model.base_url, MODEL_NAME)
-            game.start()
+            game.start(by_launcher=True)
             outcomes = play(Visit(kind, game, model, stack))
         except AssertionError as error:
             pytest.fail(f"{error}\n{game.describe_logs()}")

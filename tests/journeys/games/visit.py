@@ -123,7 +123,7 @@ class Visit:
         """Reload the game, and wait until everybody has read that it is back."""
         everybody = (self.owner, self.tom, self.bob)
         self._fence(everybody)
-        self.game.reload()
+        self.game.launch("reload")
         for player in everybody:
             player.expect("Server restarted", 60)
 
