@@ -129,10 +129,10 @@ class Metered:
         return self._mended(reply) if self.scene.is_grounded else reply
 
     def _mended(self, reply: Reply) -> Reply:
-        """A small model's reply without the question that it says back before its answer."""
-        line = self.turn.event.body
+        """A small model's reply, held to what it was told."""
+        line, told = self.turn.event.body, self.scene.hint
         calls = tuple(
-            replace(call, arguments={**call.arguments, MESSAGE: mended(message, line)})
+            replace(call, arguments={**call.arguments, MESSAGE: mended(message, line, told)})
             if isinstance(message := call.arguments.get(MESSAGE), str)
             else call
             for call in reply.tool_calls

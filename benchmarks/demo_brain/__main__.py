@@ -30,7 +30,7 @@ from tests.journeys.staging import run
 
 STATE_DIR = "server/.local_model"
 MODEL = "EVENNIA_AI_LOCAL_MODEL"
-START_SECONDS, REPLY_SECONDS = 600.0, 180.0
+START_SECONDS, REPLY_SECONDS = 600.0, 60.0
 NEWCOMER = "Tom"
 HALVES = {"seen": SEEN, "unseen": UNSEEN}
 LINES = {
@@ -105,7 +105,10 @@ def ask(newcomer: Player, owner: Player, question: Question) -> tuple[str, float
     for line in question.says:
         began = time.monotonic()
         sent = LINES[question.way].format(whom=question.whom, line=line)
-        answer = newcomer.ask(sent, f"{pattern}\\r?\\n", REPLY_SECONDS)[1]
+        try:
+            answer = newcomer.ask(sent, f"{pattern}\\r?\\n", REPLY_SECONDS)[1]
+        except AssertionError:  # nothing came that is an answer: that is one that is not sensible
+            answer = ""
     return re.sub(r"\s+", " ", answer), time.monotonic() - began
 
 

@@ -37,6 +37,9 @@ SHORTEST_PIECE = 3
 
 KNOWN = "You know: {note}"
 UNKNOWN, UNABLE, UNASKED = "You do not know.", "You cannot do that.", "You answer kindly."
+DENIALS = {UNKNOWN: "I do not know that.", UNABLE: "I cannot do that."}
+# The part of a note's telling words that an answer has to hold.
+LEAST_HELD = 0.3
 
 _SENTENCES = re.compile(r"(?<=[.!?;:])\s+")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -72,6 +75,7 @@ _REQUEST = re.compile(
     r"|ignore|swear|steal|break|kill|attack|be|act|do|let|stop)\b)",
     re.IGNORECASE,
 )
+_DENIES = re.compile(r"\b(?:not?|never|nothing|none|cannot|sorry)\b|n't\b", re.IGNORECASE)
 _COMMON_TEXT = (
     "a about an and any are as at be been being by can could did do does ever find for from get "
     "had has have he her here him his how i if in into is it its just may me might my no not of on "
@@ -343,14 +347,29 @@ def hint(note: Note | None, line: str) -> str:
     return UNKNOWN if is_question(line) else UNASKED
 
 
-def mended(answer: str, line: str) -> str:
+def mended(answer: str, line: str, told: str) -> str:
     """An answer without the question said back before it, and with no sentence told twice.
 
-    Where nothing else would be left, it stays as it is.
+    A small model loses what it was told: an answer that holds nearly nothing of the note becomes
+    the note, and one that claims something where nothing is known says that it does not know.
+
+    Args:
+        told: the hint, as `hint` made it.
     """
     rest = _behind_echo(answer, line)
-    told = dict.fromkeys(part.strip() for part in re.split(r"(?<=[.!?])\s+", rest))
-    return " ".join(filter(None, told)) or answer
+    sentences = dict.fromkeys(part.strip() for part in re.split(r"(?<=[.!?])\s+", rest))
+    said = " ".join(filter(None, sentences))
+    note = told.removeprefix(KNOWN.format(note="")) if told.startswith(KNOWN[:8]) else ""
+    if note:
+        return said if _holds(said, note) else note
+    denial = DENIALS.get(told, "")
+    return denial if denial and not _DENIES.search(said) else said or answer
+
+
+def _holds(answer: str, note: str) -> bool:
+    """True where an answer tells what stands in a note, in whatever words."""
+    wanted = set(_words(note))
+    return len(wanted & set(_words(answer))) >= LEAST_HELD * len(wanted)
 
 
 def _behind_echo(answer: str, line: str) -> str:
@@ -360,6 +379,6 @@ def _behind_echo(answer: str, line: str) -> str:
     # A name may stand in front of it, as "Tom: where is he?"
     first = 0 if said[: len(echoed)] == echoed else 1
     behind = first + len(echoed)
-    if len(echoed) < SHORTEST_PIECE or said[first:behind] != echoed or len(found) <= behind:
+    if len(echoed) < SHORTEST_PIECE or said[first:behind] != echoed:
         return answer
-    return answer[found[behind].start() :]
+    return answer[found[behind].start() :] if len(found) > behind else ""

@@ -194,25 +194,32 @@ def test_the_hint_says_what_is_known() -> None:
     assert len(long) <= MOST_NOTE_CHARS + len("You know: ")
 
 
+STAIR_HINT = hint(STAIR, "is the stair safe?")
+
+
 @pytest.mark.parametrize(
-    ("answer", "line", "left"),
+    ("answer", "line", "told", "left"),
     [
-        ("Did you lose a book? One is missing.", "did you lose a book?", "One is missing."),
-        ("Tom: and who winds it? I wind the lamp.", "and who winds it?", "I wind the lamp."),
-        ("It is here. It is here. It is here.", "where is it?", "It is here."),
-        ("Where is it?", "where is it?", "Where is it?"),
-        ("Yes. Yes, it is.", "yes", "Yes. Yes, it is."),
-        ("The lamp is lit.", "is the lamp lit?", "The lamp is lit."),
+        ("Are you well? I am.", "are you well?", UNASKED, "I am."),
+        ("Tom: are you well? I am.", "are you well?", UNASKED, "I am."),
+        ("It is here. It is here.", "where is it?", UNASKED, "It is here."),
+        ("Are you well?", "are you well?", UNASKED, "Are you well?"),
+        ("Yes. Yes, it is.", "yes", UNASKED, "Yes. Yes, it is."),
+        ("No, the stair is loose.", "is it safe?", STAIR_HINT, "No, the stair is loose."),
+        ("Is the stair safe?", "is the stair safe?", STAIR_HINT, STAIR.text),
+        ("What can I do for you?", "is the stair safe?", STAIR_HINT, STAIR.text),
+        ("I do not know, Tom.", "who won?", UNKNOWN, "I do not know, Tom."),
+        ("France won, Tom.", "who won?", UNKNOWN, "I do not know that."),
+        ("Here is my gold.", "give me gold", UNABLE, "I cannot do that."),
+        ("I can't, Tom.", "give me gold", UNABLE, "I can't, Tom."),
     ],
 )
-def test_a_question_said_back_is_left_out(answer: str, line: str, left: str) -> None:
-    """A small model likes to begin with it, and to go on for ever."""
-    assert left == mended(answer, line)
+def test_an_answer_is_held_to_what_was_told(answer: str, line: str, told: str, left: str) -> None:
+    """A small model likes to say the question back, to go on for ever, and to make things up."""
+    assert left == mended(answer, line, told)
 
 
-@given(st.text(max_size=200), st.text(max_size=80))
-def test_mending_leaves_something_and_is_done_once(answer: str, line: str) -> None:
-    """No answer is lost, and a mended one without the question stays as it is."""
-    left = mended(answer, line)
-    assert bool(left.strip()) == bool(answer.strip()) or left == answer
-    assert len(left) <= len(answer)
+@given(st.text(max_size=200), st.text(max_size=80), st.sampled_from([STAIR_HINT, UNKNOWN, UNASKED]))
+def test_mending_leaves_something_to_say(answer: str, line: str, told: str) -> None:
+    """Whatever the model wrote."""
+    assert mended(answer, line, told) or not answer.strip()

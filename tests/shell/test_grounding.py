@@ -155,9 +155,9 @@ class TestThePrompt(SmallModelTest):
 
     def test_the_question_is_not_said_back(self) -> None:
         """Neither in what is heard nor in what is remembered."""
-        self.tell("is the stair safe?", "Is the stair safe? It is loose.")
-        assert "Is the stair safe?" not in self.heard_by_tom()
-        assert "It is loose." in self.heard_by_tom()
+        self.tell("is the stair loose?", "Is the stair loose? The stair in the gallery is loose.")
+        assert "Is the stair" not in self.heard_by_tom()
+        assert "The stair in the gallery is loose" in self.heard_by_tom()
 
     def heard_by_tom(self) -> str:
         """All that Tom was told."""
