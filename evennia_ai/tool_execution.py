@@ -47,9 +47,8 @@ Settle = Callable[[ToolResult], Mapping[str, Any]]
 RETRY = RetryConfig()
 LOCK = "tool_"
 # What a model of the size of the demo brain can choose among; a game's own tools come beside them.
-FOR_SMALL_MODELS = frozenset(
-    ("say", "whisper", "page", "channel", "report", "emote", "look", "noop")
-)
+ANSWERS = frozenset(("say", "whisper", "page", "channel", "report"))
+FOR_SMALL_MODELS = ANSWERS | {"emote", "look", "noop"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +123,20 @@ def _ask(script: Any, turn: Turn, call: ToolCall) -> ToolResult:
     return interventions.ask_about_call(script, turn, call)
 
 
-def toolbox(script: Any, turn: Turn, pattern: ExecutionPattern, *, is_small: bool) -> Toolbox:
+def toolbox(
+    script: Any,
+    turn: Turn,
+    pattern: ExecutionPattern,
+    *,
+    is_small: bool,
+    is_grounded: bool = False,
+) -> Toolbox:
     """The tools of one turn.
 
     Args:
         is_small: offer only what fits the event, as a small model needs it.
+        is_grounded: what it could look at is told already: it only answers, or uses a tool of the
+            game.
     """
     tools: Toolbox = Noted(_guarded(script), ScriptKeeper(script))
     tools = Confirmed(tools, partial(_ask, script), pattern.dangerous_requires_confirm)
@@ -136,7 +144,8 @@ def toolbox(script: Any, turn: Turn, pattern: ExecutionPattern, *, is_small: boo
     turn.may_emote = "emote" not in hidden and pattern.offers(REGISTRY["emote"].spec)
     tools = Offered(tools, pattern, hidden)
     if is_small:
-        tools = Fitted(tools, turn.event, FOR_SMALL_MODELS | _of_the_game())
+        own = ANSWERS if is_grounded else FOR_SMALL_MODELS
+        tools = Fitted(tools, turn.event, own | _of_the_game())
     elif not is_by_need(turn, tools.specs()):
         tools = Findable(tools, turn.found, services.most_tools())
     return Gated(tools, arguments_problem)
@@ -159,7 +168,10 @@ def execute_react_loop(
     script: Any, turn: Turn, model: Metered, pattern: ExecutionPattern
 ) -> Deferred[Stop]:
     """Run one turn. Cancelling the Deferred drops the model call and starts nothing more."""
-    tools = Timed(toolbox(script, turn, pattern, is_small=model.is_small), model.time.left)
+    offered = toolbox(
+        script, turn, pattern, is_small=model.is_small, is_grounded=model.scene.is_grounded
+    )
+    tools = Timed(offered, model.time.left)
     tools = Recorded(tools, script.clock.seconds)
     ports = Ports(
         model,

@@ -75,8 +75,9 @@ def next_prompt(script: AssistantScript, being: Any) -> NextPrompt:
     hint = grounding.ground_by_words(script, turn).hint if preparation.is_small(client) else ""
     scene = preparation.scene_of(script, client, ContextType.TICK_EVENT, hint=hint)
     pattern = preparation.pattern_of(script, turn, scene)
-    offered = toolbox(script, turn, pattern, is_small=not client.supports_tools).specs()
-    specs = shown(script.obj, turn, offered)
+    is_small = not client.supports_tools
+    tools = toolbox(script, turn, pattern, is_small=is_small, is_grounded=scene.is_grounded)
+    specs = shown(script.obj, turn, tools.specs())
     return NextPrompt(scene, turn, specs, compose(scene, turn, specs))
 
 

@@ -17,6 +17,7 @@ from evennia_ai.memory.service import MemoryService
 from evennia_ai.operations.prompting import show_prompt
 from evennia_ai.prompts.examples import grounded_examples
 from evennia_ai.remembering import grounding, lore
+from evennia_ai.tool_execution import FOR_SMALL_MODELS
 from tests.llm.doubles import completion
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import pump
@@ -152,6 +153,13 @@ class TestThePrompt(SmallModelTest):
         assert "You are Ada, keeper of a library. You are dry and brief." in head["content"]
         assert "stair" not in head["content"]
         assert len(grounded_examples()) == len(examples)
+
+    def test_it_can_only_answer(self) -> None:
+        """What it could look at is told already; a tool that it fumbles with answers nobody."""
+        self.tell("is the stair loose?")
+        schema = self.model.bodies[-1]["response_format"]["json_schema"]["schema"]
+        offered = [choice["properties"]["tool"]["const"] for choice in schema["anyOf"]]
+        assert ["whisper"] == [name for name in offered if name in FOR_SMALL_MODELS]
 
     def test_the_question_is_not_said_back(self) -> None:
         """Neither in what is heard nor in what is remembered."""
