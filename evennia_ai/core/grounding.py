@@ -69,7 +69,7 @@ _ASKING = frozenset(
     )
 )
 _REQUEST = re.compile(
-    r"\A\W*(?:(?:please|now|hey|so)\W+)*"
+    r"\A\W*(?:(?:please|now|hey|so)\W{1,5}){0,3}"
     r"(?:(?:can|could|will|would) you (?:please )?(?!tell|say|explain|remember|see|hear)\w"
     r"|(?:give|open|unlock|lend|sell|teach|help|bring|hand|make|write|print|repeat|pretend|forget"
     r"|ignore|swear|steal|break|kill|attack|be|act|do|let|stop)\b)",

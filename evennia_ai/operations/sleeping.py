@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated
 
@@ -43,7 +43,7 @@ def sleep_status(script: AssistantScript) -> Result[Sleep]:
         state.read(script, "operating_mode"),
         state.read(script, "sleep_phase"),
         state.read(script, "scheduled_wake_time"),
-        asdict(modes.nights(script)),
+        modes.nights(script).model_dump(),
         state.read(script, "consolidation_progress"),
         state.read(script, "last_night"),
     )
