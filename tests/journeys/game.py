@@ -240,7 +240,7 @@ class Game:
         """End the server process as a power cut would; the portal goes on."""
         pid = self.read_pid("server")
         os.kill(pid, signal.SIGKILL)
-        processes.wait_for_end(pid, 10)
+        processes.wait_for_reaping(pid, 10)
 
     def stop(self) -> None:
         """Stop server and portal, and wait until both processes are gone: `evennia stop`."""

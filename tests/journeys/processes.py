@@ -11,6 +11,7 @@ import re
 import select
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -95,6 +96,25 @@ def wait_for_end(pid: int, timeout_seconds: float) -> None:
     finally:
         os.close(descriptor)
     assert ended, f"process {pid} still runs after {timeout_seconds:g} s"
+
+
+def wait_for_reaping(pid: int, timeout_seconds: float) -> None:
+    """Wait until nobody finds an ended process under its number any more.
+
+    Its number is taken until init has read how it ended, which takes init of a container a second
+    or two; meanwhile twistd says that a server of that number is running, and starts none.
+
+    Raises:
+        AssertionError: it is still there.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"process {pid} is not reaped after {timeout_seconds:g} s")
 
 
 class FollowedLog:

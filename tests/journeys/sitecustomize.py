@@ -1,9 +1,10 @@
 """Read first by each process of a journey's game: its start costs half as much.
 
 Evennia counts things with `inflect`, which has each of its functions rewritten by `typeguard` while
-it is imported: one and a half seconds of processor time in launcher, portal and server, for a check
+it is imported: one and a half seconds of processor time in launcher and portal, for a check
 of the types that Evennia passes. That check stays on in the tests that run Evennia in their own
-process, and in `make play`.
+process. A server is left as slow as it is: on a reload the portal starts it while the one before
+still ends, and one that loads in no time finds its port taken.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ def leave_as_it_is(target: Checked) -> Checked:
     return target
 
 
-unchecking = ModuleType("typeguard")
-vars(unchecking)["typechecked"] = leave_as_it_is
-sys.modules["typeguard"] = unchecking
+if not any(word.endswith("server/server.py") for word in sys.orig_argv):
+    unchecking = ModuleType("typeguard")
+    vars(unchecking)["typechecked"] = leave_as_it_is
+    sys.modules["typeguard"] = unchecking
