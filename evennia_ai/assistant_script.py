@@ -360,6 +360,7 @@ class AssistantScript(DefaultScript):
 
     async def _answer(self, turn: Turn) -> None:
         """Run the loop and close the turn."""
+        warming.give_way()
         client = self.client()
         purse = Purse(self, client, turn.payer, spent=turn.spent)
         scene = await preparation.scene_for(self, client, turn)

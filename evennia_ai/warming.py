@@ -1,7 +1,8 @@
 """Warming of the demo brain: it has read how each prompt begins before anybody asks.
 
 The model keeps what it has read of a prompt, so the first answer then comes as fast as the second.
-Nobody waits for this, nobody pays for it, and whatever goes wrong the first question tells.
+Nobody waits for this, nobody pays for it, and whatever goes wrong the first question tells. One
+is warmed at a time, and whoever asks meanwhile goes first: the model reads one thing at once.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia.utils import logger
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 from twisted.python.failure import Failure
 
 from evennia_ai import preparation, services
@@ -26,6 +27,8 @@ from evennia_ai.remembering import grounding
 MOST_WARMED = 4
 GREETING = "hello"
 _warmed: set[int] = set()
+_going: list[Deferred[None]] = []
+_one_at_a_time = DeferredLock()
 
 
 def begin(script: Any) -> Deferred[None] | None:
@@ -45,11 +48,26 @@ def begin(script: Any) -> Deferred[None] | None:
         return None
     _warmed.add(script.pk)
     warming = Deferred.fromCoroutine(_warm(script))
-    return warming.addErrback(_tell, script)
+    _going.append(warming)
+    return warming.addErrback(_tell, script).addBoth(lambda _: _going.remove(warming))
+
+
+def give_way() -> None:
+    """Drop what is being read ahead: somebody asks."""
+    for warming in tuple(_going):
+        warming.cancel()
 
 
 async def _warm(script: Any) -> None:
     """Read the head of its prompts, and what its lines are compared with."""
+    await _one_at_a_time.acquire()
+    try:
+        await _read_ahead(script)
+    finally:
+        _one_at_a_time.release()
+
+
+async def _read_ahead(script: Any) -> None:
     await services.memory().likeness((GREETING,), grounding.texts_of(script))
     client = services.pool().trial_client(script.endpoint())
     hint = UNASKED if preparation.is_small(client) else ""
@@ -64,10 +82,12 @@ def _is_here() -> bool:
 
 
 def _tell(failure: Failure, script: Any) -> None:
-    failure.trap(ModelError, CircuitOpenError, ConfigurationError)
-    logger.log_info(f"[assistant] {script.key}: not warmed: {failure.value}")
+    failure.trap(ModelError, CircuitOpenError, ConfigurationError, CancelledError)
+    why = "somebody asked" if failure.check(CancelledError) else str(failure.value)
+    logger.log_info(f"[assistant] {script.key}: not warmed: {why}")
 
 
 def forget() -> None:
-    """Warm all anew: for tests, whose assistants have the same numbers."""
+    """Drop what is under way, and warm all anew: in tests others have the same numbers."""
+    give_way()
     _warmed.clear()

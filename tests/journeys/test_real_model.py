@@ -39,7 +39,8 @@ def real_game(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """The Lantern Library with the embedded model in place of the scripted one."""
     with Game.copy(template, tmp_path_factory.mktemp("real") / "game") as game:
         game.env |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        game.settings |= UNHURRIED
+        # How well it answers is asked here, not how fast it is beside other tests.
+        game.settings |= UNHURRIED | {"EVENNIA_AI_CALL_DEADLINE_SECONDS": REPLY_SECONDS}
         local = ("-m", "evennia_ai.llm.local")
         game.run_python(*local, "start", "--state-dir", STATE_DIR, timeout_seconds=MODEL_SECONDS)
         try:

@@ -41,11 +41,19 @@ class SmallModelTest(MemoryTest):
 
     environ = {"EVENNIA_AI_MODEL": "local"}
 
+    has_weights: mock.Mock
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """The weights are not on this machine, whatever machine it is: no model is started."""
+        weights = mock.patch.object(local, "has_weights", return_value=False, create=True)
+        cls.has_weights = weights.start()
+        cls.addClassCleanup(weights.stop)
+        super().setUpClass()
+
     def setUp(self) -> None:
-        """The weights are not on this machine, whatever machine it is."""
-        self.weights = mock.patch.object(local, "has_weights", return_value=False, create=True)
-        self.has_weights = self.weights.start()
-        self.addCleanup(self.weights.stop)
+        """Ada knows a little."""
+        self.has_weights.return_value = False
         super().setUp()
         state.write(self.ada_script, persona=PERSONA)
 
@@ -232,6 +240,17 @@ class TestWarming(SmallModelTest):
             warming.begin(self.ada_script)
             pump()
         assert services.pool().breaker_of(services.endpoint()).is_available
+
+    def test_whoever_asks_goes_first(self) -> None:
+        """What is read ahead is dropped: the model reads one thing at once."""
+        self.has_weights.return_value = True
+        with mock.patch.object(local, "is_installed", return_value=True, create=True):
+            begun = warming.begin(self.ada_script)
+            pump()
+        assert begun is not None
+        assert 1 == len(self.model.waiting)
+        self.tell("is the stair loose?")
+        assert (1, []) == (self.model.cancelled, list(self.model.waiting))
 
     def test_not_where_it_would_have_to_be_fetched(self) -> None:
         """Half a gigabyte is fetched for a question, not for none."""
