@@ -41,6 +41,8 @@ DENIALS = {UNKNOWN: "I do not know that.", UNABLE: "I cannot do that."}
 # The part of a note's telling words that an answer has to hold.
 LEAST_HELD = 0.3
 
+_KNOWN_BEFORE = KNOWN.format(note="")
+_WHOLE_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 _SENTENCES = re.compile(r"(?<=[.!?;:])\s+")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _BULLET = re.compile(r"\s*[-*•]\s+")
@@ -211,7 +213,7 @@ def split_persona(text: str) -> tuple[str, tuple[str, ...]]:
         elif not line.endswith(":"):
             prose.append(line)
     whole = " ".join(prose)
-    told = [part for part in re.split(r"(?<=[.!?])\s+", whole) if part]
+    told = filter(None, _WHOLE_SENTENCES.split(whole))
     return cut_at_sentence(whole, MOST_PERSONA_CHARS), (*told, *facts)
 
 
@@ -274,9 +276,9 @@ def best(notes: Sequence[Note], asked: Asked, likeness: Sequence[Likeness] | Non
     if not notes:
         return None
     scores = [0.0] * len(notes)
-    for number, query in enumerate(asked.queries):
-        alike = None if likeness is None else likeness[number]
-        weight = asked.weights[number]
+    unknown: Sequence[Likeness | None] = [None] * len(asked.queries)
+    known = unknown if likeness is None else likeness
+    for query, weight, alike in zip(asked.queries, asked.weights, known, strict=True):
         for place, score in enumerate(_scores(notes, query, alike)):
             scores[place] += weight * score
     if asked.asks_back:
@@ -309,14 +311,14 @@ def _was_told(note: Note, asked: Asked) -> bool:
     """True for what the answer before said already, where the next line goes on from it."""
     if not asked.is_follow_up:
         return False
-    words, told = set(_words(note.text)), set(_words(asked.answered))
+    words, told = _words(note.text), _words(asked.answered)
     return bool(words) and len(words & told) > TOLD_SHARE * len(words)
 
 
 def shares(query: str, texts: Sequence[str]) -> list[float]:
     """The part of a query's telling words that each text has, 0 to 1; a rare word counts more."""
-    held = [set(_words(text)) for text in texts]
-    wanted = set(_words(query))
+    held = [_words(text) for text in texts]
+    wanted = _words(query)
     weights = {
         word: math.log(1 + len(texts) / (1 + sum(word in words for words in held)))
         for word in wanted
@@ -325,10 +327,11 @@ def shares(query: str, texts: Sequence[str]) -> list[float]:
     return [sum(weights[word] for word in wanted & words) / whole for words in held]
 
 
-def _words(text: str) -> list[str]:
-    """The telling words of a text, without endings."""
+@lru_cache(maxsize=4096)
+def _words(text: str) -> frozenset[str]:
+    """The telling words of a text, without endings; kept, for notes are asked for every line."""
     found = _WORD.findall(text.casefold().replace("’", "'"))  # noqa: RUF001
-    return [_stem(word.removesuffix("'s")) for word in found if word not in _COMMON]
+    return frozenset(_stem(word.removesuffix("'s")) for word in found if word not in _COMMON)
 
 
 def _stem(word: str) -> str:
@@ -357,10 +360,10 @@ def mended(answer: str, line: str, told: str) -> str:
         told: the hint, as `hint` made it.
     """
     rest = _behind_echo(answer, line)
-    sentences = dict.fromkeys(part.strip() for part in re.split(r"(?<=[.!?])\s+", rest))
+    sentences = dict.fromkeys(part.strip() for part in _WHOLE_SENTENCES.split(rest))
     said = " ".join(filter(None, sentences))
-    note = told.removeprefix(KNOWN.format(note="")) if told.startswith(KNOWN[:8]) else ""
-    if note:
+    if told.startswith(_KNOWN_BEFORE):
+        note = told.removeprefix(_KNOWN_BEFORE)
         return said if _holds(said, note) else note
     denial = DENIALS.get(told, "")
     return denial if denial and not _DENIES.search(said) else said or answer
@@ -368,8 +371,8 @@ def mended(answer: str, line: str, told: str) -> str:
 
 def _holds(answer: str, note: str) -> bool:
     """True where an answer tells what stands in a note, in whatever words."""
-    wanted = set(_words(note))
-    return len(wanted & set(_words(answer))) >= LEAST_HELD * len(wanted)
+    wanted = _words(note)
+    return len(wanted & _words(answer)) >= LEAST_HELD * len(wanted)
 
 
 def _behind_echo(answer: str, line: str) -> str:
