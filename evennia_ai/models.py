@@ -151,14 +151,14 @@ class RecordedSnapshot(models.Model):
 class Memory(models.Model):
     """One thing that an assistant remembers, as `core.recollection.Recollection` describes it.
 
-    The table is what is true; the store of vectors beside it only finds rows by their meaning, and
-    can be made anew from it.
+    The table is what is true; vectors only find rows by their meaning, and can be made anew from
+    it.
 
     Attributes:
         assistant: number of its script; 0 for lore that the whole game shares.
         is_consolidated: an entry of the journal from which facts were drawn.
-        indexed_as: the embedding model whose vector the store holds; "" none yet.
-        is_removed: forgotten: its words are gone, its vector is still to be removed.
+        indexed_as: the embedding model that made its vector; "" none yet, "-" it needs none.
+        is_removed: forgotten: its words are gone, a server still has to be rid of its vector.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -182,9 +182,11 @@ class Memory(models.Model):
     is_removed = models.BooleanField(default=False)
 
     class Meta:
-        """What is looked for: an assistant's of a kind, of a person, and those not indexed yet."""
+        """What is looked for: an assistant's of a kind, a person, an audience, and new ones."""
 
         indexes = [
+            models.Index(fields=["assistant", "id"], name="evennia_ai_memory_new"),
+            models.Index(fields=["assistant", "audience", "id"], name="evennia_ai_memory_for"),
             models.Index(fields=["assistant", "kind", "at"], name="evennia_ai_memory_of"),
             models.Index(fields=["assistant", "person", "at"], name="evennia_ai_memory_by"),
             models.Index(fields=["assistant", "indexed_as"], name="evennia_ai_memory_index"),
@@ -194,6 +196,21 @@ class Memory(models.Model):
                 condition=models.Q(is_removed=True),
             ),
         ]
+
+
+class MemoryVector(models.Model):
+    """The vector of one memory, for the store that keeps vectors in this table.
+
+    Attributes:
+        model: the embedding model that made it, as `Memory.indexed_as`.
+        vector: float16 numbers, as the machine has them.
+    """
+
+    memory = models.OneToOneField(
+        Memory, primary_key=True, on_delete=models.CASCADE, related_name="embedding"
+    )
+    model = models.CharField(max_length=SHORT)
+    vector = models.BinaryField()
 
 
 class EntityProfile(models.Model):

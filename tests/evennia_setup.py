@@ -26,7 +26,7 @@ from django.test.utils import get_runner
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
 # Tests of the shell find memories at once, without threads, models and folders.
-os.environ.setdefault("EVENNIA_AI_MEMORY_STORE", "volatile")
+os.environ.setdefault("EVENNIA_AI_MEMORY_STORE", "inline")
 os.environ.setdefault("EVENNIA_AI_EMBEDDINGS", "hashing")
 # Evennia reads the database while it is imported: let that not be the one of a game being played.
 settings.DATABASES["default"]["NAME"] = ":memory:"

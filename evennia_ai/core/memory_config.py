@@ -18,19 +18,19 @@ class MemoryConfig(Group):
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_MEMORY_CONFIG"
 
     enabled: Flag = setting(True, "whether it remembers anything beyond its conversation.")
-    recall_limit: Whole = setting(6, "memories told in a turn, at most.", ge=1, le=50)
+    recall_limit: Whole = setting(12, "memories told in a turn, at most.", ge=1, le=50)
     min_similarity: Part | None = setting(
         None,
-        "how alike to what was said a memory must be, 0 to 1; None: what the embedding model was "
-        "measured to need.",
+        "how alike to what was said, in meaning and words together, a memory must be, 0 to 1; "
+        "None: what the embedding model was measured to need.",
     )
     min_source_trust: Part = setting(0.55, "what is believed less is told as hearsay, 0 to 1.")
     rumour_trust: Part = setting(0.25, "what is believed less is not told at all, 0 to 1.")
     similarity_weight: Weight = setting(1.0, "how much likeness counts in the choice.")
-    recency_weight: Weight = setting(0.3, "how much it counts that a memory is new.")
-    importance_weight: Weight = setting(0.3, "how much it counts that a memory is important.")
+    recency_weight: Weight = setting(0.04, "how much it counts that a memory is new.")
+    importance_weight: Weight = setting(0.0, "how much it counts that a memory is important.")
     recency_half_life_days: Number = setting(
-        14.0, "after so many days a memory counts half as recent.", ge=0.01, le=100_000
+        3.0, "after so many days a memory counts half as recent.", ge=0.01, le=100_000
     )
     journal_entries: Whole = setting(
         1_000,

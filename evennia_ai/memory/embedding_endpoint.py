@@ -16,7 +16,7 @@ import numpy as np
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory.embedding import calibrated, cut
-from evennia_ai.memory.matrix import normalised
+from evennia_ai.memory.vectors import normalised
 
 # Less than a search may take, so that the reason is told and not only that it is late.
 TIMEOUT_SECONDS = 4.0

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from evennia_ai.memory.embedding import BY_WORDS, calibrated, cut
-from evennia_ai.memory.matrix import normalised
+from evennia_ai.memory.vectors import normalised
 
 DIMENSIONS = 384
 MOST_CHARS = 8_000

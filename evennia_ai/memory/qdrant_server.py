@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlsplit
 
-from qdrant_client import QdrantClient, models
+from qdrant_client import QdrantClient
 
 from evennia_ai.core.text import one_line
-from evennia_ai.memory.index import KeyedQdrant, QdrantBackend
+from evennia_ai.memory.embedding import Embedder
+from evennia_ai.memory.server_vectors import ServerVectors
 
 # Less than a search may take, so that the reason is told and not only that it is late.
 TIMEOUT_SECONDS = 4
-INDEXES = {
-    "audience": models.PayloadSchemaType.KEYWORD,
-    "trust": models.PayloadSchemaType.FLOAT,
-}
 
 
-class ServerQdrant(KeyedQdrant):
-    """A collection on a server."""
-
-    def _create_filter_indexes(self) -> None:
-        for field, schema in INDEXES.items():
-            self.client.create_payload_index(
-                collection_name=self.collection_name, field_name=field, field_schema=schema
-            )
-
-
-class Backend(QdrantBackend):
+class Backend(ServerVectors):
     """A Qdrant server."""
 
-    store_class = f"{__name__}.ServerQdrant"
+    provider = "qdrant"
 
-    def __init__(self, url: str, api_key: str) -> None:
+    def __init__(self, url: str, api_key: str, embedder: Embedder) -> None:
+        super().__init__(embedder)
         self._place = urlsplit(url).netloc
         self._api_key = api_key
         self._client = QdrantClient(
@@ -42,9 +31,26 @@ class Backend(QdrantBackend):
             check_compatibility=False,
         )
 
+    def config(self, name: str, dimensions: int) -> dict[str, Any]:
+        """What mem0's provider makes a collection of."""
+        return {
+            "collection_name": name,
+            "embedding_model_dims": dimensions,
+            "client": self._client,
+            "on_disk": True,
+        }
+
+    def names(self) -> set[str]:
+        """The collections that are there."""
+        return {entry.name for entry in self._client.get_collections().collections}
+
     def explain(self, error: Exception) -> str:
         """What went wrong."""
         text = f"{type(error).__name__}: {error}"
         if self._api_key:
             text = text.replace(self._api_key, "***")
         return f"the Qdrant server at {self._place} cannot be used: {one_line(text, 160)}"
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._client.close()

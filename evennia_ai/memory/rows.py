@@ -5,7 +5,9 @@ Nothing here commits: whoever calls it does so in a transaction together with wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -13,7 +15,7 @@ from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
 from evennia_ai.core.recollection import NOBODY, MemoryKind, Recollection, is_audience
-from evennia_ai.models import Memory
+from evennia_ai.models import Memory, MemoryVector
 
 SHARED = 0
 MOST_AT_ONCE = 500
@@ -31,8 +33,22 @@ _PLAIN = (
     "at",
 )
 _LISTS = ("tags", "cites", "links")
-# When one of these changes, the store has to read the memory again.
+# When one of these changes, a vector of the memory has to be made again.
 _INDEXED = frozenset(("text", "audience", "trust"))
+# A memory that is found by its words alone.
+NO_VECTOR = "-"
+_epochs: Counter[int] = Counter()
+
+
+def epoch(assistant: int) -> int:
+    """A number that changes when one of its memories was changed or forgotten in this process."""
+    return _epochs[assistant]
+
+
+def _changed(assistant: int) -> None:
+    """What was read of an assistant's memories is void: now, and again when this is stored."""
+    _epochs[assistant] += 1
+    transaction.on_commit(partial(_epochs.update, (assistant,)))
 
 
 def new_key() -> str:
@@ -105,14 +121,16 @@ def newest(assistant: int, keys: Collection[str]) -> int:
 
 def change(assistant: int, key: str, **columns: Any) -> bool:
     """Change a memory. Returns whether there was one of that key."""
+    numbers = [row.pk for row in _having(assistant, [key])]
     if _INDEXED.intersection(columns):
         columns["indexed_as"] = ""
-    numbers = [row.pk for row in _having(assistant, [key])]
+        MemoryVector.objects.filter(pk__in=numbers).delete()
+        _changed(assistant)
     return bool(Memory.objects.filter(pk__in=numbers).update(**_sound(columns)))
 
 
 def remove(assistant: int, keys: Sequence[str]) -> int:
-    """Forget memories: their words are gone at once, their vectors as soon as the store can.
+    """Forget memories: words and vectors are gone at once, from a server as soon as it can.
 
     Returns:
         How many there were.
@@ -130,6 +148,8 @@ def remove(assistant: int, keys: Sequence[str]) -> int:
             cites=[],
             links=[],
         )
+        MemoryVector.objects.filter(pk__in=part.values("pk")).delete()
+    _changed(assistant)
     return len(numbers)
 
 
@@ -155,8 +175,13 @@ def count_waiting(assistant: int) -> tuple[int, int]:
     return _unread(assistant).count(), removed
 
 
-def mark(assistant: int, read: Sequence[Memory], signature: str) -> int:
-    """Note that the store has read these rows, but for those that changed since they were taken.
+def mark(
+    assistant: int, read: Sequence[Memory], signature: str, vectors: Sequence[bytes] = ()
+) -> int:
+    """Note that vectors of these rows were made, but for those that changed since they were taken.
+
+    Args:
+        vectors: as the table is to keep them, in the same order; none where a server keeps them.
 
     Returns:
         How many are noted.
@@ -164,8 +189,17 @@ def mark(assistant: int, read: Sequence[Memory], signature: str) -> int:
     taken = {row.pk: (row.text, row.audience, row.trust) for row in read}
     with transaction.atomic():
         now = of(assistant, id__in=taken).values_list("id", "text", "audience", "trust")
-        same = [number for number, *columns in now if tuple(columns) == taken[number]]
-        return int(of(assistant, id__in=same, indexed_as="").update(indexed_as=signature))
+        same = {number for number, *columns in now if tuple(columns) == taken[number]}
+        noted = int(of(assistant, id__in=same, indexed_as="").update(indexed_as=signature))
+        pairs = zip(read, vectors, strict=True) if vectors else ()
+        made = [
+            MemoryVector(memory_id=row.pk, model=signature, vector=vector)
+            for row, vector in pairs
+            if row.pk in same
+        ]
+        MemoryVector.objects.filter(pk__in=same).delete()
+        MemoryVector.objects.bulk_create(made)
+    return noted
 
 
 def erase(assistant: int, found: Iterable[Memory]) -> None:
@@ -186,7 +220,7 @@ def models(assistant: int, signature: str) -> list[str]:
 
 
 def _read(assistant: int) -> QuerySet[Memory]:
-    return of(assistant).exclude(indexed_as="").exclude(kind=MemoryKind.LORE)
+    return of(assistant).exclude(indexed_as__in=("", NO_VECTOR)).exclude(kind=MemoryKind.LORE)
 
 
 def count_read(assistant: int, signature: str) -> int:

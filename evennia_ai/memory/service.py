@@ -1,6 +1,7 @@
 """The store of memories as the game asks it: never blocking, never raising because it is down.
 
-    found = yield services.memory().search(script.pk, "who owes gold?", audiences, limit=8)
+    sought = Sought(script.pk, "who owes gold?", audiences, limit=8)
+    found = yield services.memory().search(sought)
     if found is None:  # could not look; [] means: looked, and found nothing
 
 The store is opened by what is first asked, in the one thread that also asks it.
@@ -16,17 +17,23 @@ from typing import Any, TypeVar
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.python.failure import Failure
 
-from evennia_ai.errors import CircuitOpenError, LimitReachedError, MemoryStoreError
+from evennia_ai.errors import (
+    CircuitOpenError,
+    ConfigurationError,
+    LimitReachedError,
+    MemoryStoreError,
+)
 from evennia_ai.memory.checks import checked_audiences, checked_collection, checked_items, is_key
 from evennia_ai.memory.embedding import Embedder
 from evennia_ai.memory.likeness import Likeness
-from evennia_ai.memory.port import Hit, Item, MemoryStore
+from evennia_ai.memory.port import ByWords, Hit, Item, MemoryStore, Sought
 from evennia_ai.memory.worker import LOG, DeadlineError, Inline, Worker
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig
 from evennia_ai.resilience.deferreds import is_cancellation
 from evennia_ai.resilience.permit import Permit
 
 T = TypeVar("T")
+Paid = Callable[[int], None]
 SEARCH_SECONDS = 5.0
 LIKENESS_SECONDS = 3.0
 WRITE_SECONDS = 30.0
@@ -58,7 +65,7 @@ class MemoryService:
         kind: str,
         reactor: Any,
         is_inline: bool = False,
-        paid: Callable[[int], None] | None = None,
+        paid: Paid | None = None,
     ) -> None:
         """Make a service; nothing is opened yet.
 
@@ -81,6 +88,7 @@ class MemoryService:
         self._store: MemoryStore | None = None
         self.absence = ""
         self._last_error = ""
+        self._table_error = ""
         self._counts: Counter[str] = Counter()
 
     @property
@@ -96,67 +104,80 @@ class MemoryService:
     @property
     def problem(self) -> str:
         """Why the store cannot be used now, or "": one sentence for people."""
-        return self.absence or self._last_error
+        return self.absence or self._table_error or self._last_error
 
     def open(self) -> Deferred[bool]:
         """Open the store now instead of with the first search. Returns whether it is open."""
         return self._told("open", _nothing)
 
-    def add(self, collection: int, items: Iterable[Item]) -> Deferred[bool]:
-        """Put memories in. Returns whether they are all in."""
+    def add(self, collection: int, items: Sequence[Item]) -> Deferred[list[bytes] | None]:
+        """Make vectors of memories that are in the table: a portion of them at most.
+
+        Returns:
+            The vectors as the table is to keep them, [] where it need not; None: not made.
+        """
         try:
             wanted = checked_items(items)
             checked_collection(collection)
         except ValueError:
             return fail()
-        jobs = [
-            (partial(_add, collection, part), _tokens(item.text for item in part))
-            for part in _portions(wanted)
-        ]
-        return Deferred.fromCoroutine(self._each("add", jobs))
+        return self._ask(
+            "add",
+            WRITE_SECONDS,
+            lambda store: store.add(collection, wanted),
+            tokens=_tokens(item.text for item in wanted),
+        )
 
-    def search(
-        self,
-        collection: int,
-        query: str,
-        audiences: Sequence[str],
-        *,
-        limit: int,
-        min_trust: float = 0.0,
-    ) -> Deferred[list[Hit] | None]:
-        """Those most alike to a text. None: could not look; []: looked, and found nothing.
+    def search(self, sought: Sought) -> Deferred[list[Hit] | None]:
+        """Those that fit a text best. None: could not look; []: looked, and found nothing.
+
+        Words are looked for first. A vector of the text is made only where more may be found than
+        is wanted; where none can be had, what words find is the answer.
 
         Fails with ValueError where an audience is none.
         """
         try:
-            wanted = checked_audiences(audiences)
-            checked_collection(collection)
+            checked_audiences(sought.audiences)
+            checked_collection(sought.collection)
         except ValueError:
             return fail()
-        if not wanted or not query.strip() or limit < 1:
+        if not sought.audiences or not sought.text.strip() or sought.limit < 1:
             return succeed([])
+        return Deferred.fromCoroutine(self._search(sought, self.paid))
 
-        def search(store: MemoryStore) -> list[Hit]:
-            return store.search(collection, query, wanted, limit=limit, min_trust=min_trust)
-
-        return self._ask("search", SEARCH_SECONDS, search, tokens=_tokens([query]))
-
-    def neighbours(
-        self, collection: int, key: str, audiences: Sequence[str], *, limit: int
-    ) -> Deferred[list[Hit] | None]:
-        """Those most alike to a memory, without itself. None: could not look."""
+    async def _search(self, sought: Sought, paid: Paid | None) -> list[Hit] | None:
+        found = await self._by_words(sought)
+        if found is None or found.is_all:
+            return None if found is None else found.hits
         try:
-            wanted = checked_audiences(audiences)
-            checked_collection(collection)
-        except ValueError:
-            return fail()
-        if not wanted or not is_key(key) or limit < 1:
-            return succeed([])
+            hits = await self._ask(
+                "search",
+                SEARCH_SECONDS,
+                lambda store: store.search(sought),
+                tokens=_tokens([sought.text]),
+                paid=paid,
+            )
+        except ConfigurationError as error:
+            LOG.warning("nothing is paid for the vector of a question: %s", error)
+            hits = None
+        return found.hits if hits is None else hits
 
-        def look(store: MemoryStore) -> list[Hit]:
-            return store.neighbours(collection, key, wanted, limit=limit)
-
-        return self._ask("search", SEARCH_SECONDS, look)
+    async def _by_words(self, sought: Sought) -> ByWords | None:
+        """What words alone find. The embedding model has no part in it, nor its breaker."""
+        if self.absence:
+            return None
+        self._counts["search by words"] += 1
+        asked = self._thread.ask(
+            lambda: self._opened().search_words(sought), SEARCH_SECONDS, is_urgent=True
+        )
+        try:
+            found: ByWords = await asked
+        except MemoryStoreError as error:
+            self._counts["failed"] += 1
+            self._table_error = str(error)
+            return None
+        self._table_error = ""
+        return found
 
     def likeness(
         self, queries: Sequence[str], texts: Sequence[str]
@@ -175,9 +196,9 @@ class MemoryService:
         return done.addErrback(_unlike)
 
     def remove(self, collection: int, keys: Iterable[str]) -> Deferred[bool]:
-        """Take memories out. Returns whether none of them is in it any more."""
+        """Take vectors out. Returns whether none of them is in it any more."""
         wanted = [key for key in keys if is_key(key)]
-        jobs = [(partial(_remove, collection, part), 0) for part in _portions(wanted)]
+        jobs = [partial(_remove, collection, part) for part in _portions(wanted)]
         return Deferred.fromCoroutine(self._each("remove", jobs))
 
     def keys(self, collection: int) -> Deferred[set[str] | None]:
@@ -210,29 +231,33 @@ class MemoryService:
         self._thread.stop()
         return done.addCallbacks(_nothing, partial(LOG.warning, "closing the memories: %s"))
 
-    async def _each(self, name: str, jobs: Sequence[tuple[Callable[..., Any], int]]) -> bool:
-        for job, tokens in jobs:
-            if not await self._told(name, job, tokens=tokens):
+    async def _each(self, name: str, jobs: Sequence[Callable[..., object]]) -> bool:
+        for job in jobs:
+            if not await self._told(name, job):
                 return False
         return True
 
-    def _told(
-        self, name: str, job: Callable[[MemoryStore], object], *, tokens: int = 0
-    ) -> Deferred[bool]:
+    def _told(self, name: str, job: Callable[[MemoryStore], object]) -> Deferred[bool]:
         def run(store: MemoryStore) -> bool:
             job(store)
             return True
 
-        return self._ask(name, WRITE_SECONDS, run, tokens=tokens).addCallback(bool)
+        return self._ask(name, WRITE_SECONDS, run).addCallback(bool)
 
     def _ask(
-        self, name: str, seconds: float, job: Callable[[MemoryStore], T], *, tokens: int = 0
+        self,
+        name: str,
+        seconds: float,
+        job: Callable[[MemoryStore], T],
+        *,
+        tokens: int = 0,
+        paid: Paid | None = None,
     ) -> Deferred[T | None]:
         if self.absence:
             return succeed(None)
         try:
             permit = self.breaker.acquire()
-            self._pay(tokens, permit)
+            self._pay(tokens, permit, paid or self.paid)
         except (CircuitOpenError, LimitReachedError) as error:
             self._last_error = self._last_error or str(error)
             return succeed(None)
@@ -243,11 +268,11 @@ class MemoryService:
             self._succeeded, self._failed, callbackArgs=(permit,), errbackArgs=(permit,)
         )
 
-    def _pay(self, tokens: int, permit: Permit) -> None:
-        if self.paid is None or not tokens or not self._embedder.is_paid:
+    def _pay(self, tokens: int, permit: Permit, paid: Paid | None) -> None:
+        if paid is None or not tokens or not self._embedder.is_paid:
             return
         try:
-            self.paid(tokens)
+            paid(tokens)
         except BaseException:
             permit.release()
             raise
@@ -295,10 +320,6 @@ def _unlike(failure: Failure) -> None:
     """Nothing is known of likeness where its model is too slow or cannot be loaded."""
     failure.trap(MemoryStoreError)
     LOG.warning("texts could not be compared by meaning: %s", failure.value)
-
-
-def _add(collection: int, items: Sequence[Item], store: MemoryStore) -> None:
-    store.add(collection, items)
 
 
 def _remove(collection: int, keys: Sequence[str], store: MemoryStore) -> None:

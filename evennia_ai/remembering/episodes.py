@@ -7,12 +7,12 @@ kept, and of its answer only what whoever may know of the entry could hear.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from evennia_ai import names
+from evennia_ai.core import knowledge
 from evennia_ai.core.conversation import Message
 from evennia_ai.core.importance import heuristic
 from evennia_ai.core.inbox import NOTICE, OWN, TASK, Event
@@ -38,9 +38,6 @@ _SAID = {
     "channel": "{name} said on the channel {place}: {words}",
 }
 _CAUSED = "{name} caused: {words}"
-_HEARD = re.compile(r' (?:whispered|paged|said(?: on the channel .{1,100}?)?|did|caused): (?=")')
-_ANSWERED = re.compile(r' answered: (?=")')
-_DECODER = json.JSONDecoder()
 # The words of each way to speak, and who hears them: those at the place, or one alone.
 _WORDS = {"say": "message", "emote": "action", "channel": "message"}
 _ALONE = {"whisper": "message", "page": "message"}
@@ -54,18 +51,20 @@ class Remembered:
         write: puts it into the tables, within a transaction of the caller's; None for nothing.
         person: with whom the turn was, "" for nobody of whom anything is remembered.
         at: when it ended, in seconds on the assistant's clock.
+        words: what the person said last.
     """
 
     script: Any
     write: Beside | None = None
     person: str = ""
     at: float = 0.0
+    words: str = ""
 
     def index(self) -> None:
         """Let it be found by its meaning, and the talk go on; called when it is stored."""
         if self.write is not None:
-            talks.note(self.script, self.person, self.at)
-            indexing.soon(self.script)
+            talks.note(self.script, self.person, self.at, self.words)
+            indexing.when_quiet(self.script)
 
 
 def of_turn(script: Any, turn: Turn, stop: Stop) -> Remembered:
@@ -84,7 +83,7 @@ def of_turn(script: Any, turn: Turn, stop: Stop) -> Remembered:
         rows.insert(script.pk, [memory])
         profiles.meet(script, event.person, event.sender_name)
 
-    return Remembered(script, write, event.person, memory.at)
+    return Remembered(script, write, event.person, memory.at, sendable(turn.events[-1].body))
 
 
 def _entry(script: Any, turn: Turn, audience: str) -> Recollection:
@@ -127,24 +126,8 @@ def _told(script: Any, turn: Turn, words: str) -> str:
 
 def exchange_of(memory: Recollection) -> tuple[str, str]:
     """The words and the answer that an entry of a talk tells; "" for what it does not hold."""
-    said = _quoted(_HEARD, memory.text, 0)
-    if said is None:
-        return "", ""
-    words, end = said
-    answered = _quoted(_ANSWERED, memory.text, end)
-    return words, answered[0] if answered else ""
-
-
-def _quoted(before: re.Pattern[str], text: str, start: int) -> tuple[str, int] | None:
-    """The quoted words behind a frame, and where they end."""
-    found = before.search(text, start)
-    if found is None:
-        return None
-    try:
-        words, end = _DECODER.raw_decode(text, found.end())
-    except ValueError:  # an entry of other making
-        return None
-    return (words, end) if isinstance(words, str) else None
+    found = knowledge.exchange_of(memory.text)
+    return found.words, found.answer
 
 
 def answers_of(turn: Turn) -> Iterator[str]:

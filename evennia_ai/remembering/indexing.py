@@ -1,6 +1,7 @@
-"""Telling the store of vectors what the table holds: what is new, what is gone, and all of it anew.
+"""Vectors of what the table holds: of what is new, without what is gone, and all of it anew.
 
-Everything waits in the table itself, so nothing is lost when the store is down or the game dies. It
+They are made in quiet moments, in batches; until then a memory is found by its words. Everything
+waits in the table itself, so nothing is lost when a model or a server is down or the game dies. It
 waits as well while an emergency stop is active and what is sent would leave the game.
 One run at a time for each assistant; what is known of its vectors lives in `work.indexing`.
 """
@@ -15,6 +16,7 @@ from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 
 from evennia_ai import audit, services, state
+from evennia_ai.core.knowledge import asks_only
 from evennia_ai.core.recollection import is_open
 from evennia_ai.memory import rows
 from evennia_ai.memory.port import Item
@@ -24,6 +26,8 @@ from evennia_ai.remembering import paying, retention
 
 # One request to the store, so that a search never waits long, and each is paid for by itself.
 BATCH = PORTION
+# What is said is found by its words meanwhile.
+QUIET_SECONDS = 10.0
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 5.0, 300.0
 # Memories between two looks at whether there are too many.
 BETWEEN_PRUNINGS = 100
@@ -39,9 +43,9 @@ class IndexStatus:
     Attributes:
         waiting: memories that the store has not read yet.
         removed: forgotten ones, whose vectors it still has to be rid of.
-        stale: read by another embedding model, and not found before they are read again.
+        stale: read by another embedding model, and found by their words alone until then.
         model: the embedding model.
-        problem: why nothing can be found by its meaning now, or "".
+        problem: why not all can be found by its meaning now, or "".
     """
 
     waiting: int
@@ -56,33 +60,43 @@ class Indexing:
     """What is known of an assistant's vectors in this process.
 
     Attributes:
-        is_due: a run is about to begin.
+        due: the timer of the run that is about to begin, or None.
         wait_seconds: how long the last wait for a store that is down was, 0 for none.
         retry: the timer of that wait, or None.
         running: the runs that are under way, or about to be.
         added: memories read since there was a look at whether there are too many.
         is_compared: whether the store was asked in this start what it has.
-        stale: what is wrong by the embedding model, or None when that was not asked yet.
         places: before which audiences a person spoke in the open, the newest first.
     """
 
     lock: DeferredLock = field(default_factory=DeferredLock)
-    is_due: bool = False
+    due: Any = None
     wait_seconds: float = 0.0
     retry: Any = None
     running: set[Deferred[Any]] = field(default_factory=set)
     added: int = 0
     is_compared: bool = False
-    stale: str | None = None
     places: dict[str, list[str]] = field(default_factory=dict)
 
 
 def soon(script: Any) -> None:
     """Let the store be told in a moment of what waits."""
-    if script.work is None or (known := _known(script)).is_due:
+    _begin_in(script, 0.0)
+
+
+def when_quiet(script: Any) -> None:
+    """Let vectors be made of what waits when nobody talks just now, of several at once."""
+    _begin_in(script, QUIET_SECONDS)
+
+
+def _begin_in(script: Any, seconds: float) -> None:
+    if script.work is None:
         return
-    known.is_due = True
-    script.clock.callLater(0, _begin, script, script.work)
+    known = _known(script)
+    if known.due is None or not known.due.active():
+        known.due = script.clock.callLater(seconds, _begin, script, script.work)
+    elif not seconds:
+        known.due.reset(0.0)
 
 
 def apply(script: Any, report: Report | None = None) -> Deferred[int]:
@@ -128,20 +142,8 @@ def status(script: Any) -> IndexStatus:
 
 
 def problem(script: Any) -> str:
-    """Why nothing can be found by its meaning whether the store is up or not, or "".
-
-    Asked of the table once in each start, and after each change of that.
-    """
-    service = services.memory()
-    if service.absence:
-        return str(service.absence)
-    known = _known(script)
-    if known.stale is None:
-        count = rows.stale(script.pk, service.signature)
-        known.stale = _stale_text(script, count, service.signature) if count else ""
-        if known.stale:
-            logger.log_warn(f"[assistant] {script.key}: {known.stale}")
-    return known.stale
+    """Why nothing can be found at all, or ""."""
+    return str(services.memory().absence)
 
 
 def reindex(script: Any, report: Report | None = None) -> Deferred[int]:
@@ -199,8 +201,6 @@ def _is_over(script: Any, work: Any) -> bool:
 
 
 def _begin(script: Any, work: Any) -> None:
-    if script.work is work:
-        _known(script).is_due = False
     if _is_over(script, work):
         return
     apply(script).addErrback(lambda failure: failure.trap(CancelledError))
@@ -304,10 +304,13 @@ async def _read(script: Any, service: Any, unread: Sequence[Memory]) -> bool:
     if not unread:
         return True
     work = script.work
-    items = [Item(row.key, row.text, row.audience, row.trust) for row in unread]
-    if not await paying.add(script, service, items) or _is_over(script, work):
+    telling = [row for row in unread if not asks_only(row.text)]
+    items = [Item(row.key, row.text, row.audience, row.trust) for row in telling]
+    vectors = await paying.add(script, service, items) if items else []
+    if vectors is None or _is_over(script, work):
         return False
-    rows.mark(script.pk, unread, service.signature)
+    rows.mark(script.pk, telling, service.signature, vectors)
+    rows.mark(script.pk, [row for row in unread if row not in telling], rows.NO_VECTOR)
     _note_places(_known(script), unread)
     return True
 
@@ -342,7 +345,6 @@ async def _reindex(script: Any, report: Report | None) -> int:
     if strangers := there - ours:
         await service.remove(script.pk, strangers)
     rows.unread_again(script.pk, service.signature, there)
-    _known(script).stale = None
     count = int(await apply(script, report))
     audit.record("memories_indexed", script, count=count, model=service.signature)
     return count

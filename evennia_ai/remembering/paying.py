@@ -17,7 +17,8 @@ from evennia_ai import ledger, services, state
 from evennia_ai.core.prices import Price, price_of
 from evennia_ai.core.turn import Usage
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.memory.port import Hit, Item
+from evennia_ai.memory.port import Hit, Item, Sought
+from evennia_ai.memory.service import MemoryService
 
 T = TypeVar("T")
 PURPOSE = "embedding"
@@ -30,30 +31,16 @@ def is_held(script: Any) -> bool:
     return bool(state.read(script, "emergency_stop")) and bool(services.memory().sends)
 
 
-async def add(script: Any, service: Any, items: Sequence[Item]) -> bool:
-    """Let the store read memories, at most one portion. Returns whether it did."""
-    return bool(await _paid(script, service, "", lambda: service.add(script.pk, items)))
+async def add(script: Any, service: MemoryService, items: Sequence[Item]) -> list[bytes] | None:
+    """Let vectors be made of memories, at most one portion. None: they were not."""
+    return await _paid(script, service, "", lambda: service.add(script.pk, items))
 
 
 async def search(
-    script: Any,
-    service: Any,
-    query: str,
-    audiences: Sequence[str],
-    *,
-    limit: int,
-    min_trust: float,
-    person: str,
+    script: Any, service: MemoryService, sought: Sought, person: str
 ) -> list[Hit] | None:
     """Let the store look for something, in the name of a person. None: it could not look."""
-
-    def look() -> Deferred[list[Hit] | None]:
-        found: Deferred[list[Hit] | None] = service.search(
-            script.pk, query, audiences, limit=limit, min_trust=min_trust
-        )
-        return found
-
-    return await _paid(script, service, person, look)
+    return await _paid(script, service, person, lambda: service.search(sought))
 
 
 @dataclass(slots=True)
@@ -114,5 +101,5 @@ async def _paid(
     except ConfigurationError as error:
         logger.log_warn(f"[assistant] {script.key}: nothing is paid for vectors: {error}")
     finally:
-        payment.close(is_answered=answered is not None and answered is not False)
+        payment.close(is_answered=answered is not None)
     return answered

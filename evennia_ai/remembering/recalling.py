@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
@@ -15,7 +16,8 @@ from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai import services, state
 from evennia_ai.core.audience import OPEN, Held, confined
-from evennia_ai.core.inbox import OWN
+from evennia_ai.core.grounding import Asked
+from evennia_ai.core.inbox import OWN, Event
 from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.recollection import (
     MemoryKind,
@@ -27,18 +29,19 @@ from evennia_ai.core.recollection import (
 )
 from evennia_ai.core.turn import Turn
 from evennia_ai.memory import rows
-from evennia_ai.memory.port import Hit
+from evennia_ai.memory.port import Hit, Sought
 from evennia_ai.remembering import indexing, lore, notebook, paying, profiles, projects, talks
 from evennia_ai.remembering.seeking import seeker_of
 from evennia_ai.remembering.telling import MOST_TOLD, told
 
 __all__ = ["NOTHING", "Recalled", "everything", "recall", "search", "seeker_of", "told"]
 
+T = TypeVar("T")
 # A reply waits no longer than this for the store.
 DEADLINE_SECONDS = 2.0
 MOST_SOUGHT = 600
 # So many are looked at for each that is told: what was said by others where the person was, too.
-LOOKED_AT = 8
+LOOKED_AT = 3
 MOST_LOOKED_AT = 200
 MOST_AUDIENCES = 1000
 # A prompt has a tenth of the model's context for them; a token has some three characters.
@@ -75,7 +78,9 @@ class Recalled:
 
 
 NOTHING = Recalled()
-Sought = tuple[list[Recollection] | None, str]
+# What was found, None where it could not be looked for; and the problem.
+Found = tuple[list[T] | None, str]
+_OF_ONESELF = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself)\b", re.IGNORECASE)
 
 
 async def recall(script: Any, turn: Turn) -> Recalled:
@@ -97,7 +102,7 @@ async def recall(script: Any, turn: Turn) -> Recalled:
 
 async def _recalled(script: Any, turn: Turn) -> Recalled:
     config, now = state.memory_config(script), script.clock.seconds()
-    seeker, sought = seeker_of(script, turn), _sought(turn)
+    seeker, sought = seeker_of(script, turn), _sought(script, turn)
     found, problem = await _seek(script, sought, seeker, config)
     memories = [*lore.matching(script, sought, seeker), *(found or ())]
     notes = notebook.newest(script, turn)
@@ -153,50 +158,59 @@ def everything(script: Any, query: str, *, limit: int = 10) -> Deferred[list[Rec
 
 async def _everything(script: Any, query: str, limit: int) -> list[Recollection] | None:
     audiences = rows.audiences(script.pk, MOST_AUDIENCES)
-    hits, _ = await _hits(script, query, audiences, limit=limit, min_trust=0.0, person="")
-    if hits is None:
-        return None
+    hits, _ = await _hits(script, Sought(script.pk, query, tuple(audiences), limit), person="")
+    return None if hits is None else _told_of(script, hits)
+
+
+def _told_of(script: Any, hits: Sequence[Hit]) -> list[Recollection]:
+    """The memories that were found, as the table has them now, in the same order."""
     known = rows.by_keys(script.pk, [hit.key for hit in hits])
     return [replace(known[hit.key], similarity=hit.similarity) for hit in hits if hit.key in known]
 
 
-def _sought(turn: Turn) -> str:
-    """What was said, with the names of those who did; the newest of it where it is much."""
-    lines = [
-        event.body if event.kind == OWN else f"{event.sender_name}: {event.body}"
-        for event in turn.events
-    ]
+def _sought(script: Any, turn: Turn) -> str:
+    """What was said, the newest of it where it is much.
+
+    Whoever speaks of themselves is named: so are they in what they said before. A short line that
+    goes on from the last one is sought together with it.
+    """
+    lines = [_line(event) for event in turn.events]
+    talk = talks.going_on(script, turn.event.person)
+    before = talk.words if talk is not None else ""
+    if before and Asked(lines[-1], before).is_follow_up:
+        lines.insert(0, before)
     return "\n".join(lines)[-MOST_SOUGHT:]
 
 
-async def _seek(script: Any, query: str, seeker: Seeker, config: MemoryConfig) -> Sought:
-    """What fits, in two stages: by meaning, then by trust, audience and score; and the problem."""
+def _line(event: Event) -> str:
+    is_of_oneself = event.kind != OWN and _OF_ONESELF.search(event.body) is not None
+    return f"{event.sender_name}: {event.body}" if is_of_oneself else event.body
+
+
+async def _seek(
+    script: Any, query: str, seeker: Seeker, config: MemoryConfig
+) -> Found[Recollection]:
+    """What fits, in two stages: by meaning and words, then by trust, audience and score."""
     if not config.enabled:
         return None, "it remembers nothing: memory_config.enabled is False"
     # What the person said in the open elsewhere is theirs; that of others there is left out later.
     audiences = (*seeker.audiences, *indexing.spoken_at(script, seeker.person))
-    hits, problem = await _hits(
-        script,
+    sought = Sought(
+        script.pk,
         query,
-        list(dict.fromkeys(audiences)),
-        limit=min(MOST_LOOKED_AT, LOOKED_AT * config.recall_limit),
-        min_trust=config.rumour_trust,
-        person=seeker.payer or seeker.person,
+        tuple(dict.fromkeys(audiences)),
+        min(MOST_LOOKED_AT, LOOKED_AT * config.recall_limit),
+        config.rumour_trust,
     )
+    hits, problem = await _hits(script, sought, seeker.payer or seeker.person)
     if hits is None:
         return None, problem
     least = config.min_similarity
     if least is None:
         least = services.memory().least_similarity
-    alike = {hit.key: hit.similarity for hit in hits if hit.similarity >= least}
-    if not alike:
-        return [], ""
-    known = rows.by_keys(script.pk, alike)
-    found = (
-        replace(memory, similarity=alike[key])
-        for key, memory in known.items()
-        if not _is_in_conversation(script, memory)
-    )
+    is_all = len(hits) <= config.recall_limit
+    fit = [hit for hit in hits if is_all or hit.meaning + hit.words >= least]
+    found = (memory for memory in _told_of(script, fit) if not _is_in_conversation(script, memory))
     return chosen(found, seeker, script.clock.seconds(), config), ""
 
 
@@ -208,30 +222,12 @@ def _is_in_conversation(script: Any, memory: Recollection) -> bool:
     return talk is not None and memory.at >= talk.began_at
 
 
-async def _hits(
-    script: Any,
-    query: str,
-    audiences: Sequence[str],
-    *,
-    limit: int,
-    min_trust: float,
-    person: str,
-) -> tuple[list[Hit] | None, str]:
-    """What the store finds within the deadline, and why it could not look."""
+async def _hits(script: Any, sought: Sought, person: str) -> Found[Hit]:
+    """What is found within the deadline, and why it could not be looked for."""
     if problem := indexing.problem(script):
         return None, problem
     service = services.memory()
-    looking = Deferred.fromCoroutine(
-        paying.search(
-            script,
-            service,
-            query,
-            audiences,
-            limit=limit,
-            min_trust=min_trust,
-            person=person,
-        )
-    )
+    looking = Deferred.fromCoroutine(paying.search(script, service, sought, person))
     try:
         hits = await looking.addTimeout(DEADLINE_SECONDS, script.clock)
     except DeadlineError:

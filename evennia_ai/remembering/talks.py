@@ -19,11 +19,13 @@ class Talk:
     Attributes:
         began_at, last_at: seconds on the assistant's clock.
         turns: how often the person was answered in it.
+        words: what they said last.
     """
 
     began_at: float
     last_at: float
     turns: int = 0
+    words: str = ""
 
 
 def going_on(script: Any, person: str) -> Talk | None:
@@ -34,13 +36,14 @@ def going_on(script: Any, person: str) -> Talk | None:
     return talk
 
 
-def note(script: Any, person: str, at: float | None = None) -> None:
+def note(script: Any, person: str, at: float | None = None, words: str = "") -> None:
     """A turn with a person has ended; talks that are over leave.
 
     Args:
         at: when, on the assistant's clock; None: now.
+        words: what the person said.
     """
     work, ended = script.work, script.clock.seconds() if at is None else at
     talk = going_on(script, person) or Talk(ended, ended)
     work.talks = {name: old for name, old in work.talks.items() if going_on(script, name)}
-    work.talks[person] = Talk(talk.began_at, ended, talk.turns + 1)
+    work.talks[person] = Talk(talk.began_at, ended, talk.turns + 1, words)

@@ -12,6 +12,7 @@ from evennia_ai.core import persona
 from evennia_ai.core.extraction import Drawn
 from evennia_ai.core.recollection import MemoryKind, Recollection, SourceType, is_audience
 from evennia_ai.memory import rows
+from evennia_ai.memory.port import Sought
 from evennia_ai.remembering import indexing, paying
 from evennia_ai.remembering.consent import names_of
 
@@ -80,9 +81,8 @@ async def nearest(
     hits = None
     if is_audience(audience) and not indexing.problem(script):
         service, query = services.memory(), text[:LONGEST_QUERY]
-        hits = await paying.search(
-            script, service, query, (audience,), limit=limit * 4, min_trust=0.0, person=""
-        )
+        sought = Sought(script.pk, query, (audience,), limit * 4)
+        hits = await paying.search(script, service, sought, person="")
         fence.check()
     found = rows.by_keys(script.pk, [hit.key for hit in hits or ()])
     ranked = [found[hit.key] for hit in hits or () if hit.key in found]

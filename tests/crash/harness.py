@@ -36,7 +36,7 @@ def boot(folder: Path) -> None:
     """Django and Evennia on a new file with the demo's settings."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "server.conf.settings"
     os.environ["EVENNIA_AI_MODEL"] = "scripted"
-    os.environ["EVENNIA_AI_MEMORY_STORE"] = "volatile"
+    os.environ["EVENNIA_AI_MEMORY_STORE"] = "inline"
     os.environ["EVENNIA_AI_EMBEDDINGS"] = "hashing"
     import django
     from django.conf import settings

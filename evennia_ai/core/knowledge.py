@@ -1,0 +1,110 @@
+"""Entries of the journal as something to be found: who said what, and whether it tells anything."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from itertools import dropwhile
+
+_FRAME = re.compile(
+    r"(?P<name>.{1,80}?) (?:whispered|paged|said(?: on the channel .{1,100}?)?|did|caused): "
+    r'(?=")',
+    re.DOTALL,
+)
+_ANSWERED = re.compile(r' .{1,80}? answered: (?=")', re.DOTALL)
+_DECODER = json.JSONDecoder()
+_SENTENCE = re.compile(r"[^.!?…\uff1f\u3002\uff01]+[.!?…\uff1f\u3002\uff01]*")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_VERB = (
+    r"(?:is|are|am|was|were|do|does|did|can|could|will|would|should|shall|may|might|has|have|had"
+    r"|isn't|aren't|don't|doesn't|didn't)"
+)
+# What asks without a question mark, at the beginning of a sentence.
+_BARE = re.compile(
+    r"(?:(?:who|what|where|when|why|how)(?:'s|s)\b"
+    rf"|(?:who|whom|whose|what|where|when|why|how|which) {_VERB}\b"
+    rf"|(?:whose|what|how|which) (?!i\b)\w+ (?:\w+ )?{_VERB}\b"
+    rf"|{_VERB} (?:i|you|he|she|it|we|they|the|this|that|these|those|there|an?|my|your|any)\b)",
+    re.IGNORECASE,
+)
+_OPENERS = frozenset(
+    "and so or but hey hi hello well ok okay oh ah um wow please tell me".split()  # noqa: SIM905
+)
+_OF_ONESELF = re.compile(
+    r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|we're|we've|our|ours)\b", re.IGNORECASE
+)
+# A longer question of one's own things tells something of them: "did you know my cat is Misty?"
+SHORT_QUESTION = 40
+# Of a sentence that asks nothing, so many words are no more than an interjection: "Wow, cool!"
+INTERJECTION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An entry of a talk, taken apart.
+
+    Attributes:
+        name: who spoke, "" where the entry tells of no talk.
+        words: what was said.
+        answer: what was answered, "" for nothing.
+    """
+
+    name: str = ""
+    words: str = ""
+    answer: str = ""
+
+
+def exchange_of(entry: str) -> Exchange:
+    """What an entry of the journal tells of a talk; an empty one of any other text."""
+    frame = _FRAME.match(entry)
+    said = _quoted(entry, frame)
+    if frame is None or said is None:
+        return Exchange()
+    words, end = said
+    answered = _quoted(entry, _ANSWERED.match(entry, end))
+    return Exchange(frame["name"], words, answered[0] if answered else "")
+
+
+def _quoted(text: str, frame: re.Match[str] | None) -> tuple[str, int] | None:
+    """The quoted words behind a frame, and where they end."""
+    if frame is None:
+        return None
+    try:
+        words, end = _DECODER.raw_decode(text, frame.end())
+    except ValueError:  # an entry of other making
+        return None
+    return (words, end) if isinstance(words, str) else None
+
+
+def sought_text(entry: str) -> str:
+    """The words by which an entry is found: without what stands in every entry."""
+    exchange = exchange_of(entry)
+    if not exchange.words:
+        return entry
+    return f"{exchange.name}: {exchange.words} {exchange.answer}".rstrip()
+
+
+def asks_only(entry: str) -> bool:
+    """True for an entry in which somebody asked and told nothing of their own."""
+    words = exchange_of(entry).words
+    sentences = [part.strip() for part in _SENTENCE.findall(words) if _WORD.search(part)]
+    asking = [part for part in sentences if _asks(part)]
+    others = [part for part in sentences if part not in asking]
+    return bool(asking) and not any(map(_tells, asking)) and all(map(_is_short, others))
+
+
+def _asks(sentence: str) -> bool:
+    if sentence.endswith(("?", "\uff1f")):
+        return True
+    words = dropwhile(_OPENERS.__contains__, _WORD.findall(sentence.casefold()))
+    return _BARE.match(" ".join(words)) is not None
+
+
+def _tells(question: str) -> bool:
+    return len(question) > SHORT_QUESTION and _OF_ONESELF.search(question) is not None
+
+
+def _is_short(sentence: str) -> bool:
+    is_own = _OF_ONESELF.search(sentence) is not None
+    return len(_WORD.findall(sentence)) <= INTERJECTION and not is_own

@@ -1,0 +1,47 @@
+"""Vectors in the game's own table: the index has them in memory, and the table keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evennia_ai.memory.index import View
+from evennia_ai.memory.mem0_parts import Found, found
+from evennia_ai.memory.port import Item, Sought
+from evennia_ai.memory.shelf import Shelf
+from evennia_ai.memory.troubles import explained
+from evennia_ai.memory.vectors import Vector, as_kept
+
+
+class TableVectors:
+    """The backend of the embedded store. Whoever changes the table changes its vectors with it."""
+
+    def __init__(self, shelf: Shelf, signature: str) -> None:
+        self._shelf = shelf
+        self._signature = signature
+
+    def search(self, view: View, sought: Sought, vector: Vector, limit: int) -> list[Found]:
+        """The most alike in meaning, the best first."""
+        cosines = view.cosines(vector)
+        return [found(view.key(at), float(cosines[at])) for at in view.best(cosines, limit)]
+
+    def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
+        """The vectors as the table is to keep them."""
+        return [as_kept(vector) for vector in vectors]
+
+    def remove(self, collection: int, keys: Sequence[str]) -> None:
+        """A vector goes with its row."""
+
+    def keys(self, collection: int) -> set[str]:
+        """The memories whose vectors are kept."""
+        return self._shelf.keys(collection, self._signature)
+
+    def drop(self, collection: int) -> None:
+        """All vectors go with their rows."""
+
+    def explain(self, error: Exception) -> str:
+        """What went wrong, as one sentence for people."""
+        return explained(error)
+
+    def close(self) -> None:
+        """Let go of this thread's connection to the database."""
+        self._shelf.close()
