@@ -1,8 +1,8 @@
 """A game in which a conversation is whispered to an assistant, and then asked about.
 
-Both speakers are characters of one player, as one account may have several: what is whispered to
-an assistant may be told to that player alone, so only to one player can all of it be told. The
-assistant answers nothing.
+Both speakers, and whoever asks, are characters of one player, as one account may have several: what
+is whispered to an assistant is told to that player alone, so that only to one player can all of it
+be told. The assistant answers nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from django.db import transaction
 from evennia.utils.create import create_account, create_object
 from twisted.internet.task import Clock
 
-from benchmarks.recall_data import Asked, Conversation, Said, seconds_of
-from benchmarks.recall_figures import Told
+from benchmarks.recall_data import Asked, Conversation, Said, asker_of, seconds_of
+from benchmarks.recall_figures import MOST, Found
 from evennia_ai import state
 from evennia_ai.core.inbox import MESSAGE, Event
 from evennia_ai.core.perception import Source
@@ -36,16 +36,9 @@ _numbers = itertools.count(1)
 class Ours:
     """An assistant of its own for a conversation, and the player who talks with it."""
 
-    name = "ours"
-
-    def __init__(self, conversation: Conversation, most: int) -> None:
-        """Make the room, the player's characters and the assistant.
-
-        Args:
-            most: lines that are told at most where the default is not measured.
-        """
+    def __init__(self, conversation: Conversation) -> None:
+        """Make the room, the player's characters and the assistant."""
         number = next(_numbers)
-        self._most = most
         self._lines = Lines()
         self._clock = Clock()
         self._clock.rightNow = min(map(seconds_of, conversation.turns)) - 1
@@ -53,16 +46,14 @@ class Ours:
             "evennia.objects.objects.DefaultRoom", f"Library{number}", nohome=True
         )
         account = create_account(f"Player{number}", "", "password-of-a-benchmark")
-        self._people = {
-            name: self._character(name, account) for name in dict.fromkeys(conversation.speakers)
-        }
+        names = dict.fromkeys((*conversation.speakers, asker_of(conversation)))
+        self._people = {name: self._character(name, account) for name in names}
         made = create_assistant(f"Ada{number}", location=self._room, persona="You keep the books.")
         assert made.ok, made.message
         self._script = made.data["script"]
         self._script.clock = self._clock
         state.write(self._script, tick_rate=NO_TIMER_SECONDS)
         self._script.at_start()
-        self.limit = state.memory_config(self._script).recall_limit
 
     def _character(self, name: str, account: Any) -> Any:
         being = create_object(
@@ -74,30 +65,36 @@ class Ours:
 
     async def tell(self, said: Said) -> None:
         """A whispered turn to its end: what is kept of it is stored, and the store is told."""
-        self._clock.advance(max(0.0, seconds_of(said) - self._clock.seconds()))
+        self._pass_until(seconds_of(said))
         turn = self._turn(said.id, said.speaker, said.text)
         kept = episodes.of_turn(self._script, turn, Stop(StopReason.NOOP))
         if kept.write is not None:
             with transaction.atomic():
                 kept.write()
         kept.index()
+        self._clock.advance(0)
         await indexing.apply(self._script)
         self._lines.add(said)
 
-    async def ask(self, asked: Asked) -> Told:
+    async def ask(self, asked: Asked, *, is_wide: bool = False) -> Found:
         """The lines of the prompt of a turn in which somebody whispers a question."""
-        self._clock.advance(max(0.0, asked.at - self._clock.seconds()))
+        self._pass_until(asked.at)
         turn = self._turn("question", asked.asker, asked.question.text)
-        prompt = await self._recall(turn)
-        state.write(self._script, memory_config={"recall_limit": self._most})
-        wide = await self._recall(turn)
+        if not is_wide:
+            return await self._recall(turn)
+        state.write(self._script, memory_config={"recall_limit": MOST})
+        found = await self._recall(turn)
         state.write(self._script, memory_config={})
-        return Told(prompt, wide)
+        return found
 
-    async def _recall(self, turn: Turn) -> list[str]:
+    async def _recall(self, turn: Turn) -> Found:
         recalled = await recalling.recall(self._script, turn)
         assert not recalled.problem, recalled.problem
-        return self._lines.read(recalled.memories)
+        limit = min(MOST, state.memory_config(self._script).recall_limit)
+        return Found(self._lines.read(recalled.memories), limit, len(recalled.memories))
+
+    def _pass_until(self, seconds: float) -> None:
+        self._clock.advance(max(0.0, seconds - self._clock.seconds()))
 
     def _turn(self, name: str, speaker: str, words: str) -> Turn:
         being = self._people[speaker]
