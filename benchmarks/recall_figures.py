@@ -1,0 +1,137 @@
+"""How much of what answers a question was found: recall, reciprocal rank, and CPU, as tables.
+
+Recall at k is the share of a question's evidence that is among the first k, and the mean of that
+over questions. Where a prompt has a bound and k is above it, the same is asked with a bound of
+`MOST`; as more is looked at then, the first k of that may be others, and recall may even sink.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.recall_data import ASKED, CATEGORIES, Question
+
+KS = (5, 6, 10, 12, 20)
+MOST = max(KS)
+TITLES = ("protocol", "by", "of", "questions", *(f"@{count}" for count in KS), "MRR")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a question brought.
+
+    Attributes:
+        turns: ids, the best first; "" for a line of a prompt that is of no turn.
+        limit: how many that may be.
+        characters: of all these lines, where they are a prompt's.
+    """
+
+    turns: Sequence[str]
+    limit: int = MOST
+    characters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One question, and what it brought.
+
+    Attributes:
+        more: the same where `MOST` may be found; as `found` where they may always.
+    """
+
+    question: Question
+    found: Found
+    more: Found
+
+    def first(self, count: int) -> Sequence[str]:
+        """The first so many turns."""
+        return (self.found if count <= self.found.limit else self.more).turns[:count]
+
+    def recall(self, count: int) -> float:
+        """The share of the evidence among the first so many."""
+        evidence = self.question.evidence
+        return len(evidence.intersection(self.first(count))) / len(evidence)
+
+    @property
+    def reciprocal_rank(self) -> float:
+        """One by the place of the first evidence; 0 where none is among `MOST`."""
+        turns = self.first(MOST)
+        places = (place for place, turn in enumerate(turns, 1) if turn in self.question.evidence)
+        return 1 / next(places, float("inf"))
+
+
+@dataclass
+class Figures:
+    """All that one way of remembering found.
+
+    Attributes:
+        outcomes: by protocol.
+        searches, additions: CPU of each in seconds, beside the embedding.
+    """
+
+    name: str
+    outcomes: dict[str, list[Outcome]] = field(default_factory=dict)
+    searches: list[float] = field(default_factory=list)
+    additions: list[float] = field(default_factory=list)
+
+    def note(self, protocol: str, outcome: Outcome) -> None:
+        """Count a question."""
+        self.outcomes.setdefault(protocol, []).append(outcome)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The recall of each protocol, whole and by category."""
+        for protocol, every in self.outcomes.items():
+            yield self._row(protocol, "all", every)
+            for number, category in CATEGORIES.items():
+                of_it = [each for each in every if each.question.category == number]
+                if of_it:
+                    yield self._row(protocol, category, of_it)
+
+    def _row(self, protocol: str, category: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+        values: list[Any] = [protocol, self.name, category, len(outcomes)]
+        values += (_mean(outcome.recall(count) for outcome in outcomes) for count in KS)
+        values.append(_mean(outcome.reciprocal_rank for outcome in outcomes))
+        return dict(zip(TITLES, values, strict=True))
+
+    def prompts(self) -> Iterator[dict[str, Any]]:
+        """What a prompt holds by default, where there is such a bound."""
+        for protocol, every in self.outcomes.items():
+            if every[0].found.limit == MOST:
+                continue
+            yield {
+                "protocol": protocol,
+                "by": self.name,
+                "recall": _mean(one.recall(one.found.limit) for one in every),
+                "lines": _mean(len(one.found.turns) for one in every),
+                "earlier questions": _mean(_asked(one.found) for one in every),
+                "characters": _mean(one.found.characters for one in every),
+            }
+
+    def cpu(self) -> dict[str, Any]:
+        """The medians in milliseconds."""
+        search, addition = map(statistics.median, (self.searches, self.additions))
+        return {"by": self.name, "search ms": search * 1000, "add ms": addition * 1000}
+
+
+def _asked(found: Found) -> int:
+    return sum(turn.startswith(ASKED) for turn in found.turns)
+
+
+def _mean(values: Iterable[float]) -> float:
+    return statistics.fmean(values)
+
+
+def table(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The lines of a table, the columns as the first row names them; none of no rows."""
+    for number, row in enumerate(rows):
+        if not number:
+            yield f"| {' | '.join(row)} |"
+            yield "|---" * len(row) + "|"
+        yield f"| {' | '.join(map(_cell, row.values()))} |"
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,186 @@
+"""The peers of the recall benchmark: plain mem0, cosine, BM25, and the last two together.
+
+Each keeps of a turn the words that an entry of the journal has, as vectors of these find more than
+those of the bare text, and is asked the question alone. Both together is mem0's own formula, by its
+own functions: mem0 asks its store for keywords too, but the embedded one has them only with a model
+that fastembed fetches, so that plain mem0 is without.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.plain_mem0 import PlainMem0
+from benchmarks.recall_data import Asked, Conversation, Said
+from benchmarks.recall_figures import MOST, Found
+from benchmarks.recall_vectors import KeptVectors
+
+Scores = npt.NDArray[np.float32]
+NO_BM25 = "BM25 is not measured: pip install 'evennia-ai[bench]'"
+# Below this cosine mem0 takes nothing, whatever the words say.
+LEAST_COSINE = 0.1
+
+
+class Contender(Protocol):
+    """A way of remembering one conversation."""
+
+    async def tell(self, said: Said) -> None:
+        """Keep a turn."""
+
+    async def ask(self, asked: Asked, *, is_wide: bool = False) -> Found:
+        """What a question brings; where it is wide, of `MOST` turns whatever is told by default."""
+
+
+Maker = Callable[[Conversation], Contender]
+
+
+def makers(vectors: KeptVectors, mem0: PlainMem0) -> dict[str, Maker]:
+    """The peers that can be measured here, by name."""
+    users = map(str, itertools.count())
+    found: dict[str, Maker] = {
+        "plain mem0": lambda _: Plain(mem0, next(users)),
+        "cosine": lambda _: Ranked((cosine := Cosine(vectors),), cosine.scores),
+    }
+    if not (find_spec("bm25s") and find_spec("Stemmer")):
+        return found
+    return found | {
+        "BM25": lambda _: Ranked((words := Keywords(),), words.scores),
+        "cosine and BM25": lambda _: _both(Cosine(vectors), Keywords()),
+    }
+
+
+class Cosine:
+    """The likeness of the vectors of a question and each turn, by numpy."""
+
+    def __init__(self, vectors: KeptVectors) -> None:
+        self._model = vectors
+        self._kept: list[Scores] = []
+        self._matrix: Scores | None = None
+
+    def add(self, text: str) -> None:
+        """Keep a text."""
+        self._kept.append(self._model.embed_passages([text])[0])
+        self._matrix = None
+
+    def scores(self, question: str) -> Scores:
+        """The cosine of each text."""
+        if self._matrix is None:
+            self._matrix = np.stack(self._kept)
+        alike: Scores = self._matrix @ self._model.embed_query(question)
+        return alike
+
+
+class Keywords:
+    """BM25 over stemmed words, by bm25s."""
+
+    def __init__(self) -> None:
+        import bm25s
+        import Stemmer
+
+        self._library = bm25s
+        self._stemmer = Stemmer.Stemmer("english")
+        self._kept: list[list[str]] = []
+        self._index: Any = None
+
+    def words(self, text: str) -> list[str]:
+        """The stems of a text, without those that say nothing."""
+        found: list[list[str]] = self._library.tokenize(
+            [text], stopwords="en", stemmer=self._stemmer, return_ids=False, show_progress=False
+        )
+        return found[0]
+
+    def add(self, text: str) -> None:
+        """Keep a text."""
+        self._kept.append(self.words(text))
+        self._index = None
+
+    def scores(self, question: str) -> Scores:
+        """The BM25 score of each text, 0 for one that shares no word."""
+        if self._index is None:
+            self._index = self._library.BM25()
+            self._index.index(self._kept, show_progress=False)
+        wanted = [word for word in self.words(question) if word in self._index.vocab_dict]
+        if not wanted:
+            return np.zeros(len(self._kept), np.float32)
+        found: Scores = self._index.get_scores(wanted)
+        return found
+
+
+class Ranked:
+    """Turns by the scores that a question gives them."""
+
+    def __init__(
+        self, indexes: Sequence[Cosine | Keywords], scores: Callable[[str], Scores]
+    ) -> None:
+        """Begin with nothing.
+
+        Args:
+            indexes: what has to know each turn.
+            scores: of all turns; one of 0 or less is not found.
+        """
+        self._indexes = indexes
+        self._scores = scores
+        self._ids: list[str] = []
+
+    async def tell(self, said: Said) -> None:
+        """Keep a turn."""
+        self._ids.append(said.id)
+        for index in self._indexes:
+            index.add(_passage(said))
+
+    async def ask(self, asked: Asked, *, is_wide: bool = False) -> Found:
+        """The turns with the highest scores."""
+        scores = self._scores(asked.question.text)
+        best = np.argsort(-scores, kind="stable")[:MOST]
+        return Found([self._ids[number] for number in best if scores[number] > 0])
+
+
+def _both(cosine: Cosine, keywords: Keywords) -> Ranked:
+    """Both scores added by mem0's formula."""
+    from mem0.utils.scoring import get_bm25_params, normalize_bm25, score_and_rank
+
+    def scores(question: str) -> Scores:
+        alike, shared = cosine.scores(question), keywords.scores(question)
+        bounds = get_bm25_params(question, lemmatized=" ".join(keywords.words(question)))
+        by_words = {
+            str(number): normalize_bm25(float(score), *bounds)
+            for number, score in enumerate(shared)
+            if score > 0
+        }
+        by_meaning = [{"id": str(n), "score": float(score)} for n, score in enumerate(alike)]
+        ranked = score_and_rank(by_meaning, by_words, {}, LEAST_COSINE, len(alike))
+        found = np.zeros(len(alike), np.float32)
+        for one in ranked:
+            found[int(one["id"])] = one["score"]
+        return found
+
+    return Ranked((cosine, keywords), scores)
+
+
+class Plain:
+    """mem0 as its manual has it: one collection for all, a user for each conversation."""
+
+    def __init__(self, memory: PlainMem0, user: str) -> None:
+        self._memory = memory
+        self._user = user
+        self._ids: dict[str, str] = {}
+
+    async def tell(self, said: Said) -> None:
+        """Keep a turn; of two with the same words the first counts."""
+        self._memory.add(self._user, _passage(said))
+        self._ids.setdefault(_passage(said), said.id)
+
+    async def ask(self, asked: Asked, *, is_wide: bool = False) -> Found:
+        """The memories that it finds."""
+        found = self._memory.search(self._user, asked.question.text, MOST)
+        return Found([self._ids[text] for text in found])
+
+
+def _passage(said: Said) -> str:
+    return f'{said.speaker} whispered: "{said.text}"'
