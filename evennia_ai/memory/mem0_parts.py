@@ -76,12 +76,15 @@ class Backend(Protocol):
         """Let go of connections."""
 
 
-@dataclass(frozen=True, slots=True)
 class Places:
-    """What the registered vector store looks in."""
+    """What the registered vector store looks in.
 
-    index: Index
-    backend: Backend
+    No dataclass: mem0 has pydantic take its settings apart, and would be handed the pieces.
+    """
+
+    def __init__(self, index: Index, backend: Backend) -> None:
+        self.index = index
+        self.backend = backend
 
     def __deepcopy__(self, memo: object) -> Places:
         """Itself: mem0 copies its settings."""
@@ -205,7 +208,7 @@ def make_memory(embedder: Embedder, index: Index, backend: Backend) -> Any:
     VectorStoreFactory.provider_to_class[PROVIDER] = f"{__name__}.GameVectors"
     # mem0's own checks know its own providers only; pydantic makes a model without them.
     return Memory(
-        MemoryConfig(
+        MemoryConfig.model_construct(
             vector_store=VectorStoreConfig.model_construct(
                 provider=PROVIDER, config=_StoreConfig(places=Places(index, backend))
             ),
