@@ -28,6 +28,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
 # Tests of the shell find memories at once, without threads, models and folders.
 os.environ.setdefault("EVENNIA_AI_MEMORY_STORE", "inline")
 os.environ.setdefault("EVENNIA_AI_EMBEDDINGS", "hashing")
+# mem0 reads it while it is imported, and calls home without it.
+os.environ["MEM0_TELEMETRY"] = "False"
 # Evennia reads the database while it is imported: let that not be the one of a game being played.
 settings.DATABASES["default"]["NAME"] = ":memory:"
 # Accounts of tests need no slow hash; it would take most of the time.

@@ -9,8 +9,6 @@ import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from mem0.utils.scoring import get_bm25_params, normalize_bm25
-
 from evennia_ai.core.knowledge import sought_text
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory.checks import checked_audiences, checked_collection, checked_items, is_key
@@ -63,12 +61,12 @@ class Mem0Store:
             scores = view.words(sought.text)
         is_all = len(view.fit) <= sought.limit
         places = view.fit if is_all else view.best(scores, sought.limit)
-        middle, slope = get_bm25_params(sought.text, lemmatized=sought.text)
-        hits = []
-        for place in places:
-            score = float(scores[place])
-            words = normalize_bm25(score, middle, slope) if score > 0.0 else 0.0
-            hits.append(Hit(view.key(place), words / SIGNALS, words=words))
+        most = float(scores[places].max(initial=0.0)) or 1.0
+        shares = [float(scores[place]) / most for place in places]
+        hits = [
+            Hit(view.key(place), share / SIGNALS, words=share)
+            for place, share in zip(places, shares, strict=True)
+        ]
         return ByWords(sorted(hits, key=lambda hit: -hit.similarity), is_all)
 
     def search(self, sought: Sought) -> list[Hit]:

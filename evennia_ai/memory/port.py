@@ -53,7 +53,8 @@ class Hit:
     Attributes:
         similarity: how well it fits, 0 to 1, by meaning and words together.
         meaning: how alike it is, 0 to 1, whatever the embedding model; 0 where that is not known.
-        words: how much of the words it shares, 0 to 1.
+        words: how well it fits by its words, 0 to 1; where only words were compared, beside the
+            best of them.
     """
 
     key: str

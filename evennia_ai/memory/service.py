@@ -279,7 +279,7 @@ class MemoryService:
 
     def _succeeded(self, outcome: T, permit: Permit) -> T:
         permit.success()
-        self._last_error = ""
+        self._last_error = self._table_error = ""
         return outcome
 
     def _failed(self, failure: Failure, permit: Permit) -> Any:

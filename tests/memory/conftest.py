@@ -1,10 +1,11 @@
-"""The game's settings, for the few tests that need them, and a PostgreSQL server of our own."""
+"""The game's settings and database, and a PostgreSQL server of our own, for tests of stores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+from django.db import transaction
 
 import tests.evennia_setup  # noqa: F401  (before any test module imports Evennia)
 from tests.postgres import running_server
@@ -15,3 +16,11 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a PostgreSQL server with pgvector, which ends with the tests."""
     with running_server(tmp_path_factory.mktemp("postgres")) as address:
         yield address
+
+
+@pytest.fixture
+def table(database: None) -> Iterator[None]:
+    """The game's tables, of which nothing that a test writes stays."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)

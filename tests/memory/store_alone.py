@@ -10,28 +10,36 @@ import sys
 import threading
 from pathlib import Path
 
-from evennia_ai.memory.hashing import HashingEmbedder
-from evennia_ai.memory.opening import MemorySettings, open_store
-from tests.memory.store_support import WORLD, item, key
-
 WATCHED = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "urllib.Request")
 
 
 def main(folder: Path) -> None:
-    """Import, open, add, look, take out, close."""
+    """Set up, open, add, look, take out, close."""
     called: list[str] = []
 
     def watch(event: str, arguments: tuple[object, ...]) -> None:
         if event in WATCHED:
             called.append(f"{event} {arguments[-1]}")
 
+    from tests.memory.week_booting import boot
+
+    folder.mkdir(parents=True)
+    boot(folder, embeddings="hashing", store="inline")
     sys.addaudithook(watch)
-    store = open_store(MemorySettings("embedded", "hashing", folder), HashingEmbedder())
+    from evennia_ai.memory.hashing import HashingEmbedder
+    from evennia_ai.memory.opening import MemorySettings, open_store
+    from evennia_ai.memory.port import Sought
+
+    settings = MemorySettings("inline", "hashing", folder / "ai_memory")
+    opened = open_store(settings, HashingEmbedder())
+    # It imports mem0, which reads what the store has set by now.
+    from tests.memory.store_support import WORLD, InStep, item, key
+
+    store = InStep(opened)
     for number in range(21):
         store.add(1, [item(number, f"memory {number} of the smith")])
     for _ in range(5):
-        store.search(1, "what of the smith?", [WORLD], limit=20)
-    store.neighbours(1, key(1), [WORLD], limit=5)
+        assert 7 == len(store.search(Sought(1, "what of the smith?", (WORLD,), 7)))
     store.remove(1, [key(0)])
     held = len(store.keys(1))
     store.close()

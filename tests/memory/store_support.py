@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from evennia_ai.core.recollection import MemoryKind, Recollection
+from evennia_ai.core.text import sendable
+from evennia_ai.memory import rows
+from evennia_ai.memory.checks import checked_collection, checked_items
 from evennia_ai.memory.hashing import HashingEmbedder
+from evennia_ai.memory.mem0_store import Mem0Store
 from evennia_ai.memory.opening import MemorySettings, open_store
-from evennia_ai.memory.port import Item, MemoryStore
+from evennia_ai.memory.port import Hit, Item, MemoryStore, Sought
+from evennia_ai.memory.shelf import PAGE, Row
+from evennia_ai.memory.table_vectors import TableVectors
+from evennia_ai.models import Memory
 
 WORLD, ROOM, OTHER = "world", "room:object-2", "room:object-9"
 TOM, MIA = "person:account-3", "person:account-4"
@@ -31,15 +41,147 @@ def item(number: int, text: str = SMITH, audience: str = WORLD, trust: float = 1
     return Item(key(number), text, audience, trust)
 
 
+class DictShelf:
+    """A table of memories in a dictionary, for what is about threads and not about databases."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[int, str], Row] = {}
+        self.epochs: Counter[int] = Counter()
+        self._number = 0
+
+    def put(self, collection: int, one: Item) -> None:
+        """Keep a memory; one whose key is there is changed."""
+        self._number += 1
+        if (collection, one.key) in self.rows:
+            self.epochs[collection] += 1
+        self.rows[collection, one.key] = Row(
+            self._number, one.key, one.audience, one.text, one.trust, 0.0, False, b""
+        )
+
+    def read(self, collection: int, which: str, vector: bytes) -> None:
+        """Keep a vector."""
+        place = collection, which
+        self.rows[place] = replace(self.rows[place], vector=vector)
+
+    def discard(self, collection: int, keys: Iterable[str]) -> None:
+        """Forget memories."""
+        for each in keys:
+            self.rows.pop((collection, each), None)
+        self.epochs[collection] += 1
+
+    def epoch(self, collection: int) -> int:
+        """How often something was changed or forgotten."""
+        return self.epochs[collection]
+
+    def newest(self, collection: int) -> int:
+        """The highest number."""
+        return max((r.number for (c, _), r in self.rows.items() if c == collection), default=0)
+
+    def page(
+        self, collection: int, signature: str, audience: str | None, after: int, until: int
+    ) -> Sequence[Row]:
+        """The next memories."""
+        found = [
+            row
+            for (owner, _), row in self.rows.items()
+            if owner == collection
+            and after < row.number <= until
+            and audience in (None, row.audience)
+        ]
+        return sorted(found, key=lambda row: row.number)[:PAGE]
+
+    def keys(self, collection: int, signature: str) -> set[str]:
+        """Those with a vector."""
+        return {k for (c, k), row in self.rows.items() if c == collection and row.vector}
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+class DictStore(Mem0Store):
+    """The embedded store over a dictionary: what is added to it is in its table too."""
+
+    def __init__(self, embedder: Any = None) -> None:
+        self.shelf = DictShelf()
+        model = embedder or HashingEmbedder()
+        super().__init__(model, self.shelf, TableVectors(self.shelf, model.signature))
+
+    def add(self, collection: int, items: Sequence[Item]) -> list[bytes]:
+        """Keep memories and their vectors."""
+        checked_collection(collection)
+        wanted = checked_items(items)
+        for one in wanted:
+            self.shelf.put(collection, one)
+        kept = super().add(collection, wanted)
+        for one, vector in zip(wanted, kept, strict=True):
+            self.shelf.read(collection, one.key, vector)
+        return kept
+
+    def remove(self, collection: int, keys: Iterable[str]) -> None:
+        """Forget memories."""
+        self.shelf.discard(collection, keys)
+
+    def drop(self, collection: int) -> None:
+        """Forget all of an assistant's."""
+        self.shelf.discard(collection, [k for c, k in self.shelf.rows if c == collection])
+        super().drop(collection)
+
+
+class InStep:
+    """A store together with the game's table: what is done to one is done to both."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.store = store
+        self.signature = store.signature
+
+    def add(self, collection: int, items: Sequence[Item]) -> None:
+        """Keep memories, and let their vectors be made."""
+        checked_collection(collection)
+        wanted = [replace(one, text=sendable(one.text)) for one in checked_items(items)]
+        there = rows.by_keys(collection, [one.key for one in wanted])
+        new = [
+            Recollection(one.key, MemoryKind.FACT, one.text, one.audience, trust=one.trust)
+            for one in wanted
+            if one.key not in there
+        ]
+        rows.insert(collection, new)
+        for one in wanted:
+            if one.key in there:
+                rows.change(
+                    collection, one.key, text=one.text, audience=one.audience, trust=one.trust
+                )
+        kept = self.store.add(collection, wanted)
+        by_key = {row.key: row for row in rows.of(collection)}
+        rows.mark(collection, [by_key[one.key] for one in wanted], self.signature, kept)
+
+    def search(self, sought: Sought) -> list[Hit]:
+        """Look."""
+        return self.store.search(sought)
+
+    def remove(self, collection: int, keys: Sequence[str]) -> None:
+        """Forget memories."""
+        rows.remove(collection, keys)
+        self.store.remove(collection, keys)
+        rows.erase(collection, rows.gone(collection, 1000))
+
+    def keys(self, collection: int) -> set[str]:
+        """Those with a vector."""
+        return self.store.keys(collection)
+
+    def drop(self, collection: int) -> None:
+        """Forget all of an assistant's."""
+        Memory.objects.filter(assistant=collection).delete()
+        self.store.drop(collection)
+
+    def close(self) -> None:
+        """Let go."""
+        self.store.close()
+
+
 def opened(kind: str, folder: Path, url: str = "", embedder: Any = None) -> MemoryStore:
     """A store of a kind, with an embedding model that needs nothing."""
     read = MemorySettings(kind, "hashing", folder, url, os.environ.get("QDRANT_API_KEY", ""))
     return open_store(read, embedder or HashingEmbedder())
-
-
-def embedded(folder: Path) -> MemoryStore:
-    """The embedded store in a folder."""
-    return opened("embedded", folder)
 
 
 def outcome(deferred: Deferred[Any]) -> Any:
@@ -52,10 +194,14 @@ def outcome(deferred: Deferred[Any]) -> Any:
     return found[0]
 
 
-def found_keys(store: MemoryStore, query: str, *audiences: str, **how: Any) -> list[str]:
+def sought(query: str, *audiences: str, limit: int = 10, min_trust: float = 0.0) -> Sought:
+    """A search in collection 1, of the world's memories where no other audience is named."""
+    return Sought(1, query, audiences or (WORLD,), limit, min_trust)
+
+
+def found_keys(store: Any, query: str, *audiences: str, **how: Any) -> list[str]:
     """The keys a search finds in collection 1, best first."""
-    how.setdefault("limit", 10)
-    return [hit.key for hit in store.search(1, query, audiences or (WORLD,), **how)]
+    return [hit.key for hit in store.search(sought(query, *audiences, **how))]
 
 
 def python(*arguments: str) -> list[str]:

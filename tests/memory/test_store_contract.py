@@ -1,16 +1,19 @@
-"""What every store of memories does, on each of them: in memory, embedded, and on real servers."""
+"""What every store of memories does, on each of them: over a dictionary, the table, and servers."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from qdrant_client import QdrantClient
 
-from evennia_ai.memory.port import Item, MemoryStore
+from evennia_ai.memory import qdrant_server
+from evennia_ai.memory.port import Item, MemoryStore, Sought
 from tests.memory.store_support import (
     CASTLE,
     LAMP,
@@ -20,10 +23,13 @@ from tests.memory.store_support import (
     SMITH,
     TOM,
     WORLD,
+    DictStore,
+    InStep,
     found_keys,
     item,
     key,
     opened,
+    sought,
 )
 
 QDRANT_URL = os.environ.get("QDRANT_URL", "")
@@ -60,7 +66,7 @@ STEPS = st.lists(
 )
 
 
-def take(step: Step, store: MemoryStore, model: dict[str, Item]) -> None:
+def take(step: Step, store: Any, model: dict[str, Item]) -> None:
     """Do the same to a store and to the dictionary it is compared with."""
     act, number, text, audience, trust = step
     if act == "add":
@@ -77,58 +83,55 @@ def take(step: Step, store: MemoryStore, model: dict[str, Item]) -> None:
 class Contract:
     """A subclass names a kind of store by its fixture `store`; the collection 1 is empty."""
 
-    def test_finds_by_likeness(self, store: MemoryStore) -> None:
+    def test_finds_by_likeness(self, store: Any) -> None:
         """What is most alike to what is sought is the first that is found."""
         store.add(1, [item(1), item(2, LAMP), item(3, CASTLE)])
         assert [key(1)] == found_keys(store, "who owes the smith gold?", limit=1)
         assert key(2) == found_keys(store, "which lamp went out")[0]
-        hits = store.search(1, SMITH, [WORLD], limit=3)
+        hits = store.search(sought(SMITH, limit=3))
         assert hits == sorted(hits, key=lambda hit: -hit.similarity)
-        assert 0.99 < hits[0].similarity <= 1.0
+        assert 0.99 < hits[0].meaning <= 1.0
         assert all(0.0 < hit.similarity <= 1.0 for hit in hits)
 
-    def test_tells_nobody_what_is_for_others(self, store: MemoryStore) -> None:
+    def test_tells_nobody_what_is_for_others(self, store: Any) -> None:
         """A search finds what is of the audiences it names, and nothing else."""
         store.add(1, [item(n, SMITH, audience) for n, audience in enumerate(EVERYBODY, 1)])
         for number, audience in enumerate(EVERYBODY, 1):
             assert [key(number)] == found_keys(store, SMITH, audience)
         assert {key(1), key(4)} == set(found_keys(store, SMITH, WORLD, TOM))
-        assert [] == store.search(1, SMITH, [], limit=5)
+        assert [] == store.search(Sought(1, SMITH, (), 5))
         assert [] == found_keys(store, SMITH, "person:account-99")
 
-    def test_refuses_what_is_no_audience(self, store: MemoryStore) -> None:
+    def test_refuses_what_is_no_audience(self, store: Any) -> None:
         """A word that is no audience is refused, whatever a filter would make of it."""
         store.add(1, [item(1, SMITH, TOM)])
         for wrong in NO_AUDIENCES:
             with pytest.raises(ValueError, match="no audience"):
-                store.search(1, SMITH, [WORLD, wrong], limit=5)  # type: ignore[list-item]
-            with pytest.raises(ValueError, match="no audience"):
-                store.neighbours(1, key(1), [wrong], limit=5)  # type: ignore[list-item]
+                store.search(Sought(1, SMITH, (WORLD, wrong), 5))  # type: ignore[arg-type]
             with pytest.raises(ValueError, match="no audience"):
                 store.add(1, [Item(key(2), SMITH, wrong)])  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="list of audiences"):
-            store.search(1, SMITH, WORLD, limit=5)
+            store.search(Sought(1, SMITH, WORLD, 5))  # type: ignore[arg-type]
         assert {key(1)} == store.keys(1)
 
-    def test_refuses_what_is_no_key_and_no_id(self, store: MemoryStore) -> None:
+    def test_refuses_what_is_no_key_and_no_id(self, store: Any) -> None:
         """Keys are ours and collections are numbers: no name ever becomes part of either."""
         for wrong in ("", "tom", "*", key(1).upper() + "A", "../../etc", key(1)[:-1]):
             with pytest.raises(ValueError, match="no key"):
                 store.add(1, [Item(wrong, SMITH, WORLD)])
-            assert [] == store.neighbours(1, wrong, [WORLD], limit=5)
         for bad in (0, -1, True, "1", "1 OR 1", None):
             with pytest.raises(ValueError, match="no assistant's id"):
-                store.search(bad, SMITH, [WORLD], limit=5)  # type: ignore[arg-type]
+                store.search(Sought(bad, SMITH, (WORLD,), 5))  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="from 0 to 1"):
             store.add(1, [item(1, trust=1.5)])
 
-    def test_trust_is_a_bound(self, store: MemoryStore) -> None:
+    def test_trust_is_a_bound(self, store: Any) -> None:
         """What is believed less than asked for is not found; exactly as much is."""
         store.add(1, [item(n, f"{SMITH} {n}", WORLD, n / 10) for n in range(11)])
         assert {key(n) for n in (7, 8, 9, 10)} == set(found_keys(store, SMITH, min_trust=0.7))
         assert 11 == len(found_keys(store, SMITH, limit=20))
 
-    def test_the_same_key_is_the_same_memory(self, store: MemoryStore) -> None:
+    def test_the_same_key_is_the_same_memory(self, store: Any) -> None:
         """Putting a memory in again replaces it: its words, whose it is and how far believed."""
         store.add(1, [item(1), item(1, LAMP, TOM, 0.4)])
         store.add(1, [item(1, CASTLE, ROOM, 0.6), item(2)])
@@ -138,27 +141,16 @@ class Contract:
         assert [key(1)] == found_keys(store, CASTLE, ROOM, min_trust=0.6)
         assert [] == found_keys(store, CASTLE, ROOM, min_trust=0.7)
 
-    def test_forgets(self, store: MemoryStore) -> None:
-        """What is removed is not found, nor anybody's neighbour; others stay."""
+    def test_forgets(self, store: Any) -> None:
+        """What is removed is not found; others stay."""
         store.add(1, [item(n, f"{SMITH} and {n}") for n in range(1, 9)])
         store.remove(1, [key(1), key(8), key(99), "nonsense"])
         store.remove(1, [])
         store.remove(7, [key(1)])
         left = {key(n) for n in range(2, 8)}
         assert left == store.keys(1) == set(found_keys(store, SMITH))
-        assert key(1) not in [hit.key for hit in store.neighbours(1, key(2), [WORLD], limit=9)]
 
-    def test_neighbours(self, store: MemoryStore) -> None:
-        """A memory's neighbours are like it, for the same audiences, and not itself."""
-        store.add(1, [item(1), item(2, f"{SMITH} and more", TOM), item(3, f"{SMITH} too")])
-        assert [key(3)] == [hit.key for hit in store.neighbours(1, key(1), [WORLD], limit=5)]
-        both = store.neighbours(1, key(1), [WORLD, TOM], limit=5)
-        assert {key(2), key(3)} == {hit.key for hit in both}
-        assert 1 == len(store.neighbours(1, key(1), [WORLD, TOM], limit=1))
-        assert [] == store.neighbours(1, key(5), [WORLD], limit=5)
-        assert [] == store.neighbours(5, key(1), [WORLD], limit=5)
-
-    def test_assistants_are_apart(self, store: MemoryStore) -> None:
+    def test_assistants_are_apart(self, store: Any) -> None:
         """A collection knows nothing of another, and goes without it: 1 is not a part of 12."""
         for collection in (1, 12, 121):
             store.add(collection, [item(collection)])
@@ -171,7 +163,7 @@ class Contract:
         store.add(1, [item(4)])
         assert [key(4)] == found_keys(store, SMITH)
 
-    def test_nothing_is_not_an_error(self, store: MemoryStore) -> None:
+    def test_nothing_is_not_an_error(self, store: Any) -> None:
         """An assistant without memories, and a search for nothing, find nothing."""
         assert [] == found_keys(store, SMITH)
         assert set() == store.keys(1)
@@ -180,7 +172,7 @@ class Contract:
         assert [] == found_keys(store, "  \n ")
         assert [] == found_keys(store, SMITH, limit=0)
 
-    def test_takes_any_text(self, store: MemoryStore) -> None:
+    def test_takes_any_text(self, store: Any) -> None:
         """Whatever a player types can be kept and looked for."""
         texts = ["*", "AND", "'; DROP TABLE a1; --", "日本語のランプ", "\0\ud800 x", "", "w" * 9000]
         store.add(1, [item(n, text) for n, text in enumerate(texts, 1)])
@@ -189,7 +181,7 @@ class Contract:
         assert key(4) == found_keys(store, "日本語のランプ")[0]
         assert 7 == len(store.keys(1))
 
-    def test_behaves_like_a_dictionary(self, store: MemoryStore) -> None:
+    def test_behaves_like_a_dictionary(self, store: Any) -> None:
         """Whatever happens to a store, it holds what a plain dictionary would."""
 
         @settings(max_examples=12)
@@ -205,57 +197,74 @@ class Contract:
                     for each in model.values()
                     if each.text == text and each.audience == audience and each.trust >= trust
                 ]
-                hits = store.search(1, text, [audience], limit=9, min_trust=trust)
-                assert sorted(same) == sorted(hit.key for hit in hits if hit.similarity > 0.99)
+                hits = store.search(sought(text, audience, limit=9, min_trust=trust))
+                assert sorted(same) == sorted(hit.key for hit in hits if hit.meaning > 0.99)
                 assert set(model) == store.keys(1)
 
         follow()
 
 
-class TestVolatile(Contract):
-    """In memory."""
+class TestOverADictionary(Contract):
+    """The embedded store over a dictionary."""
 
     @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[MemoryStore]:
+    def store(self) -> Iterator[Any]:
         """Fresh."""
-        made = opened("volatile", tmp_path)
+        made = DictStore()
         yield made
         made.close()
 
 
 class TestEmbedded(Contract):
-    """mem0 on Qdrant's local files."""
+    """Vectors in the game's own table."""
 
     @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[MemoryStore]:
+    def store(self, table: None, tmp_path: Path) -> Iterator[Any]:
         """Fresh."""
-        made = opened("embedded", tmp_path / "ai_memory")
+        made = InStep(opened("inline", tmp_path))
         yield made
         made.close()
 
 
+def emptied(store: MemoryStore) -> InStep:
+    """A store on a server without what tests before left."""
+    made = InStep(store)
+    for collection in (1, 12, 121):
+        made.drop(collection)
+    return made
+
+
 class TestPgvector(Contract):
-    """mem0 on a real PostgreSQL with pgvector."""
+    """mem0's own provider on a real PostgreSQL with pgvector."""
 
     @pytest.fixture
-    def store(self, tmp_path: Path, postgres: str) -> Iterator[MemoryStore]:
+    def store(self, table: None, tmp_path: Path, postgres: str) -> Iterator[Any]:
         """Emptied."""
-        made = opened("pgvector", tmp_path, postgres)
-        for collection in (1, 12, 121):
-            made.drop(collection)
+        made = emptied(opened("pgvector", tmp_path, postgres))
+        yield made
+        made.close()
+
+
+class TestQdrantInThisProcess(Contract):
+    """mem0's own provider on Qdrant's client, which keeps the points itself."""
+
+    @pytest.fixture
+    def store(self, table: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+        """Fresh."""
+        local = QdrantClient(":memory:")
+        monkeypatch.setattr(qdrant_server, "QdrantClient", lambda **_: local)
+        made = emptied(opened("qdrant", tmp_path, "http://127.0.0.1:6333"))
         yield made
         made.close()
 
 
 class OnQdrantServer(Contract):
-    """mem0 on a real Qdrant server."""
+    """mem0's own provider on a real Qdrant server."""
 
     @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[MemoryStore]:
+    def store(self, table: None, tmp_path: Path) -> Iterator[Any]:
         """Emptied."""
-        made = opened("qdrant", tmp_path, QDRANT_URL)
-        for collection in (1, 12, 121):
-            made.drop(collection)
+        made = emptied(opened("qdrant", tmp_path, QDRANT_URL))
         yield made
         made.close()
 

@@ -11,27 +11,26 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 
 from evennia_ai.memory.hashing import HashingEmbedder
-from evennia_ai.memory.port import Hit, MemoryStore
+from evennia_ai.memory.port import ByWords, MemoryStore, Sought
 from evennia_ai.memory.service import MemoryService
-from evennia_ai.memory.volatile import VolatileStore
-from tests.memory.store_support import LAMP, SMITH, WORLD, outcome
+from tests.memory.store_support import LAMP, SMITH, DictStore, outcome, sought
 
 
-class Slow(VolatileStore):
+class Slow(DictStore):
     """A store whose search waits until it is let go."""
 
     def __init__(self) -> None:
-        super().__init__(HashingEmbedder())
+        super().__init__()
         self.begun = threading.Event()
         self.goes_on = threading.Event()
         self.order: list[str] = []
 
-    def search(self, *arguments: Any, **named: Any) -> list[Hit]:
+    def search_words(self, sought: Sought) -> ByWords:
         """Wait."""
         self.begun.set()
         self.goes_on.wait(20)
         self.order.append("search")
-        return super().search(*arguments, **named)
+        return super().search_words(sought)
 
     def keys(self, collection: int) -> set[str]:
         """Note that it was asked."""
@@ -77,13 +76,12 @@ def slow_service() -> tuple[MemoryService, Slow, Waiting]:
 def test_a_late_answer_is_dropped() -> None:
     """Who waits too long is told None; the answer that comes later goes nowhere."""
     service, store, reactor = slow_service()
-    late = service.search(1, SMITH, [WORLD], limit=3)
+    late = service.search(sought(SMITH, limit=3))
     assert store.begun.wait(20)
     reactor.clock.advance(5.1)
     assert outcome(late) is None
     assert "did not answer within 5 s" in service.problem
-    assert 1 == service.breaker.get_stats()["total_failures"]
-    never_run = service.search(1, SMITH, [WORLD], limit=3)
+    never_run = service.search(sought(SMITH, limit=3))
     reactor.clock.advance(5.1)
     assert outcome(never_run) is None
     store.goes_on.set()
@@ -101,9 +99,9 @@ def test_a_late_answer_is_dropped() -> None:
 def test_a_search_goes_first() -> None:
     """A search does not wait for all that is to be written, only for what is under way."""
     service, store, reactor = slow_service()
-    first = service.search(1, SMITH, [WORLD], limit=3)
+    first = service.search(sought(SMITH, limit=3))
     assert store.begun.wait(20)
-    asked_then = [service.keys(1), service.search(1, LAMP, [WORLD], limit=3)]
+    asked_then = [service.keys(1), service.search(sought(LAMP, limit=3))]
     assert 2 == service.status()["waiting"]
     store.goes_on.set()
     reactor.run(3)
@@ -115,7 +113,7 @@ def test_a_search_goes_first() -> None:
 def test_a_dropped_question_says_nothing_of_the_store() -> None:
     """Who no longer wants an answer may cancel; the breaker hears nothing of it."""
     service, store, reactor = slow_service()
-    dropped = service.search(1, SMITH, [WORLD], limit=3)
+    dropped = service.search(sought(SMITH, limit=3))
     assert store.begun.wait(20)
     dropped.cancel()
     with pytest.raises(CancelledError):
@@ -132,16 +130,16 @@ def test_a_store_that_is_being_opened_is_not_blamed() -> None:
 
     def open_slowly() -> MemoryStore:
         may_open.wait(20)
-        return VolatileStore(HashingEmbedder())
+        return DictStore()
 
     service = MemoryService(HashingEmbedder(), open_slowly, kind="test", reactor=reactor)
-    early = service.search(1, SMITH, [WORLD], limit=3)
+    early = service.search(sought(SMITH, limit=3))
     reactor.clock.advance(5.1)
     assert outcome(early) is None
     assert 0 == service.breaker.get_stats()["total_failures"]
     may_open.set()
     reactor.run(1)
-    held = service.search(1, SMITH, [WORLD], limit=3)
+    held = service.search(sought(SMITH, limit=3))
     reactor.run(1)
     assert [] == outcome(held)
     service.close()

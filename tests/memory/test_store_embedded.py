@@ -1,32 +1,39 @@
-"""The embedded store's files: what is in them, who may open them, and what a crash leaves."""
+"""The embedded store: vectors in the game's own table, and what a search keeps in memory."""
 
 from __future__ import annotations
 
-import json
-import stat
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from django.db import OperationalError, connection
+from mem0.vector_stores.base import VectorStoreBase
 
+from evennia_ai.core.recollection import MemoryKind, Recollection
 from evennia_ai.errors import MemoryStoreError
+from evennia_ai.memory import index as indexes
+from evennia_ai.memory import rows
 from evennia_ai.memory.hashing import HashingEmbedder
-from evennia_ai.memory.mem0_parts import RefusingModel
+from evennia_ai.memory.index import Index
+from evennia_ai.memory.mem0_parts import GameVectors, Places, RefusingModel, read_filters
+from evennia_ai.memory.port import Sought
+from evennia_ai.memory.table import Table
+from evennia_ai.memory.table_vectors import TableVectors
+from evennia_ai.models import Memory, MemoryVector
 from tests.memory.store_support import (
     CASTLE,
     LAMP,
     SMITH,
     TOM,
     WORLD,
-    embedded,
+    InStep,
     found_keys,
     item,
     key,
     opened,
-    python,
+    sought,
 )
-
-KILLS = 16
 
 
 class OtherEmbedder(HashingEmbedder):
@@ -49,156 +56,181 @@ class ShorterEmbedder(HashingEmbedder):
         return super().embed_passages(texts)[:, :100]  # type: ignore[arg-type]
 
 
-def every_byte(folder: Path) -> bytes:
-    """What all files of a folder hold."""
-    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+@pytest.fixture
+def store(table: None, tmp_path: Path) -> Iterator[InStep]:
+    """A fresh store with its table."""
+    made = InStep(opened("inline", tmp_path))
+    yield made
+    made.close()
 
 
-def test_a_reload_keeps_everything(tmp_path: Path) -> None:
-    """What was added is found by the next process that opens the folder, what was removed not."""
-    store = embedded(tmp_path)
+def again(tmp_path: Path, embedder: object = None) -> InStep:
+    """The same store, as a game that starts again opens it."""
+    return InStep(opened("inline", tmp_path, embedder=embedder))
+
+
+def entry(number: int, words: str, at: float, name: str = "Tom") -> Recollection:
+    """An entry of the journal."""
+    text = f'{name} whispered: "{words}"'
+    return Recollection(key(number), MemoryKind.JOURNAL, text, WORLD, at=at)
+
+
+def test_a_start_finds_everything(store: InStep, tmp_path: Path) -> None:
+    """What was added is found by the next process, what was removed not, and in the same order."""
     store.add(1, [item(1), item(2, LAMP, TOM, 0.4), item(3, CASTLE)])
     store.add(2, [item(4)])
     store.remove(1, [key(3)])
-    before = store.search(1, LAMP, [WORLD, TOM], limit=5)
-    store.close()
-    again = embedded(tmp_path)
-    assert {key(1), key(2)} == again.keys(1)
-    assert {key(4)} == again.keys(2)
-    assert before == again.search(1, LAMP, [WORLD, TOM], limit=5)
-    assert [] == found_keys(again, LAMP, TOM, min_trust=0.5)
-    again.close()
+    before = [hit.key for hit in store.search(sought(LAMP, WORLD, TOM))]
+    next_one = again(tmp_path)
+    assert {key(1), key(2)} == next_one.keys(1)
+    assert {key(4)} == next_one.keys(2)
+    assert before == [hit.key for hit in next_one.search(sought(LAMP, WORLD, TOM))]
+    assert [] == found_keys(next_one, LAMP, TOM, min_trust=0.5)
 
 
-def test_no_word_of_a_player_is_in_its_files(tmp_path: Path) -> None:
-    """The files hold keys and vectors; words are in the game's table, to be forgotten there."""
-    folder = tmp_path / "ai_memory"
-    store = embedded(folder)
-    store.add(1, [item(1, "the zanzibarquartz is buried"), item(2, LAMP)])
-    store.search(1, "where is the zanzibarquartz?", [WORLD], limit=3)
-    held = every_byte(folder)
-    store.close()
-    assert b"zanzibarquartz" not in held + every_byte(folder)
-
-
-def test_what_is_forgotten_leaves_no_trace(tmp_path: Path) -> None:
-    """Its record is overwritten in the file and in the log, and there is no history of it."""
-    folder = tmp_path / "ai_memory"
-    store = embedded(folder)
+def test_what_is_forgotten_leaves_no_trace(store: InStep) -> None:
+    """With its words its vector is gone, in the same moment, and what is in memory of it."""
     store.add(1, [item(number, f"{SMITH} {number}") for number in range(1, 9)])
-    assert key(3).encode() in every_byte(folder)
-    store.remove(1, [key(3)])
-    assert key(3).encode() not in every_byte(folder)
-    store.drop(1)
-    assert key(4).encode() not in every_byte(folder)
-    store.close()
-    assert not list(folder.rglob("history.db"))
+    assert key(3) in found_keys(store, f"{SMITH} 3")
+    rows.remove(1, [key(3)])
+    assert 7 == MemoryVector.objects.count()
+    assert key(3) not in found_keys(store, f"{SMITH} 3")
+    rows.change(1, key(4), text=LAMP)
+    assert 6 == MemoryVector.objects.count(), "the vector of other words goes"
+    assert key(4) == found_keys(store, LAMP)[0], "and the new words are found at once"
+    Memory.objects.filter(assistant=1).delete()
+    assert 0 == MemoryVector.objects.count()
 
 
-def test_only_its_owner_may_read_the_folder(tmp_path: Path) -> None:
-    """Qdrant's files run what is written into them: nobody else may write there."""
-    folder = tmp_path / "ai_memory"
-    folder.mkdir(mode=0o777)
-    embedded(folder).close()
-    assert 0o700 == stat.S_IMODE(folder.stat().st_mode)
+def test_words_are_found_before_there_is_a_vector(store: InStep) -> None:
+    """What was just said is found by its words; a vector brings it by its meaning as well."""
+    rows.insert(1, [entry(n, f"{text} {n}", n * 5000.0) for n, text in enumerate((SMITH, LAMP), 1)])
+    found = store.store.search_words(sought("which lamp?", limit=1))
+    assert ([key(2)], False) == ([hit.key for hit in found.hits], found.is_all)
+    assert 0.0 == found.hits[0].meaning < found.hits[0].words
+    assert key(2) == found_keys(store, "which lamp?")[0]
+    assert 0 == MemoryVector.objects.count()
 
 
-def test_a_second_process_is_told_who_has_it(tmp_path: Path) -> None:
-    """Only one may open the folder; the other is told so in a sentence, and may when it is free."""
-    first = embedded(tmp_path)
-    first.add(1, [item(1)])
-    with pytest.raises(MemoryStoreError, match=f"{tmp_path} is open in another process"):
-        embedded(tmp_path)
-    first.close()
-    second = embedded(tmp_path)
-    assert {key(1)} == second.keys(1)
-    second.close()
+def test_all_of_few_are_told_without_a_vector(store: InStep) -> None:
+    """Where no more may be told than fits, all of it is, but nothing to small talk."""
+    rows.insert(1, [entry(n, text, n * 5000.0) for n, text in enumerate((SMITH, LAMP), 1)])
+    everything = store.store.search_words(sought("what of the lamp?", limit=2))
+    assert ([key(2), key(1)], True) == ([hit.key for hit in everything.hits], everything.is_all)
+    for chatter in ("lol", "Hello there!", "ok thanks, good night :)", "..."):
+        nothing = store.store.search_words(sought(chatter, limit=2))
+        assert ([], True) == (nothing.hits, nothing.is_all), chatter
 
 
-@pytest.mark.parametrize(
-    "damage",
-    ["meta.json", "collection/*/storage.sqlite"],
-)
-def test_a_damaged_folder_says_what_to_do(tmp_path: Path, damage: str) -> None:
-    """What cannot be read is not guessed at: it can be deleted, and made anew from the table."""
-    store = embedded(tmp_path)
-    store.add(1, [item(1)])
-    store.close()
-    for path in tmp_path.glob(damage):
-        path.write_bytes(b"{ damaged " * 50)
-    with pytest.raises(MemoryStoreError, match=r"is damaged .* delete it, and index"):
-        embedded(tmp_path)
+def test_what_only_asks_is_no_knowledge(store: InStep) -> None:
+    """Questions of a player never stand in the place of what answers them."""
+    rows.insert(1, [entry(1, "my lamp is called Ember", 0.0)])
+    asked = [entry(n, "what is my lamp called?", n * 5000.0) for n in range(2, 30)]
+    rows.insert(1, asked)
+    found = store.store.search_words(sought("what is my lamp called?", limit=5))
+    assert ([key(1)], True) == ([hit.key for hit in found.hits], found.is_all)
+    assert [key(1)] == found_keys(store, "what is my lamp called?")
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    """The error says which folder, and why."""
-    place = tmp_path / "file"
-    place.write_text("not a folder")
-    with pytest.raises(MemoryStoreError, match="file cannot be written: "):
-        embedded(place)
+def test_a_talk_is_its_context(store: InStep) -> None:
+    """What answers a question is found by the words of the question before it in the same talk."""
+    talk = [entry(1, "guess how my journey to Hammerfest went", 0.0), entry(2, "I lost it all", 60)]
+    later = [entry(n, f"I saw {n} gulls", 9000.0 * n) for n in range(3, 9)]
+    rows.insert(1, [*talk, *later])
+    found = store.store.search_words(sought("the journey to Hammerfest", limit=3))
+    assert [key(1), key(2)] == [hit.key for hit in found.hits]
+    Memory.objects.filter(key=key(2)).update(at=9_000.0)
+    found = InStep(opened("inline", Path())).store.search_words(sought("Hammerfest", limit=3))
+    assert [key(1)] == [hit.key for hit in found.hits], "what comes much later is another talk"
 
 
-def test_another_embedding_model_has_a_collection_of_its_own(tmp_path: Path) -> None:
-    """Vectors of two models are never compared: the other finds nothing until it is told."""
-    first = embedded(tmp_path)
-    first.add(1, [item(1)])
-    first.close()
-    other = opened("embedded", tmp_path, embedder=OtherEmbedder())
-    assert "hashing-other/384" == other.signature
+def test_another_embedding_model_starts_anew(store: InStep, tmp_path: Path) -> None:
+    """Vectors of two models are never compared; words find all of it meanwhile."""
+    store.add(1, [item(1), item(2, LAMP)])
+    other = again(tmp_path, OtherEmbedder())
     assert set() == other.keys(1)
-    assert [] == found_keys(other, SMITH)
-    other.add(1, [item(2)])
-    other.close()
-    again = embedded(tmp_path)
-    assert {key(1)} == again.keys(1)
-    again.drop(1)
-    again.close()
-    other = opened("embedded", tmp_path, embedder=OtherEmbedder())
-    assert set() == other.keys(1), "a collection goes with what other models left of it"
-    other.close()
+    assert [0.0] == [hit.meaning for hit in other.search(sought(LAMP, limit=1))]
+    by_key = {row.key: row for row in rows.of(1)}
+    rows.change(1, key(2), text=LAMP)
+    rows.mark(1, [by_key[key(2)]], other.signature, other.store.add(1, [item(2, LAMP)]))
+    assert {key(2)} == other.keys(1)
+    assert {key(1)} == again(tmp_path).keys(1)
 
 
-def test_a_model_that_changes_its_length_is_refused(tmp_path: Path) -> None:
+def test_a_model_that_changes_its_length_is_refused(store: InStep, tmp_path: Path) -> None:
     """The same name with vectors of another length is an error that says what to do."""
-    first = embedded(tmp_path)
-    first.add(1, [item(1)])
-    first.close()
-    other = opened("embedded", tmp_path, embedder=ShorterEmbedder())
+    store.add(1, [item(1)])
     with pytest.raises(MemoryStoreError, match="gives 100 numbers where these memories have 384"):
-        other.search(1, SMITH, [WORLD], limit=3)
-    other.close()
+        again(tmp_path, ShorterEmbedder()).search(sought(SMITH))
 
 
-def test_grows_and_shrinks(tmp_path: Path) -> None:
-    """A collection far larger than its first matrix finds each of its memories."""
-    store = embedded(tmp_path)
-    store.add(1, [item(number, f"chest {number} {number * 7}") for number in range(300)])
-    store.remove(1, [key(number) for number in range(0, 300, 2)])
-    for number in (1, 151, 299):
+def test_grows_past_a_page(store: InStep, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """More than one query reads finds each of them, those added after the first search too."""
+    monkeypatch.setattr("evennia_ai.memory.table.PAGE", 7)
+    store.add(1, [item(number, f"chest {number} {number * 7}") for number in range(40)])
+    assert key(33) == found_keys(store, "chest 33 231")[0]
+    store.add(1, [item(number, f"chest {number} {number * 7}") for number in range(40, 90)])
+    for number in (1, 41, 89):
         assert key(number) == found_keys(store, f"chest {number} {number * 7}")[0]
-    assert 150 == len(store.keys(1))
-    store.close()
+        assert key(number) == found_keys(again(tmp_path), f"chest {number} {number * 7}")[0]
 
 
-def test_the_language_model_refuses() -> None:
-    """mem0 has no model to ask, whatever it would ask."""
+def test_what_is_long_unasked_leaves_memory(store: InStep, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more than may stay in memory the longest unasked goes, and is read again when asked."""
+    store.add(1, [item(1)])
+    store.add(2, [item(2, LAMP)])
+    index = store.store._index  # type: ignore[attr-defined]
+    assert [key(1)] == found_keys(store, SMITH)
+    monkeypatch.setattr(indexes, "MOST_BYTES", 1)
+    assert [key(2)] == [hit.key for hit in store.search(Sought(2, LAMP, (WORLD,), 3))]
+    assert [(2, WORLD)] == list(index._parts)
+    monkeypatch.undo()
+    assert [key(1)] == found_keys(store, SMITH)
+    monkeypatch.setattr(indexes, "LONGEST_UNUSED", -1.0)
+    assert [key(2)] == [hit.key for hit in store.search(Sought(2, LAMP, (WORLD,), 3))]
+    assert [(2, WORLD)] == list(index._parts)
+
+
+def test_half_the_bytes_keep_the_order(table: None) -> None:
+    """Vectors are kept as float16: the cosines that come back differ by a thousandth at most."""
+    made = HashingEmbedder().embed_passages([SMITH, LAMP, CASTLE])
+    rows.insert(1, [Recollection(key(n), "fact", "x", WORLD) for n in range(3)])
+    kept = TableVectors(Table(is_shared=True), "s").add(1, [], made)
+    rows.mark(1, list(rows.of(1)), "s", kept)
+    view = Index(Table(is_shared=True), "s").view(1, (WORLD,), 0.0)
+    wanted = made @ made[0]
+    assert np.abs(view.cosines(made[0]) - wanted).max() < 0.001
+
+
+def test_mem0_changes_nothing_by_itself() -> None:
+    """mem0 has no model to ask, and no way to write; its filters are read, or refused."""
     with pytest.raises(MemoryStoreError, match="never may"):
         RefusingModel().generate_response([{"role": "user", "content": "hello"}])
+    places = Places(Index(Table(is_shared=True), "s"), TableVectors(Table(is_shared=True), "s"))
+    vectors = GameVectors("evennia_ai_entities", places)
+    assert isinstance(vectors, VectorStoreBase)
+    assert [] == vectors.search("the smith", [1.0], 3, {"agent_id": "1"}), "it draws nothing itself"
+    with pytest.raises(MemoryStoreError, match="only the game's table"):
+        vectors.insert([[1.0]], [{}], ["x"])
+    for wrong in (None, {"user_id": "1"}, {"agent_id": "1 OR 1", "audience": {"in": [WORLD]}}):
+        with pytest.raises(ValueError, match="is no filter"):
+            read_filters("x", 3, wrong)
+    with pytest.raises(ValueError, match="no audience"):
+        read_filters("x", 3, {"agent_id": "1", "audience": {"in": ["*"]}})
 
 
-def test_killed_in_the_middle_of_adding(tmp_path: Path) -> None:
-    """A store whose process is killed, at whatever moment, opens; what it told of is there."""
-    ended = subprocess.run(
-        python("-m", "tests.memory.store_killer", str(tmp_path / "store"), str(KILLS)),
-        env={"MEM0_TELEMETRY": "False", "MEM0_DIR": str(tmp_path / "mem0"), "PATH": "/usr/bin"},
-        cwd=Path(__file__).resolve().parents[2],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert 0 == ended.returncode, ended.stderr[-2000:]
-    looks = [json.loads(line) for line in ended.stdout.splitlines()]
-    assert KILLS == len(looks)
-    assert [] == [look for look in looks if look["problem"]]
-    assert any(0 < look["told"] < 30 for look in looks), "none was killed in the middle"
+def test_a_database_that_fails_is_one_sentence(
+    store: InStep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the database says is told as the store's trouble; when it is over, all is found."""
+    store.add(1, [item(1)])
+
+    def fail(*_: object) -> None:
+        raise OperationalError("database or disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("evennia_ai.memory.table.Table.newest", fail)
+        with pytest.raises(MemoryStoreError, match="full"):
+            store.search(sought(SMITH))
+    assert [key(1)] == found_keys(store, SMITH)
+    assert connection.connection is not None

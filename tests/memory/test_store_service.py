@@ -14,22 +14,24 @@ from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.task import Clock
 from twisted.internet.threads import blockingCallFromThread
 
+from evennia_ai.core.recollection import Recollection
 from evennia_ai.errors import LimitReachedError, MemoryStoreError
+from evennia_ai.memory import rows
 from evennia_ai.memory.hashing import HashingEmbedder
-from evennia_ai.memory.port import Hit, Item, MemoryStore
-from evennia_ai.memory.service import BREAKER, CLOSED, PORTION, MemoryService
-from evennia_ai.memory.volatile import VolatileStore
+from evennia_ai.memory.port import Item, MemoryStore, Sought
+from evennia_ai.memory.service import BREAKER, CLOSED, MemoryService
 from tests.fakes.reactor import running_reactor  # noqa: F401  (a fixture)
 from tests.memory.store_support import (
     LAMP,
     SMITH,
     TOM,
     WORLD,
-    embedded,
+    DictStore,
     item,
     key,
     opened,
     outcome,
+    sought,
 )
 
 THREADS, EACH = 8, 24
@@ -47,18 +49,16 @@ def inline(open_store: Callable[[], MemoryStore], clock: Any = None, **how: Any)
     )
 
 
-def volatile() -> MemoryService:
-    """A service of a store in memory."""
-    return inline(partial(VolatileStore, HashingEmbedder()))
+def in_memory(store: DictStore | None = None) -> MemoryService:
+    """A service of a store over a dictionary."""
+    return inline(lambda: store or DictStore())
 
 
 @pytest.fixture
-def asked(running_reactor: SelectReactor, tmp_path: Path) -> Iterator[Any]:  # noqa: F811
-    """Calls a method of a threaded service of the embedded store, from any thread, and waits."""
+def asked(running_reactor: SelectReactor) -> Iterator[Any]:  # noqa: F811
+    """Calls a method of a threaded service, from any thread, and waits."""
     embedder = HashingEmbedder()
-    service = MemoryService(
-        embedder, partial(embedded, tmp_path), kind="embedded", reactor=running_reactor
-    )
+    service = MemoryService(embedder, DictStore, kind="embedded", reactor=running_reactor)
 
     def ask(name: str, *arguments: Any, **named: Any) -> Any:
         return blockingCallFromThread(running_reactor, getattr(service, name), *arguments, **named)
@@ -70,13 +70,11 @@ def asked(running_reactor: SelectReactor, tmp_path: Path) -> Iterator[Any]:  # n
 
 def test_asked_and_answered() -> None:
     """What is put in is found, told of, taken out and dropped; each is done before it returns."""
-    service = volatile()
-    assert outcome(service.add(1, [item(1), item(2, LAMP, TOM)])) is True
-    assert [key(1)] == [hit.key for hit in outcome(service.search(1, SMITH, [WORLD], limit=3))]
-    assert [] == outcome(service.search(1, SMITH, [], limit=3))
-    assert [] == outcome(service.search(1, " ", [WORLD], limit=3))
-    assert [] == outcome(service.neighbours(1, key(1), [WORLD], limit=3))
-    assert [] == outcome(service.neighbours(1, "nonsense", [WORLD], limit=3))
+    service = in_memory()
+    assert 2 == len(outcome(service.add(1, [item(1), item(2, LAMP, TOM)])))
+    assert [key(1)] == [hit.key for hit in outcome(service.search(sought(SMITH, limit=3)))]
+    assert [] == outcome(service.search(Sought(1, SMITH, (), 3)))
+    assert [] == outcome(service.search(sought(" ", limit=3)))
     assert outcome(service.remove(1, [key(1), "nonsense"])) is True
     assert {key(2)} == outcome(service.keys(1))
     assert outcome(service.drop(1)) is True
@@ -86,12 +84,11 @@ def test_asked_and_answered() -> None:
 
 def test_a_wrong_audience_is_a_mistake_of_ours() -> None:
     """What is no audience fails, also where the store is down; it says nothing of the store."""
-    service = volatile()
+    service = in_memory()
     for asked_so in (
-        service.search(1, SMITH, ["*"], limit=3),
-        service.neighbours(1, key(1), ["AND"], limit=3),
+        service.search(sought(SMITH, "*")),
         service.add(1, [Item("tom", SMITH, WORLD)]),
-        service.search(0, SMITH, [WORLD], limit=3),
+        service.search(Sought(0, SMITH, (WORLD,), 3)),
     ):
         with pytest.raises(ValueError, match="no "):
             outcome(asked_so)
@@ -101,51 +98,84 @@ def test_a_wrong_audience_is_a_mistake_of_ours() -> None:
 
 def test_closing() -> None:
     """A closed service answers everything with None, and says why; closing twice is once."""
-    service = volatile()
+    service = in_memory()
     outcome(service.add(1, [item(1)]))
     assert service.is_open
     assert outcome(service.close()) is None
     assert outcome(service.close()) is None
     assert not service.is_open
     assert CLOSED == service.problem
-    assert outcome(service.search(1, SMITH, [WORLD], limit=3)) is None
-    assert outcome(service.add(1, [item(2)])) is False
+    assert outcome(service.search(sought(SMITH, limit=3))) is None
+    assert outcome(service.add(1, [item(2)])) is None
 
 
 def test_a_status_is_plain() -> None:
     """The status holds plain values: what, which model, whether it works, and how often asked."""
-    service = volatile()
-    outcome(service.search(1, SMITH, [WORLD], limit=3))
+    service = in_memory()
+    outcome(service.search(sought(SMITH, limit=3)))
     status = service.status()
     assert "test" == status["store"]
     assert "hashing-1/384" == status["embeddings"] == service.signature
-    assert {"search": 1} == status["counts"]
+    assert {"search by words": 1} == status["counts"], "nothing is there to be compared"
     assert "closed" == status["breaker"]["state"]
     assert "memory" == service.breaker.name
     assert "" == status["problem"]
     assert "not by their meaning" in status["notice"]
 
 
-def test_a_store_that_is_down_and_comes_back(tmp_path: Path) -> None:
-    """A store that cannot be opened gives None and a reason, is left alone, and used again."""
-    clock = Clock()
-    holder = embedded(tmp_path)
-    service = inline(partial(embedded, tmp_path), clock)
+class Unplugged(DictStore):
+    """A store whose embedding model can be out of reach."""
+
+    is_down = True
+
+    def add(self, collection: int, items: Any) -> list[bytes]:
+        """Fail, or make vectors."""
+        self._look()
+        return super().add(collection, items)
+
+    def search(self, sought: Sought) -> Any:
+        """Fail, or look."""
+        self._look()
+        return super().search(sought)
+
+    def _look(self) -> None:
+        if self.is_down:
+            raise MemoryStoreError("the model was unplugged")
+
+
+def test_a_model_that_is_down_and_comes_back() -> None:
+    """Without vectors words find what is there; the model is left alone, and used again."""
+    clock, store = Clock(), Unplugged()
+    service = inline(lambda: store, clock)
+    for number in range(1, 5):
+        store.shelf.put(1, item(number, f"{SMITH} {number}"))
     for _ in range(BREAKER.failure_threshold):
-        assert outcome(service.search(1, SMITH, [WORLD], limit=3)) is None
-    assert "open in another process" in service.problem
+        assert 3 == len(outcome(service.search(sought(SMITH, limit=3))))
+    assert "unplugged" in service.problem
     assert "open" == service.status()["breaker"]["state"]
-    assert outcome(service.add(1, [item(1)])) is False
-    holder.close()
-    assert outcome(service.add(1, [item(1)])) is False, "the breaker does not know yet"
+    assert outcome(service.add(1, [item(1)])) is None
+    store.is_down = False
+    assert outcome(service.add(1, [item(1)])) is None, "the breaker does not know yet"
     clock.advance(BREAKER.timeout_seconds + 1)
-    assert outcome(service.add(1, [item(1)])) is True
+    assert outcome(service.add(1, [item(1)]))
     assert "" == service.problem
-    assert [Hit(key(1), 1.0)] == [
-        Hit(hit.key, round(hit.similarity, 3))
-        for hit in outcome(service.search(1, SMITH, [WORLD], limit=3))
-    ]
-    outcome(service.close())
+    best = outcome(service.search(sought(SMITH, limit=3)))[0]
+    assert (key(1), 1.0) == (best.key, round(best.meaning, 2))
+
+
+def test_a_table_that_is_down_and_comes_back() -> None:
+    """Where the table cannot be read nothing is found, the reason is told, and it heals itself."""
+    store = DictStore()
+    service = in_memory(store)
+    outcome(service.add(1, [item(1)]))
+    page = store.shelf.page
+    store.shelf.newest = lambda collection: 1 // 0  # type: ignore[method-assign]
+    assert outcome(service.search(sought(SMITH, limit=3))) is None
+    assert "ZeroDivisionError" in service.problem
+    store.shelf.newest = lambda collection: 1  # type: ignore[method-assign]
+    assert page == store.shelf.page
+    assert [key(1)] == [hit.key for hit in outcome(service.search(sought(SMITH, limit=3)))]
+    assert "" == service.problem
 
 
 @pytest.mark.parametrize(
@@ -155,15 +185,18 @@ def test_a_store_that_is_down_and_comes_back(tmp_path: Path) -> None:
         ("pgvector", "postgresql://game:hunter2@127.0.0.1:{}/game", "server at 127.0.0.1:{}"),
     ],
 )
-def test_a_server_that_is_down(tmp_path: Path, kind: str, scheme: str, named: str) -> None:
-    """A server where nobody answers gives None, and a sentence without a password."""
+def test_a_server_that_is_down(
+    table: None, tmp_path: Path, kind: str, scheme: str, named: str
+) -> None:
+    """A server where nobody answers leaves words, and a sentence without a password."""
     if kind == "pgvector":
         pytest.importorskip("psycopg_pool", reason="psycopg is not installed: NOT tested here")
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
         service = inline(partial(opened, kind, tmp_path, scheme.format(port)))
-        assert outcome(service.search(1, SMITH, [WORLD], limit=3)) is None
+        rows.insert(1, [Recollection(key(n), "fact", f"{SMITH} {n}", WORLD) for n in (1, 2)])
+        assert 1 == len(outcome(service.search(sought(SMITH, limit=1)))), "words find it"
         assert named.format(port) in service.problem
         assert "cannot be used" in service.problem
         assert "hunter2" not in service.problem
@@ -182,13 +215,16 @@ def test_nothing_is_paid_for_what_costs_nothing() -> None:
         if sum(paid) > 100:
             raise LimitReachedError("tokens", used=100, cap=100, amount=1, scope="day")
 
-    free = inline(partial(VolatileStore, HashingEmbedder()), paid=pay)
-    assert outcome(free.add(1, [item(1)])) is True
+    free = inline(DictStore, paid=pay)
+    assert outcome(free.add(1, [item(1)]))
     assert [] == paid
-    service = inline(partial(VolatileStore, Charging()), embedder=Charging(), paid=pay)
-    assert outcome(service.add(1, [item(1), item(2, LAMP)])) is True
+    service = inline(lambda: DictStore(Charging()), embedder=Charging(), paid=pay)
+    assert outcome(service.add(1, [item(1), item(2, LAMP)]))
     assert [len(SMITH) // 4 + 1 + len(LAMP) // 4 + 1] == paid
-    assert outcome(service.search(1, "x" * 400, [WORLD], limit=3)) is None
+    assert 2 == len(outcome(service.search(sought("smith", limit=2)))), "words tell of all"
+    assert 1 == len(paid)
+    hits = outcome(service.search(sought(f"smith {'x' * 400}", limit=1)))
+    assert [key(1)] == [hit.key for hit in hits], "words find what no vector is paid for"
     assert "limit tokens" in service.problem
     assert 0 == service.breaker.get_stats()["total_failures"]
     assert outcome(service.keys(1)) == {key(1), key(2)}, "what costs nothing goes on"
@@ -198,11 +234,11 @@ def test_nothing_is_paid_for_what_costs_nothing() -> None:
 def test_a_bug_in_a_store_is_no_excuse(caplog: pytest.LogCaptureFixture) -> None:
     """An error that nobody foresaw is told of and counted, and the game goes on."""
 
-    class Broken(VolatileStore):
+    class Broken(DictStore):
         def keys(self, collection: int) -> set[str]:
             raise IndexError("oh")
 
-    service = inline(partial(Broken, HashingEmbedder()))
+    service = inline(Broken)
     assert outcome(service.keys(1)) is None
     assert "met a bug (IndexError)" in service.problem
     assert "oh" in caplog.text
@@ -217,10 +253,10 @@ def test_eight_threads_lose_nothing(asked: Any) -> None:
         for number in range(EACH):
             mine = thread * 1000 + number
             told = asked("add", 1, [item(mine, f"{SMITH} {thread} {number}")])
-            hits = asked("search", 1, SMITH, [WORLD], limit=5)
+            hits = asked("search", sought(SMITH, limit=5))
             if number % 6 == 5:
                 told = told and asked("remove", 1, [key(mine - 1)])
-            if told is not True or not hits:
+            if not told or not hits:
                 problems.append((thread, number, told, hits))
 
     threads = [threading.Thread(target=hammer, args=(number,)) for number in range(THREADS)]
@@ -239,27 +275,14 @@ def test_eight_threads_lose_nothing(asked: Any) -> None:
     assert 0 == asked.service.breaker.get_stats()["total_failures"]
 
 
-def test_a_reload_through_the_service(running_reactor: SelectReactor, tmp_path: Path) -> None:  # noqa: F811
-    """Closing writes everything; the next service of the same folder has it, long lists too."""
-    for round_number in range(2):
-        service = MemoryService(
-            HashingEmbedder(), partial(embedded, tmp_path), kind="embedded", reactor=running_reactor
-        )
-        many = [item(number) for number in range(PORTION * 3)]
-        if not round_number:
-            assert blockingCallFromThread(running_reactor, service.add, 1, many) is True
-        assert len(many) == len(blockingCallFromThread(running_reactor, service.keys, 1))
-        blockingCallFromThread(running_reactor, service.close)
-
-
 def test_a_failing_store_is_closed_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
     """A store that fails while it is closed keeps nobody from stopping the game."""
 
-    class Stuck(VolatileStore):
+    class Stuck(DictStore):
         def close(self) -> None:
             raise MemoryStoreError("the disk is gone")
 
-    service = inline(partial(Stuck, HashingEmbedder()))
+    service = inline(Stuck)
     outcome(service.open())
     assert outcome(service.close()) is None
     assert "the disk is gone" in caplog.text

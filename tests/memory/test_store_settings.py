@@ -13,9 +13,11 @@ import pytest
 from django.test import override_settings
 
 from evennia_ai import services
+from evennia_ai.core.recollection import Recollection
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory import rows
 from evennia_ai.memory.opening import MemorySettings, make_embedder, read_settings
-from tests.memory.store_support import SMITH, WORLD, item, key, outcome, python
+from tests.memory.store_support import SMITH, WORLD, item, key, outcome, python, sought
 
 FOLDER = Path("ai_memory")
 STORE, URL = "EVENNIA_AI_MEMORY_STORE", "EVENNIA_AI_MEMORY_URL"
@@ -103,13 +105,14 @@ def test_a_socket_of_this_machine() -> None:
 
 
 @pytest.mark.usefixtures("fresh_service")
-def test_the_game_has_one_service() -> None:
+def test_the_game_has_one_service(table: None) -> None:
     """The suite's store answers at once; it is one for the whole process."""
     service = services.memory()
     assert service is services.memory()
-    assert outcome(service.add(1, [item(1)])) is True
-    assert [key(1)] == [hit.key for hit in outcome(service.search(1, SMITH, [WORLD], limit=2))]
-    assert "volatile" == service.status()["store"]
+    rows.insert(1, [Recollection(key(1), "fact", SMITH, WORLD)])
+    assert outcome(service.add(1, [item(1)]))
+    assert [key(1)] == [hit.key for hit in outcome(service.search(sought(SMITH, limit=2)))]
+    assert "inline" == service.status()["store"]
 
 
 @pytest.mark.usefixtures("fresh_service")
@@ -117,8 +120,8 @@ def test_a_game_may_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a store nothing is looked for, and the reason is told; nothing is ever opened."""
     monkeypatch.setenv(STORE, "none")
     service = services.memory()
-    assert outcome(service.search(1, SMITH, [WORLD], limit=2)) is None
-    assert outcome(service.add(1, [item(1)])) is False
+    assert outcome(service.search(sought(SMITH, limit=2))) is None
+    assert outcome(service.add(1, [item(1)])) is None
     assert f"{STORE} is 'none': nothing is found by its meaning" == service.problem
     assert not service.is_open
 
@@ -131,7 +134,7 @@ def test_a_wrong_setting_does_not_stop_the_game(monkeypatch: pytest.MonkeyPatch)
         services.check_settings()
     service = services.memory()
     assert "mongo" in service.problem
-    assert outcome(service.search(1, SMITH, [WORLD], limit=2)) is None
+    assert outcome(service.search(sought(SMITH, limit=2))) is None
 
 
 def test_settings_are_read_from_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
