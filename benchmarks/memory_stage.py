@@ -28,6 +28,7 @@ from evennia_ai.core.recollection import (
 from evennia_ai.core.turn import Turn
 from evennia_ai.inbound import person_of
 from evennia_ai.memory import rows
+from evennia_ai.memory.port import Sought
 from evennia_ai.operations import create_assistant
 from evennia_ai.prompts.compose import compose
 from evennia_ai.remembering import indexing, keeping, recalling
@@ -154,7 +155,7 @@ class Bench:
     def _search(self, script: Any, number: int) -> Any:
         event = self.turn(number).event
         audiences = recalling.seeker_of(script, self.turn(number)).audiences
-        return services.memory().search(script.pk, event.body, audiences, limit=LIMIT)
+        return services.memory().search(Sought(script.pk, event.body, audiences, LIMIT))
 
     def _prompt_without(self, script: Any, number: int) -> Any:
         """The same prompt where nothing is remembered."""

@@ -18,6 +18,24 @@ from evennia_ai.memory.words import Corpus, stems
 # What stays in memory, for all assistants together, and for how long unasked.
 MOST_BYTES = 512 * 1024 * 1024
 LONGEST_UNUSED = 3_600.0
+# What another process of the game keeps is found after this.
+OTHERS_SECONDS = 60.0
+LAST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """How far an assistant's memories were read.
+
+    Attributes:
+        newest: the number of the last of them.
+        arrivals: of the shelf, then.
+        at: when, by the machine's clock.
+    """
+
+    newest: int
+    arrivals: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +95,34 @@ class Index:
         self._shelf = shelf
         self._signature = signature
         self._parts: OrderedDict[tuple[int, str], tuple[float, Partition]] = OrderedDict()
-        self._seen: dict[int, int] = {}
+        self._seen: dict[int, _Seen] = {}
+
+    def refresh(self, collection: int) -> None:
+        """Take in what was kept, changed or forgotten since the last search."""
+        epoch, arrivals = self._shelf.epoch(collection), self._shelf.arrivals(collection)
+        for place in [place for place in self._parts if place[0] == collection]:
+            if self._parts[place][1].epoch != epoch:
+                del self._parts[place]
+        seen, now = self._seen.get(collection), time.monotonic()
+        if seen is None:
+            newest = self._shelf.newest(collection)
+        elif arrivals == seen.arrivals and now - seen.at < OTHERS_SECONDS:
+            return
+        else:
+            newest = self._take_in(collection, seen.newest)
+        self._seen[collection] = _Seen(newest, arrivals, now)
+
+    def _take_in(self, collection: int, newest: int) -> int:
+        """Add what came after a memory to the partitions that were read."""
+        for row in self._rows(collection, None, newest, LAST):
+            found = self._parts.get((collection, row.audience))
+            if found is not None:
+                found[1].extend([row])
+            newest = row.number
+        return newest
 
     def view(self, collection: int, audiences: Sequence[str], min_trust: float) -> View:
-        """What may be found, as the table holds it now."""
-        self._catch_up(collection)
+        """What may be found, as the table had it at the last `refresh`."""
         parts = [part for each in audiences if len(part := self._part(collection, each))]
         self._let_go()
         flags = [part.fit(min_trust) for part in parts]
@@ -101,35 +142,21 @@ class Index:
             del self._parts[place]
         self._seen.pop(collection, None)
 
-    def _catch_up(self, collection: int) -> None:
-        """Take in what was kept since the last search."""
-        epoch = self._shelf.epoch(collection)
-        stale = [
-            place
-            for place, (_, part) in self._parts.items()
-            if place[0] == collection and part.epoch != epoch
-        ]
-        for place in stale:
-            del self._parts[place]
-        seen, newest = self._seen.get(collection, 0), self._shelf.newest(collection)
-        if newest > seen and any(place[0] == collection for place in self._parts):
-            for row in self._rows(collection, None, seen, newest):
-                found = self._parts.get((collection, row.audience))
-                if found is not None:
-                    found[1].extend([row])
-        self._seen[collection] = newest
-
     def _part(self, collection: int, audience: str) -> Partition:
         place = collection, audience
         found = self._parts.pop(place, None)
         part = found[1] if found else Partition(self._shelf.epoch(collection))
         if found is None:
-            part.extend(self._rows(collection, audience, 0, self._seen[collection]))
+            part.extend(self._rows(collection, audience, 0, self._seen[collection].newest))
         self._parts[place] = time.monotonic(), part
         return part
 
     def _rows(self, collection: int, audience: str | None, after: int, until: int) -> Iterator[Row]:
-        while page := self._shelf.page(collection, self._signature, audience, after, until):
+        page: Sequence[Row] = ()
+        while not page or len(page) == self._shelf.page_size:
+            page = self._shelf.page(collection, self._signature, audience, after, until)
+            if not page:
+                return
             yield from page
             after = page[-1].number
 

@@ -54,12 +54,13 @@ class Mem0Store:
     def search_words(self, sought: Sought) -> ByWords:
         """Those that share the most words with a text, the best first."""
         self._check(sought)
-        if sought.limit < 1 or is_small_talk(sought.text):
+        if sought.limit < 1 or (sought.fits and is_small_talk(sought.text)):
             return ByWords([], is_all=True)
         with self._explained():
+            self._index.refresh(sought.collection)
             view = self._index.view(sought.collection, sought.audiences, sought.min_trust)
             scores = view.words(sought.text)
-        is_all = len(view.fit) <= sought.limit
+        is_all = len(view.fit) <= sought.fits
         places = view.fit if is_all else view.best(scores, sought.limit)
         most = float(scores[places].max(initial=0.0)) or 1.0
         shares = [float(scores[place]) / most for place in places]
@@ -75,6 +76,7 @@ class Mem0Store:
         if sought.limit < 1 or not sought.audiences or not sought.text.strip():
             return []
         with self._explained():
+            self._index.refresh(sought.collection)
             answer = self._memory.search(
                 sought.text,
                 filters=filters_of(sought),

@@ -37,6 +37,8 @@ class Sought:
         audiences: whose memories may be found.
         limit: how many at most.
         min_trust: what is believed less is not found, 0 to 1.
+        fits: where no more than so many may be found, all of them are, and no vector is made of
+            the text; but nothing of small talk. 0: what does not fit the text is never found.
     """
 
     collection: int
@@ -44,6 +46,7 @@ class Sought:
     audiences: tuple[str, ...]
     limit: int
     min_trust: float = 0.0
+    fits: int = 0
 
 
 @dataclass(frozen=True, slots=True)

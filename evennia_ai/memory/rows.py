@@ -38,6 +38,12 @@ _INDEXED = frozenset(("text", "audience", "trust"))
 # A memory that is found by its words alone.
 NO_VECTOR = "-"
 _epochs: Counter[int] = Counter()
+_arrivals: Counter[int] = Counter()
+
+
+def arrivals(assistant: int) -> int:
+    """A number that changes when this process kept another of its memories."""
+    return _arrivals[assistant]
 
 
 def epoch(assistant: int) -> int:
@@ -45,10 +51,10 @@ def epoch(assistant: int) -> int:
     return _epochs[assistant]
 
 
-def _changed(assistant: int) -> None:
-    """What was read of an assistant's memories is void: now, and again when this is stored."""
-    _epochs[assistant] += 1
-    transaction.on_commit(partial(_epochs.update, (assistant,)))
+def _count(counter: Counter[int], assistant: int) -> None:
+    """Let what was read of an assistant's memories be read anew: now, and when this is stored."""
+    counter[assistant] += 1
+    transaction.on_commit(partial(counter.update, (assistant,)))
 
 
 def new_key() -> str:
@@ -67,6 +73,7 @@ def insert(assistant: int, memories: Iterable[Recollection]) -> None:
         for memory in memories
     ]
     Memory.objects.bulk_create(made, ignore_conflicts=True, batch_size=MOST_AT_ONCE)
+    _count(_arrivals, assistant)
 
 
 def _sound(columns: dict[str, Any]) -> dict[str, Any]:
@@ -125,7 +132,7 @@ def change(assistant: int, key: str, **columns: Any) -> bool:
     if _INDEXED.intersection(columns):
         columns["indexed_as"] = ""
         MemoryVector.objects.filter(pk__in=numbers).delete()
-        _changed(assistant)
+        _count(_epochs, assistant)
     return bool(Memory.objects.filter(pk__in=numbers).update(**_sound(columns)))
 
 
@@ -149,7 +156,7 @@ def remove(assistant: int, keys: Sequence[str]) -> int:
             links=[],
         )
         MemoryVector.objects.filter(pk__in=part.values("pk")).delete()
-    _changed(assistant)
+    _count(_epochs, assistant)
     return len(numbers)
 
 

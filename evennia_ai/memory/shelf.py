@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-# Rows that one query reads: while it is read, SQLite lets nobody write.
-PAGE = 1_000
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -33,10 +30,19 @@ class Row:
 
 
 class Shelf(Protocol):
-    """The memories of all assistants. Called by the thread that searches."""
+    """The memories of all assistants. Called by the thread that searches.
+
+    Attributes:
+        page_size: how many memories a page has, but for the last one.
+    """
+
+    page_size: int
 
     def epoch(self, collection: int) -> int:
         """A number that changes when a memory was changed or forgotten, but not with new ones."""
+
+    def arrivals(self, collection: int) -> int:
+        """A number that changes when this process kept another memory."""
 
     def newest(self, collection: int) -> int:
         """The number of the newest memory, 0 where there is none."""
@@ -44,7 +50,7 @@ class Shelf(Protocol):
     def page(
         self, collection: int, signature: str, audience: str | None, after: int, until: int
     ) -> Sequence[Row]:
-        """The next PAGE memories that are searched, by number; [] at the end.
+        """The next page of memories that are searched, by number; [] at the end.
 
         Args:
             signature: the embedding model whose vectors are wanted.

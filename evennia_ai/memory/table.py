@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from evennia_ai.core.recollection import MemoryKind
 from evennia_ai.memory import rows
-from evennia_ai.memory.shelf import PAGE, Row
+from evennia_ai.memory.shelf import Row
 from evennia_ai.models import Memory, MemoryVector
 
 _COLUMNS = ("id", "key", "audience", "text", "trust", "at", "kind")
@@ -18,6 +18,9 @@ _VECTOR = ("embedding__model", "embedding__vector")
 
 class Table:
     """The shelf in the game's database. Each thread that asks has a connection of its own."""
+
+    # While a page is read, SQLite lets nobody write.
+    page_size = 1_000
 
     def __init__(self, *, is_shared: bool) -> None:
         """Make it.
@@ -31,6 +34,10 @@ class Table:
         """A number that changes when a memory was changed or forgotten, but not with new ones."""
         return rows.epoch(collection)
 
+    def arrivals(self, collection: int) -> int:
+        """A number that changes when this process kept another memory."""
+        return rows.arrivals(collection)
+
     def newest(self, collection: int) -> int:
         """The number of the newest memory, 0 where there is none."""
         found = Memory.objects.filter(assistant=collection).order_by("-id")
@@ -43,7 +50,7 @@ class Table:
         found = _of(collection).filter(id__gt=after, id__lte=until)
         if audience is not None:
             found = found.filter(audience=audience)
-        page = found.order_by("id").values_list(*_COLUMNS, *_VECTOR)[:PAGE]
+        page = found.order_by("id").values_list(*_COLUMNS, *_VECTOR)[: self.page_size]
         return [
             Row(
                 number,

@@ -161,11 +161,6 @@ def reindex(script: Any, report: Report | None = None) -> Deferred[int]:
     return Deferred.fromCoroutine(_reindex(script, report))
 
 
-def drop(script: Any) -> Deferred[bool]:
-    """Remove all of an assistant's vectors. Returns whether they are gone."""
-    return services.memory().drop(script.pk)  # type: ignore[no-any-return]
-
-
 def spoken_at(script: Any, person: str) -> tuple[str, ...]:
     """Before which audiences a person spoke in the open, the newest first."""
     if not person:

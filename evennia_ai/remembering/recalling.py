@@ -103,7 +103,7 @@ async def recall(script: Any, turn: Turn) -> Recalled:
 async def _recalled(script: Any, turn: Turn) -> Recalled:
     config, now = state.memory_config(script), script.clock.seconds()
     seeker, sought = seeker_of(script, turn), _sought(script, turn)
-    found, problem = await _seek(script, sought, seeker, config)
+    found, problem = await _seek(script, sought, seeker, config, fits=config.recall_limit)
     memories = [*lore.matching(script, sought, seeker), *(found or ())]
     notes = notebook.newest(script, turn)
     text = told(memories, config, now, most=_room(script))
@@ -188,7 +188,7 @@ def _line(event: Event) -> str:
 
 
 async def _seek(
-    script: Any, query: str, seeker: Seeker, config: MemoryConfig
+    script: Any, query: str, seeker: Seeker, config: MemoryConfig, *, fits: int = 0
 ) -> Found[Recollection]:
     """What fits, in two stages: by meaning and words, then by trust, audience and score."""
     if not config.enabled:
@@ -201,6 +201,7 @@ async def _seek(
         tuple(dict.fromkeys(audiences)),
         min(MOST_LOOKED_AT, LOOKED_AT * config.recall_limit),
         config.rumour_trust,
+        fits,
     )
     hits, problem = await _hits(script, sought, seeker.payer or seeker.person)
     if hits is None:
@@ -208,7 +209,7 @@ async def _seek(
     least = config.min_similarity
     if least is None:
         least = services.memory().least_similarity
-    is_all = len(hits) <= config.recall_limit
+    is_all = len(hits) <= fits
     fit = [hit for hit in hits if is_all or hit.meaning + hit.words >= least]
     found = (memory for memory in _told_of(script, fit) if not _is_in_conversation(script, memory))
     return chosen(found, seeker, script.clock.seconds(), config), ""

@@ -20,7 +20,7 @@ from evennia_ai.memory.hashing import HashingEmbedder
 from evennia_ai.memory.mem0_store import Mem0Store
 from evennia_ai.memory.opening import MemorySettings, open_store
 from evennia_ai.memory.port import Hit, Item, MemoryStore, Sought
-from evennia_ai.memory.shelf import PAGE, Row
+from evennia_ai.memory.shelf import Row
 from evennia_ai.memory.table_vectors import TableVectors
 from evennia_ai.models import Memory
 
@@ -43,6 +43,8 @@ def item(number: int, text: str = SMITH, audience: str = WORLD, trust: float = 1
 
 class DictShelf:
     """A table of memories in a dictionary, for what is about threads and not about databases."""
+
+    page_size = 10
 
     def __init__(self) -> None:
         self.rows: dict[tuple[int, str], Row] = {}
@@ -73,6 +75,10 @@ class DictShelf:
         """How often something was changed or forgotten."""
         return self.epochs[collection]
 
+    def arrivals(self, collection: int) -> int:
+        """How many were kept."""
+        return self._number
+
     def newest(self, collection: int) -> int:
         """The highest number."""
         return max((r.number for (c, _), r in self.rows.items() if c == collection), default=0)
@@ -88,7 +94,7 @@ class DictShelf:
             and after < row.number <= until
             and audience in (None, row.audience)
         ]
-        return sorted(found, key=lambda row: row.number)[:PAGE]
+        return sorted(found, key=lambda row: row.number)[: self.page_size]
 
     def keys(self, collection: int, signature: str) -> set[str]:
         """Those with a vector."""
@@ -194,9 +200,11 @@ def outcome(deferred: Deferred[Any]) -> Any:
     return found[0]
 
 
-def sought(query: str, *audiences: str, limit: int = 10, min_trust: float = 0.0) -> Sought:
+def sought(
+    query: str, *audiences: str, limit: int = 10, min_trust: float = 0.0, fits: int = 0
+) -> Sought:
     """A search in collection 1, of the world's memories where no other audience is named."""
-    return Sought(1, query, audiences or (WORLD,), limit, min_trust)
+    return Sought(1, query, audiences or (WORLD,), limit, min_trust, fits)
 
 
 def found_keys(store: Any, query: str, *audiences: str, **how: Any) -> list[str]:

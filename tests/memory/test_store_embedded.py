@@ -115,10 +115,10 @@ def test_words_are_found_before_there_is_a_vector(store: InStep) -> None:
 def test_all_of_few_are_told_without_a_vector(store: InStep) -> None:
     """Where no more may be told than fits, all of it is, but nothing to small talk."""
     rows.insert(1, [entry(n, text, n * 5000.0) for n, text in enumerate((SMITH, LAMP), 1)])
-    everything = store.store.search_words(sought("what of the lamp?", limit=2))
+    everything = store.store.search_words(sought("what of the lamp?", limit=2, fits=2))
     assert ([key(2), key(1)], True) == ([hit.key for hit in everything.hits], everything.is_all)
     for chatter in ("lol", "Hello there!", "ok thanks, good night :)", "..."):
-        nothing = store.store.search_words(sought(chatter, limit=2))
+        nothing = store.store.search_words(sought(chatter, limit=2, fits=2))
         assert ([], True) == (nothing.hits, nothing.is_all), chatter
 
 
@@ -127,7 +127,7 @@ def test_what_only_asks_is_no_knowledge(store: InStep) -> None:
     rows.insert(1, [entry(1, "my lamp is called Ember", 0.0)])
     asked = [entry(n, "what is my lamp called?", n * 5000.0) for n in range(2, 30)]
     rows.insert(1, asked)
-    found = store.store.search_words(sought("what is my lamp called?", limit=5))
+    found = store.store.search_words(sought("what is my lamp called?", limit=5, fits=5))
     assert ([key(1)], True) == ([hit.key for hit in found.hits], found.is_all)
     assert [key(1)] == found_keys(store, "what is my lamp called?")
 
@@ -166,7 +166,7 @@ def test_a_model_that_changes_its_length_is_refused(store: InStep, tmp_path: Pat
 
 def test_grows_past_a_page(store: InStep, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """More than one query reads finds each of them, those added after the first search too."""
-    monkeypatch.setattr("evennia_ai.memory.table.PAGE", 7)
+    monkeypatch.setattr(Table, "page_size", 7)
     store.add(1, [item(number, f"chest {number} {number * 7}") for number in range(40)])
     assert key(33) == found_keys(store, "chest 33 231")[0]
     store.add(1, [item(number, f"chest {number} {number * 7}") for number in range(40, 90)])
@@ -197,7 +197,9 @@ def test_half_the_bytes_keep_the_order(table: None) -> None:
     rows.insert(1, [Recollection(key(n), "fact", "x", WORLD) for n in range(3)])
     kept = TableVectors(Table(is_shared=True), "s").add(1, [], made)
     rows.mark(1, list(rows.of(1)), "s", kept)
-    view = Index(Table(is_shared=True), "s").view(1, (WORLD,), 0.0)
+    index = Index(Table(is_shared=True), "s")
+    index.refresh(1)
+    view = index.view(1, (WORLD,), 0.0)
     wanted = made @ made[0]
     assert np.abs(view.cosines(made[0]) - wanted).max() < 0.001
 

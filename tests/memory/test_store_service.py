@@ -221,7 +221,7 @@ def test_nothing_is_paid_for_what_costs_nothing() -> None:
     service = inline(lambda: DictStore(Charging()), embedder=Charging(), paid=pay)
     assert outcome(service.add(1, [item(1), item(2, LAMP)]))
     assert [len(SMITH) // 4 + 1 + len(LAMP) // 4 + 1] == paid
-    assert 2 == len(outcome(service.search(sought("smith", limit=2)))), "words tell of all"
+    assert 2 == len(outcome(service.search(sought("smith", limit=2, fits=2)))), "words tell of all"
     assert 1 == len(paid)
     hits = outcome(service.search(sought(f"smith {'x' * 400}", limit=1)))
     assert [key(1)] == [hit.key for hit in hits], "words find what no vector is paid for"

@@ -12,13 +12,16 @@ from evennia_ai.errors import MemoryStoreError
 from evennia_ai.inbound import id_of, person_of
 from evennia_ai.memory import rows
 from evennia_ai.memory.hashing import make
-from evennia_ai.memory.volatile import VolatileStore
+from evennia_ai.memory.mem0_store import Mem0Store
+from evennia_ai.memory.port import ByWords, Hit, Sought
+from evennia_ai.memory.table import Table
+from evennia_ai.memory.table_vectors import TableVectors
 from evennia_ai.remembering import indexing, keeping
 from tests.shell.support import ShellTest, pump
 
 
-class FailingStore(VolatileStore):
-    """A store in memory that can be down.
+class FailingStore(Mem0Store):
+    """The embedded store on the game's table, whose model can be down.
 
     Attributes:
         is_down: whether it raises.
@@ -27,7 +30,8 @@ class FailingStore(VolatileStore):
     """
 
     def __init__(self) -> None:
-        super().__init__(make())
+        model, table = make(), Table(is_shared=True)
+        super().__init__(model, table, TableVectors(table, model.signature))
         self.is_down = False
         self.calls: list[str] = []
         self.before_add: Any = None
@@ -37,17 +41,22 @@ class FailingStore(VolatileStore):
         if self.is_down:
             raise MemoryStoreError("the store was unplugged")
 
-    def add(self, collection: int, items: Any) -> None:
+    def add(self, collection: int, items: Any) -> list[bytes]:
         """Put memories in."""
         self._asked("add")
         if self.before_add is not None:
             self.before_add()
-        super().add(collection, items)
+        return super().add(collection, items)
 
-    def search(self, collection: int, query: str, audiences: Any, **more: Any) -> Any:
+    def search_words(self, sought: Sought) -> ByWords:
+        """Look for words."""
+        self._asked("words")
+        return super().search_words(sought)
+
+    def search(self, sought: Sought) -> list[Hit]:
         """Look for a text."""
         self._asked("search")
-        return super().search(collection, query, audiences, **more)
+        return super().search(sought)
 
     def remove(self, collection: int, keys: Any) -> None:
         """Take memories out."""
@@ -102,6 +111,7 @@ class MemoryTest(ShellTest):
 
     def catch_up(self) -> None:
         """Let the store be told of all that waits."""
+        indexing.soon(self.ada_script)
         self.clock.advance(0)
         pump()
 
@@ -127,7 +137,7 @@ class MemoryTest(ShellTest):
 
     def in_store(self) -> set[str]:
         """The keys that the store has of Ada."""
-        return VolatileStore.keys(self.store, self.ada_script.pk)
+        return Mem0Store.keys(self.store, self.ada_script.pk)
 
     def prompts(self) -> str:
         """All that the model was ever sent."""

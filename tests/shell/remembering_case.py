@@ -12,6 +12,7 @@ from evennia_ai import audit, inbound, services
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.recollection import Recollection, person_audience, place_audience
 from evennia_ai.memory import rows
+from evennia_ai.memory.port import Sought
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.remembering import keeping
 from tests.shell.ai_case import StaffCommandTest
@@ -118,7 +119,9 @@ def where(word: str, script: Any) -> list[str]:
     places += [f"work.{name}" for name in work.__slots__ if word in _deep(getattr(work, name))]
     found: list[Any] = []
     audiences = Memory.objects.values_list("audience", flat=True).distinct()
-    services.memory().search(script.pk, word, [*audiences], limit=50).addCallback(found.extend)
+    services.memory().search(Sought(script.pk, word, tuple(audiences), 50)).addCallback(
+        found.extend
+    )
     texts = rows.by_keys(script.pk, [hit.key for hit in found])
     assert len(texts) == len(found), "the store finds what nobody remembers"
     held = repr([vars(each) for each in _insides(services.memory())])

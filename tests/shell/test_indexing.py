@@ -250,8 +250,3 @@ class TestReindex(MemoryTest):
         self.store.is_down = True
         assert 0 == indexing.reindex(self.ada_script).result
         assert 40 == indexing.status(self.ada_script).stale
-
-    def test_drop(self) -> None:
-        """All of an assistant's vectors are gone."""
-        assert indexing.drop(self.ada_script).result
-        assert set() == self.in_store()

@@ -15,6 +15,7 @@ from evennia_ai.core.recollection import (
     person_audience,
 )
 from evennia_ai.inbound import id_of
+from evennia_ai.memory.port import Sought
 from evennia_ai.remembering import recalling
 from tests.shell.memory_case import FailingStore, MemoryTest
 
@@ -88,4 +89,4 @@ def test_audiences_of_a_search_are_checked(nasty: str) -> None:
     store = FailingStore()
     store.add(1, [])
     with pytest.raises(ValueError, match="is no audience"):
-        store.search(1, "x", [nasty], limit=3)
+        store.search(Sought(1, "x", (nasty,), 3))

@@ -20,7 +20,8 @@ from evennia_ai.compaction import compact_conversation_history
 from evennia_ai.core.recollection import WORLD, Recollection, Seeker
 from evennia_ai.core.toolspec import ToolCategory, ToolSpec
 from evennia_ai.memory import rows
-from evennia_ai.memory.volatile import VolatileStore
+from evennia_ai.memory.mem0_store import open_embedded
+from evennia_ai.memory.table import Table
 from evennia_ai.models import ModelCall
 from evennia_ai.operations.choosing import check_chosen
 from evennia_ai.operations.configuring import set_setting
@@ -99,7 +100,7 @@ class TestEmbeddings(MemoryTest):
         self.addCleanup(environ.stop)
         super().setUp()
         service = services.memory()
-        service._open_store = lambda: VolatileStore(service._embedder)
+        service._open_store = lambda: open_embedded(service._embedder, Table(is_shared=True))
 
     def look(self) -> Any:
         """Look for something in Tom's name."""
