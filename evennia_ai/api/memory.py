@@ -50,7 +50,7 @@ GIVEN = {
 }
 
 
-NAMED = ("memory", "memories", "cites", "cited_by", "links")
+NAMED = ("memory", "memories", "cites", "cited_by")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ ROWS = (
         "Read one memory of an assistant",
         "With what it was concluded from, and what was concluded from it.",
         result=memory_rows.OneRemembered,
-        answer={"memory": MEMORY, "cites": [], "cited_by": [], "links": []},
+        answer={"memory": MEMORY, "cites": [], "cited_by": []},
         query=asked.Revealing,
     ),
     Row(

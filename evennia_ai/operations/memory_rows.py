@@ -64,12 +64,11 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class OneRemembered:
-    """One memory, and what it hangs together with."""
+    """One memory, what it came from and what came of it."""
 
     memory: Remembered
     cites: Annotated[list[Remembered], note("What it was concluded from.")]
     cited_by: Annotated[list[Remembered], note("What was concluded from it.")]
-    links: list[Remembered]
 
 
 @dataclass(frozen=True, slots=True)
