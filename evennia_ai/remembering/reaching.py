@@ -97,7 +97,7 @@ def forget(script: Any, memory: Memory, *, why: str, person: str = "") -> Reache
     Args:
         person: who asks, and reaches only what is theirs; "": staff, who reach all that says it.
     """
-    plan = _planned(script, *rows.values([memory]), person)
+    plan = _planned(script, rows.values([memory])[0], person)
 
     def write() -> None:
         rows.remove(script.pk, [memory.key])
@@ -129,7 +129,7 @@ def correct(script: Any, memory: Memory, *, person: str = "", **columns: Any) ->
     Args:
         person: as of `forget`.
     """
-    plan = _planned(script, *rows.values([memory]), person)
+    plan = _planned(script, rows.values([memory])[0], person)
     gone = {each.key for each in plan.reach.gone}
     cites = [key for key in memory.cites if key not in gone]
 
