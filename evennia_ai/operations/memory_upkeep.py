@@ -17,11 +17,11 @@ from evennia_ai.core.text import one_line
 from evennia_ai.memory import rows
 from evennia_ai.memory.opening import STORE
 from evennia_ai.models import EntityProfile
-from evennia_ai.operations.result import Problem, Result, note, one_of
+from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.remembering import indexing
 
 Report = Callable[[int, int], None]
-STATES = OK, OFF, FAILED = "ok", "off", "failed"
+OK, OFF, FAILED = "ok", "off", "failed"
 NO_STORE = f"{STORE} is 'none'"
 
 
@@ -30,7 +30,7 @@ class MemoryStatus:
     """The state of a memory, and how far its index has come."""
 
     enabled: bool
-    state: Annotated[str, one_of(STATES)]
+    state: Annotated[str, note("`ok`, `off` or `failed`, as of the game's health.")]
     counts: Annotated[dict[str, int], note("How many of each kind.")]
     characters: int
     people: Annotated[int, note("Of how many there is a profile.")]
