@@ -39,6 +39,8 @@ MEMORY = {
     "is_consolidated": False,
     "is_indexed": True,
 }
+WITH_IT = "{} With it went 2 entries of its journal and 1 point of a profile."
+REACHED = {"count": 3, "facts": 0, "entries": 2, "insights": 0, "attributes": 1, "kept": 0}
 GIVEN = {
     **MEMORY,
     "audience": "world",
@@ -50,7 +52,7 @@ GIVEN = {
 }
 
 
-NAMED = ("memory", "memories", "cites", "cited_by", "links")
+NAMED = ("memory", "memories", "cites", "cited_by")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,28 +187,28 @@ ROWS = (
         "Read one memory of an assistant",
         "With what it was concluded from, and what was concluded from it.",
         result=memory_rows.OneRemembered,
-        answer={"memory": MEMORY, "cites": [], "cited_by": [], "links": []},
+        answer={"memory": MEMORY, "cites": [], "cited_by": []},
         query=asked.Revealing,
     ),
     Row(
         Route("PATCH", f"{ONE}memory/<ai_memory:memory>/", "one-memory", "change memories", TAG),
         _correct,
         "Correct a memory of an assistant",
-        "What it said before is gone, and so is what was concluded from it.",
-        result=memory_rows.Kept,
+        "What it said before is gone, and so is what says the same or was concluded from it.",
+        result=memory_rows.Corrected,
         body=asked.CorrectedMemory,
         action="correct memory",
         is_private=True,
         example={"text": "The atlas was lent to the lighthouse keeper."},
-        answer={"message": "Edda: number 41 is put right.", "memory": MEMORY},
+        answer={"message": "Edda: number 41 is put right.", **REACHED, "memory": MEMORY},
     ),
     Row(
         Route("DELETE", f"{ONE}memory/<ai_memory:memory>/", "one-memory", "change memories", TAG),
         lambda call: memory_changes.forget_memory(call.script, call.path["memory"], by=call.by),
         "Let an assistant forget one memory",
-        "At once and for good, with what was concluded from it.",
-        result=memory_rows.Forgotten,
+        "At once and for good, with what says the same, its entries and what came of it.",
+        result=memory_rows.ForgottenThing,
         action="forget memory",
-        answer={"message": "Edda forgot number 41.", "count": 1},
+        answer={"message": WITH_IT.format("Edda forgot number 41."), **REACHED},
     ),
 )

@@ -10,11 +10,11 @@ from typing_extensions import TypedDict
 
 from evennia_ai.api import asked
 from evennia_ai.api.base import look_of, page_of
-from evennia_ai.api.memory import MEMORY, named
+from evennia_ai.api.memory import MEMORY, REACHED, WITH_IT, named
 from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, profiles, remembered
-from evennia_ai.operations.memory_rows import Export, Forgotten
+from evennia_ai.operations.memory_rows import Export, ForgottenThing
 from evennia_ai.operations.result import note
 
 TAG = "People"
@@ -197,22 +197,27 @@ ROWS = (
         Route("PATCH", f"{ONE}me/memory/<ai_own:id>/", "my-one-memory", "", TAG),
         _correct,
         "Correct what an assistant remembers of you",
-        "It is believed as what you say of yourself, no more.",
+        "Believed as what you say of yourself, no more; what says it as it was is forgotten.",
+        result=ForgottenThing,
         body=asked.CorrectedMemory,
         action="correct memory of me",
         is_private=True,
         example={"text": "Mira is fond of new maps."},
-        answer={"message": "Edda remembers that now: Mira is fond of new maps."},
+        answer={
+            "message": WITH_IT.format("Edda remembers that now: Mira is fond of new maps."),
+            **REACHED,
+            "count": 2,
+        },
         needs=EVERYBODY,
     ),
     Row(
         Route("DELETE", f"{ONE}me/memory/<ai_own:id>/", "my-one-memory", "", TAG),
         lambda call: remembered.forget_known(call.script, call.account, call.path["id"]),
         "Let an assistant forget one thing about you",
-        "At once and for good, with what was concluded from it.",
-        result=Forgotten,
+        "At once and for good, with what says the same, its entries and what came of it.",
+        result=ForgottenThing,
         action="forget memory of me",
-        answer={"message": "Edda forgot that.", "count": 1},
+        answer={"message": WITH_IT.format("Edda forgot that."), **REACHED},
         needs=EVERYBODY,
     ),
     Row(

@@ -14,6 +14,7 @@ from evennia_ai.core.tokens import band, calculate_utilization
 from evennia_ai.operations import Result, budget_of
 from evennia_ai.operations.budget import known_cost
 from evennia_ai.operations.days import as_shown
+from evennia_ai.operations.memory_upkeep import FAILED
 from evennia_ai.operations.running import Status
 from evennia_ai.outbound import literal
 
@@ -43,7 +44,7 @@ def _context(tokens: int, most: int) -> str:
 
 def _memory(memory: Mapping[str, Any]) -> str:
     """What staff should know of its memory, or ""."""
-    if memory["state"] == "failed":
+    if memory["state"] == FAILED:
         return f"cannot be searched: {memory['problem']}"
     waits = f"{memory['waiting']} wait for the index" if memory["waiting"] else ""
     return "; ".join(filter(None, (memory["problem"], memory["notice"], waits)))
@@ -117,6 +118,8 @@ def _wrong(data: Status) -> list[str]:
         lines.append(f"{does}. Look: assistant config {key}\n    {data.ignored_settings}")
     if data.location is None:
         lines.append(f"{key} is nowhere, and needs a room.")
+    if data.memory["state"] == FAILED:
+        lines.append(f"{key}'s memory {_memory(data.memory)}. Look: aimemory {key}")
     return lines
 
 

@@ -102,7 +102,7 @@ def _needed(context_type: ContextType) -> set[int]:
 JOURNAL_TOOLS = frozenset(
     ("add_journal_entry", "read_journal", "search_journal", "recall_memories", "noop")
 )
-MEMORY_TOOLS = frozenset(("store_memory", "recall_memories", "link_memories"))
+MEMORY_TOOLS = frozenset(("store_memory", "recall_memories"))
 UNSEEN = frozenset((ToolCategory.SAFE_CHAIN, ToolCategory.ASYNC_REQUIRED))
 
 

@@ -311,14 +311,14 @@ def _was_told(note: Note, asked: Asked) -> bool:
     """True for what the answer before said already, where the next line goes on from it."""
     if not asked.is_follow_up:
         return False
-    words, told = _words(note.text), _words(asked.answered)
+    words, told = telling_words(note.text), telling_words(asked.answered)
     return bool(words) and len(words & told) > TOLD_SHARE * len(words)
 
 
 def shares(query: str, texts: Sequence[str]) -> list[float]:
     """The part of a query's telling words that each text has, 0 to 1; a rare word counts more."""
-    held = [_words(text) for text in texts]
-    wanted = _words(query)
+    held = [telling_words(text) for text in texts]
+    wanted = telling_words(query)
     weights = {
         word: math.log(1 + len(texts) / (1 + sum(word in words for words in held)))
         for word in wanted
@@ -327,8 +327,13 @@ def shares(query: str, texts: Sequence[str]) -> list[float]:
     return [sum(weights[word] for word in wanted & words) / whole for words in held]
 
 
+def denies(text: str) -> bool:
+    """Whether a text says that something is not so."""
+    return _DENIES.search(text) is not None
+
+
 @lru_cache(maxsize=4096)
-def _words(text: str) -> frozenset[str]:
+def telling_words(text: str) -> frozenset[str]:
     """The telling words of a text, without endings; kept, for notes are asked for every line."""
     found = _WORD.findall(text.casefold().replace("’", "'"))  # noqa: RUF001
     return frozenset(_stem(word.removesuffix("'s")) for word in found if word not in _COMMON)
@@ -366,13 +371,13 @@ def mended(answer: str, line: str, told: str) -> str:
         note = told.removeprefix(_KNOWN_BEFORE)
         return said if _holds(said, note) else note
     denial = DENIALS.get(told, "")
-    return denial if denial and not _DENIES.search(said) else said or answer
+    return denial if denial and not denies(said) else said or answer
 
 
 def _holds(answer: str, note: str) -> bool:
     """True where an answer tells what stands in a note, in whatever words."""
-    wanted = _words(note)
-    return len(wanted & _words(answer)) >= LEAST_HELD * len(wanted)
+    wanted = telling_words(note)
+    return len(wanted & telling_words(answer)) >= LEAST_HELD * len(wanted)
 
 
 def _behind_echo(answer: str, line: str) -> str:

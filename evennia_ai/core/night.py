@@ -33,7 +33,6 @@ class Step:
 STEPS = (
     Step("score", COMPACTING),
     Step("consolidate", COMPACTING),
-    Step("link", DREAMING),
     Step("profiles", DREAMING),
     Step("reflect", DREAMING),
     Step("compact", DREAMING, needs_memory=False),

@@ -9,7 +9,6 @@ import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from evennia_ai.core.knowledge import sought_text
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory.checks import checked_audiences, checked_collection, checked_items, is_key
 from evennia_ai.memory.embedding import Embedder
@@ -43,7 +42,7 @@ class Mem0Store:
         if not wanted:
             return []
         with self._explained():
-            vectors = self._embedder.embed_passages([sought_text(item.text) for item in wanted])
+            vectors = self._embedder.embed_passages([item.text for item in wanted])
             kept = self._backend.add(collection, wanted, vectors)
             made = zip(wanted, vectors, strict=True)
             if kept:

@@ -92,27 +92,26 @@ def _chosen(
 def show_memory(
     script: AssistantScript, key: str | int, *, look: Look | None = None
 ) -> Result[OneRemembered]:
-    """One memory, with why it is believed and what it hangs together with.
+    """One memory, with why it is believed, what it came from and what came of it.
 
     Args:
         key: its key, or its number.
         look: who looks; None: nobody, who sees no private words.
 
     Returns:
-        data: "memory", a row; "cites", "cited_by" and "links", lists of rows.
+        data: "memory", a row; "cites" and "cited_by", lists of rows.
     """
     memory = find_memory(script, key)
     if memory is None:
         return missing(script, key)
     cited_by = [row for row in _citing(script) if memory.key in row.cites]
-    linked = list(rows.of(script.pk, key__in=[*memory.cites, *memory.links]))
+    cited = rows.of(script.pk, key__in=memory.cites)
     look = look or Look()
     (row,) = look.rows(rows_of([memory]))
     data = OneRemembered(
         memory=row,
-        cites=look.rows(rows_of(each for each in linked if each.key in memory.cites)),
+        cites=look.rows(rows_of(cited)),
         cited_by=look.rows(rows_of(cited_by)),
-        links=look.rows(rows_of(each for each in linked if each.key in memory.links)),
     )
     look.note(script, "memories")
     return Result(True, "\n".join([*_details(row, data), *look.hint()]), data)
@@ -129,8 +128,7 @@ def _details(row: Remembered, data: OneRemembered) -> list[str]:
         f"  tags       {', '.join(row['tags']) or 'none'}",
         f"  key        {row['key']}",
     ]
-    beside = (("drawn from", data.cites), ("led to", data.cited_by), ("beside", data.links))
-    for title, others in beside:
+    for title, others in (("drawn from", data.cites), ("led to", data.cited_by)):
         lines += [f"  {title:<10} {line_of(each).strip()}" for each in others]
     return lines
 

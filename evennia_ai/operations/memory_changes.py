@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from evennia_ai.assistant_script import AssistantScript
@@ -14,14 +15,17 @@ from evennia_ai.memory import rows
 from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.memories import find_memory, invalid, missing
 from evennia_ai.operations.memory_rows import (
+    Corrected,
     Forgotten,
+    ForgottenThing,
     Kept,
     cleaned,
+    left_with,
     problem_of_text,
     rows_of,
 )
 from evennia_ai.operations.result import Result
-from evennia_ai.remembering import consent, forgetting, keeping
+from evennia_ai.remembering import consent, forgetting, keeping, reaching
 
 ADDED = (MemoryKind.FACT, MemoryKind.JOURNAL, MemoryKind.INSIGHT)
 OF_ITSELF = "it tells of the assistant itself, which belongs in its persona and not in its memory"
@@ -80,8 +84,8 @@ def _is_part(value: Any) -> bool:
 
 def correct_memory(
     script: AssistantScript, key: str | int, text: str, *, by: str = ""
-) -> Result[Kept]:
-    """Put a memory right. What was concluded from it is forgotten."""
+) -> Result[Corrected]:
+    """Put a memory right. What said it as it was, and was concluded from that, is forgotten."""
     memory = find_memory(script, key)
     if memory is None:
         return missing(script, key)
@@ -90,22 +94,27 @@ def correct_memory(
     if problem := problem_of_text(words) or of_itself:
         return invalid(f"{script.key}: nothing is changed: {problem}")
     with signed(by):
-        forgetting.correct(script, memory, text=words)
+        reached = reaching.correct(script, memory, text=words)
     changed = find_memory(script, memory.key)
     assert changed is not None
     (row,) = rows_of([changed])
-    return Result(True, f"{script.key}: number {memory.pk} is put right.", Kept(row))
+    data = Corrected(reached.memories, **asdict(reached), memory=row)
+    told = f"{script.key}: number {memory.pk} is put right. {left_with(reached)}"
+    return Result(True, told.rstrip(), data)
 
 
-def forget_memory(script: AssistantScript, key: str | int, *, by: str = "") -> Result[Forgotten]:
-    """Forget one memory, and what was concluded from it."""
+def forget_memory(
+    script: AssistantScript, key: str | int, *, by: str = ""
+) -> Result[ForgottenThing]:
+    """Forget one memory, with what says the same, and what was concluded from it."""
     memory = find_memory(script, key)
     if memory is None:
         return missing(script, key)
     with signed(by):
-        count = forgetting.forget_one(script, memory.key, why="by hand")
-    more = f", and {count - 1} that came of it" if count > 1 else ""
-    return Result(True, f"{script.key} forgot number {memory.pk}{more}.", Forgotten(count))
+        reached = reaching.forget(script, memory, why="by hand")
+    data = ForgottenThing(1 + reached.memories, **asdict(reached))
+    told = f"{script.key} forgot number {memory.pk}. {left_with(reached)}"
+    return Result(True, told.rstrip(), data)
 
 
 def forget_all(script: AssistantScript, *, by: str = "") -> Result[Forgotten]:

@@ -10,12 +10,14 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from evennia_ai import audit
+from evennia_ai.core.profiles import counted
 from evennia_ai.core.recollection import MemoryKind, is_private
 from evennia_ai.core.text import one_line
 from evennia_ai.inbound import find_being
 from evennia_ai.models import Memory
 from evennia_ai.operations.days import iso
 from evennia_ai.operations.result import note
+from evennia_ai.remembering.reaching import Reached
 
 LONGEST_TEXT = 1000
 LONGEST_LINE = 300
@@ -64,12 +66,11 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class OneRemembered:
-    """One memory, and what it hangs together with."""
+    """One memory, what it came from and what came of it."""
 
     memory: Remembered
     cites: Annotated[list[Remembered], note("What it was concluded from.")]
     cited_by: Annotated[list[Remembered], note("What was concluded from it.")]
-    links: list[Remembered]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,24 @@ class Forgotten:
     """How many memories were forgotten."""
 
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenThing(Forgotten):
+    """How many memories were forgotten, and what left with the one that was meant."""
+
+    facts: Annotated[int, note("Facts that said the same.")]
+    entries: Annotated[int, note("Entries of the journal that said it.")]
+    insights: Annotated[int, note("Conclusions that were drawn from it.")]
+    attributes: Annotated[int, note("Points of a profile that said it.")]
+    kept: Annotated[int, note("Facts from the same entries that say something else, and stay.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected(ForgottenThing):
+    """A memory as it is now, and how many were forgotten that said it as it was."""
+
+    memory: Remembered
 
 
 class KnownThing(TypedDict):
@@ -189,6 +208,22 @@ def rows_of(memories: Iterable[Memory]) -> list[Remembered]:
     """The same of several."""
     names = Names()
     return [row_of(memory, names) for memory in memories]
+
+
+def left_with(reached: Reached) -> str:
+    """What left with a memory that was forgotten or put right, as a sentence; "" of nothing."""
+    counts = (
+        (reached.facts, "fact", "facts"),
+        (reached.entries, "entry of its journal", "entries of its journal"),
+        (reached.insights, "conclusion", "conclusions"),
+        (reached.attributes, "point of a profile", "points of a profile"),
+    )
+    told = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
+    if not told:
+        return ""
+    stays = f"; {counted(reached.kept, 'fact')} from there that said something else stayed"
+    listed = f"{', '.join(told[:-1])} and {told[-1]}" if told[1:] else told[0]
+    return f"With it went {listed}{stays if reached.kept else ''}."
 
 
 def audience_text(audience: str, place: str = "") -> str:

@@ -30,6 +30,7 @@ class MemoryStatus:
     """The state of a memory, and how far its index has come."""
 
     enabled: bool
+    state: Annotated[str, note("`ok`, `off` or `failed`, as of the game's health.")]
     counts: Annotated[dict[str, int], note("How many of each kind.")]
     characters: int
     people: Annotated[int, note("Of how many there is a profile.")]
@@ -56,12 +57,13 @@ def memory_status(script: AssistantScript) -> Result[MemoryStatus]:
     found = rows.of(script.pk)
     counted = found.order_by().values_list("kind").annotate(Count("pk"))
     size = found.aggregate(size=Sum(Length("text")))["size"] or 0
-    index = indexing.status(script)
+    index, now = indexing.status(script), condition_of(script)
     config = state.memory_config(script) if script.work is not None else None
     counts = {str(kind): 0 for kind in MemoryKind} | dict(counted)
     counts[str(MemoryKind.LORE)] = rows.of(rows.SHARED, kind=MemoryKind.LORE).count()
     data = MemoryStatus(
         enabled=bool(config is not None and config.enabled),
+        state=now.state,
         counts=counts,
         characters=size,
         people=EntityProfile.objects.filter(assistant=script.pk).count(),
@@ -70,7 +72,7 @@ def memory_status(script: AssistantScript) -> Result[MemoryStatus]:
         removed=index.removed,
         stale=index.stale,
         model=index.model,
-        problem=index.problem,
+        problem=now.problem,
         store=services.memory().status(),
         mode=state.read(script, "operating_mode"),
         last_night=state.read(script, "last_night"),
@@ -78,29 +80,47 @@ def memory_status(script: AssistantScript) -> Result[MemoryStatus]:
     return Result(True, "\n".join(_status_lines(script, data)), data)
 
 
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Whether memories can be found by their meaning.
+
+    Attributes:
+        state: "ok", "off" (as was set) or "failed".
+        problem: why not, or "".
+    """
+
+    state: str = OK
+    problem: str = ""
+
+
+def condition_of(*scripts: AssistantScript) -> Condition:
+    """Whether some assistants' memories can be found: of several the first that is not well.
+
+    `assistant`, `assistant status`, `aimemory` and the health of the game all tell this. It costs
+    no statement but the first time in each start.
+    """
+    if problem := services.memory().problem:
+        return Condition(OFF if problem.startswith(NO_STORE) else FAILED, problem)
+    problems = (indexing.problem(script) for script in scripts if script.work is not None)
+    stale = next(filter(None, problems), "")
+    return Condition(FAILED, stale) if stale else Condition()
+
+
 def summary_of(script: AssistantScript) -> dict[str, Any]:
     """How its memory is, in few words, for those who look at the assistant as a whole.
 
     Returns:
-        "state" ("ok", "off" or "failed"), "problem", "notice" (such as that words alone are
-        compared), "waiting" for the index, and "mode" ("awake" or "sleep").
+        "state" and "problem" as of a Condition, "notice" (such as that words alone are compared),
+        "waiting" for the index, and "mode" ("awake" or "sleep").
     """
-    service, index = services.memory(), indexing.status(script)
+    now = condition_of(script)
     return {
-        "state": (state_of_store(), FAILED)[index.stale > 0] if index.problem else OK,
-        "problem": index.problem,
-        "notice": service.notice,
-        "waiting": index.waiting + index.removed,
+        "state": now.state,
+        "problem": now.problem,
+        "notice": services.memory().notice,
+        "waiting": sum(rows.count_waiting(script.pk)),
         "mode": state.read(script, "operating_mode"),
     }
-
-
-def state_of_store() -> str:
-    """Whether memories can be found by their meaning: "ok", "off" (as was set) or "failed"."""
-    problem = services.memory().problem
-    if problem.startswith(NO_STORE):
-        return OFF
-    return FAILED if problem else OK
 
 
 def _status_lines(script: AssistantScript, data: MemoryStatus) -> list[str]:

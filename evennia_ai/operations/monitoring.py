@@ -35,7 +35,7 @@ from evennia_ai.core.prices import NANO
 from evennia_ai.core.text import one_line
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.ledger.reading import read_total
-from evennia_ai.operations.memory_upkeep import FAILED, state_of_store
+from evennia_ai.operations.memory_upkeep import FAILED, Condition, condition_of
 from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, count_request, observed
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.resilience import CircuitBreakerState
@@ -106,13 +106,15 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
     found = [(script, condition(script)) for script in scripts]
     counts = Counter(word for _, word in found)
     database, unwell = _database(slow_seconds), services.pool().breakers.degraded()
-    problem, memory = _problem_of_model(), state_of_store()
+    # The tables of memories are in it too, and are not asked where it does not answer.
+    memory = condition_of(*scripts) if database != FAILED else Condition(FAILED)
+    problem = _problem_of_model()
     reasons = [
         *(f"{script.key}: {script.silence}" for script, word in found if word == UNABLE),
         *(f"{breaker['name']}: breaker {breaker['state']}" for breaker in unwell),
         *([f"the database is {database}"] if database != OK else ()),
         *([f"the model is not set up: {problem}"] if problem else ()),
-        *([f"memories: {services.memory().problem}"] if memory == FAILED else ()),
+        *([f"memories: {memory.problem}"] if memory.problem and memory.state == FAILED else ()),
     ]
     status = DEGRADED if reasons else OK
     if scripts and all(counts[name] == 0 for name in STATES if name not in HALTED):
@@ -125,7 +127,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
         breakers=len(unwell),
         database=database,
         model="not set up" if problem else OK,
-        memory=memory,
+        memory=memory.state,
         reasons=reasons if with_reasons else None,
     )
     halted = sum(counts[name] for name in HALTED)
@@ -138,7 +140,7 @@ def _database(slow_seconds: float) -> str:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
-        return "failed"
+        return FAILED
     return "slow" if time.perf_counter() - began >= slow_seconds else OK
 
 

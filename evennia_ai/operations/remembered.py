@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -32,10 +32,12 @@ from evennia_ai.operations.memory_changes import OF_ITSELF
 from evennia_ai.operations.memory_rows import (
     Export,
     Forgotten,
+    ForgottenThing,
     Known,
     KnownThing,
     Names,
     cleaned,
+    left_with,
     number_of,
     problem_of_text,
     row_of_own,
@@ -45,7 +47,7 @@ from evennia_ai.operations.profiles import attributes_of
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.traces import exported
-from evennia_ai.remembering import consent, forgetting
+from evennia_ai.remembering import consent, forgetting, reaching
 from evennia_ai.rights import name_before
 from evennia_ai.turns import aside
 
@@ -53,6 +55,7 @@ from evennia_ai.turns import aside
 MENDED_TRUST = 0.6
 _I = re.compile(r"\b(?:I|me|my|mine|myself)\b", re.IGNORECASE)
 MOST_KNOWN = 1_000
+MAY_LAST = "What was said just now may still be in the talk."
 ORDER = {MemoryKind.FACT: 1, MemoryKind.INSIGHT: 2, MemoryKind.JOURNAL: 3}
 KEPT = (
     "What stays: that you want not to be heard or remembered, where you said so; sums of what you "
@@ -225,8 +228,8 @@ def _exported(profile: EntityProfile, look: Look) -> dict[str, Any]:
 
 def correct_known(
     script: AssistantScript, being: Any, number: str | int, text: str, *, by: str = ""
-) -> Result:
-    """Put right what is remembered of a person.
+) -> Result[ForgottenThing]:
+    """Put right what is remembered of a person; what of theirs says it as it was is forgotten.
 
     Args:
         number: as `what_is_known` gives it.
@@ -239,34 +242,39 @@ def correct_known(
         return Result(False, f"{own}: nothing is changed: {problem}.")
     if _I.search(words):
         words = f"{name_as_data(name)} says: {quote(words)}"
-    memory = _own(script, person, number)
+    memory, attribute = _own(script, person, number), _own_attribute(script, person, number)
     with signed(by):
         if memory is not None:
             # What was open to all is believed by all: a person's own word is theirs alone.
             whom = person_audience(person) if memory.audience == WORLD else memory.audience
-            trust = min(memory.trust, MENDED_TRUST)
-            forgetting.correct(script, memory, text=words, trust=trust, audience=whom)
-        elif not _change_attribute(script, person, number, words):
-            return _unknown(_name(script, being, by), number)
-    return Result(True, f"{own} remembers that now: {words}")
+            mended = {"text": words, "trust": min(memory.trust, MENDED_TRUST), "audience": whom}
+            reached = reaching.correct(script, memory, person=person, **mended)
+        elif attribute is not None:
+            reached = reaching.correct_attribute(script, *attribute, words)
+        else:
+            return _unknown(own, number)
+    told = f"{own} remembers that now: {words}\n{left_with(reached)}".rstrip()
+    return Result(True, told, ForgottenThing(reached.memories, **asdict(reached)))
 
 
 def forget_known(
     script: AssistantScript, being: Any, number: str | int, *, by: str = ""
-) -> Result[Forgotten]:
-    """Forget one thing that is remembered of a person, and what was concluded from it."""
-    person = person_id(being)
-    memory = _own(script, person, number)
+) -> Result[ForgottenThing]:
+    """Forget one thing that is remembered of a person, with all of theirs that says it.
+
+    That is the entries it was drawn from, what says the same, and what was concluded from any.
+    """
+    person, name = person_id(being), _name(script, being, by)
+    memory, attribute = _own(script, person, number), _own_attribute(script, person, number)
     with signed(by):
         if memory is not None:
-            count = forgetting.forget_one(script, memory.key, why="asked for")
-        elif _change_attribute(script, person, number, ""):
-            count = 1
+            reached = reaching.forget(script, memory, why="asked for", person=person)
+        elif attribute is not None:
+            reached = reaching.forget_attribute(script, *attribute, why="asked for")
         else:
-            return _unknown(_name(script, being, by), number)
-    name = _name(script, being, by)
-    told = f"{name} forgot that. What was said just now may still be in the talk."
-    return Result(True, told, Forgotten(count))
+            return _unknown(name, number)
+    told = " ".join(filter(None, (f"{name} forgot that.", left_with(reached), MAY_LAST)))
+    return Result(True, told, ForgottenThing(1 + reached.memories, **asdict(reached)))
 
 
 def _met_as(script: AssistantScript, being: Any) -> str:
@@ -286,22 +294,14 @@ def _own(script: AssistantScript, person: str, number: str | int) -> Memory | No
     return found.filter(forgetting.theirs(person)).first()
 
 
-def _change_attribute(script: AssistantScript, person: str, number: str | int, text: str) -> bool:
-    """Put another text for an attribute, none to drop it. Returns whether there is such a one."""
-    profile = _profile(script, person)
-    items = list(profile.attributes) if profile is not None else []
-    wanted = str(number).casefold()
-    places = [i for i, item in enumerate(items) if number_of_attribute(item["text"]) == wanted]
-    if profile is None or not places:
-        return False
-    changed = {**items[places[0]], "text": text}
-    kept = [item for i, item in enumerate(items) if i not in places]
-    profile.attributes = [*kept, changed] if text else kept
-    event = "memory_corrected" if text else "memories_forgotten"
-    details = {} if text else {"count": 1, "why": "asked for"}
-    told = fact(event, person=person, **details)
-    state.write(script, told, beside=lambda: profile.save(update_fields=["attributes"]))
-    return True
+def _own_attribute(
+    script: AssistantScript, person: str, number: str | int
+) -> tuple[EntityProfile, str] | None:
+    """The profile of a person and the attribute of that number, if there is such a one."""
+    profile, wanted = _profile(script, person), str(number).casefold()
+    texts = [str(item["text"]) for item in profile.attributes] if profile is not None else []
+    found = next((text for text in texts if number_of_attribute(text) == wanted), None)
+    return None if profile is None or found is None else (profile, found)
 
 
 def _unknown(name: str, number: str | int) -> Result:

@@ -20,7 +20,7 @@ from evennia_ai.core.journal import cut_entry
 from evennia_ai.core.perception import CHANNEL
 from evennia_ai.core.react import Stop
 from evennia_ai.core.recollection import MemoryKind, Recollection, SourceType
-from evennia_ai.core.text import name_as_data, place_as_data, sendable
+from evennia_ai.core.text import cut_at_sentence, name_as_data, place_as_data, sendable
 from evennia_ai.core.turn import Turn
 from evennia_ai.memory import rows
 from evennia_ai.remembering import indexing, profiles, talks
@@ -28,8 +28,9 @@ from evennia_ai.remembering.audiences import audience_of
 from evennia_ai.remembering.consent import may_remember
 from evennia_ai.state import Beside
 
-LONGEST = 600
-LONGEST_WORDS, LONGEST_ANSWER, SHORTEST_ANSWER = 320, 200, 20
+# A burst is ten messages, each as long as one is heard by default: twice that loses nothing of them
+# when it is quoted. What a prompt shows of an entry is cut where it is shown.
+LONGEST_WORDS, LONGEST_ANSWER, LONGEST_RETOLD = 40_000, 200, 320
 _SAID = {
     "whisper": "{name} whispered: {words}",
     "page": "{name} paged: {words}",
@@ -113,21 +114,21 @@ def _said(event: Event, words: str) -> str:
 
 
 def _told(script: Any, turn: Turn, words: str) -> str:
-    """What was said, and what was answered as far as there is room for it."""
+    """What was said, whole, and the beginning of what was answered."""
     said = _said(turn.event, words)
     answer = " ".join(map(sendable, answers_of(turn)))
     # The person may read the entry, and need not know the assistant by its key.
-    frame = f" {name_as_data(names.name_of(script.obj, None))} answered: "
-    room = min(LONGEST_ANSWER, LONGEST - len(said) - len(frame))
-    if not answer or room < SHORTEST_ANSWER:
-        return said
-    return f"{said}{frame}{cut_entry(answer, room)}"
+    own = name_as_data(names.name_of(script.obj, None))
+    return f"{said} {own} answered: {cut_entry(answer, LONGEST_ANSWER)}" if answer else said
 
 
 def exchange_of(memory: Recollection) -> tuple[str, str]:
-    """The words and the answer that an entry of a talk tells; "" for what it does not hold."""
+    """The words and the answer that an entry of a talk tells; "" for what it does not hold.
+
+    The words have at most LONGEST_RETOLD characters.
+    """
     found = knowledge.exchange_of(memory.text)
-    return found.words, found.answer
+    return cut_at_sentence(found.words, LONGEST_RETOLD), found.answer
 
 
 def answers_of(turn: Turn) -> Iterator[str]:

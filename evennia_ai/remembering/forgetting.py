@@ -1,4 +1,4 @@
-"""Forgetting: one memory, a person everywhere, or all of it; each in one transaction.
+"""Forgetting a person everywhere, or all of it, in one transaction; one thing is in `reaching`.
 
 The store of vectors is told soon after; until then it finds keys of which no row has any words.
 """
@@ -13,12 +13,13 @@ from evennia.objects.models import ObjectDB
 
 from evennia_ai import inbound, state
 from evennia_ai.core import executions
+from evennia_ai.core import reaching as core
 from evennia_ai.core.audit_events import Fact, fact
 from evennia_ai.core.forgetting import Name, hide, history_without, without_marked
 from evennia_ai.core.recollection import person_audience
 from evennia_ai.core.records import Records
 from evennia_ai.memory import rows
-from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.models import EntityProfile
 from evennia_ai.remembering import indexing
 from evennia_ai.work import Work
 
@@ -33,40 +34,7 @@ def theirs(person: str) -> Q:
 def conclusions(assistant: int, keys: Collection[str]) -> set[str]:
     """Keys of what was concluded from some memories, and from that, and so on."""
     cites = dict(rows.of(assistant).exclude(cites=[]).values_list("key", "cites"))
-    found: set[str] = set()
-    known, is_more = set(keys), bool(keys)
-    while is_more:
-        new = {key for key, cited in cites.items() if key not in known and known & {*cited}}
-        found |= new
-        known |= new
-        is_more = bool(new)
-    return found
-
-
-def correct(script: Any, memory: Memory, **columns: Any) -> None:
-    """Put a memory right by hand; what was concluded from it is forgotten."""
-    gone = conclusions(script.pk, [memory.key])
-
-    def write() -> None:
-        rows.change(script.pk, memory.key, importance_by="manual", **columns)
-        rows.remove(script.pk, list(gone))
-
-    told = fact("memory_corrected", key=memory.key, person=memory.person, forgotten=len(gone))
-    state.write(script, told, beside=write)
-    indexing.soon(script)
-
-
-def forget_one(script: Any, key: str, *, why: str) -> int:
-    """Forget a memory, and what was concluded from it. Returns how many that were."""
-    keys = [key, *conclusions(script.pk, [key])]
-
-    def write() -> None:
-        rows.remove(script.pk, keys)
-
-    told = fact("memories_forgotten", count=len(keys), why=why)
-    state.write(script, told, beside=write)
-    indexing.soon(script)
-    return len(keys)
+    return core.conclusions(cites, keys)
 
 
 def forget_all(script: Any) -> int:

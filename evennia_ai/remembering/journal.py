@@ -11,7 +11,6 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from evennia_ai import state
 from evennia_ai.core import journal as core
 from evennia_ai.core.importance import LEAST, MOST, heuristic
 from evennia_ai.core.inbox import OWN
@@ -27,9 +26,7 @@ from evennia_ai.remembering.audiences import audience_of, place_of
 from evennia_ai.remembering.consent import may_remember, names_of
 
 MOST_READ = 300
-MOST_LINKS = 20
 MOST_WORDS = 8
-SHORTEST_KEY = 4
 
 
 def check(script: Any, turn: Turn, text: str, longest: int) -> str:
@@ -157,34 +154,3 @@ def _visible(script: Any, seeker: Seeker, **conditions: Any) -> QuerySet[Memory]
         in_the_open = Q(audience__startswith="room:") | Q(audience__startswith="channel:")
         allowed |= Q(person=seeker.person) & in_the_open
     return rows.of(script.pk, **conditions).filter(allowed).order_by("-id")
-
-
-def link(script: Any, seeker: Seeker, first: str, second: str) -> tuple[Recollection, Recollection]:
-    """Note on two memories that they have to do with each other.
-
-    Args:
-        first, second: how their keys begin.
-
-    Raises:
-        ToolError: one is not to be found, or they are the same.
-    """
-    one, other = _by_key(script, seeker, first), _by_key(script, seeker, second)
-    if one.key == other.key:
-        raise ToolError("that is the same memory twice; name two")
-
-    def join() -> None:
-        for memory, key in ((one, other.key), (other, one.key)):
-            links = [known for known in memory.links if known != key]
-            rows.change(script.pk, memory.key, links=[*links, key][-MOST_LINKS:])
-
-    state.write(script, beside=join)
-    return one, other
-
-
-def _by_key(script: Any, seeker: Seeker, short: str) -> Recollection:
-    wanted = short.strip().strip("[]").lower()
-    known = _visible(script, seeker, key__startswith=wanted)[:MOST_READ]
-    found = [memory for memory in rows.values(known) if may_know(memory, seeker)]
-    if len(wanted) < SHORTEST_KEY or len(found) != 1:
-        raise ToolError(f"there is no one memory [{wanted[:32]}]; take the key in its brackets")
-    return found[0]

@@ -17,7 +17,6 @@ from evennia_ai.core.text import one_line
 from evennia_ai.errors import (
     AssistantError,
     ConfigurationError,
-    MemoryStoreError,
     StaleEpochError,
 )
 from evennia_ai.remembering import modes
@@ -139,7 +138,7 @@ async def _try(night: Night, due: rules.Step) -> bool:
         return await STEPS[due.name](night)
     except (CancelledError, StaleEpochError):
         raise
-    except (PutOffError, MemoryStoreError) as error:
+    except PutOffError as error:
         why = str(error)
     except AssistantError as error:
         why = str(error)

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from evennia_ai.sleeping import (
     consolidating,
-    linking,
     portraying,
     reflecting,
     scoring,
@@ -22,7 +21,6 @@ STEPS: Mapping[str, Piece] = MappingProxyType(
     {
         "score": scoring.score,
         "consolidate": consolidating.consolidate,
-        "link": linking.link,
         "profiles": portraying.portray,
         "reflect": reflecting.reflect,
         "compact": tidying.compact,

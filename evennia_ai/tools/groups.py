@@ -61,5 +61,4 @@ JOURNAL = _group(
     "last month",
     "other day",
 )
-LINKS = _group("links", "link connect connection relate", "to do with", "belong together")
 PROJECTS = _group("projects", "project plan undertaking", "work on", "working on", "worked on")

@@ -1,4 +1,4 @@
-"""Tools for the long memory: looking for what is remembered, keeping a fact, tying two together."""
+"""Tools for the long memory: looking for what is remembered, and keeping a fact."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from evennia_ai.errors import ToolError
 from evennia_ai.inbound import face_of
 from evennia_ai.remembering import consent, journal, recalling
 from evennia_ai.remembering.seeking import seeker_of
-from evennia_ai.tools.groups import LINKS
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import names_of
 
@@ -90,16 +89,3 @@ def _check_about(character: Any, about: str) -> None:
             script, person=face_of(being, character), sender_id=being.dbref
         ):
             raise ToolError("of whom that is about nothing may be remembered; go on without")
-
-
-@tool(category="safe_chain", is_idempotent=True, group=LINKS)
-def link_memories(character: Any, first: str, second: str, *, turn: Turn) -> str:
-    """Note that two of your memories have to do with each other.
-
-    Args:
-        first: key of one, as it stands in its brackets.
-        second: key of the other.
-    """
-    script = character.assistant_script
-    one, other = journal.link(script, seeker_of(script, turn), first, second)
-    return f"[{one.key[: core.SHORT_KEY]}] and [{other.key[: core.SHORT_KEY]}] are linked"

@@ -18,15 +18,15 @@ def test_a_night_goes_through_all_its_steps() -> None:
         names.append(step.name)
         phases.append(step.phase)
         progress = night.moved(progress)
-    assert ["score", "consolidate", "link", "profiles", "reflect", "compact"] == names[:6]
-    assert ["prune", "index", "end"] == names[6:]
-    assert [night.COMPACTING] * 2 + [night.DREAMING] * 7 == phases
+    assert ["score", "consolidate", "profiles", "reflect", "compact"] == names[:5]
+    assert ["prune", "index", "end"] == names[5:]
+    assert [night.COMPACTING] * 2 + [night.DREAMING] * 6 == phases
     assert night.DONE == progress["step"]
 
 
 def test_nothing_stored_is_nothing_to_do() -> None:
-    """As before the first night, and where what is stored makes no sense."""
-    assert [None, None] == [night.step_of(stored) for stored in ({}, {"step": "dancing"})]
+    """As before the first night, and where a night stands at a step that is no more."""
+    assert [None, None] == [night.step_of(stored) for stored in ({}, {"step": "link"})]
 
 
 def test_a_new_night_begins_with_nothing_used() -> None:
@@ -52,7 +52,7 @@ def test_the_next_step_begins_at_its_beginning() -> None:
 
 def test_what_was_done_is_counted() -> None:
     """Over all pieces; of what was not done nothing is said."""
-    once = night.counted(BEGUN, {"facts": 2, "links": 0})
+    once = night.counted(BEGUN, {"facts": 2, "insights": 0})
     assert {"facts": 5} == night.counted(once, {"facts": 3})["counts"]
     assert {} == BEGUN["counts"]
 

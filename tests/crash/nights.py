@@ -130,9 +130,9 @@ def _summary(game: Game) -> None:
 
 
 def _of_memory(row: Memory, by_key: Mapping[str, str]) -> list[Any]:
-    named = [sorted(by_key.get(key, "gone") for key in keys) for keys in (row.cites, row.links)]
+    cites = sorted(by_key.get(key, "gone") for key in row.cites)
     values = [row.kind, row.text, row.audience, row.person, row.trust, row.importance]
-    return [*values, row.importance_by, row.is_consolidated, *named]
+    return [*values, row.importance_by, row.is_consolidated, cites]
 
 
 def morning(game: Game) -> dict[str, Any]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from stat import S_IMODE
 from tempfile import TemporaryDirectory
 
+import pytest
 from django.test.utils import override_settings
+from twisted.internet import reactor
 
-from evennia_ai import services, state
+from evennia_ai import operations, services, state
 from evennia_ai.core.recollection import WORLD
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations import monitoring, running
@@ -223,15 +226,62 @@ class TestReset(StaffTest):
 class TestWell(StaffTest):
     """Whether her memory works, in what shows how she is."""
 
-    def test_status_and_health_say_that_the_store_is_down(self) -> None:
-        """And nothing while all is well."""
-        assert "cannot be searched" not in self.typed("assistant status ada")
-        assert "ok" == monitoring.health().data.memory
-        services.memory().close()
-        assert "memory    cannot be searched: the store of" in self.typed("assistant status ada")
-        found = monitoring.health(with_reasons=True).data
-        assert ("degraded", "failed") == (found.status, found.memory)
-        assert ["memories: the store of memories is closed"] == found.reasons
+    def views(self) -> list[tuple[str, str]]:
+        """State and problem as `aimemory`, `assistant status` and health tell them to programs."""
+        memory = operations.memory_status(self.ada_script).data
+        status = operations.status(self.ada_script).data.memory
+        health = monitoring.health(with_reasons=True).data
+        reason = next((text for text in health.reasons if text.startswith("memories: ")), "")
+        return [
+            (memory.state, memory.problem),
+            (status["state"], status["problem"]),
+            (health.memory, reason.removeprefix("memories: ")),
+        ]
+
+    def alarms(self) -> list[bool]:
+        """Whether `aimemory`, `assistant` and `assistant status` show staff a problem."""
+        lines = (("aimemory ada", "problem  "), ("assistant", "cannot be searched"))
+        every = (*lines, ("assistant status ada", "memory    cannot be searched"))
+        return [words in self.typed(line) for line, words in every]
+
+    def test_all_agree_that_all_is_well(self) -> None:
+        """Nothing is told of it."""
+        self.remember("Mira came in", self.miras)
+        assert [("ok", "")] * 3 == self.views()
+        assert [False] * 3 == self.alarms()
+
+    def test_all_agree_that_the_store_is_down(self) -> None:
+        """A server that is not there, asked for real; when it is another one, all is well again."""
+        with socket.socket() as held, pytest.MonkeyPatch.context() as patch:
+            held.bind(("127.0.0.1", 0))  # bound, and nobody listens
+            patch.setenv("EVENNIA_AI_MEMORY_STORE", "qdrant")
+            patch.setenv("EVENNIA_AI_MEMORY_URL", f"http://127.0.0.1:{held.getsockname()[1]}")
+            services.memory.cache_clear()
+            asked = services.memory().search(self.ada_script.pk, "who?", [WORLD], limit=1)
+            while not asked.called:
+                reactor.iterate(0.01)
+            (told,) = set(self.views())
+            assert ("failed", True) == (told[0], "the Qdrant server at 127.0.0.1" in told[1])
+            assert [True] * 3 == self.alarms()
+            assert "degraded" == monitoring.health().data.status
+            services.memory().close()
+        services.memory.cache_clear()
+        assert [("ok", "")] * 3 == self.views()
+
+    def test_all_agree_on_another_embedding_model(self) -> None:
+        """What cannot be compared is not found, though the store is up."""
+        self.remember("Mira came in", self.miras)
+        Memory.objects.update(indexed_as="another/8")
+        self.ada_script.work.indexing = None
+        (told,) = set(self.views())
+        assert ("failed", True) == (told[0], "aimemory Ada reindex" in told[1])
+        assert [True] * 3 == self.alarms()
+
+    def test_none_is_wanted(self) -> None:
+        """That is as it was set, and nobody is called for it."""
+        services.memory().absence = "EVENNIA_AI_MEMORY_STORE is 'none': nothing is found"
+        assert {"off"} == {told for told, _ in self.views()}
+        assert "ok" == monitoring.health().data.status
 
     def test_deleted_with_her(self) -> None:
         """Rows, profiles and vectors; another's stay, and a copy has none of them."""

@@ -12,6 +12,7 @@ from evennia.utils import create
 from evennia_ai import answering, state
 from evennia_ai.core.react import Stop, StopReason
 from evennia_ai.core.recollection import person_audience, place_audience
+from evennia_ai.memory import rows
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.remembering import episodes, talks
 from tests.llm.doubles import completion
@@ -82,20 +83,36 @@ class TestEntries(MemoryTest):
         assert 'Tom whispered: "tell Mira the word"' == self.the_entry().text
 
     def test_the_words_are_data(self) -> None:
-        """They cannot end their own quotes, and are cut; the whole has 600 characters at most."""
-        self.ask(f'whisper Ada = "x\\" {"word " * 200}', whispers("yes " * 200))
+        """They cannot end their own quotes; of the answer the beginning is kept."""
+        self.ask('whisper Ada = "x\\" said, and left', whispers("yes " * 200))
         text = self.the_entry().text
-        assert 600 >= len(text)
-        assert text.startswith('Tom whispered: "')
-        assert '…" Ada answered: "yes yes' in text.replace('word…"', '…"')
+        assert text.startswith('Tom whispered: "\\"x')
+        assert text.endswith(' yes…"')
+        assert 300 > len(text)
 
-    def test_a_long_name_leaves_less_room(self) -> None:
-        """The bound holds whatever people are called."""
+    def test_no_word_of_a_long_burst_is_lost(self) -> None:
+        """Up to the longest message that is heard, each of them; also with a long name."""
         self.tom.key = 'T"' * 29
-        self.ask("whisper Ada = " + '"word ' * 200, says("yes " * 200))
+        state.write(self.ada_script, hearing_config={"batch_seconds": 1, "batch_messages": 10})
+        for number in range(3):
+            words = f"{number} {'word ' * 390}and the key is under stone {number}"
+            assert 1_970 < len(words) <= 2_000
+            self.type(self.tom, f"whisper Ada = {words}")
+        self.model.answers.append(whispers("I see.", self.tom.key))
+        self.clock.advance(60)
+        self.catch_up()
         text = self.the_entry().text
-        assert 600 >= len(text)
         assert text.startswith("Somebody called ")
+        assert [f"under stone {number}" in text for number in range(3)] == [True] * 3
+        assert "…" not in text
+
+    def test_what_is_retold_of_a_long_entry_is_short(self) -> None:
+        """A small model's one note has room for a few sentences."""
+        self.ask("whisper Ada = " + "I like tea. " * 100, whispers("I see."))
+        (entry,) = rows.values(self.entries())
+        words, answer = episodes.exchange_of(entry)
+        assert episodes.LONGEST_RETOLD >= len(words)
+        assert (("I like tea. " * 26).strip(), "I see.") == (words, answer)
 
     def test_several_messages_are_one_entry(self) -> None:
         """A burst of one person's, answered at once."""

@@ -127,10 +127,11 @@ class TestHealth(MonitoringTest):
         assert ("degraded", "slow") == (found["status"], found["database"])
 
     def test_a_database_that_fails_degrades(self) -> None:
-        """Its error is told nobody here."""
+        """Memories with it; its error is told nobody here."""
         with connection.execute_wrapper(broken):
             found = self.health(with_reasons=True)
-        assert ("degraded", "failed") == (found["status"], found["database"])
+        told = ("degraded", "failed", "failed")
+        assert told == (found["status"], found["database"], found["memory"])
         assert ["the database is failed"] == found["reasons"]
 
     def test_it_names_nobody_unless_asked(self) -> None:

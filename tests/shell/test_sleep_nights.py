@@ -1,4 +1,4 @@
-"""What a night does: the journal is scored and sorted out, profiles, links and insights."""
+"""What a night does: the journal is scored and sorted out, profiles and insights."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TestJournal(NightCase):
         assert {(self.here, self.persons["Tom"], 0.9)} == {
             (fact.audience, fact.person, fact.trust) for fact in facts
         }
-        assert {"entries scored": 3, "entries sorted": 3, "facts": 3, "links": 3} == night["counts"]
+        assert {"entries scored": 3, "entries sorted": 3, "facts": 3} == night["counts"]
         assert {} == night["put_off"]
 
     def test_the_second_night_costs_nothing(self) -> None:
@@ -170,7 +170,7 @@ class TestJournal(NightCase):
 
 
 class TestMore(NightCase):
-    """Links, profiles and reflection."""
+    """Profiles, reflection, and what is let go."""
 
     def observe(self, count: int = 6) -> None:
         """Tom is observed in the open and in private."""
@@ -258,18 +258,6 @@ class TestMore(NightCase):
         night = self.sleep_through()
         assert ["reflect"] == list(night["put_off"])
         assert [] == self.stored("insight")
-
-    def test_facts_are_linked_both_ways(self) -> None:
-        """With what they have most to do with, and not over what only one may know."""
-        for i in range(3):
-            self.note(f"The harbour of Aldbridge has {i} boats.")
-            self.note(f"The harbour of Aldbridge has {i} boats.", "Tom")
-        self.sleep_through()
-        facts = {row.key: row for row in self.stored("fact")}
-        for row in facts.values():
-            assert row.links
-            assert {row.audience} == {facts[key].audience for key in row.links}
-            assert all(row.key in facts[key].links for key in row.links)
 
     def test_old_small_talk_is_let_go(self) -> None:
         """What was never worth much and nothing was drawn from."""

@@ -33,7 +33,6 @@ class TestSchemas(ToolTest):
             "forget_note": ("safe_chain", ["number"]),
             "recall_memories": ("safe_chain", ["query"]),
             "store_memory": ("async_required", ["text"]),
-            "link_memories": ("safe_chain", ["first", "second"]),
             "add_journal_entry": ("safe_chain", ["text"]),
             "read_journal": ("safe_chain", []),
             "search_journal": ("safe_chain", ["words"]),

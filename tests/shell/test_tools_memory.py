@@ -15,7 +15,7 @@ from tests.shell.memory_case import MemoryTest
 from tests.shell.tool_case import ToolTest
 
 NO_CONSENT = "nothing of this talk may be remembered; go on without"
-OURS = ("recall_memories", "store_memory", "link_memories")
+OURS = ("recall_memories", "store_memory")
 JOURNAL = ("add_journal_entry", "read_journal", "search_journal")
 
 
@@ -256,41 +256,6 @@ class TestJournal(MemoryToolTest):
         self.said_here("the mill", self.tom, kind="journal")
         own = self.turn("what next?", kind="own", source="emit")
         assert "the mill" in self.told("read_journal", turn=own)
-
-
-class TestLinks(MemoryToolTest):
-    """`link_memories`."""
-
-    def links(self, key: str) -> list[str]:
-        """What a memory has to do with."""
-        return list(Memory.objects.get(key=key).links)
-
-    def test_both_ways_and_once(self) -> None:
-        """However often it is said."""
-        one, other = self.said_here("the mill", self.tom), self.said_here("a fire", self.mira)
-        for pair in ((one, other), (other[:8], f"[{one[:8].upper()}]"), (one[:8], other[:8])):
-            told = self.told("link_memories", first=pair[0], second=pair[1])
-            assert told.endswith("are linked")
-        assert ([other], [one]) == (self.links(one), self.links(other))
-        assert (0, 0) == self.waiting_rows()
-
-    def test_twenty_each(self) -> None:
-        """The oldest leave."""
-        one = self.said_here("the mill", self.tom)
-        others = [self.said_here(f"thing {number}", self.tom) for number in range(22)]
-        for other in others:
-            self.told("link_memories", first=one, second=other)
-        assert others[2:] == self.links(one)
-
-    def test_only_what_this_turn_may_know(self) -> None:
-        """Another's secret cannot be told from one that is not there."""
-        mine, secret = self.said_here("a fire", self.tom), self.secret("psst", self.mira)
-        for wrong in (secret[:8], "0" * 8, "abc", ""):
-            with self.subTest(wrong):
-                told = self.refusal("link_memories", first=mine, second=wrong)
-                assert f"there is no one memory [{wrong}]; take the key in its brackets" == told
-        expected = "that is the same memory twice; name two"
-        assert expected == self.refusal("link_memories", first=mine, second=mine[:8])
 
 
 class TestOffer(MemoryToolTest):

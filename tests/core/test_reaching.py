@@ -1,0 +1,127 @@
+"""What leaves with a memory that is forgotten: what says the same, its sources, its conclusions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.reaching import (
+    conclusions,
+    is_alike,
+    is_said_in,
+    reach,
+    said_words,
+    word_to_look_for,
+)
+from evennia_ai.core.recollection import Recollection
+
+NAMES = said_words("Tom Ada")
+SAID = 'Tom whispered: "{}" Ada answered: "Oh, how fine."'
+
+
+def memory(key: str, text: str, kind: str = "fact", *cites: str) -> Recollection:
+    """A memory."""
+    return Recollection(key, kind, text, "world", cites=cites)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("Tom collects teapots.", "collects teapots", True),
+        ("Tom likes storms.", "Tom liked a storm", True),
+        ("Tom has many stories.", "He has a story of many", True),
+        ("Tom collects old teapots.", "Tom collects teapots", True),
+        ("Tom collects old blue teapots from Rome.", "Tom collects", False),
+        ("Tom is a smith.", "Tom sold a smith his horse.", False),
+        ("Tom likes storms.", "Tom does not like storms.", False),
+        ("Tom never eats fish.", "Tom does not eat fish", True),
+        ("Tom is.", "Tom was", False),
+        ("Tom is.", "Tom collects teapots", False),
+        ("Том собирает чайники.", "том собирает чайники", True),
+    ],
+)
+def test_what_says_the_same(one: str, other: str, expected: bool) -> None:
+    """All telling words of the shorter, and few more; what is denied is another thing."""
+    assert (expected, expected) == (is_alike(one, other, NAMES), is_alike(other, one, NAMES))
+
+
+@pytest.mark.parametrize(
+    ("statement", "words", "expected"),
+    [
+        ("Tom collects teapots.", "I have a house. I collect blue teapots, and cups too.", True),
+        ("Tom collects teapots.", "Where are my teapots? I collect stamps.", False),
+        ("Tom collects teapots.", "I do not collect teapots.", False),
+        ("Tom is a smith.", "I am a smith.", True),
+        ("Tom is a smith.", "I sold the smith a horse.", False),
+        ("Tom whispered.", "I am tired.", False),
+        ("Tom is.", "I am.", False),
+    ],
+)
+def test_an_entry_that_says_it(statement: str, words: str, expected: bool) -> None:
+    """One of its sentences has all telling words; of a single word nearly nothing else."""
+    assert expected is is_said_in(statement, SAID.format(words), NAMES)
+
+
+def test_the_word_to_look_for_is_a_part_of_what_says_the_same() -> None:
+    """So that a database finds it; where nothing tells there is none."""
+    assert "collect" == word_to_look_for("Tom collects teapots.", said_words("teapots"))
+    assert word_to_look_for("He likes it") in "liking"
+    assert "" == word_to_look_for("Tom is", NAMES)
+
+
+def test_conclusions_of_conclusions() -> None:
+    """However far; what rests on nothing that is meant is none."""
+    cites = {"b": ["a"], "c": ["b", "x"], "d": ["x"]}
+    assert {"b", "c"} == conclusions(cites, ["a"])
+    assert set() == conclusions(cites, [])
+
+
+class TestReach:
+    """Tom told of teapots and of his brother in one breath, and again of teapots."""
+
+    BOTH = memory("e1", SAID.format("I collect teapots. My brother is a baker."), "journal")
+    AGAIN = memory("e2", SAID.format("As I said, I collect teapots!"), "journal")
+    OTHER = memory("e3", SAID.format("I saw a teapot."), "journal")
+    FACT = memory("f1", "Tom collects teapots.", "fact", "e1")
+    SAME = memory("f2", "Tom collects many teapots.", "fact", "e2")
+    BROTHER = memory("f3", "Tom's brother is a baker.", "fact", "e1", "e3")
+    INSIGHT = memory("i1", "Tom is fond of china.", "insight", "f1", "f3")
+    DEEPER = memory("i2", "Tom would like a gift of china.", "insight", "i1")
+    OF_ENTRY = memory("i3", "Tom talks much.", "insight", "e1", "e3")
+    ALL = (BOTH, AGAIN, OTHER, FACT, SAME, BROTHER, INSIGHT, DEEPER, OF_ENTRY)
+
+    def reached(self, target: Recollection, *near: Recollection) -> Any:
+        """What it takes with it, of all there is."""
+        return reach(target, near, [each for each in self.ALL if each.cites], NAMES)
+
+    def test_a_fact(self) -> None:
+        """Its entries, what says it again, and conclusions; another fact stays, and cites less."""
+        found = self.reached(self.FACT, *self.ALL)
+        assert {"f2", "e1", "e2", "i1", "i2", "i3"} == {each.key for each in found.gone}
+        assert {"f3": ("e3",)} == found.loosened
+
+    def test_only_as_far_as_one_may_reach(self) -> None:
+        """An entry that is not near stays, and so is it cited as before."""
+        found = self.reached(self.FACT, self.FACT, self.AGAIN)
+        assert {"e2", "i1", "i2"} == {each.key for each in found.gone}
+        assert {"f2": ()} == found.loosened
+
+    def test_an_insight(self) -> None:
+        """What it was concluded from says something else, and stays."""
+        found = self.reached(self.INSIGHT, *self.ALL)
+        assert ["i2"] == [each.key for each in found.gone]
+        assert {} == found.loosened
+
+    def test_an_entry(self) -> None:
+        """All that was drawn from it leaves, and no other entry."""
+        found = self.reached(self.BOTH, *self.ALL)
+        assert {"f1", "f3", "i1", "i2", "i3"} == {each.key for each in found.gone}
+        assert {} == found.loosened
+
+    def test_attributes(self) -> None:
+        """Those that say what leaves; of an entry, those too that a sentence of it says."""
+        fact, entry = self.reached(self.FACT, *self.ALL), self.reached(self.OTHER)
+        told = ["Collects teapots", "Is fond of china", "His brother is a baker", "Saw a teapot"]
+        assert [True, True, False, False] == [fact.takes(text) for text in told]
+        assert [False, True, True, True] == [entry.takes(text) for text in told]

@@ -1,0 +1,187 @@
+"""To forget one thing, or put it right, reaches what it was drawn from and what says the same."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection
+
+from evennia_ai import operations
+from evennia_ai.core.recollection import WORLD
+from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.operations.remembered import number_of_attribute
+from tests.shell.remembering_case import RememberingTest, where
+
+SAID = 'Mira whispered: "{}" Ada answered: "I see."'
+BOTH = SAID.format("I collect teapots. My brother is a baker.")
+AGAIN = SAID.format("I still collect teapots!")
+
+
+def failing(execute: Any, sql: str, *rest: Any) -> Any:
+    """Let a profile be written to no more."""
+    if "entityprofile" in sql and sql.startswith("UPDATE"):
+        raise DatabaseError("disk I/O error")
+    return execute(sql, *rest)
+
+
+class ReachingTest(RememberingTest):
+    """Mira told of teapots and of her brother; a night made facts of it, and Tom knows one too."""
+
+    def setUp(self) -> None:
+        """All of it is remembered."""
+        super().setUp()
+        entry = self.remember(BOTH, self.miras)
+        self.remember(AGAIN, self.miras)
+        toms = self.remember('Tom whispered: "I collect teapots."', self.toms)
+        self.fact = self.remember(
+            "Mira collects teapots.", self.miras, kind="fact", cites=(entry.key,)
+        )
+        rests = (entry.key, toms.key)
+        self.brother = self.remember(
+            "Mira has a baker for a brother.", self.miras, kind="fact", cites=rests
+        )
+        self.remember("Mira likes china.", self.miras, kind="insight", cites=(self.fact.key,))
+        self.profile = self.know(self.miras, "Mira", "Mira collects old teapots.", "Is tall")
+        self.know(self.toms, "Tom", "collects teapots")
+
+    def known_of(self, person: str) -> list[str]:
+        """What is made of somebody."""
+        profile = EntityProfile.objects.get(assistant=self.ada_script.pk, entity=person)
+        return [item["text"] for item in profile.attributes]
+
+    def left(self) -> list[str]:
+        """The beginnings of what is remembered, with what is known of Mira and of Tom."""
+        texts = [text.partition(" whispered")[0] for text in self.texts()]
+        return [*texts, *self.known_of(self.miras), *self.known_of(self.toms)]
+
+
+class TestForgetting(ReachingTest):
+    """`assistant forget <number>`, `aimemory ada forget <number>`."""
+
+    def test_what_a_fact_came_from_is_gone_with_it(self) -> None:
+        """Entries, what was concluded, what is made of her; another fact, and Tom's, stay."""
+        shown = self.answer(self.mira, f"assistant forget {self.fact.pk}")
+        assert (
+            "Ada forgot that. With it went 2 entries of its journal, 1 conclusion and 1 point of a "
+            "profile; 1 fact from there that said something else stayed. What was said just now "
+            "may still be in the talk." == shown
+        )
+        brother = "Mira has a baker for a brother."
+        assert ["Tom", brother, "Is tall", "collects teapots"] == self.left()
+        (toms,) = Memory.objects.filter(text__startswith="Tom")
+        self.brother.refresh_from_db()
+        assert [toms.key] == self.brother.cites
+
+    def test_nothing_finds_it_any_more(self) -> None:
+        """No word of it is in a table, in memory or in the store."""
+        for word in ("collect teapots. My", "still collect", "likes china", "old teapots"):
+            assert where(word, self.ada_script), word
+        operations.forget_known(self.ada_script, self.mira, self.fact.pk)
+        self.settle()
+        for word in ("collect teapots. My", "still collect", "likes china", "old teapots"):
+            assert [] == where(word, self.ada_script), word
+
+    def test_programs_are_told_as_much(self) -> None:
+        """The same in figures; in the record too, and whose it was."""
+        result = operations.forget_known(self.ada_script, self.mira, self.fact.pk)
+        reached = {"facts": 0, "entries": 2, "insights": 1, "attributes": 1, "kept": 1}
+        assert {"count": 4, **reached} == asdict(result.data)
+        (told,) = self.facts("memories_forgotten")
+        assert (4, 1, self.miras) == (told["count"], told["attributes"], told["person"])
+
+    def test_an_attribute_reaches_as_far(self) -> None:
+        """It has no row of its own, and is the same thing to her."""
+        number = number_of_attribute("Mira collects old teapots.")
+        result = operations.forget_known(self.ada_script, self.mira, number)
+        assert (5, 1, 2, 1, 0) == (
+            result.data.count,
+            result.data.facts,
+            result.data.entries,
+            result.data.insights,
+            result.data.attributes,
+        )
+        brother = "Mira has a baker for a brother."
+        assert ["Tom", brother, "Is tall", "collects teapots"] == self.left()
+
+    def test_an_entry_takes_what_was_drawn_from_it(self) -> None:
+        """Facts and what they led to, and the attribute; what she said another time stays."""
+        entry = Memory.objects.get(text=BOTH)
+        result = operations.forget_known(self.ada_script, self.mira, entry.pk)
+        assert (2, 0, 1, 1) == (
+            result.data.facts,
+            result.data.entries,
+            result.data.insights,
+            result.data.attributes,
+        )
+        assert ["Mira", "Tom", "Is tall", "collects teapots"] == self.left()
+
+    def test_staff_forget_the_same(self) -> None:
+        """By its number, of whomever it is; Tom's own words are his."""
+        shown = self.answer(self.tom, f"aimemory ada forget {self.fact.pk}")
+        assert f"Ada forgot number {self.fact.pk}. With it went 2 entries of its journal" in shown
+        assert ["Tom", "Is tall"] == [self.left()[0], self.left()[2]]
+
+    def test_what_is_nobodys_reaches_its_own_audience(self) -> None:
+        """Two facts that all may know and that say the same; what is private stays."""
+        one, _ = (
+            self.remember(text, "", WORLD, kind="fact")
+            for text in ("The mill collects old teapots.", "The old mill collects teapots.")
+        )
+        result = operations.forget_memory(self.ada_script, one.pk)
+        assert (2, 1, 0) == (result.data.count, result.data.facts, result.data.entries)
+        assert 6 == len(self.texts())
+
+    def test_all_or_nothing(self) -> None:
+        """Where the last of it cannot be written, nothing is forgotten."""
+        before = self.left()
+        with connection.execute_wrapper(failing), pytest.raises(DatabaseError):
+            operations.forget_known(self.ada_script, self.mira, self.fact.pk)
+        self.settle()
+        assert before == self.left()
+        assert [] == self.facts("memories_forgotten")
+
+    def test_never_what_is_somebody_elses(self) -> None:
+        """Though her fact cites it: Tom's entry is not hers to have forgotten."""
+        toms = Memory.objects.get(text__startswith="Tom")
+        Memory.objects.filter(pk=self.fact.pk).update(cites=[toms.key])
+        operations.forget_known(self.ada_script, self.mira, self.fact.pk)
+        assert "Tom" in self.left()
+        operations.forget_memory(self.ada_script, self.brother.pk)
+        assert "Tom" not in self.left()
+
+
+class TestCorrecting(ReachingTest):
+    """`assistant memory correct <number> = <text>`, `aimemory ada correct`."""
+
+    def test_the_old_does_not_stand_beside_the_new(self) -> None:
+        """Neither entries nor conclusions nor the profile say it any more."""
+        shown = self.answer(
+            self.mira, f"assistant memory correct {self.fact.pk} = Mira collects lamps."
+        )
+        assert shown.startswith("Ada remembers that now: Mira collects lamps.\nWith it went 2 entr")
+        texts = ["Tom", "Mira collects lamps.", "Mira has a baker for a brother."]
+        assert [*texts, "Is tall", "collects teapots"] == self.left()
+        self.fact.refresh_from_db()
+        assert [] == self.fact.cites
+        (told,) = self.facts("memory_corrected")
+        assert (3, 1) == (told["forgotten"], told["attributes"])
+
+    def test_an_attribute(self) -> None:
+        """It is put right, and what said it as it was is gone."""
+        number = number_of_attribute("Mira collects old teapots.")
+        result = operations.correct_known(self.ada_script, self.mira, number, "Mira has lamps.")
+        assert (1, 2, 1) == (result.data.facts, result.data.entries, result.data.insights)
+        texts = ["Tom", "Mira has a baker for a brother."]
+        assert [*texts, "Is tall", "Mira has lamps.", "collects teapots"] == self.left()
+
+    def test_an_entry_is_sorted_out_anew(self) -> None:
+        """What was drawn from it is gone, so that the night draws from what is right."""
+        entry = Memory.objects.get(text=BOTH)
+        Memory.objects.filter(pk=entry.pk).update(is_consolidated=True)
+        result = operations.correct_memory(self.ada_script, entry.pk, "Mira collects lamps.")
+        assert (3, "Mira collects lamps.") == (result.data.count, result.data.memory["text"])
+        entry.refresh_from_db()
+        assert not entry.is_consolidated
+        assert "With it went 2 facts, 1 conclusion and 1 point of a profile." in result.message
