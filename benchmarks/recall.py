@@ -90,7 +90,7 @@ def run(folder: Path, plans: Sequence[Plan], options: argparse.Namespace) -> dic
     model = opening.make_embedder(services.memory_settings())
     vectors = KeptVectors(model, options.vectors or folder / "vectors")
     # The game's service asks for its model once; all that are compared have the same one.
-    opening.make_embedder = lambda _: vectors
+    opening.make_embedder = lambda read: vectors
     mem0 = PlainMem0(folder, vectors)
     contenders: dict[str, Maker] = {"ours": Ours}
     if not options.ours:
