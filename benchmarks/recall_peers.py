@@ -9,6 +9,7 @@ that fastembed fetches, so that plain mem0 is without.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -22,7 +23,6 @@ from benchmarks.recall_figures import MOST, Found
 from benchmarks.recall_vectors import KeptVectors
 
 Scores = npt.NDArray[np.float32]
-NO_BM25 = "BM25 is not measured: pip install 'evennia-ai[bench]'"
 # Below this cosine mem0 takes nothing, whatever the words say.
 LEAST_COSINE = 0.1
 
@@ -48,6 +48,7 @@ def makers(vectors: KeptVectors, mem0: PlainMem0) -> dict[str, Maker]:
         "cosine": lambda _: Ranked((cosine := Cosine(vectors),), cosine.scores),
     }
     if not (find_spec("bm25s") and find_spec("Stemmer")):
+        print("BM25 is not measured: pip install 'evennia-ai[bench]'", file=sys.stderr)
         return found
     return found | {
         "BM25": lambda _: Ranked((words := Keywords(),), words.scores),

@@ -17,13 +17,16 @@ ROOT = Path(__file__).parents[2]
 TIMEOUT_SECONDS = 200
 BEGAN = datetime(2026, 1, 5, 18, tzinfo=UTC)
 TOLD = (
-    ("Tom", "My lantern broke in the flooded quarry at Rookford.", "Where did the lantern break?"),
-    ("Mira", "Grandmother Odile taught me to weave baskets.", "Who taught weaving of baskets?"),
-    ("Tom", "I sold the grey mare to a miller for nine crowns.", "Who bought the grey mare?"),
-    ("Mira", "The ferryman owes me a barrel of salted herring.", "What does the ferryman owe?"),
+    ("Tom", "My lantern broke in the flooded quarry.", "Whose lantern broke in the quarry?"),
+    ("Mira", "Grandmother Odile taught me to weave baskets.", "Who taught to weave baskets?"),
+    ("Tom", "I sold the grey mare to a miller.", "Who was the grey mare sold to?"),
+    ("Mira", "The ferryman owes me salted herring.", "What does the ferryman owe of herring?"),
 )
-# Newer than all of that, so that what is only new, or said by chance, does not answer.
-CHATTER = tuple(f"The evening market had {number} stalls again." for number in range(20, 50))
+# Newer, and each says a word of every question: what is only new, or only like it, is no answer.
+CHATTER = tuple(
+    f"Of lantern, baskets, mare and ferryman nobody spoke on evening {number} of the market."
+    for number in range(20, 50)
+)
 EARLIER = 2
 
 
