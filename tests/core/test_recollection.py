@@ -154,7 +154,9 @@ def test_open_words_of_nobody_are_nobodys() -> None:
 
 def test_score() -> None:
     """Likeness, recency and importance are weighed; a fortnight halves the recency."""
-    config = MemoryConfig(similarity_weight=2, recency_weight=1, importance_weight=1)
+    config = MemoryConfig(
+        similarity_weight=2, recency_weight=1, importance_weight=1, recency_half_life_days=14
+    )
     fresh = memory(similarity=1.0, importance=10)
     assert 1.0 == score(fresh, NOW, config)
     assert 0.875 == score(fresh, NOW + 14 * DAY_SECONDS, config)

@@ -22,8 +22,8 @@ from evennia_ai.core.recollection import (
 from evennia_ai.core.turn import Turn
 from evennia_ai.memory.hashing import make
 from evennia_ai.memory.service import MemoryService
-from evennia_ai.models import Memory
-from evennia_ai.remembering import recalling
+from evennia_ai.models import Memory, MemoryVector
+from evennia_ai.remembering import indexing, recalling, talks
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import pump, whispers
 
@@ -42,7 +42,8 @@ class TestRecall(MemoryTest):
         return replace(found[0], entities="")
 
     def test_what_fits_is_told(self) -> None:
-        """And what does not is left out."""
+        """And what does not is left out, where there is more than a prompt has room for."""
+        state.write(self.ada_script, memory_config={"recall_limit": 1})
         self.remember(BOAT, at=self.clock.seconds() - 3 * DAY_SECONDS)
         self.remember("Onions grow in the abbey garden.")
         told = self.recall(self.turn("What is the sail of the boat Heron like?"))
@@ -124,13 +125,33 @@ class TestRecall(MemoryTest):
         Memory.objects.filter(key=key).update(audience=WORLD, is_removed=True)
         assert "" == self.recall(self.turn("the boat Heron")).memories
 
+    def test_little_is_told_without_a_vector(self) -> None:
+        """All that may be told fits: nothing is embedded for it; small talk is told nothing."""
+        self.remember(BOAT)
+        self.remember("Onions grow in the abbey garden.")
+        self.store.calls.clear()
+        assert 2 == len(self.recall(self.turn("Anything new?")).memories.splitlines())
+        assert "" == self.recall(self.turn("lol thanks")).memories
+        assert ["words", "words"] == self.store.calls
+
+    def test_a_line_that_goes_on_is_sought_with_the_last(self) -> None:
+        """A short question of what was spoken of before finds that."""
+        state.write(self.ada_script, memory_config={"recall_limit": 1})
+        self.remember(BOAT)
+        self.remember("The sail of the mill is torn.")
+        talks.note(self.ada_script, self.id_of(self.tom), words="Tell me of the boat Heron")
+        told = self.recall(self.turn("And what does it have?"))
+        assert BOAT in told.memories
+
     def test_it_costs_one_statement(self) -> None:
-        """And none where nothing is found; one is for the profiles of those who are there."""
+        """And one after something new was kept; one is for the profiles of those who are there."""
         asked = self.turn("the boat Heron, its sail")
         self.recall(asked)
         with self.assertNumQueries(1):
             self.recall(asked)
         self.remember(BOAT)
+        with self.assertNumQueries(3):
+            self.recall(asked)
         with self.assertNumQueries(2):
             self.recall(asked)
 
@@ -194,12 +215,15 @@ class TestRecall(MemoryTest):
         assert ("", True) == (told.memories, told.problem.startswith("an error of ours"))
 
     def test_a_changed_embedding_model(self) -> None:
-        """Nothing is looked for by vectors that cannot be compared; it is said what to do."""
+        """Vectors that cannot be compared are not; words find it, and it is said what to do."""
         self.remember(BOAT)
         Memory.objects.update(indexed_as="old/8")
+        MemoryVector.objects.update(model="old/8")
         self.ada_script.work.indexing = None
-        told = self.recall(self.turn("the boat Heron"))
-        assert ("", True) == (told.memories, "aimemory Ada reindex" in told.problem)
+        seeker = Seeker(self.id_of(self.tom), is_private=True)
+        found = recalling.search(self.ada_script, "the boat Heron", seeker).result
+        assert [BOAT] == [memory.text for memory in found]
+        assert "aimemory Ada reindex" in indexing.status(self.ada_script).problem
 
     def test_no_store_at_all(self) -> None:
         """A game may have none; lore is told all the same."""
@@ -218,6 +242,7 @@ class TestRecall(MemoryTest):
         """As many as are asked for, of those that fit."""
         for number in range(9):
             self.remember(f"The boat Heron, part {number}.")
+        state.write(self.ada_script, memory_config={"recall_limit": 6})
         seeker = Seeker()
         counts = [
             len(recalling.search(self.ada_script, "the boat Heron", seeker, limit=limit).result)

@@ -1,0 +1,84 @@
+"""Entries of the journal taken apart, and those that only ask."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from evennia_ai.core.knowledge import Exchange, asks_only, exchange_of, sought_text
+
+
+def entry(words: str, answer: str = "", frame: str = "Tom whispered") -> str:
+    """An entry as it is kept."""
+    said = f"{frame}: {json.dumps(words)}"
+    return f"{said} Ada answered: {json.dumps(answer)}" if answer else said
+
+
+@pytest.mark.parametrize(
+    "frame",
+    ["Tom whispered", "Tom paged", "Tom said", "Tom said on the channel Public: x", "A man caused"],
+)
+def test_an_entry_is_taken_apart(frame: str) -> None:
+    """Whoever spoke, what they said and what was answered, whatever quotes it holds."""
+    told = exchange_of(entry('my cat said "whispered: " once', 'Is it "Misty"?', frame))
+    assert Exchange(frame.split(" ")[0] if frame[0] == "T" else "A man", *told_parts(told)) == told
+
+
+def told_parts(told: Exchange) -> tuple[str, str]:
+    """The words and the answer of a parted entry, which must be these."""
+    assert ('my cat said "whispered: " once', 'Is it "Misty"?') == (told.words, told.answer)
+    return told.words, told.answer
+
+
+@pytest.mark.parametrize(
+    "text", ["Tom likes boats.", "", 'Tom whispered: "unended', "Tom whispered: 7", ": "]
+)
+def test_another_text_is_no_exchange(text: str) -> None:
+    """A fact, and an entry of other making, are found by all their words."""
+    assert (Exchange(), text) == (exchange_of(text), sought_text(text))
+    assert not asks_only(text)
+
+
+def test_what_stands_in_every_entry_is_not_sought() -> None:
+    """The name, the words and the answer are."""
+    assert "Tom: I sail. To Oslo?" == sought_text(entry("I sail.", "To Oslo?"))
+    assert "Tom: I sail." == sought_text(entry("I sail."))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "where is the key?",
+        "where is the key",
+        "Where's the key",
+        "hey so what is it you do here",
+        "how many coins do I have",
+        "Wow, cool! How was it?",
+        "is it true",
+        "\u9375\u306f\u3069\u3053\uff1f",
+    ],
+)
+def test_it_only_asks(words: str) -> None:
+    """A question, with or without a mark, an opening word or an interjection."""
+    assert asks_only(entry(words, "It lies under the mat."))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I have a cat.",
+        "When I was young I had a dog.",
+        "Will Smith came by.",
+        "What I do is forge swords.",
+        "did you know that my cat is called Misty and lives in the mill?",
+        "My key is gone. Where is it?",
+        "The key lies under the old mat. Where is it?",
+        "I do! Do you?",
+        "...",
+        "",
+    ],
+)
+def test_it_tells_something(words: str) -> None:
+    """Whatever tells of oneself or of the world, whether or not it asks as well."""
+    assert not asks_only(entry(words))
