@@ -27,7 +27,7 @@ class MemoryConfig(Group):
     min_source_trust: Part = setting(0.55, "what is believed less is told as hearsay, 0 to 1.")
     rumour_trust: Part = setting(0.25, "what is believed less is not told at all, 0 to 1.")
     similarity_weight: Weight = setting(1.0, "how much likeness counts in the choice.")
-    recency_weight: Weight = setting(0.04, "how much it counts that a memory is new.")
+    recency_weight: Weight = setting(0.05, "how much it counts that a memory is new.")
     importance_weight: Weight = setting(0.0, "how much it counts that a memory is important.")
     recency_half_life_days: Number = setting(
         3.0, "after so many days a memory counts half as recent.", ge=0.01, le=100_000

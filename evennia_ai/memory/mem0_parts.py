@@ -31,6 +31,8 @@ from evennia_ai.memory.port import Item, Sought
 from evennia_ai.memory.vectors import Vector
 
 PROVIDER = "evennia_ai"
+# The score of what has no vector yet, and the least of what has one.
+UNKNOWN, LEAST = 0.0, 1e-6
 Filters = Mapping[str, Any]
 
 
@@ -43,7 +45,7 @@ class Found:
     payload: Mapping[str, str]
 
 
-def found(key: str, score: float) -> Found:
+def _found(key: str, score: float) -> Found:
     """A memory by its key; mem0 is given the key in place of the words."""
     return Found(key, score, {"data": key})
 
@@ -54,8 +56,14 @@ class Backend(Protocol):
     It outlives mem0's copies of its own settings, and is never copied with them.
     """
 
-    def search(self, view: View, sought: Sought, vector: Vector, limit: int) -> list[Found]:
-        """The most alike in meaning, the best first."""
+    def search(
+        self, view: View, sought: Sought, vector: Vector, also: Sequence[int]
+    ) -> Mapping[str, float | None]:
+        """The most alike in meaning, as many as are sought, and what stands at some other places.
+
+        Returns:
+            The cosine by key; None of what cannot be compared.
+        """
 
     def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
         """Keep vectors; returns them as the table is to keep them, [] where it need not."""
@@ -82,9 +90,10 @@ class Places:
     No dataclass: mem0 has pydantic take its settings apart, and would be handed the pieces.
     """
 
-    def __init__(self, index: Index, backend: Backend) -> None:
+    def __init__(self, index: Index, backend: Backend, embedder: Embedder) -> None:
         self.index = index
         self.backend = backend
+        self.embedder = embedder
 
     def __deepcopy__(self, memo: object) -> Places:
         """Itself: mem0 copies its settings."""
@@ -110,11 +119,13 @@ class GameVectors(VectorStoreBase):  # type: ignore[misc]
         sought = read_filters(query, top_k, filters)
         view = self._view(sought)
         vector = np.asarray(vectors, np.float32)
-        alike = self._places.backend.search(view, sought, vector, top_k)
-        known = {each.id for each in alike}
-        places = view.best(view.words(query), top_k)
-        others = [key for key in map(view.key, places) if key not in known]
-        return [*alike, *(found(key, 0.0) for key in others)]
+        also = [int(place) for place in view.best(view.words(query), top_k)]
+        cosines = self._places.backend.search(view, sought, vector, also)
+        return [_found(key, self._score(cosine)) for key, cosine in cosines.items()]
+
+    def _score(self, cosine: float | None) -> float:
+        """What a cosine says, whatever the embedding model."""
+        return UNKNOWN if cosine is None else max(LEAST, self._places.embedder.similarity(cosine))
 
     def keyword_search(
         self, query: str, top_k: int = 5, filters: Filters | None = None
@@ -123,7 +134,7 @@ class GameVectors(VectorStoreBase):  # type: ignore[misc]
         sought = read_filters(query, top_k, filters)
         view = self._view(sought)
         scores = view.words(query)
-        return [found(view.key(at), float(scores[at])) for at in view.best(scores, top_k)]
+        return [_found(view.key(at), float(scores[at])) for at in view.best(scores, top_k)]
 
     def _view(self, sought: Sought) -> View:
         return self._places.index.view(sought.collection, sought.audiences, sought.min_trust)
@@ -210,7 +221,7 @@ def make_memory(embedder: Embedder, index: Index, backend: Backend) -> Any:
     return Memory(
         MemoryConfig.model_construct(
             vector_store=VectorStoreConfig.model_construct(
-                provider=PROVIDER, config=_StoreConfig(places=Places(index, backend))
+                provider=PROVIDER, config=_StoreConfig(places=Places(index, backend, embedder))
             ),
             embedder=EmbedderConfig.model_construct(provider=PROVIDER, config={"model": embedder}),
             llm=LlmConfig.model_construct(provider=PROVIDER, config={}),

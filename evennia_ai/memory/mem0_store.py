@@ -13,7 +13,7 @@ from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory.checks import checked_audiences, checked_collection, checked_items, is_key
 from evennia_ai.memory.embedding import Embedder
 from evennia_ai.memory.index import Index
-from evennia_ai.memory.mem0_parts import Backend, filters_of, make_memory
+from evennia_ai.memory.mem0_parts import UNKNOWN, Backend, filters_of, make_memory
 from evennia_ai.memory.port import ByWords, Hit, Item, Sought
 from evennia_ai.memory.shelf import Shelf
 from evennia_ai.memory.words import is_small_talk
@@ -85,13 +85,11 @@ class Mem0Store:
             )
         return [self._hit(each["memory"], each["score_details"]) for each in answer["results"]]
 
-    def _hit(self, key: str, details: dict[str, float]) -> Hit:
-        return Hit(
-            key,
-            min(1.0, details["raw_score"] / SIGNALS),
-            meaning=self._embedder.similarity(details["semantic_score"]),
-            words=details["bm25_score"],
-        )
+    @staticmethod
+    def _hit(key: str, details: dict[str, float]) -> Hit:
+        alike = details["semantic_score"]
+        meaning = None if alike == UNKNOWN else alike
+        return Hit(key, min(1.0, details["raw_score"] / SIGNALS), meaning, details["bm25_score"])
 
     def remove(self, collection: int, keys: Iterable[str]) -> None:
         """Take vectors out; those not there do not matter."""

@@ -18,8 +18,6 @@ from evennia_ai.memory.shelf import Row
 from evennia_ai.memory.vectors import Scores, Vector, checked_width, normalised, of_kept
 from evennia_ai.memory.words import Words
 
-# The vector of what was said just before in the same talk is added with this weight.
-BEFORE_WEIGHT = 0.4
 LEAST_ROWS = 16
 GROWTH = 1.2
 
@@ -52,8 +50,6 @@ class Partition:
         self._trust = np.zeros(0, np.float32)
         # All but what only asks.
         self._is_told: Flags = np.zeros(0, np.bool_)
-        # Of the last that was read, before what went before it was added.
-        self._last: tuple[int, Vector] | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -96,13 +92,8 @@ class Partition:
         place = self._places.get(key)
         if place is None:
             return
-        own = normalised(vector)
-        self._widen(len(own))
-        if self._last is not None and self._last[0] == place - 1 and self.words.follows(place):
-            self._vectors[place] = normalised(own + BEFORE_WEIGHT * self._last[1])
-        else:
-            self._vectors[place] = own
-        self._last = place, own
+        self._widen(len(vector))
+        self._vectors[place] = normalised(vector)
 
     def fit(self, min_trust: float) -> Flags:
         """Which of them may be told, as far as they are believed."""

@@ -55,14 +55,14 @@ class Hit:
 
     Attributes:
         similarity: how well it fits, 0 to 1, by meaning and words together.
-        meaning: how alike it is, 0 to 1, whatever the embedding model; 0 where that is not known.
+        meaning: how alike it is, 0 to 1, whatever the embedding model; None where nobody knows.
         words: how well it fits by its words, 0 to 1; where only words were compared, beside the
             best of them.
     """
 
     key: str
     similarity: float
-    meaning: float = 0.0
+    meaning: float | None = None
     words: float = 0.0
 
 

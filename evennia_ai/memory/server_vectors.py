@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -16,7 +16,7 @@ from mem0.utils.factory import VectorStoreFactory
 
 from evennia_ai.memory.embedding import Embedder
 from evennia_ai.memory.index import View
-from evennia_ai.memory.mem0_parts import Found, filters_of, found
+from evennia_ai.memory.mem0_parts import filters_of
 from evennia_ai.memory.port import Item, Sought
 from evennia_ai.memory.vectors import Vector
 
@@ -59,15 +59,17 @@ class ServerVectors(ABC):
     def close(self) -> None:
         """Let go of connections."""
 
-    def search(self, view: View, sought: Sought, vector: Vector, limit: int) -> list[Found]:
-        """The most alike in meaning, the best first; only what the table still has."""
-        store = self._at(self._name(sought.collection))
-        if store is None or not sought.audiences:
-            return []
-        filters = filters_of(sought)
-        hits = store.search("", [float(number) for number in vector], limit, filters)
-        pairs = [(str(hit.payload["data"]), float(hit.score)) for hit in hits]
-        return [found(key, score) for key, score in pairs if view.may_tell(key)]
+    def search(
+        self, view: View, sought: Sought, vector: Vector, also: Sequence[int]
+    ) -> Mapping[str, float | None]:
+        """The most alike in meaning that the table still has, and what stands at other places."""
+        store, hits = self._at(self._name(sought.collection)), []
+        if store is not None and sought.audiences:
+            numbers = [float(number) for number in vector]
+            hits = store.search("", numbers, sought.limit, filters_of(sought))
+        cosines = {str(hit.payload["data"]): float(hit.score) for hit in hits}
+        others = dict.fromkeys(map(view.key, also))
+        return {key: cosine for key, cosine in (others | cosines).items() if view.may_tell(key)}
 
     def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
         """Keep vectors on the server; one whose key is there already is replaced."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from evennia_ai.memory.index import View
-from evennia_ai.memory.mem0_parts import Found, found
 from evennia_ai.memory.port import Item, Sought
 from evennia_ai.memory.shelf import Shelf
 from evennia_ai.memory.troubles import explained
@@ -19,10 +18,13 @@ class TableVectors:
         self._shelf = shelf
         self._signature = signature
 
-    def search(self, view: View, sought: Sought, vector: Vector, limit: int) -> list[Found]:
-        """The most alike in meaning, the best first."""
+    def search(
+        self, view: View, sought: Sought, vector: Vector, also: Sequence[int]
+    ) -> Mapping[str, float | None]:
+        """The most alike in meaning, and what stands at some other places; by key."""
         cosines = view.cosines(vector)
-        return [found(view.key(at), float(cosines[at])) for at in view.best(cosines, limit)]
+        places = (*map(int, view.best(cosines, sought.limit)), *also)
+        return {view.key(at): float(cosines[at]) or None for at in places}
 
     def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
         """The vectors as the table is to keep them."""

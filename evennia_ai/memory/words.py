@@ -81,10 +81,6 @@ class Words:
     def __len__(self) -> int:
         return len(self._lengths)
 
-    def follows(self, place: int) -> bool:
-        """True where a text was said in the same talk as the one before."""
-        return bool(self._follows[place])
-
     def add(self, text: str, *, follows: bool) -> None:
         """Add a text.
 

@@ -209,8 +209,7 @@ async def _seek(
     least = config.min_similarity
     if least is None:
         least = services.memory().least_similarity
-    is_all = len(hits) <= fits
-    fit = [hit for hit in hits if is_all or hit.meaning + hit.words >= least]
+    fit = [hit for hit in hits if hit.meaning is None or hit.meaning + hit.words >= least]
     found = (memory for memory in _told_of(script, fit) if not _is_in_conversation(script, memory))
     return chosen(found, seeker, script.clock.seconds(), config), ""
 

@@ -198,7 +198,7 @@ class Contract:
                     if each.text == text and each.audience == audience and each.trust >= trust
                 ]
                 hits = store.search(sought(text, audience, limit=9, min_trust=trust))
-                assert sorted(same) == sorted(hit.key for hit in hits if hit.meaning > 0.99)
+                assert sorted(same) == sorted(hit.key for hit in hits if (hit.meaning or 0) > 0.99)
                 assert set(model) == store.keys(1)
 
         follow()

@@ -107,7 +107,7 @@ def test_words_are_found_before_there_is_a_vector(store: InStep) -> None:
     rows.insert(1, [entry(n, f"{text} {n}", n * 5000.0) for n, text in enumerate((SMITH, LAMP), 1)])
     found = store.store.search_words(sought("which lamp?", limit=1))
     assert ([key(2)], False) == ([hit.key for hit in found.hits], found.is_all)
-    assert 0.0 == found.hits[0].meaning < found.hits[0].words
+    assert (None, 1.0) == (found.hits[0].meaning, found.hits[0].words)
     assert key(2) == found_keys(store, "which lamp?")[0]
     assert 0 == MemoryVector.objects.count()
 
@@ -149,7 +149,7 @@ def test_another_embedding_model_starts_anew(store: InStep, tmp_path: Path) -> N
     store.add(1, [item(1), item(2, LAMP)])
     other = again(tmp_path, OtherEmbedder())
     assert set() == other.keys(1)
-    assert [0.0] == [hit.meaning for hit in other.search(sought(LAMP, limit=1))]
+    assert [None] == [hit.meaning for hit in other.search(sought(LAMP, limit=1))]
     by_key = {row.key: row for row in rows.of(1)}
     rows.change(1, key(2), text=LAMP)
     rows.mark(1, [by_key[key(2)]], other.signature, other.store.add(1, [item(2, LAMP)]))
@@ -208,7 +208,11 @@ def test_mem0_changes_nothing_by_itself() -> None:
     """mem0 has no model to ask, and no way to write; its filters are read, or refused."""
     with pytest.raises(MemoryStoreError, match="never may"):
         RefusingModel().generate_response([{"role": "user", "content": "hello"}])
-    places = Places(Index(Table(is_shared=True), "s"), TableVectors(Table(is_shared=True), "s"))
+    places = Places(
+        Index(Table(is_shared=True), "s"),
+        TableVectors(Table(is_shared=True), "s"),
+        HashingEmbedder(),
+    )
     vectors = GameVectors("evennia_ai_entities", places)
     assert isinstance(vectors, VectorStoreBase)
     assert [] == vectors.search("the smith", [1.0], 3, {"agent_id": "1"}), "it draws nothing itself"
