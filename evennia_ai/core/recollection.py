@@ -246,22 +246,3 @@ def parted(
     """What is known, and what was only heard."""
     known = [memory for memory in memories if not is_rumour(memory, config)]
     return known, [memory for memory in memories if is_rumour(memory, config)]
-
-
-_SPANS = (
-    (365 * DAY_SECONDS, "year"),
-    (30 * DAY_SECONDS, "month"),
-    (7 * DAY_SECONDS, "week"),
-    (DAY_SECONDS, "day"),
-    (3600.0, "hour"),
-    (60.0, "minute"),
-)
-
-
-def ago(seconds: float) -> str:
-    """How long ago something was, in words: "3 days ago"."""
-    for length, word in _SPANS:
-        if seconds >= length:
-            count = int(seconds // length)
-            return f"{count} {word}{'s' if count > 1 else ''} ago"
-    return "just now"

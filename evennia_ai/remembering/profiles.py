@@ -10,10 +10,11 @@ from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Va
 from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai import names, state
+from evennia_ai.core import dates
 from evennia_ai.core import profiles as core
 from evennia_ai.core.inbox import OWN, TASK, Event
 from evennia_ai.core.persona import about_itself
-from evennia_ai.core.recollection import MemoryKind, Recollection, Seeker, ago, is_for_all
+from evennia_ai.core.recollection import MemoryKind, Recollection, Seeker, is_for_all
 from evennia_ai.core.text import name_as_data, one_line
 from evennia_ai.core.turn import Turn
 from evennia_ai.memory import rows
@@ -133,10 +134,10 @@ def _speaker_lines(
     name, now = name_as_data(turn.event.sender_name), script.clock.seconds()
     talk = talks.going_on(script, profile.entity)
     if talk is None:
-        when = f"last {ago(now - profile.last_at)}"
+        when = f"last {dates.ago(now - profile.last_at)}"
     else:
         turns = core.counted(talk.turns, "answer")
-        when = f"in talk with you, begun {ago(now - talk.began_at)}, {turns} so far"
+        when = f"in talk with you, begun {dates.ago(now - talk.began_at)}, {turns} so far"
     details = (f"met {core.counted(profile.meetings, 'time')}", when)
     known = core.known_to(profile.attributes, profile.entity, seeker)
     if talk is not None and profile.meetings == 1 and not known:

@@ -14,7 +14,6 @@ from evennia_ai.core.recollection import (
     WORLD,
     Recollection,
     Seeker,
-    ago,
     behind,
     chosen,
     faction_audience,
@@ -235,25 +234,6 @@ def test_hearsay_is_parted_from_what_is_known() -> None:
     known, heard = memory("known", trust=0.55), memory("heard", trust=0.54)
     assert not is_rumour(known, CONFIG)
     assert ([known], [heard]) == parted([known, heard], CONFIG)
-
-
-@pytest.mark.parametrize(
-    ("expected", "seconds"),
-    [
-        ("just now", -5),
-        ("just now", 59),
-        ("1 minute ago", 60),
-        ("59 minutes ago", 3599),
-        ("1 hour ago", 3600),
-        ("3 days ago", 3.5 * DAY_SECONDS),
-        ("1 week ago", 8 * DAY_SECONDS),
-        ("2 months ago", 70 * DAY_SECONDS),
-        ("1 year ago", 400 * DAY_SECONDS),
-    ],
-)
-def test_ago(expected: str, seconds: float) -> None:
-    """A time ago in words, rounded down."""
-    assert expected == ago(seconds)
 
 
 def test_a_mask_is_somebody_else_whose_player_is_known() -> None:
