@@ -228,11 +228,35 @@ def chosen(
     ]
     ranked = sorted(fit, key=lambda memory: -score(memory, now, config))
     cited = {key for memory in ranked[: config.recall_limit] for key in memory.cites}
-    distinct: dict[str, Recollection] = {}
-    for memory in ranked:
-        if memory.key not in cited:
-            distinct.setdefault(memory.text.casefold(), memory)
-    return list(distinct.values())[: config.recall_limit]
+    left = (memory for memory in ranked if memory.key not in cited)
+    return once(left, config.min_source_trust)[: config.recall_limit]
+
+
+def point_of(text: str) -> str:
+    """What makes two texts the same point: their words, in any case, whatever they end with."""
+    return " ".join(text.casefold().split()).rstrip(" .!;")
+
+
+def once(memories: Iterable[Recollection], least_trust: float = 0.0) -> list[Recollection]:
+    """Each point once: where the first of its kind stands, for the widest audience of them all.
+
+    Args:
+        least_trust: what is believed less gives way to what is not, whoever may know it.
+    """
+
+    def rank(memory: Recollection) -> tuple[bool, int]:
+        return memory.trust < least_trust, _narrowness(memory.audience)
+
+    found: dict[str, Recollection] = {}
+    for memory in memories:
+        point = point_of(memory.text)
+        found[point] = min(found.get(point, memory), memory, key=rank)
+    return list(found.values())
+
+
+def _narrowness(audience: str) -> int:
+    """The rank of an audience, the widest first: all, a place, a faction, one person."""
+    return 0 if audience == WORLD else 1 if is_open(audience) else 3 if is_private(audience) else 2
 
 
 def is_rumour(memory: Recollection, config: MemoryConfig) -> bool:

@@ -113,7 +113,7 @@ async def _recalled(script: Any, turn: Turn) -> Recalled:
     text = told(memories, config, modes.hour(script), about=sought, most=_room(script))
     parts = text, notebook.told(notes), projects.told(script, turn)
     recalled = Recalled(
-        entities=profiles.told(script, turn, seeker),
+        entities=profiles.told(script, turn, seeker, memories),
         memories="\n".join(filter(None, parts)),
         audiences=confined(
             (
