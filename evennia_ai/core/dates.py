@@ -97,6 +97,7 @@ _UNSURE = re.compile(
     rf"|(?:this|last|next) (?:{_PARTS}|week(?:end)?|month|year|{'|'.join(_NAMES)}))\b",
     re.IGNORECASE,
 )
+_SAID = re.compile(r"\(said (?:on|between) [^()]*\d\)\.?$")
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”|«[^»]*»')
 
 
@@ -210,7 +211,7 @@ def settled(text: str, days: Sequence[date]) -> str:
     Args:
         days: when it was said.
     """
-    if not days or not is_relative(text):
+    if not days or not is_relative(text) or _SAID.search(text):
         return text
     first, last = min(days), max(days)
     if first == last:

@@ -159,6 +159,7 @@ class Recollection:
         tags: words to find lore by, and what else groups memories.
         cites: keys of what it was concluded from.
         links: keys of what it has to do with.
+        superseded_at: since when it holds no more, as something later says; None: it holds.
         similarity: to what was sought, 0 to 1; 0 where nothing was.
     """
 
@@ -176,6 +177,7 @@ class Recollection:
     tags: tuple[str, ...] = ()
     cites: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
+    superseded_at: float | None = None
     similarity: float = 0.0
 
 
@@ -217,14 +219,16 @@ def score(memory: Recollection, now: float, config: MemoryConfig) -> float:
 def chosen(
     found: Iterable[Recollection], seeker: Seeker, now: float, config: MemoryConfig
 ) -> list[Recollection]:
-    """What is told of what was found: what may be known, is alike enough and believed enough.
+    """What is told of what was found: what holds, may be known and is believed enough.
 
     The best come first. What one of the best was concluded from is not told beside it.
     """
     fit = [
         memory
         for memory in found
-        if memory.trust >= config.rumour_trust and may_know(memory, seeker)
+        if memory.superseded_at is None
+        and memory.trust >= config.rumour_trust
+        and may_know(memory, seeker)
     ]
     ranked = sorted(fit, key=lambda memory: -score(memory, now, config))
     cited = {key for memory in ranked[: config.recall_limit] for key in memory.cites}

@@ -29,6 +29,7 @@ _PLAIN = (
     "importance",
     "importance_by",
     "at",
+    "superseded_at",
 )
 _LISTS = ("tags", "cites", "links")
 # When one of these changes, the store has to read the memory again.
@@ -69,6 +70,11 @@ def of(assistant: int, **conditions: Any) -> QuerySet[Memory]:
         conditions: as Django's `filter` takes them.
     """
     return Memory.objects.filter(assistant=assistant, is_removed=False, **conditions)
+
+
+def current(assistant: int, **conditions: Any) -> QuerySet[Memory]:
+    """Those of them that still hold, as far as it knows."""
+    return of(assistant, superseded_at=None, **conditions)
 
 
 def values(found: Iterable[Memory]) -> list[Recollection]:

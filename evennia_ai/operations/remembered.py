@@ -37,6 +37,7 @@ from evennia_ai.operations.memory_rows import (
     Names,
     cleaned,
     number_of,
+    over,
     problem_of_text,
     row_of_own,
     rows_of,
@@ -115,6 +116,7 @@ def _known(script: AssistantScript, person: str) -> list[KnownThing]:
             "kind": "attribute",
             "text": item["text"],
             "at": item["at"],
+            "superseded": "",
             "is_private": item["audience"] != WORLD,
         }
         for item in (attributes_of(profile) if profile is not None else ())
@@ -155,7 +157,7 @@ def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
 
 
 def _mark(row: KnownThing) -> str:
-    return " (between you two)" if row["is_private"] else ""
+    return f"{' (between you two)' if row['is_private'] else ''}{over(row)}"
 
 
 def export_known(

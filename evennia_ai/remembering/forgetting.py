@@ -48,7 +48,7 @@ def correct(script: Any, memory: Memory, **columns: Any) -> None:
     gone = conclusions(script.pk, [memory.key])
 
     def write() -> None:
-        rows.change(script.pk, memory.key, importance_by="manual", **columns)
+        rows.change(script.pk, memory.key, importance_by="manual", superseded_at=None, **columns)
         rows.remove(script.pk, list(gone))
 
     told = fact("memory_corrected", key=memory.key, person=memory.person, forgotten=len(gone))

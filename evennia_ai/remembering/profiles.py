@@ -187,6 +187,7 @@ def due(script: Any) -> Iterator[tuple[EntityProfile, list[Recollection]]]:
         _OBSERVED,
         assistant=script.pk,
         is_removed=False,
+        superseded_at=None,
         person=OuterRef("entity"),
         id__gt=OuterRef("consolidated"),
         trust__gte=state.memory_config(script).min_source_trust,
@@ -198,7 +199,7 @@ def due(script: Any) -> Iterator[tuple[EntityProfile, list[Recollection]]]:
 
 
 def _unread(script: Any, profile: EntityProfile) -> list[Recollection]:
-    later = rows.of(
+    later = rows.current(
         script.pk,
         person=profile.entity,
         id__gt=profile.consolidated,

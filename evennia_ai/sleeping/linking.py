@@ -32,7 +32,7 @@ async def link(night: Night) -> bool:
     """
     script = night.script
     reflection = state.read(script, "reflection_state")
-    new = rows.of(script.pk, kind__in=JOINED, id__gt=reflection.get("linked", 0))
+    new = rows.current(script.pk, kind__in=JOINED, id__gt=reflection.get("linked", 0))
     found = list(new.order_by("id")[:AT_ONCE])
     if not found:
         return False

@@ -141,6 +141,12 @@ def test_what_cannot_be_worked_out_says_when_it_was_said(text: str) -> None:
     assert f"{text} (said on 3 May 2026)" == settled(text, [DAY])
 
 
+def test_what_says_when_it_was_said_is_not_counted_again() -> None:
+    """As when a model takes over what is known, another night."""
+    text = settled("Tom was ill recently.", [DAY])
+    assert text == settled(text, [LEAP])
+
+
 def test_of_what_was_said_on_several_days_nothing_is_guessed() -> None:
     """It is told between which days that was."""
     several = [DAY, DAY - timedelta(2), DAY]
