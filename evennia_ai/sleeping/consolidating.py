@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 from django.db.models import QuerySet
@@ -17,13 +18,15 @@ from evennia_ai.core.recollection import MemoryKind, Recollection
 from evennia_ai.memory import rows
 from evennia_ai.models import Memory
 from evennia_ai.remembering import indexing
+from evennia_ai.remembering.episodes import exchange_of
 from evennia_ai.sleeping import drawing, superseding
 from evennia_ai.sleeping.night import Night
 from evennia_ai.sleeping.superseding import Pair
 
 AT_ONCE = 20
 LOOKED_AT = 400
-MOST_KNOWN = 10
+# Of what is known, so many facts for each entry, and so many in all.
+NEAR_EACH, MOST_KNOWN = 4, 24
 PURPOSE = "consolidation"
 
 Ask = Callable[[list[Message]], Awaitable[str]]
@@ -94,11 +97,7 @@ async def sort_out(script: Any, batch: Batch, ask: Ask, fence: Fence) -> None:
         AssistantError: as of `Asker.ask`.
     """
     sources, audience = rows.values(batch.entries), batch.entries[0].audience
-    told = "\n".join(source.text for source in sources)
-    kinds = (MemoryKind.FACT,)
-    known = await drawing.nearest(
-        script, told, audience, kinds=kinds, limit=MOST_KNOWN, fence=fence
-    )
+    known = await _known(script, sources, audience, fence)
     asked = facts_request(drawing.shown(script, sources), drawing.shown(script, known))
     drawn = read_drawn(await ask(asked), len(sources), len(known))
     if drawn is None:
@@ -109,6 +108,21 @@ async def sort_out(script: Any, batch: Batch, ask: Ask, fence: Fence) -> None:
     batch.superseded = superseding.superseded(fit, known)
     over = [old.key for old, _ in batch.superseded]
     batch.new = drawing.unknown(script, [memory for _, memory in fit], over)
+
+
+async def _known(
+    script: Any, sources: Sequence[Recollection], audience: str, fence: Fence
+) -> list[Recollection]:
+    """The facts that entries may make untrue: those nearest to each of them, by turns."""
+    kinds, near = (MemoryKind.FACT,), []
+    for source in sources:
+        # The words alone: what was answered is much the same beside all of them.
+        text = exchange_of(source)[0] or source.text
+        near.append(
+            await drawing.nearest(script, text, audience, kinds=kinds, limit=NEAR_EACH, fence=fence)
+        )
+    by_turns = (fact for facts in zip_longest(*near) for fact in facts if fact is not None)
+    return list({fact.key: fact for fact in by_turns}.values())[:MOST_KNOWN]
 
 
 async def consolidate(night: Night) -> bool:
