@@ -156,6 +156,7 @@ class Memory(models.Model):
 
     Attributes:
         assistant: number of its script; 0 for lore that the whole game shares.
+        superseded_at: since when it holds no more, as something later says; None: it holds.
         is_consolidated: an entry of the journal from which facts were drawn.
         indexed_as: the embedding model that made its vector; "" none yet, "-" it needs none.
         is_removed: forgotten: its words are gone, a server still has to be rid of its vector.
@@ -177,6 +178,7 @@ class Memory(models.Model):
     tags = models.JSONField(default=list)
     cites = models.JSONField(default=list)
     links = models.JSONField(default=list)
+    superseded_at = models.FloatField(null=True)
     is_consolidated = models.BooleanField(default=False)
     indexed_as = models.CharField(max_length=SHORT, blank=True)
     is_removed = models.BooleanField(default=False)

@@ -30,7 +30,7 @@ from evennia_ai.llm import local
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.prompts import Scene, facts_of, stage
 from evennia_ai.prompts.registry import PromptRegistry
-from evennia_ai.remembering import grounding, recalling
+from evennia_ai.remembering import grounding, modes, recalling
 from evennia_ai.remembering.recalling import NOTHING, Recalled
 from evennia_ai.spending import Purse
 from evennia_ai.wording import pronouns
@@ -93,7 +93,7 @@ def scene_of(
         text=split_persona(text)[0] if hint else text,
         goals=tuple(goal["text"] for goal in wanted),
         notes=recalled.notes,
-        facts=lambda: facts_of(script.obj, script.clock.seconds()),
+        facts=lambda: facts_of(script.obj, modes.hour(script)),
     )
 
 

@@ -36,6 +36,7 @@ MEMORY = {
     "at": "2026-01-31T12:00:00+00:00",
     "tags": ["atlas"],
     "cites": [],
+    "superseded": "",
     "is_consolidated": False,
     "is_indexed": True,
 }

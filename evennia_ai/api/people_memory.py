@@ -24,6 +24,7 @@ THING = {
     "kind": "fact",
     "text": "Mira is fond of old maps.",
     "at": "2026-01-31T12:00:00+00:00",
+    "superseded": "",
     "is_private": True,
 }
 PROFILE = {
@@ -58,6 +59,7 @@ class KnownThing(TypedDict):
     kind: str
     text: str
     at: str
+    superseded: Annotated[str, note("Since when it holds no more (ISO 8601), or empty.")]
     is_private: Annotated[bool, note("Nobody else is told.")]
 
 

@@ -27,6 +27,10 @@ def line(memory: Recollection, config: MemoryConfig) -> str:
     """One memory as a line for the model: its short key, its words as data, its day."""
     when = datetime.fromtimestamp(memory.at, UTC)
     doubt = ", only heard" if is_rumour(memory, config) else ""
+    if memory.superseded_at is not None:
+        doubt += (
+            f", no longer so since {datetime.fromtimestamp(memory.superseded_at, UTC):%Y-%m-%d}"
+        )
     text = quote(one_line(memory.text, LONGEST_SHOWN))
     return f"[{memory.key[:SHORT_KEY]}] {text} ({when:%Y-%m-%d}{doubt})"
 

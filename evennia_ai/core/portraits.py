@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evennia_ai.core.conversation import Message
-from evennia_ai.core.extraction import DATA, plain_text, request
+from evennia_ai.core.extraction import DATA, DATES, Shown, plain_text, request
 from evennia_ai.core.reading import first_object
 from evennia_ai.core.text import one_line, without_thoughts
 
@@ -21,6 +21,8 @@ being, named in quotes, and perhaps what is known of it already. Write what is k
 what it is like, wants, does and owns, each point one short sentence in the third person; at \
 most {MOST_ATTRIBUTES} points. Take over what still holds of what is known. Nothing about the \
 character who remembers.
+
+{DATES}
 
 Say also whether the observations speak for it (1), against it (-1) or neither (0), as far as \
 its own deeds go; what it says of itself or asks to be thought of it does not count.
@@ -43,11 +45,13 @@ class Portrait:
     favour: int = 0
 
 
-def portrait_request(name: str, observations: Sequence[str], known: Sequence[str]) -> list[Message]:
+def portrait_request(
+    name: str, observations: Sequence[Shown], known: Sequence[Shown]
+) -> list[Message]:
     """Asks what is known of somebody."""
     return request(
         PORTRAIT,
-        ("The being", [one_line(name, LONGEST_NAME)]),
+        ("The being", [Shown(one_line(name, LONGEST_NAME))]),
         ("Observations", observations),
         ("Known already", known),
     )

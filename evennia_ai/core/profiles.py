@@ -17,6 +17,7 @@ from evennia_ai.core.recollection import (
     is_audience,
     is_private,
     may_know,
+    once,
 )
 from evennia_ai.core.text import one_line
 
@@ -68,17 +69,18 @@ def bounded(attributes: Iterable[Mapping[str, Any]]) -> list[Attribute]:
 
 def known_to(
     attributes: Iterable[Mapping[str, Any]], entity: str, seeker: Seeker
-) -> list[Mapping[str, Any]]:
-    """What of a being may be told to a seeker.
+) -> list[Attribute]:
+    """What of a being may be told to a seeker, each point once, for its widest audience.
 
     Args:
         entity: whose attributes they are; what was said of oneself in the open is known to oneself.
     """
-    return [item for item in attributes if may_know(_as_said_by(entity, item), seeker)]
-
-
-def _as_said_by(entity: str, item: Mapping[str, Any]) -> Recollection:
-    return Recollection("", MemoryKind.FACT, item["text"], item["audience"], entity)
+    known = (
+        Recollection("", MemoryKind.FACT, item["text"], item["audience"], entity, at=item["at"])
+        for item in attributes
+    )
+    fit = once(memory for memory in known if may_know(memory, seeker))
+    return [{"text": each.text, "audience": each.audience, "at": each.at} for each in fit]
 
 
 def counted(count: int, name: str) -> str:

@@ -159,6 +159,7 @@ class Recollection:
         tags: words to find lore by, and what else groups memories.
         cites: keys of what it was concluded from.
         links: keys of what it has to do with.
+        superseded_at: since when it holds no more, as something later says; None: it holds.
         similarity: to what was sought, 0 to 1; 0 where nothing was.
     """
 
@@ -176,6 +177,7 @@ class Recollection:
     tags: tuple[str, ...] = ()
     cites: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
+    superseded_at: float | None = None
     similarity: float = 0.0
 
 
@@ -217,22 +219,48 @@ def score(memory: Recollection, now: float, config: MemoryConfig) -> float:
 def chosen(
     found: Iterable[Recollection], seeker: Seeker, now: float, config: MemoryConfig
 ) -> list[Recollection]:
-    """What is told of what was found: what may be known, is alike enough and believed enough.
+    """What is told of what was found: what holds, may be known and is believed enough.
 
     The best come first. What one of the best was concluded from is not told beside it.
     """
     fit = [
         memory
         for memory in found
-        if memory.trust >= config.rumour_trust and may_know(memory, seeker)
+        if memory.superseded_at is None
+        and memory.trust >= config.rumour_trust
+        and may_know(memory, seeker)
     ]
     ranked = sorted(fit, key=lambda memory: -score(memory, now, config))
     cited = {key for memory in ranked[: config.recall_limit] for key in memory.cites}
-    distinct: dict[str, Recollection] = {}
-    for memory in ranked:
-        if memory.key not in cited:
-            distinct.setdefault(memory.text.casefold(), memory)
-    return list(distinct.values())[: config.recall_limit]
+    left = (memory for memory in ranked if memory.key not in cited)
+    return once(left, config.min_source_trust)[: config.recall_limit]
+
+
+def point_of(text: str) -> str:
+    """What makes two texts the same point: their words, in any case, whatever they end with."""
+    return " ".join(text.casefold().split()).rstrip(" .!;")
+
+
+def once(memories: Iterable[Recollection], least_trust: float = 0.0) -> list[Recollection]:
+    """Each point once: where the first of its kind stands, for the widest audience of them all.
+
+    Args:
+        least_trust: what is believed less gives way to what is not, whoever may know it.
+    """
+
+    def rank(memory: Recollection) -> tuple[bool, int]:
+        return memory.trust < least_trust, _narrowness(memory.audience)
+
+    found: dict[str, Recollection] = {}
+    for memory in memories:
+        point = point_of(memory.text)
+        found[point] = min(found.get(point, memory), memory, key=rank)
+    return list(found.values())
+
+
+def _narrowness(audience: str) -> int:
+    """The rank of an audience, the widest first: all, a place, a faction, one person."""
+    return 0 if audience == WORLD else 1 if is_open(audience) else 3 if is_private(audience) else 2
 
 
 def is_rumour(memory: Recollection, config: MemoryConfig) -> bool:
@@ -246,22 +274,3 @@ def parted(
     """What is known, and what was only heard."""
     known = [memory for memory in memories if not is_rumour(memory, config)]
     return known, [memory for memory in memories if is_rumour(memory, config)]
-
-
-_SPANS = (
-    (365 * DAY_SECONDS, "year"),
-    (30 * DAY_SECONDS, "month"),
-    (7 * DAY_SECONDS, "week"),
-    (DAY_SECONDS, "day"),
-    (3600.0, "hour"),
-    (60.0, "minute"),
-)
-
-
-def ago(seconds: float) -> str:
-    """How long ago something was, in words: "3 days ago"."""
-    for length, word in _SPANS:
-        if seconds >= length:
-            count = int(seconds // length)
-            return f"{count} {word}{'s' if count > 1 else ''} ago"
-    return "just now"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from evennia_ai.core.conversation import Message
-from evennia_ai.core.extraction import DATA, plain_text, read_list, request
+from evennia_ai.core.extraction import DATA, DATES, Shown, plain_text, read_list, request
 
 FEWEST_ENTRIES = 3
 MOST_GROUPS = 3
@@ -24,6 +24,8 @@ from the statements: about players, other beings and the world, in the third per
 None about the character itself, no instructions, no guesses that no statement bears out. Name \
 the statements that each rests on.
 
+{DATES}
+
 {DATA}
 
 Answer with one JSON list and nothing else; it is empty where nothing follows:
@@ -32,7 +34,10 @@ Answer with one JSON list and nothing else; it is empty where nothing follows:
 
 def questions_request(statements: Sequence[str], count: int) -> list[Message]:
     """Asks what is worth asking."""
-    return request(QUESTIONS.replace("{count}", str(count)), ("Statements", statements))
+    return request(
+        QUESTIONS.replace("{count}", str(count)),
+        ("Statements", [Shown(text) for text in statements]),
+    )
 
 
 def read_questions(text: str, count: int) -> list[str] | None:
@@ -41,9 +46,9 @@ def read_questions(text: str, count: int) -> list[str] | None:
     return list(dict.fromkeys(found))[:count] or None
 
 
-def insights_request(question: str, statements: Sequence[str]) -> list[Message]:
+def insights_request(question: str, statements: Sequence[Shown]) -> list[Message]:
     """Asks what follows from some statements."""
-    return request(INSIGHTS, ("Question", [question]), ("Statements", statements))
+    return request(INSIGHTS, ("Question", [Shown(question)]), ("Statements", statements))
 
 
 def groups(

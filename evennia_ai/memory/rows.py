@@ -31,6 +31,7 @@ _PLAIN = (
     "importance",
     "importance_by",
     "at",
+    "superseded_at",
 )
 _LISTS = ("tags", "cites", "links")
 # When one of these changes, a vector of the memory has to be made again.
@@ -94,6 +95,11 @@ def of(assistant: int, **conditions: Any) -> QuerySet[Memory]:
     return Memory.objects.filter(assistant=assistant, is_removed=False, **conditions)
 
 
+def current(assistant: int, **conditions: Any) -> QuerySet[Memory]:
+    """Those of them that still hold, as far as it knows."""
+    return of(assistant, superseded_at=None, **conditions)
+
+
 def values(found: Iterable[Memory]) -> list[Recollection]:
     """Rows as values."""
     return [_value(row) for row in found]
@@ -132,8 +138,20 @@ def change(assistant: int, key: str, **columns: Any) -> bool:
     if _INDEXED.intersection(columns):
         columns["indexed_as"] = ""
         MemoryVector.objects.filter(pk__in=numbers).delete()
+    if _INDEXED.intersection(columns) or "superseded_at" in columns:
         _count(_epochs, assistant)
     return bool(Memory.objects.filter(pk__in=numbers).update(**_sound(columns)))
+
+
+def supersede(assistant: int, over: QuerySet[Memory], at: float) -> None:
+    """Note that rows hold no more; they are not searched from then on.
+
+    Args:
+        over: the rows.
+        at: since when, in seconds since 1970.
+    """
+    over.update(superseded_at=at)
+    _count(_epochs, assistant)
 
 
 def remove(assistant: int, keys: Sequence[str]) -> int:

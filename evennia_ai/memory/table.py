@@ -77,6 +77,4 @@ class Table:
 
 
 def _of(collection: int) -> QuerySet[Memory]:
-    return Memory.objects.filter(assistant=collection, is_removed=False).exclude(
-        kind=MemoryKind.LORE
-    )
+    return rows.current(collection).exclude(kind=MemoryKind.LORE)

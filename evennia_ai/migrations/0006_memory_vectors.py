@@ -1,4 +1,6 @@
-"""Vectors beside the memories they belong to, and the order in which a search reads them."""
+"""Vectors beside the memories they belong to, the order in which a search reads them, and since
+when a memory holds no more.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """One table, two indexes."""
+    """One table, one column, two indexes; what is there holds."""
 
     dependencies = [("evennia_ai", "0005_trace")]
 
@@ -29,6 +31,7 @@ class Migration(migrations.Migration):
                 ("vector", models.BinaryField()),
             ],
         ),
+        migrations.AddField("memory", "superseded_at", models.FloatField(null=True)),
         migrations.AddIndex(
             model_name="memory",
             index=models.Index(fields=["assistant", "id"], name="evennia_ai_memory_new"),

@@ -27,6 +27,7 @@ from evennia_ai.operations.memory_rows import (
     line_of,
     note_viewed,
     number_of,
+    over,
     problem_of_text,
     rows_of,
 )
@@ -119,7 +120,7 @@ def show_memory(
 
 def _details(row: Remembered, data: OneRemembered) -> list[str]:
     lines = [
-        f"{row['number']}: {row['text']}",
+        f"{row['number']}: {row['text']}{over(row)}",
         f"  kind       {row['kind']}, {row['at'][:19].replace('T', ' ')}",
         f"  source     {row['source_type']}{_of(row)}",
         f"  told to    {audience_text(row['audience'], row['place'])}",

@@ -45,6 +45,7 @@ class Remembered(TypedDict):
     at: Annotated[str, note("When (ISO 8601).")]
     tags: list[str]
     cites: Annotated[list[str], note("Keys of what it was concluded from.")]
+    superseded: Annotated[str, note("Since when it holds no more (ISO 8601), or empty.")]
     is_consolidated: Annotated[bool, note("It was thought over in sleep.")]
     is_indexed: Annotated[bool, note("It can be found by its meaning.")]
 
@@ -120,6 +121,7 @@ class KnownThing(TypedDict):
     kind: str
     text: str
     at: str
+    superseded: Annotated[str, note("Since when it holds no more (ISO 8601), or empty.")]
     is_private: Annotated[bool, note("Nobody else is told.")]
 
 
@@ -188,9 +190,20 @@ def row_of(memory: Memory, names: Names) -> Remembered:
         "at": iso(memory.at),
         "tags": list(memory.tags),
         "cites": list(memory.cites),
+        "superseded": since(memory),
         "is_consolidated": memory.is_consolidated,
         "is_indexed": bool(memory.indexed_as) or memory.kind == MemoryKind.LORE,
     }
+
+
+def since(memory: Memory) -> str:
+    """When it ceased to hold, "" where it holds."""
+    return "" if memory.superseded_at is None else iso(memory.superseded_at)
+
+
+def over(row: Remembered | KnownThing) -> str:
+    """What a line says of a memory that holds no more."""
+    return f" (no longer so since {row['superseded'][:10]})" if row["superseded"] else ""
 
 
 def row_of_own(memory: Memory) -> KnownThing:
@@ -200,6 +213,7 @@ def row_of_own(memory: Memory) -> KnownThing:
         "kind": memory.kind,
         "text": memory.text,
         "at": iso(memory.at),
+        "superseded": since(memory),
         "is_private": is_private(memory.audience),
     }
 
@@ -246,7 +260,7 @@ def line_of(row: Remembered) -> str:
     who = f" {row['person_name']}" if row["person_name"] else ""
     private = " (private)" if is_private(row["audience"]) else ""
     text = one_line(row["text"], LONGEST_LINE)
-    return f"{row['number']:>6}  {row['at'][:10]}  {row['kind']}{who}{private}: {text}"
+    return f"{row['number']:>6}  {row['at'][:10]}  {row['kind']}{who}{private}: {text}{over(row)}"
 
 
 def cleaned(text: str) -> str:

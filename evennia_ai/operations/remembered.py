@@ -39,6 +39,7 @@ from evennia_ai.operations.memory_rows import (
     cleaned,
     left_with,
     number_of,
+    over,
     problem_of_text,
     row_of_own,
     rows_of,
@@ -118,6 +119,7 @@ def _known(script: AssistantScript, person: str) -> list[KnownThing]:
             "kind": "attribute",
             "text": item["text"],
             "at": item["at"],
+            "superseded": "",
             "is_private": item["audience"] != WORLD,
         }
         for item in (attributes_of(profile) if profile is not None else ())
@@ -158,7 +160,7 @@ def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
 
 
 def _mark(row: KnownThing) -> str:
-    return " (between you two)" if row["is_private"] else ""
+    return f"{' (between you two)' if row['is_private'] else ''}{over(row)}"
 
 
 def export_known(

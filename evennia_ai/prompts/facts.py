@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from evennia_ai.core.text import name_as_data, place_as_data, quote
@@ -13,13 +13,13 @@ MOST_NAMED = 20
 _SOMEBODY = "evennia.objects.objects.DefaultCharacter"
 
 
-def facts_of(body: Any, now: float) -> Mapping[str, str]:
+def facts_of(body: Any, now: datetime) -> Mapping[str, str]:
     """What is so right now, for an assistant in that body.
 
     Args:
-        now: seconds since the epoch.
+        now: in the game's time zone.
     """
-    time = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d %H:%M")
+    time = f"{now:%Y-%m-%d %H:%M}"
     room = getattr(body, "location", None)
     if room is None:
         return {"time": time}

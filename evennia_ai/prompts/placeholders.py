@@ -41,7 +41,7 @@ PLACEHOLDERS = {
     "location_desc": Placeholder("that room's description"),
     "exits": Placeholder("the exits there"),
     "present": Placeholder("who else is there"),
-    "time": Placeholder("date and time of the server, UTC"),
+    "time": Placeholder("date and time, in the game's time zone"),
     "goals": Placeholder("what it wants, a line each"),
     "memories": Placeholder("what it recalls of earlier"),
     "entities": Placeholder("what it knows of who is here"),

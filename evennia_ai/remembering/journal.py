@@ -125,7 +125,7 @@ def recent(script: Any, seeker: Seeker, limit: int) -> list[Recollection]:
 
 def of_talk(script: Any, seeker: Seeker, limit: int) -> list[Recollection]:
     """The newest entries of what the person said that a turn may know, the newest first."""
-    found = rows.of(script.pk, kind=MemoryKind.JOURNAL, person=seeker.person).order_by("-id")[
+    found = rows.current(script.pk, kind=MemoryKind.JOURNAL, person=seeker.person).order_by("-id")[
         :limit
     ]
     return [memory for memory in rows.values(found) if may_know(memory, seeker)]

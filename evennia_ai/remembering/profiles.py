@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import islice
 from typing import Any
 
@@ -10,10 +10,11 @@ from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Va
 from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai import names, state
+from evennia_ai.core import dates
 from evennia_ai.core import profiles as core
 from evennia_ai.core.inbox import OWN, TASK, Event
 from evennia_ai.core.persona import about_itself
-from evennia_ai.core.recollection import MemoryKind, Recollection, Seeker, ago, is_for_all
+from evennia_ai.core.recollection import MemoryKind, Recollection, Seeker, is_for_all, point_of
 from evennia_ai.core.text import name_as_data, one_line
 from evennia_ai.core.turn import Turn
 from evennia_ai.memory import rows
@@ -78,7 +79,12 @@ def meet(script: Any, entity: str, name: str) -> None:
 # ---- telling -----------------------------------------------------------------------------------
 
 
-def told(script: Any, turn: Turn, seeker: Seeker | None = None) -> str:
+def told(
+    script: Any,
+    turn: Turn,
+    seeker: Seeker | None = None,
+    memories: Iterable[Recollection] = (),
+) -> str:
     """What a prompt is told of whoever speaks, and briefly of others who are there.
 
     A turn that is told something of this person's that nobody else may know is private from then
@@ -86,16 +92,18 @@ def told(script: Any, turn: Turn, seeker: Seeker | None = None) -> str:
 
     Args:
         seeker: for whom the prompt is made; None: as the turn says.
+        memories: told in the same prompt; what they say is not said here again.
     """
+    points = {point_of(memory.text) for memory in memories}
     event, seeker = turn.event, seeker or seeker_of(script, turn)
     speaker = "" if event.kind in (OWN, TASK) else event.face
     others = _others(script.obj, event)
     known = _known(script, {speaker, *others} - {""})
     lines = []
     if speaker and may_remember(script, person=speaker, sender_id=event.sender_id):
-        lines += _speaker_lines(script, turn, known.get(speaker), seeker)
+        lines += _speaker_lines(script, turn, known.get(speaker), seeker, points)
     met = [(known[who], name) for who, name in others.items() if who in known]
-    told_of = (_other_line(profile, name, seeker) for profile, name in met)
+    told_of = (_other_line(profile, name, seeker, points) for profile, name in met)
     lines += list(islice(filter(None, told_of), MOST_OTHERS))
     return "\n".join(lines)
 
@@ -125,7 +133,7 @@ def _person_of(being: Any) -> str:
 
 
 def _speaker_lines(
-    script: Any, turn: Turn, profile: EntityProfile | None, seeker: Seeker
+    script: Any, turn: Turn, profile: EntityProfile | None, seeker: Seeker, points: Set[str]
 ) -> list[str]:
     """A line of whoever speaks; none in a first talk, of which the conversation tells all."""
     if profile is None:
@@ -133,27 +141,33 @@ def _speaker_lines(
     name, now = name_as_data(turn.event.sender_name), script.clock.seconds()
     talk = talks.going_on(script, profile.entity)
     if talk is None:
-        when = f"last {ago(now - profile.last_at)}"
+        when = f"last {dates.ago(now - profile.last_at)}"
     else:
         turns = core.counted(talk.turns, "answer")
-        when = f"in talk with you, begun {ago(now - talk.began_at)}, {turns} so far"
+        when = f"in talk with you, begun {dates.ago(now - talk.began_at)}, {turns} so far"
     details = (f"met {core.counted(profile.meetings, 'time')}", when)
-    known = core.known_to(profile.attributes, profile.entity, seeker)
+    known = _known_to(profile, seeker, points)
     if talk is not None and profile.meetings == 1 and not known:
         return []
     turn.hold(*(item["audience"] for item in known))
     return [core.described(name, profile.favour, details, _texts(known))]
 
 
-def _other_line(profile: EntityProfile, name: str, seeker: Seeker) -> str:
+def _other_line(profile: EntityProfile, name: str, seeker: Seeker, points: Set[str]) -> str:
     """Of somebody else only what several may know, and nothing where that is nothing."""
-    known = core.known_to(profile.attributes, profile.entity, seeker)
+    known = _known_to(profile, seeker, points)
     open_ones = [item for item in known if is_for_all(item["audience"])]
     details = ("also here",)
     texts = _texts(open_ones[-MOST_OF_OTHERS:])
     if not texts:
         return ""
     return core.described(name_as_data(name), profile.favour, details, texts)
+
+
+def _known_to(profile: EntityProfile, seeker: Seeker, points: Set[str]) -> list[core.Attribute]:
+    """What of a being may be told that no memory beside it tells."""
+    known = core.known_to(profile.attributes, profile.entity, seeker)
+    return [item for item in known if point_of(item["text"]) not in points]
 
 
 def _texts(attributes: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -173,6 +187,7 @@ def due(script: Any) -> Iterator[tuple[EntityProfile, list[Recollection]]]:
         _OBSERVED,
         assistant=script.pk,
         is_removed=False,
+        superseded_at=None,
         person=OuterRef("entity"),
         id__gt=OuterRef("consolidated"),
         trust__gte=state.memory_config(script).min_source_trust,
@@ -184,7 +199,7 @@ def due(script: Any) -> Iterator[tuple[EntityProfile, list[Recollection]]]:
 
 
 def _unread(script: Any, profile: EntityProfile) -> list[Recollection]:
-    later = rows.of(
+    later = rows.current(
         script.pk,
         person=profile.entity,
         id__gt=profile.consolidated,

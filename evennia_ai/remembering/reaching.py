@@ -135,7 +135,12 @@ def correct(script: Any, memory: Memory, *, person: str = "", **columns: Any) ->
 
     def write() -> None:
         plan.write()
-        kept = {"importance_by": "manual", "is_consolidated": False, "cites": cites}
+        kept = {
+            "importance_by": "manual",
+            "is_consolidated": False,
+            "cites": cites,
+            "superseded_at": None,
+        }
         rows.change(script.pk, memory.key, **kept, **columns)
 
     return _corrected(plan, write, key=memory.key)

@@ -30,7 +30,16 @@ from evennia_ai.core.recollection import (
 from evennia_ai.core.turn import Turn
 from evennia_ai.memory import rows
 from evennia_ai.memory.port import Hit, Sought
-from evennia_ai.remembering import indexing, lore, notebook, paying, profiles, projects, talks
+from evennia_ai.remembering import (
+    indexing,
+    lore,
+    modes,
+    notebook,
+    paying,
+    profiles,
+    projects,
+    talks,
+)
 from evennia_ai.remembering.seeking import seeker_of
 from evennia_ai.remembering.telling import MOST_TOLD, told
 
@@ -101,15 +110,15 @@ async def recall(script: Any, turn: Turn) -> Recalled:
 
 
 async def _recalled(script: Any, turn: Turn) -> Recalled:
-    config, now = state.memory_config(script), script.clock.seconds()
+    config = state.memory_config(script)
     seeker, sought = seeker_of(script, turn), _sought(script, turn)
     found, problem = await _seek(script, sought, seeker, config, fits=config.recall_limit)
     memories = [*lore.matching(script, sought, seeker), *(found or ())]
     notes = notebook.newest(script, turn)
-    text = told(memories, config, now, most=_room(script))
+    text = told(memories, config, modes.hour(script), about=sought, most=_room(script))
     parts = text, notebook.told(notes), projects.told(script, turn)
     recalled = Recalled(
-        entities=profiles.told(script, turn, seeker),
+        entities=profiles.told(script, turn, seeker, memories),
         memories="\n".join(filter(None, parts)),
         audiences=confined(
             (

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 from django.db.models import QuerySet
@@ -11,20 +13,23 @@ from django.db.models import QuerySet
 from evennia_ai.compaction import Fence
 from evennia_ai.core.audit_events import fact
 from evennia_ai.core.conversation import Message
-from evennia_ai.core.extraction import Drawn, facts_request, of_one_audience, read_drawn
+from evennia_ai.core.extraction import facts_request, of_one_audience, read_drawn
 from evennia_ai.core.recollection import MemoryKind, Recollection
 from evennia_ai.memory import rows
 from evennia_ai.models import Memory
 from evennia_ai.remembering import indexing
-from evennia_ai.sleeping import drawing
+from evennia_ai.remembering.episodes import exchange_of
+from evennia_ai.sleeping import drawing, superseding
 from evennia_ai.sleeping.night import Night
+from evennia_ai.sleeping.superseding import Pair
 
 AT_ONCE = 20
 LOOKED_AT = 400
-MOST_KNOWN = 10
-BY_HAND = "manual"
+# Of what is known, so many facts for each entry, and so many in all.
+NEAR_EACH, MOST_KNOWN = 4, 24
+PURPOSE = "consolidation"
 
-Ask = Callable[[list[Message], str], Awaitable[str]]
+Ask = Callable[[list[Message]], Awaitable[str]]
 
 
 @dataclass(slots=True)
@@ -33,15 +38,15 @@ class Batch:
 
     Attributes:
         is_read: the model's answer could be read.
-        new: facts drawn from them.
-        replaced: keys of facts that hold no more.
+        new: facts drawn from them, also such as hold no more by what another of them says.
+        superseded: facts that hold no more, known or new, with what takes their place.
     """
 
     assistant: int
     entries: list[Memory]
     is_read: bool = False
     new: list[Recollection] = field(default_factory=list)
-    replaced: list[str] = field(default_factory=list)
+    superseded: list[Pair] = field(default_factory=list)
 
     @property
     def is_as_it_was(self) -> bool:
@@ -51,9 +56,9 @@ class Batch:
 
     def write(self) -> None:
         """Put the facts in, and note that the entries are done; within a transaction."""
-        rows.remove(self.assistant, self.replaced)
         rows.insert(self.assistant, self.new)
         self._stored.update(is_consolidated=True)
+        superseding.mark(self.assistant, self.superseded)
 
     @property
     def _stored(self) -> QuerySet[Memory]:
@@ -66,7 +71,7 @@ class Batch:
         return {
             "entries sorted": len(self.entries),
             "facts": len(self.new),
-            "facts replaced": len(self.replaced),
+            "facts replaced": len(self.superseded),
         }
 
 
@@ -85,54 +90,39 @@ def next_batch(script: Any, skipped: Collection[int]) -> Batch | None:
 async def sort_out(script: Any, batch: Batch, ask: Ask, fence: Fence) -> None:
     """Let the model draw facts from a batch.
 
+    Args:
+        ask: one model call, which is paid for.
+
     Raises:
         AssistantError: as of `Asker.ask`.
     """
     sources, audience = rows.values(batch.entries), batch.entries[0].audience
-    told = "\n".join(source.text for source in sources)
-    kinds = (MemoryKind.FACT,)
-    known = await drawing.nearest(
-        script, told, audience, kinds=kinds, limit=MOST_KNOWN, fence=fence
-    )
-    texts = [memory.text for memory in known]
-    reply = await ask(facts_request([source.text for source in sources], texts), "consolidation")
-    drawn = read_drawn(reply, len(sources), len(known))
+    known = await _known(script, sources, audience, fence)
+    asked = facts_request(drawing.shown(script, sources), drawing.shown(script, known))
+    drawn = read_drawn(await ask(asked), len(sources), len(known))
     if drawn is None:
         return
     batch.is_read = True
-    _settle(script, batch, drawn, sources, known)
-
-
-def _settle(
-    script: Any,
-    batch: Batch,
-    drawn: Sequence[Drawn],
-    sources: Sequence[Recollection],
-    known: Sequence[Recollection],
-) -> None:
     made = drawing.memories_of(script, MemoryKind.FACT, drawn, sources)
     fit = [(item, memory) for item, memory in zip(drawn, made, strict=True) if memory is not None]
-    replaced = {
-        known[i].key: None
-        for item, memory in fit
-        for i in item.replaces
-        if _may_replace(memory, known[i])
-    }
-    batch.replaced = list(replaced)
-    new = [_standing_for(memory, item, known) for item, memory in fit]
-    batch.new = drawing.unknown(script, new, batch.replaced)
+    batch.superseded = superseding.superseded(fit, known)
+    over = [old.key for old, _ in batch.superseded]
+    batch.new = drawing.unknown(script, [memory for _, memory in fit], over)
 
 
-def _standing_for(new: Recollection, item: Drawn, known: Sequence[Recollection]) -> Recollection:
-    """A fact that replaces another rests on the entries of both: none of them is told beside it."""
-    old = [known[number] for number in item.replaces if _may_replace(new, known[number])]
-    cites = (*new.cites, *(key for fact in old for key in fact.cites))
-    return replace(new, cites=tuple(dict.fromkeys(cites)))
-
-
-def _may_replace(new: Recollection, old: Recollection) -> bool:
-    """What is believed less replaces nothing, and nothing replaces what people wrote."""
-    return old.importance_by != BY_HAND and new.trust >= old.trust and new.text != old.text
+async def _known(
+    script: Any, sources: Sequence[Recollection], audience: str, fence: Fence
+) -> list[Recollection]:
+    """The facts that entries may make untrue: those nearest to each of them, by turns."""
+    kinds, near = (MemoryKind.FACT,), []
+    for source in sources:
+        # The words alone: what was answered is much the same beside all of them.
+        text = exchange_of(source)[0] or source.text
+        near.append(
+            await drawing.nearest(script, text, audience, kinds=kinds, limit=NEAR_EACH, fence=fence)
+        )
+    by_turns = (fact for facts in zip_longest(*near) for fact in facts if fact is not None)
+    return list({fact.key: fact for fact in by_turns}.values())[:MOST_KNOWN]
 
 
 async def consolidate(night: Night) -> bool:
@@ -145,7 +135,7 @@ async def consolidate(night: Night) -> bool:
     batch = next_batch(night.script, skipped)
     if batch is None:
         return False
-    await sort_out(night.script, batch, night.ask, night.fence)
+    await sort_out(night.script, batch, partial(night.ask, purpose=PURPOSE), night.fence)
     if not batch.is_read:
         numbers = [entry.id for entry in batch.entries]
         night.keep(cursor={"skipped": [*skipped, *numbers]})

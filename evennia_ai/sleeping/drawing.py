@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
 from typing import Any
 from uuid import UUID, uuid5
 
 from evennia_ai import services
 from evennia_ai.compaction import Fence
-from evennia_ai.core import persona
-from evennia_ai.core.extraction import Drawn
-from evennia_ai.core.recollection import MemoryKind, Recollection, SourceType, is_audience
+from evennia_ai.core import dates, persona
+from evennia_ai.core.extraction import Drawn, Shown
+from evennia_ai.core.recollection import (
+    MemoryKind,
+    Recollection,
+    SourceType,
+    is_audience,
+    point_of,
+)
 from evennia_ai.memory import rows
 from evennia_ai.memory.port import Sought
-from evennia_ai.remembering import indexing, paying
+from evennia_ai.remembering import indexing, modes, paying
 from evennia_ai.remembering.consent import names_of
 
 LONGEST_QUERY = 1_000
 _SPACE = UUID("6b1f0a52-6a0e-4c37-9d2c-0f8a6d3b7e11")
+
+
+def days_of(script: Any, memories: Sequence[Recollection]) -> list[date]:
+    """The days on which memories were made, in the game's time zone."""
+    now = modes.hour(script)
+    return [dates.moment(memory.at, now).date() for memory in memories]
+
+
+def shown(script: Any, memories: Sequence[Recollection]) -> list[Shown]:
+    """Memories as a model is shown them at night: each with its day."""
+    days = days_of(script, memories)
+    return [Shown(memory.text, day) for memory, day in zip(memories, days, strict=True)]
 
 
 def memories_of(
@@ -32,11 +52,13 @@ def memories_of(
         None in the place of what is not kept: it tells of the assistant, or is known already.
     """
     names, made, seen = names_of(script), [], set()
+    days = days_of(script, sources)
     for item in drawn:
-        memory = _memory(kind, item, [sources[i] for i in item.cites])
-        text = memory.text.casefold()
-        is_kept = text not in seen and not persona.about_itself(memory.text, names)
-        seen.add(text)
+        text = dates.settled(item.text, [days[i] for i in item.cites])
+        memory = _memory(kind, replace(item, text=text), [sources[i] for i in item.cites])
+        point = point_of(memory.text)
+        is_kept = point not in seen and not persona.about_itself(memory.text, names)
+        seen.add(point)
         made.append(memory if is_kept else None)
     return made
 
@@ -74,7 +96,7 @@ async def nearest(
     limit: int,
     fence: Fence,
 ) -> list[Recollection]:
-    """Memories of one audience that have most to do with a text, the nearest first.
+    """Memories of one audience that hold and have most to do with a text, the nearest first.
 
     Where the store cannot tell, the newest ones.
     """
@@ -86,9 +108,13 @@ async def nearest(
         fence.check()
     found = rows.by_keys(script.pk, [hit.key for hit in hits or ()])
     ranked = [found[hit.key] for hit in hits or () if hit.key in found]
-    fit = [memory for memory in ranked if memory.audience == audience and memory.kind in kinds]
+    fit = [
+        memory
+        for memory in ranked
+        if memory.audience == audience and memory.kind in kinds and memory.superseded_at is None
+    ]
     if not fit:
-        latest = rows.of(script.pk, audience=audience, kind__in=kinds).order_by("-at", "-id")
+        latest = rows.current(script.pk, audience=audience, kind__in=kinds).order_by("-at", "-id")
         fit = rows.values(latest[:limit])
     return fit[:limit]
 
@@ -99,9 +125,9 @@ def unknown(
     """Those whose words are not stored already for the same audience.
 
     Args:
-        without: keys of memories that will be forgotten with it.
+        without: keys of memories that hold no more then.
     """
     texts = {memory.text for memory in memories}
-    stored = rows.of(script.pk, text__in=texts).exclude(key__in=list(without))
+    stored = rows.current(script.pk, text__in=texts).exclude(key__in=list(without))
     known = set(stored.exclude(kind=MemoryKind.JOURNAL).values_list("audience", "text"))
     return [memory for memory in memories if (memory.audience, memory.text) not in known]

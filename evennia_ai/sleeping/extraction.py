@@ -5,6 +5,7 @@ Every turn stands in the journal already, so what is done is what the night woul
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from evennia_ai import state
@@ -45,7 +46,8 @@ async def extract(
         batch = consolidating.next_batch(script, skipped)
         if batch is None:
             return
-        await consolidating.sort_out(script, batch, asker.ask, asker.fence)
+        ask = partial(asker.ask, purpose=consolidating.PURPOSE)
+        await consolidating.sort_out(script, batch, ask, asker.fence)
         asker.fence.check()
         if not batch.is_read:
             skipped += [entry.id for entry in batch.entries]

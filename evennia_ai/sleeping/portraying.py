@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from evennia_ai.core import dates
+from evennia_ai.core.extraction import Shown
 from evennia_ai.core.portraits import Portrait, nudge, portrait_request, read_portrait
 from evennia_ai.core.recollection import Recollection
 from evennia_ai.memory import rows
 from evennia_ai.models import EntityProfile
-from evennia_ai.remembering import profiles
+from evennia_ai.remembering import modes, profiles
+from evennia_ai.sleeping import drawing
 from evennia_ai.sleeping.night import Night
 
 AT_ONCE = 30
@@ -65,9 +69,16 @@ async def _look(
 ) -> Portrait | None:
     """What the model makes of what one audience knows; None where it cannot be read."""
     audience = group[0].audience
-    known = [item["text"] for item in profile.attributes if item["audience"] == audience]
-    asked = portrait_request(profile.name, [item.text for item in group], known)
-    return read_portrait(await night.ask(asked, "profiles"))
+    known = [item for item in profile.attributes if item["audience"] == audience]
+    now = modes.hour(night.script)
+    known_shown = [Shown(item["text"], dates.moment(item["at"], now).date()) for item in known]
+    asked = portrait_request(profile.name, drawing.shown(night.script, group), known_shown)
+    portrait = read_portrait(await night.ask(asked, "profiles"))
+    if portrait is None:
+        return None
+    days = drawing.days_of(night.script, group)
+    settled = (dates.settled(text, days) for text in portrait.attributes)
+    return replace(portrait, attributes=tuple(settled))
 
 
 def _with(

@@ -64,7 +64,7 @@ def importance_since(script: Any) -> int:
 
 
 def _sums(script: Any, since: int) -> dict[str, tuple[int, int]]:
-    new = rows.of(script.pk, kind=MemoryKind.JOURNAL, id__gt=since).order_by()
+    new = rows.current(script.pk, kind=MemoryKind.JOURNAL, id__gt=since).order_by()
     found = new.values_list("audience").annotate(Sum("importance"), Count("id"))
     return {audience: (importance, count) for audience, importance, count in found}
 
@@ -102,7 +102,7 @@ async def _think(night: Night, audience: str, underway: Round) -> tuple[list[str
         PutOffError: the model asks nothing.
     """
     script, config = night.script, state.memory_config(night.script)
-    new = rows.of(
+    new = rows.current(
         script.pk,
         kind=MemoryKind.JOURNAL,
         audience=audience,
@@ -134,7 +134,7 @@ async def _conclude(night: Night, question: str, audience: str) -> Rested:
         limit=state.memory_config(script).reflection_evidence,
         fence=night.fence,
     )
-    asked = insights_request(question, [item.text for item in evidence])
+    asked = insights_request(question, drawing.shown(script, evidence))
     reply = await night.ask(asked, "reflection")
     drawn: list[Drawn] = read_drawn(reply, len(evidence), name="insight") or []
     made = drawing.memories_of(script, MemoryKind.INSIGHT, drawn, evidence)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from evennia_ai.core.extraction import Shown
 from evennia_ai.core.portraits import (
     MOST_ATTRIBUTES,
     Portrait,
@@ -18,7 +19,7 @@ from evennia_ai.core.portraits import (
 
 def test_what_is_asked() -> None:
     """The name and what was observed are quoted data."""
-    told = portrait_request('Tom", "x', ["Tom has a boat."], [])[1]["content"]
+    told = portrait_request('Tom", "x', [Shown("Tom has a boat.")], [])[1]["content"]
     assert 'The being:\n1: "Tom\\", \\"x"\n\nObservations:\n1: "Tom has a boat."' == told
 
 

@@ -122,6 +122,17 @@ def test_who_is_told_what(expected: list[str], seeker: Seeker) -> None:
     assert expected == texts(known_to(given, TOM, seeker))
 
 
+def test_a_point_is_told_once() -> None:
+    """For the widest audience: who is told it in private, too, may say it before others."""
+    given = [
+        attribute("Likes tea.", TO_TOM, 1.0),
+        attribute("Rich.", TO_TOM),
+        attribute("likes tea"),
+    ]
+    seeker = Seeker(TOM, "whisper", "#2", is_private=True)
+    assert [attribute("likes tea"), attribute("Rich.", TO_TOM)] == known_to(given, TOM, seeker)
+
+
 def test_a_being_in_one_line() -> None:
     """How well known, how often met, and what is known."""
     expected = "Tom: an acquaintance, met 2 times. Known: likes tea; has a boat."

@@ -14,7 +14,6 @@ from evennia_ai.core.recollection import (
     WORLD,
     Recollection,
     Seeker,
-    ago,
     behind,
     chosen,
     faction_audience,
@@ -25,6 +24,7 @@ from evennia_ai.core.recollection import (
     is_private,
     is_rumour,
     may_know,
+    once,
     parted,
     person_audience,
     place_audience,
@@ -34,6 +34,7 @@ from evennia_ai.core.recollection import (
 from evennia_ai.errors import ConfigurationError
 
 TOM, MIRA = "*#3", "*#4"
+TO_TOM = "person:account-3"
 CONFIG = MemoryConfig()
 NOW = 100 * DAY_SECONDS
 NASTY = ["*", "AND", '{"user_id": "*"}', "person:account-3", "*#3 OR *#4", "#", "*#", "", "#1\n"]
@@ -193,6 +194,33 @@ def test_nothing_is_told_twice() -> None:
     assert "b c" == keys(found)
 
 
+@pytest.mark.parametrize(
+    ("expected", "audiences"),
+    [
+        (WORLD, (TO_TOM, "faction:x", "room:object-2", WORLD)),
+        ("room:object-2", (TO_TOM, "faction:x", "room:object-2")),
+        ("faction:x", ("faction:x", TO_TOM)),
+        (TO_TOM, (TO_TOM, TO_TOM)),
+    ],
+)
+def test_a_point_is_told_for_the_widest_audience(expected: str, audiences: tuple[str, ...]) -> None:
+    """Once, where the first of them stood; case and a full stop make no other point."""
+    texts = ("Tom likes boats", "tom likes  boats.", "Tom likes boats.", "Tom likes boats!")
+    found = [
+        memory("", audience, text=text) for text, audience in zip(texts, audiences, strict=False)
+    ]
+    told = once([memory("first"), *found, memory("last")])
+    assert ["first", expected, "last"] == [told[0].key, told[1].audience, told[2].key]
+
+
+def test_what_is_known_is_not_told_as_hearsay() -> None:
+    """Because somebody who is hardly believed said the same before all."""
+    known = memory("", TO_TOM, text="Tom likes boats.", trust=0.9)
+    heard = memory("", WORLD, text="Tom likes boats.", trust=0.4)
+    assert [known] == once([known, heard], 0.55) == once([heard, known], 0.55)
+    assert [heard] == once([known, heard])
+
+
 def test_what_is_not_told_itself_hides_nothing() -> None:
     """A conclusion too poor to be told does not keep its sources out."""
     found = [memory("a", similarity=0.9), memory("c", similarity=0.1, cites=("a",))]
@@ -237,25 +265,6 @@ def test_hearsay_is_parted_from_what_is_known() -> None:
     known, heard = memory("known", trust=0.55), memory("heard", trust=0.54)
     assert not is_rumour(known, CONFIG)
     assert ([known], [heard]) == parted([known, heard], CONFIG)
-
-
-@pytest.mark.parametrize(
-    ("expected", "seconds"),
-    [
-        ("just now", -5),
-        ("just now", 59),
-        ("1 minute ago", 60),
-        ("59 minutes ago", 3599),
-        ("1 hour ago", 3600),
-        ("3 days ago", 3.5 * DAY_SECONDS),
-        ("1 week ago", 8 * DAY_SECONDS),
-        ("2 months ago", 70 * DAY_SECONDS),
-        ("1 year ago", 400 * DAY_SECONDS),
-    ],
-)
-def test_ago(expected: str, seconds: float) -> None:
-    """A time ago in words, rounded down."""
-    assert expected == ago(seconds)
 
 
 def test_a_mask_is_somebody_else_whose_player_is_known() -> None:

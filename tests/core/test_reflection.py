@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
+from evennia_ai.core.extraction import Shown
 from evennia_ai.core.reflection import (
     groups,
     insights_request,
@@ -42,5 +45,7 @@ def test_what_is_asked() -> None:
     system, user = questions_request(['He said "go"'], 3)
     assert "the 3 most telling" in system["content"]
     assert 'Statements:\n1: "He said \\"go\\""' == user["content"]
-    told = insights_request("Who is Tom?", ["Tom has a boat."])[1]["content"]
-    assert 'Question:\n1: "Who is Tom?"\n\nStatements:\n1: "Tom has a boat."' == told
+    shown = [Shown("Tom has a boat.", date(2026, 5, 3))]
+    told = insights_request("Who is Tom?", shown)[1]["content"]
+    line = '1 (Sunday 3 May 2026): "Tom has a boat."'
+    assert f'Question:\n1: "Who is Tom?"\n\nStatements:\n{line}' == told

@@ -164,7 +164,7 @@ def _each_once(game: Game) -> list[str]:
         found.append(f"{ENTRIES} entries became {sorted(facts)}")
     left = rows.of(game.ada.pk, kind="journal", is_consolidated=False)
     found += [f"not sorted out: {row.text}" for row in left if QUESTION not in row.text]
-    found += [f"still there: {row.text}" for row in rows.of(game.ada.pk, text=REPLACED)]
+    found += [f"still there: {row.text}" for row in rows.current(game.ada.pk, text=REPLACED)]
     return found
 
 

@@ -193,7 +193,7 @@ def _told_lines(recalled: Any) -> tuple[list[str], list[str]]:
     known, _, heard = recalled.memories.partition(telling.RUMOURS)
     assert not recalled.problem, recalled.problem
     entities = recalled.entities.splitlines()
-    return [*entities, *known.splitlines()], [line for line in heard.splitlines() if line]
+    return [*entities, *known.splitlines()], heard.splitlines()[1:]
 
 
 def _line(told: Told) -> str:

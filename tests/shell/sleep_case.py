@@ -86,6 +86,10 @@ class SleepCase(HearingTest):
         """The words of it."""
         return [row.text for row in self.stored(*kinds)]
 
+    def holding(self, *kinds: str) -> list[str]:
+        """The words of what is remembered and still holds."""
+        return [row.text for row in self.stored(*kinds) if row.superseded_at is None]
+
     @property
     def mode(self) -> str:
         """Awake or asleep, as the database has it."""

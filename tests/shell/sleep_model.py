@@ -21,7 +21,7 @@ KINDS = {
     "Write up to five insights": "insights",
     "older part of its conversation": "summary",
 }
-_LINE = re.compile(r'^\d+: (".*")$', re.MULTILINE)
+_LINE = re.compile(r'^\d+(?: \(\w+ \d+ \w+ \d+\))?: (".*")$', re.MULTILINE)
 
 
 def kind_of(body: Mapping[str, Any]) -> str:

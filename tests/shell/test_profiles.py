@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from evennia.utils import create
+from twisted.internet.defer import Deferred
 
 from evennia_ai import state
 from evennia_ai.core.profiles import FAVOUR_OF_A_MEETING
 from evennia_ai.core.recollection import person_audience, place_audience
 from evennia_ai.core.turn import Turn
 from evennia_ai.models import EntityProfile
-from evennia_ai.remembering import profiles, talks
+from evennia_ai.remembering import profiles, recalling, talks
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import whispers
 
@@ -118,6 +119,17 @@ class TestTold(ProfileTest):
         self.clock.advance(130)
         expected = "met 2 times, in talk with you, begun 2 minutes ago, 1 answer so far."
         assert [f"Tom: a close friend, {expected}"] == self.told()
+
+    def test_what_a_memory_tells_is_not_said_again(self) -> None:
+        """A point stands once in a prompt: in the line that says when, and to whom it was told."""
+        self.know(self.tom, ("Tom mends boats.", self.here()), ("Owes 12 gold", self.to_tom()))
+        self.remember("tom mends boats", self.here(), person=self.tom)
+        found: list[recalling.Recalled] = []
+        turn = self.turn("tom mends boats")
+        Deferred.fromCoroutine(recalling.recall(self.ada_script, turn)).addCallback(found.append)
+        (told,) = found
+        assert "tom mends boats" in told.memories
+        assert told.entities.endswith("Known: Owes 12 gold.")
 
     def test_before_others_what_is_private_is_not_told(self) -> None:
         """Mira listens: nothing that Tom told Ada alone. A turn that is told it is private."""

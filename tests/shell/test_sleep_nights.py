@@ -112,7 +112,7 @@ class TestJournal(NightCase):
         new = '[{"fact": "The harbour is shut.", "entries": [1], "replaces": [1]}]'
         self.model.answers.extend([completion("[]"), completion(new)])
         self.sleep_through()
-        return self.texts("fact")
+        return self.holding("fact")
 
     def test_what_holds_no_more_is_replaced(self) -> None:
         """The model is shown what is known, and says so."""

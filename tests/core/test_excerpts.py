@@ -1,0 +1,54 @@
+"""The part of a long text that matters."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.excerpts import excerpt
+
+LONG = (
+    "I came by the mill this morning and talked with the miller about the price of flour, which is "
+    "a scandal. Then I hid my savings under the third step of the forge, where nobody looks. After "
+    "that I went to the inn, drank a mug of cider with Bram, and heard that the duke is bankrupt."
+)
+
+
+@pytest.mark.parametrize(
+    ("there", "about"),
+    [
+        pytest.param("third step", "Where are my savings?", id="in the middle"),
+        pytest.param("savings", "what am I saving?", id="another form of the word"),
+        pytest.param("I came by the mill", "the miller, and flour", id="at the beginning"),
+        pytest.param("duke is bankrupt.", "Is the duke rich?", id="at the end"),
+        pytest.param("I came by the mill", "Anneke", id="nowhere: the beginning"),
+        pytest.param("I came by the mill", "", id="nothing asked: the beginning"),
+    ],
+)
+def test_it_is_cut_around_what_is_asked_for(there: str, about: str) -> None:
+    """As one line within the limit; what stands before and behind the cuts is marked."""
+    text = excerpt(LONG, about, 120)
+    assert there in text
+    assert 60 <= len(text) <= 120
+    assert (text[0] == "…", text[-1] == "…") == (text.strip("…")[:3] != "I c", text[-5:] != "rupt.")
+    assert all(word in LONG.split() for word in text.strip("…").split())
+
+
+def test_what_fits_is_told_whole() -> None:
+    """As one line."""
+    assert "I have a boat." == excerpt("I have\n a boat.", "boat", 14)
+
+
+def test_words_that_stand_together_count_more_than_one_alone() -> None:
+    """The stretch with most of what was asked for is told."""
+    text = f"The cat sleeps. {'Nothing happens here. ' * 20}The cat ate the herring of the miller."
+    assert "herring of the miller" in excerpt(text, "did the cat eat the miller's herring", 80)
+
+
+@given(st.text(), st.text(), st.integers(3, 60))
+def test_the_limit_holds(text: str, about: str, limit: int) -> None:
+    """Whatever the words, and whatever was asked."""
+    told = excerpt(text, about, limit)
+    assert len(told) <= limit
+    assert told == " ".join(told.split())
