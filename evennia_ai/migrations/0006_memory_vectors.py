@@ -1,6 +1,4 @@
-"""Vectors beside the memories they belong to, the order in which a search reads them, and since
-when a memory holds no more.
-"""
+"""Vectors beside the memories they belong to, the order of a search, and what holds no more."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from evennia_ai import sleeping, state
 from evennia_ai.core import journal
 from evennia_ai.core.recollection import Seeker, person_audience
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.remembering import forgetting, profiles
+from evennia_ai.remembering import forgetting, profiles, reaching
 from evennia_ai.remembering.journal import search
 from tests.llm.doubles import completion
 from tests.shell.sleep_case import NightCase
@@ -203,7 +203,7 @@ class TestAnotherNight(SupersedingTest):
         """Whatever it was before."""
         self.both()
         (old,) = [row for row in self.stored("fact") if row.text == OPEN]
-        forgetting.correct(self.ada_script, old, text="The harbour is half open.")
+        reaching.correct(self.ada_script, old, text="The harbour is half open.")
         assert {SHUT, "The harbour is half open."} == set(self.holding("fact"))
 
     def test_whoever_is_forgotten_is_forgotten_there_too(self) -> None:
