@@ -74,7 +74,7 @@ def _written_out(assistant: int, kept: int) -> list[str]:
     """Of more entries than are kept, those that facts were drawn from and that matter least."""
     entries = rows.of(assistant, kind=MemoryKind.JOURNAL)
     # Counted no further than it matters: all entries may be a hundred thousand.
-    excess = len(entries.order_by("-at").values_list("at")[kept : kept + MOST_AT_ONCE])
+    excess = entries.order_by("-at")[kept : kept + MOST_AT_ONCE].count()
     done = entries.filter(is_consolidated=True).order_by("importance", "at", "id")
     return list(done.values_list("key", flat=True)[:excess]) if excess else []
 
