@@ -177,20 +177,52 @@ class Memory(models.Model):
     at = models.FloatField()
     tags = models.JSONField(default=list)
     cites = models.JSONField(default=list)
-    links = models.JSONField(default=list)
     superseded_at = models.FloatField(null=True)
     is_consolidated = models.BooleanField(default=False)
     indexed_as = models.CharField(max_length=SHORT, blank=True)
     is_removed = models.BooleanField(default=False)
 
     class Meta:
-        """What is looked for: an assistant's of a kind, a person, an audience, and new ones."""
+        """What is looked for of an assistant's, each by an index of its own.
+
+        What came after another, of all and of an audience; by kind and age; what an audience may
+        know; what a person said; what no night has sorted out yet; what leaves first; what is not
+        indexed yet; and what is forgotten.
+        """
 
         indexes = [
-            models.Index(fields=["assistant", "id"], name="evennia_ai_memory_new"),
+            models.Index(fields=["assistant", "id"], name="evennia_ai_memory_after"),
             models.Index(fields=["assistant", "audience", "id"], name="evennia_ai_memory_for"),
-            models.Index(fields=["assistant", "kind", "at"], name="evennia_ai_memory_of"),
-            models.Index(fields=["assistant", "person", "at"], name="evennia_ai_memory_by"),
+            models.Index(
+                fields=["assistant", "kind", "at", "is_removed"],
+                name="evennia_ai_memory_kept",
+                condition=models.Q(is_removed=False),
+            ),
+            models.Index(
+                fields=["assistant", "audience", "kind", "id"],
+                name="evennia_ai_memory_heard",
+                condition=models.Q(is_removed=False),
+            ),
+            models.Index(
+                fields=["assistant", "person", "kind", "id"],
+                name="evennia_ai_memory_said",
+                condition=models.Q(is_removed=False),
+            ),
+            models.Index(
+                fields=["assistant", "kind", "id"],
+                name="evennia_ai_memory_new",
+                condition=models.Q(is_removed=False, is_consolidated=False),
+            ),
+            models.Index(
+                fields=["assistant", "kind", "importance", "at"],
+                name="evennia_ai_memory_slight",
+                condition=models.Q(is_removed=False, is_consolidated=False),
+            ),
+            models.Index(
+                fields=["assistant", "kind", "importance", "at"],
+                name="evennia_ai_memory_done",
+                condition=models.Q(is_removed=False, is_consolidated=True),
+            ),
             models.Index(fields=["assistant", "indexed_as"], name="evennia_ai_memory_index"),
             models.Index(
                 fields=["assistant", "id"],

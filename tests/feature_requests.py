@@ -153,7 +153,7 @@ FAILURE = (
         "`assistant status`, `health/`",
         (
             "tests/shell/test_recall.py::test_a_store_that_is_down",
-            "test_status_and_health_say_that_the_store_is_down",
+            "test_all_agree_that_the_store_is_down",
         ),
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
+from typing import Protocol, TypeVar
 
 from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.recollection import Recollection, is_rumour
@@ -40,7 +41,22 @@ def lines(memories: Iterable[Recollection], config: MemoryConfig) -> str:
     return "\n".join(line(memory, config) for memory in memories)
 
 
-def ranked(memories: Iterable[Recollection], wanted: Collection[str]) -> list[Recollection]:
+class Written(Protocol):
+    """Something that was written down at a time."""
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+
+    @property
+    def at(self) -> float:
+        """When, in seconds since 1970."""
+
+
+Entry = TypeVar("Entry", bound=Written)
+
+
+def ranked(memories: Iterable[Entry], wanted: Collection[str]) -> list[Entry]:
     """Those that hold one of the words, the most of them first, among equals the newest."""
     scores = [
         (sum(word in memory.text.casefold() for word in wanted), memory) for memory in memories

@@ -158,7 +158,6 @@ class Recollection:
         at: seconds since 1970.
         tags: words to find lore by, and what else groups memories.
         cites: keys of what it was concluded from.
-        links: keys of what it has to do with.
         superseded_at: since when it holds no more, as something later says; None: it holds.
         similarity: to what was sought, 0 to 1; 0 where nothing was.
     """
@@ -176,7 +175,6 @@ class Recollection:
     at: float = 0.0
     tags: tuple[str, ...] = ()
     cites: tuple[str, ...] = ()
-    links: tuple[str, ...] = ()
     superseded_at: float | None = None
     similarity: float = 0.0
 

@@ -33,7 +33,7 @@ _PLAIN = (
     "at",
     "superseded_at",
 )
-_LISTS = ("tags", "cites", "links")
+_LISTS = ("tags", "cites")
 # When one of these changes, a vector of the memory has to be made again.
 _INDEXED = frozenset(("text", "audience", "trust"))
 # A memory that is found by its words alone.
@@ -171,7 +171,6 @@ def remove(assistant: int, keys: Sequence[str]) -> int:
             place="",
             tags=[],
             cites=[],
-            links=[],
         )
         MemoryVector.objects.filter(pk__in=part.values("pk")).delete()
     _count(_epochs, assistant)

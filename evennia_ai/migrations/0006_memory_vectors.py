@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
         migrations.AddField("memory", "superseded_at", models.FloatField(null=True)),
         migrations.AddIndex(
             model_name="memory",
-            index=models.Index(fields=["assistant", "id"], name="evennia_ai_memory_new"),
+            index=models.Index(fields=["assistant", "id"], name="evennia_ai_memory_after"),
         ),
         migrations.AddIndex(
             model_name="memory",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from evennia_ai.core import journal as core
 from evennia_ai.core.importance import LEAST, MOST, heuristic
@@ -20,12 +20,11 @@ from evennia_ai.core.text import sendable, strip_control
 from evennia_ai.core.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.memory import rows
-from evennia_ai.models import Memory
 from evennia_ai.remembering import keeping
 from evennia_ai.remembering.audiences import audience_of, place_of
 from evennia_ai.remembering.consent import may_remember, names_of
 
-MOST_READ = 300
+MOST_COMPARED = 100
 MOST_WORDS = 8
 
 
@@ -119,8 +118,8 @@ def _heard(turn: Turn) -> list[tuple[str, float]]:
 
 def recent(script: Any, seeker: Seeker, limit: int) -> list[Recollection]:
     """The newest entries of the journal that a turn may know, the oldest of them first."""
-    found = rows.values(_visible(script, seeker, kind=MemoryKind.JOURNAL)[:MOST_READ])
-    return [memory for memory in found if may_know(memory, seeker)][:limit][::-1]
+    newest = sorted(_newest(script, seeker, Q(), limit), key=lambda row: -row.id)
+    return _known(script, seeker, newest[:limit])[::-1]
 
 
 def of_talk(script: Any, seeker: Seeker, limit: int) -> list[Recollection]:
@@ -143,14 +142,25 @@ def search(script: Any, seeker: Seeker, words: str, limit: int) -> list[Recollec
     holds = Q()
     for word in wanted:
         holds |= Q(text__icontains=word)
-    found = rows.values(_visible(script, seeker, kind=MemoryKind.JOURNAL).filter(holds)[:MOST_READ])
-    return core.ranked([memory for memory in found if may_know(memory, seeker)], wanted)[:limit]
+    found = core.ranked(_newest(script, seeker, holds, MOST_COMPARED), wanted)
+    return _known(script, seeker, found[:limit])
 
 
-def _visible(script: Any, seeker: Seeker, **conditions: Any) -> QuerySet[Memory]:
-    """Rows that a turn may know, the newest first; `may_know` has the last word."""
-    allowed = Q(audience__in=seeker.audiences)
+def _newest(script: Any, seeker: Seeker, wanted: Q, limit: int) -> list[Any]:
+    """The newest entries of each audience that a turn belongs to: (id, key, text, at), each once.
+
+    Each audience is asked for apart: so an index gives the newest, and no other row is read.
+    """
+    entries = rows.of(script.pk, kind=MemoryKind.JOURNAL).filter(wanted).order_by("-id")
+    parts = [entries.filter(audience=audience) for audience in seeker.audiences]
     if seeker.person:
         in_the_open = Q(audience__startswith="room:") | Q(audience__startswith="channel:")
-        allowed |= Q(person=seeker.person) & in_the_open
-    return rows.of(script.pk, **conditions).filter(allowed).order_by("-id")
+        parts.append(entries.filter(in_the_open, person=seeker.person))
+    told = (part.values_list("id", "key", "text", "at", named=True)[:limit] for part in parts)
+    return list({row.id: row for part in told for row in part}.values())
+
+
+def _known(script: Any, seeker: Seeker, wanted: Sequence[Any]) -> list[Recollection]:
+    """The memories of some rows, in that order; `may_know` has the last word."""
+    found = rows.by_keys(script.pk, [row.key for row in wanted])
+    return [found[row.key] for row in wanted if may_know(found[row.key], seeker)]

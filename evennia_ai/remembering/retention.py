@@ -1,4 +1,7 @@
-"""How long memories are kept: by their age, their number, and what they matter."""
+"""How long memories are kept: by their age, their number, and what they matter.
+
+Each question is answered from an index, and a portion at a time: it is asked in the game's thread.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +14,30 @@ from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.recollection import DAY_SECONDS, MemoryKind
 from evennia_ai.memory import rows
 
+# All but lore, which its author keeps.
+KINDS = (MemoryKind.JOURNAL, MemoryKind.FACT, MemoryKind.INSIGHT)
 # What matters no more than this is let go with time.
 UNIMPORTANT = 3
 # Of the oldest memories, so many for each that has to leave are compared.
 COMPARED = 4
 LEAST_COMPARED = 100
+MOST_AT_ONCE = 200
 
 
 def overdue(script: Any, now: float) -> list[str]:
-    """The keys of memories that need not be kept any longer.
+    """The keys of memories that need not be kept any longer, at most 200 of them.
 
     What is too old; unimportant entries of the journal after a while, unless facts were drawn from
     them; of more entries than are kept as they were written, those that facts were drawn from; and
     where there are too many memories, the least important of the oldest.
     """
     config = state.memory_config(script)
-    leaving = [*_aged(script.pk, config, now)]
-    seen = set(leaving)
-    leaving += (key for key in _written_out(script.pk, config) if key not in seen)
-    count = rows.of(script.pk).exclude(kind=MemoryKind.LORE).count()
-    excess = count - len(leaving) - config.max_memories
+    leaving = dict.fromkeys(_aged(script.pk, config, now))
+    leaving |= dict.fromkeys(_written_out(script.pk, config.journal_entries))
+    excess = min(MOST_AT_ONCE, _count(script.pk) - len(leaving) - config.max_memories)
     if excess > 0:
-        leaving += _least(script.pk, excess, set(leaving))
-    return leaving
+        leaving |= dict.fromkeys(_least(script.pk, excess, set(leaving)))
+    return list(leaving)[:MOST_AT_ONCE]
 
 
 def prune(script: Any, now: float) -> int:
@@ -45,12 +49,17 @@ def prune(script: Any, now: float) -> int:
     return len(keys)
 
 
+def _count(assistant: int) -> int:
+    # Lore is subtracted: to compare the kind of each row takes twice as long.
+    return rows.of(assistant).count() - rows.of(assistant, kind=MemoryKind.LORE).count()
+
+
 def _aged(assistant: int, config: MemoryConfig, now: float) -> list[str]:
     found: list[str] = []
     if config.retention_days:
         before = now - config.retention_days * DAY_SECONDS
-        old = rows.of(assistant, at__lt=before).exclude(kind=MemoryKind.LORE)
-        found += old.values_list("key", flat=True)
+        old = rows.of(assistant, kind__in=KINDS, at__lt=before)
+        found += old.values_list("key", flat=True)[:MOST_AT_ONCE]
     unimportant = rows.of(
         assistant,
         kind=MemoryKind.JOURNAL,
@@ -58,26 +67,25 @@ def _aged(assistant: int, config: MemoryConfig, now: float) -> list[str]:
         importance__lte=UNIMPORTANT,
         is_consolidated=False,
     )
-    found += unimportant.values_list("key", flat=True)
-    return list(dict.fromkeys(found))
+    return [*found, *unimportant.values_list("key", flat=True)[:MOST_AT_ONCE]]
 
 
-def _written_out(assistant: int, config: MemoryConfig) -> list[str]:
-    journal = rows.of(assistant, kind=MemoryKind.JOURNAL)
-    excess = journal.count() - config.journal_entries
-    if excess <= 0:
-        return []
-    done = journal.filter(is_consolidated=True).order_by("importance", "at", "id")
-    return list(done.values_list("key", flat=True)[:excess])
+def _written_out(assistant: int, kept: int) -> list[str]:
+    """Of more entries than are kept, those that facts were drawn from and that matter least."""
+    entries = rows.of(assistant, kind=MemoryKind.JOURNAL)
+    # Counted no further than it matters: all entries may be a hundred thousand.
+    excess = entries.order_by("-at")[kept : kept + MOST_AT_ONCE].count()
+    done = entries.filter(is_consolidated=True).order_by("importance", "at", "id")
+    return list(done.values_list("key", flat=True)[:excess]) if excess else []
 
 
 def _least(assistant: int, count: int, leaving: set[str]) -> list[str]:
     """Of the oldest, those that matter least."""
     compared = max(LEAST_COMPARED, COMPARED * count) + len(leaving)
-    oldest = rows.of(assistant).exclude(kind=MemoryKind.LORE).order_by("at", "id")
-    found = [
-        (importance, at, key)
-        for key, importance, at in oldest.values_list("key", "importance", "at")[:compared]
-        if key not in leaving
-    ]
-    return [key for _, _, key in sorted(found)[:count]]
+    found: list[tuple[float, int, int, str]] = []
+    for kind in KINDS:
+        oldest = rows.of(assistant, kind=kind).order_by("at", "id")
+        found += oldest.values_list("at", "id", "importance", "key")[:compared]
+    old = [each for each in sorted(found)[:compared] if each[-1] not in leaving]
+    least = sorted((importance, at, key) for at, _, importance, key in old)
+    return [key for _, _, key in least[:count]]

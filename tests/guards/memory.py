@@ -48,6 +48,20 @@ MEMORY = (
         "test_nothing_of_hers_is_left",
     ),
     guard(
+        "to forget a thing takes what it was drawn from",
+        "remembering/reaching.py",
+        "        rows.remove(assistant, [memory.key for memory in self.reach.gone])\n",
+        "",
+        "test_what_a_fact_came_from_is_gone_with_it",
+    ),
+    guard(
+        "nobody has forgotten what somebody else said",
+        "remembering/reaching.py",
+        "        if not person:\n",
+        "        if True:\n",
+        "test_what_somebody_else_said_is_not_reached",
+    ),
+    guard(
         "private words stand in no record",
         "core/executions.py",
         "return masked(text) if is_private else one_line(text, LONGEST_WORD)",

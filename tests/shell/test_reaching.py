@@ -142,7 +142,7 @@ class TestForgetting(ReachingTest):
         assert before == self.left()
         assert [] == self.facts("memories_forgotten")
 
-    def test_never_what_is_somebody_elses(self) -> None:
+    def test_what_somebody_else_said_is_not_reached(self) -> None:
         """Though her fact cites it: Tom's entry is not hers to have forgotten."""
         toms = Memory.objects.get(text__startswith="Tom")
         Memory.objects.filter(pk=self.fact.pk).update(cites=[toms.key])

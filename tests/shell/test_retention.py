@@ -81,6 +81,17 @@ class TestRetention(MemoryTest):
         self.keep("lore", days=31, kind="lore")
         assert "dull f0" == self.overdue(max_memories=109)
 
+    def test_a_portion_at_a_time(self) -> None:
+        """Whatever has come together, so that a game does not stand still; the rest comes next."""
+        made = [
+            Recollection(rows.new_key(), "journal", f"f{n}", "world", at=n, importance=1)
+            for n in range(250)
+        ]
+        rows.insert(self.ada_script.pk, made)
+        state.write(self.ada_script, memory_config={})
+        counts = [retention.prune(self.ada_script, NOW) for _ in range(3)]
+        assert [retention.MOST_AT_ONCE, 50, 0] == counts
+
     def test_another_assistants_memories_are_no_matter(self) -> None:
         """Each has its own."""
         bo, _ = self.make("Bo")

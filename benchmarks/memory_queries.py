@@ -1,0 +1,140 @@
+"""What the table of memories answers at once, in the game's thread, when one assistant has many.
+
+    python -m benchmarks.memory_queries [--rows 100000] [--rounds 50]
+
+The table is in SQLite with a write-ahead log, as the demo game has it. Every question is asked as a
+turn, a night or a player asks it; times are CPU times of one question, the median of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.scene import set_up_game
+
+AIM_MS = 5.0
+PEOPLE, ROOMS, FACTS_OF_TEN = 200, 10, 2
+DONE = 50
+DAYS, DAY_SECONDS = 300, 86_400.0
+WORDS = (
+    *("lamp", "harbour", "tide", "atlas", "stair", "north", "gallery", "storm", "book", "key"),
+    *("brass", "mend", "lighthouse", "boat", "rope", "market", "winter", "letter", "brother"),
+    *("teapot", "mill", "river", "bridge", "song", "debt", "promise", "map", "garden", "stone"),
+)
+# Stands in one memory only: whoever looks for it looks through all.
+RARE = "xylophone"
+
+
+def memories(count: int, now: float) -> Iterator[Any]:
+    """Rows of an assistant that talked with many, in rooms and in private, for most of a year."""
+    from evennia_ai.core.recollection import Recollection, person_audience, place_audience
+
+    chance = random.Random(7)
+    for number in range(count):
+        person = f"*#{chance.randrange(PEOPLE) + 1}"
+        room = f"#{chance.randrange(ROOMS) + 1}"
+        is_private = number % 3 == 0
+        words = " ".join(chance.choices(WORDS, k=15))
+        rare = f" {RARE}" if number == count // 2 else ""
+        yield Recollection(
+            key=f"{number:032x}",
+            kind="fact" if number % 10 < FACTS_OF_TEN else "journal",
+            text=f'Tom said: "{words}{rare} {number}"',
+            audience=person_audience(person) if is_private else place_audience("say", room),
+            person=person,
+            place=room,
+            importance=chance.randrange(4, 10),
+            at=now - DAYS * DAY_SECONDS * (1 - number / count),
+        )
+
+
+def fill(script: Any, count: int) -> None:
+    """Let an assistant have so many memories; nobody sleeps by default, and few are sorted out.
+
+    Fifty of the entries that are need not be kept as they were written, and fifty memories are too
+    many.
+    """
+    from django.db import transaction
+
+    from evennia_ai import state
+    from evennia_ai.memory import rows
+    from evennia_ai.models import Memory
+
+    with transaction.atomic():
+        rows.insert(script.pk, memories(count, script.clock.seconds()))
+        every = Memory.objects.filter(assistant=script.pk)
+        every.update(indexed_as="hashing-1/384")
+        oldest = every.filter(kind="journal").order_by("id").values_list("id", flat=True)
+        every.filter(kind="journal", id__lt=oldest[DONE]).update(is_consolidated=True)
+    limits = {"max_memories": count - 2 * DONE}
+    state.write(script, memory_config=limits)
+
+
+def questions(script: Any) -> dict[str, Callable[[], Any]]:
+    """What is asked, by its name."""
+    from evennia_ai.core.recollection import Seeker
+    from evennia_ai.remembering import journal, retention
+    from evennia_ai.sleeping import consolidating
+
+    now = script.clock.seconds()
+    alone = Seeker("*#3", "whisper", "#2", is_private=True)
+    aloud = Seeker("*#3", "say", "#2")
+    nobody = Seeker("*#9999", "whisper", "#9999", is_private=True)
+    return {
+        "what is overdue, where 100 are": lambda: retention.overdue(script, now),
+        "the newest entries, in a whisper": lambda: journal.recent(script, alone, 10),
+        "the newest entries, aloud": lambda: journal.recent(script, aloud, 10),
+        "the newest entries, of somebody new": lambda: journal.recent(script, nobody, 10),
+        "the talk with a person": lambda: journal.of_talk(script, alone, 40),
+        "entries with a word that many have": lambda: journal.search(script, alone, "teapot", 10),
+        "entries with a word that one has": lambda: journal.search(script, aloud, RARE, 10),
+        "the next entries for the night": lambda: consolidating.next_batch(script, ()),
+    }
+
+
+def median_ms(ask: Callable[[], Any], rounds: int) -> float:
+    """CPU milliseconds of one question."""
+    ask()
+    took = []
+    for _ in range(rounds):
+        began = time.thread_time()
+        ask()
+        took.append(time.thread_time() - began)
+    return statistics.median(took) * 1000
+
+
+def main() -> None:
+    """Make a game, measure, print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=50)
+    options = parser.parse_args()
+    os.environ["EVENNIA_AI_MEMORY_STORE"] = "none"
+    with tempfile.TemporaryDirectory() as folder:
+        set_up_game(Path(folder), "http://127.0.0.1:9")
+        from django.core.management import call_command
+        from evennia.objects.objects import DefaultRoom
+        from evennia.utils.create import create_object
+
+        call_command("migrate", verbosity=0)
+        from evennia_ai.operations import create_assistant
+
+        room = create_object(DefaultRoom, "Library", nohome=True)
+        script = create_assistant("Ada", location=room).data["script"]
+        fill(script, options.rows)
+        print(f"| of {options.rows:,} memories | ms | aim | |\n|---|--:|--:|---|")
+        for name, ask in questions(script).items():
+            took = median_ms(ask, options.rounds)
+            print(f"| {name} | {took:.2f} | {AIM_MS:g} | {'yes' if took <= AIM_MS else 'NO'} |")
+
+
+if __name__ == "__main__":
+    main()
