@@ -144,7 +144,7 @@ FAILURE = (
         "another embedding model is noticed and does no harm",
         "each has a collection of its own, filled anew from the table",
         (
-            "test_another_embedding_model_has_a_collection_of_its_own",
+            "test_another_embedding_model_starts_anew",
             "test_a_changed_embedding_model",
         ),
     ),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import dropwhile
 
 _FRAME = re.compile(
-    r"(?P<name>.{1,80}?) (?:whispered|paged|said(?: on the channel .{1,100}?)?|did|caused): "
+    r"(?P<name>.{1,120}?) (?:whispered|paged|said(?: on the channel .{1,100}?)?|did|caused): "
     r'(?=")',
     re.DOTALL,
 )

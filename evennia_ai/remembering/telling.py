@@ -14,10 +14,10 @@ from datetime import datetime
 
 from evennia_ai.core import dates
 from evennia_ai.core.excerpts import excerpt, has_to_do
+from evennia_ai.core.knowledge import exchange_of
 from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.recollection import MemoryKind, Recollection, is_private, parted
 from evennia_ai.core.text import name_as_data, place_as_data, quote
-from evennia_ai.remembering.episodes import exchange_of
 
 LONGEST_WORDS, LONGEST_ANSWER = 260, 80
 MOST_TOLD = 4_000
@@ -130,11 +130,11 @@ def _spoken(memory: Recollection) -> tuple[str, str, str]:
     found = _SPEAKER.match(memory.text) if memory.kind == MemoryKind.JOURNAL else None
     if found is None or not (_is_name(found["name"]) and _is_place(found["place"])):
         return "", "", ""
-    words, answer = exchange_of(memory)
-    rest = memory.text.removeprefix(f"{found[0]}{quote(words)}")
+    exchange = exchange_of(memory.text)
+    rest = memory.text.removeprefix(f"{found[0]}{quote(exchange.words)}")
     if len(rest) == len(memory.text) or (rest and not _ANSWER.fullmatch(rest)):
         return "", "", ""
-    return found[0].removesuffix(": "), words, answer
+    return found[0].removesuffix(": "), exchange.words, exchange.answer
 
 
 def _is_name(text: str) -> bool:
