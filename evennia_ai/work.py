@@ -61,7 +61,9 @@ class Work:
         memory: what it remembers, or None when that has to be read anew.
         talks: its working memory, by person: the talk that is going on; see `remembering.talks`.
         beside: the Deferreds of calls that people let it make beside its turns.
-        resting: the Deferred of a step of its sleep, or None.
+        resting: the Deferred of a step of its sleep, or of facts drawn while awake, or None.
+        unsorted: entries of the journal that no facts were drawn from; None: not counted yet.
+        sort_after: seconds on the clock before which none are drawn while awake; None: not set.
         indexing: what is known of its memories in the store; see `remembering.indexing`.
         lore: the lore it may tell, or None when that has to be read; see `remembering.lore`.
         hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
@@ -113,6 +115,8 @@ class Work:
     talks: dict[str, Any] = field(default_factory=dict)
     beside: set[Any] = field(default_factory=set)
     resting: Any = None
+    unsorted: int | None = None
+    sort_after: float | None = None
     indexing: Any = None
     lore: Any = None
     trace_due: float = 0.0

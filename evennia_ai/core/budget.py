@@ -43,6 +43,7 @@ class Purpose(StrEnum):
     EMBEDDING = "embedding"
     IMPORTANCE = "importance"
     CONSOLIDATION = "consolidation"
+    FACTS_AWAKE = "facts_awake"
     PROFILES = "profiles"
     REFLECTION = "reflection"
 

@@ -73,3 +73,10 @@ class MemoryConfig(Group):
     reflection_evidence: Whole = setting(
         10, "memories that it reads for each of these questions.", ge=1, le=50
     )
+    awake_calls_per_day: Whole = setting(
+        4,
+        "model calls a day by which it draws facts from its journal while awake, in a pause; 0: "
+        "none. One that sleeps by its schedule does that at night.",
+        ge=0,
+        le=100,
+    )

@@ -23,6 +23,7 @@ class Move(StrEnum):
     OVER = "the time to wake has come"
     NIGHT = "it is night"
     REST = "a piece of the night's work"
+    FACTS = "a talk is over, or much was said"
 
 
 @dataclass(frozen=True, slots=True)

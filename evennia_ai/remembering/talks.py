@@ -47,3 +47,5 @@ def note(script: Any, person: str, at: float | None = None, words: str = "") -> 
     talk = going_on(script, person) or Talk(ended, ended)
     work.talks = {name: old for name, old in work.talks.items() if going_on(script, name)}
     work.talks[person] = Talk(talk.began_at, ended, talk.turns + 1, words)
+    if work.unsorted is not None:
+        work.unsorted += 1

@@ -20,6 +20,7 @@ from evennia_ai.errors import (
     StaleEpochError,
 )
 from evennia_ai.remembering import modes
+from evennia_ai.sleeping import awake
 from evennia_ai.sleeping.asking import Asker, PutOffError, fence_of
 from evennia_ai.sleeping.night import Night
 from evennia_ai.sleeping.steps import STEPS
@@ -37,9 +38,14 @@ def move_of(script: Any) -> Move | None:
     is_called = queueing.is_called(script)
     if modes.is_asleep(script):
         has_work = rules.step_of(state.read(script, "consolidation_progress")) is not None
+        has_work = has_work and script.work.resting is None
         return move_at(Hour(True, is_called, modes.is_over(script), has_work=has_work))
     wanted = modes.nights(script)
-    if not wanted.enabled or is_called or script.work.aside or modes.is_talking(script):
+    if is_called or script.work.aside:
+        return None
+    if not wanted.enabled:
+        return Move.FACTS if awake.is_due(script) else None
+    if modes.is_talking(script):
         return None
     is_night = night_end(modes.hour(script), wanted) is not None
     was_awake = is_night and modes.was_awake(script)
@@ -74,7 +80,9 @@ def rest(script: Any) -> Deferred[bool]:
     move = move_of(script)
     if move is Move.REST:
         return step(script).addCallback(lambda _: True)
-    if move is Move.NIGHT:
+    if move is Move.FACTS:
+        awake.begin(script)
+    elif move is Move.NIGHT:
         put_to_sleep(script, move.value)
     elif move is not None:
         wake_up(script, move.value)

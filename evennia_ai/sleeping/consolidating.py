@@ -81,10 +81,19 @@ def next_batch(script: Any, skipped: Collection[int]) -> Batch | None:
     Args:
         skipped: numbers of rows that are left out.
     """
-    pending = rows.of(script.pk, kind=MemoryKind.JOURNAL, is_consolidated=False)
-    found = list(pending.exclude(id__in=skipped).order_by("id")[:LOOKED_AT])
+    found = list(_pending(script, skipped).order_by("id")[:LOOKED_AT])
     same = of_one_audience(found, AT_ONCE)
     return Batch(script.pk, same) if same else None
+
+
+def count_pending(script: Any, skipped: Collection[int] = ()) -> int:
+    """How many entries are not done, without those that are left out."""
+    return int(_pending(script, skipped).count())
+
+
+def _pending(script: Any, skipped: Collection[int]) -> QuerySet[Memory]:
+    pending = rows.of(script.pk, kind=MemoryKind.JOURNAL, is_consolidated=False)
+    return pending.exclude(id__in=skipped)
 
 
 async def sort_out(script: Any, batch: Batch, ask: Ask, fence: Fence) -> None:

@@ -5,6 +5,7 @@ Every turn stands in the journal already, so what is done is what the night woul
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -41,17 +42,45 @@ async def extract(
     if asker is None:
         shares = rules.shares(messages or (), estimate)
         asker = Asker(script, script.client(), fence_of(script), shares=shares)
-    skipped: list[int] = []
-    for _ in range(MOST_BATCHES):
-        batch = consolidating.next_batch(script, skipped)
+    await draw(script, asker, consolidating.PURPOSE, why="before a summary", batches=MOST_BATCHES)
+
+
+async def draw(
+    script: Any,
+    asker: Asker,
+    purpose: str,
+    *,
+    why: str,
+    batches: int,
+    skipped: Sequence[int] = (),
+) -> list[int]:
+    """Draw facts from some batches, each of which is stored whole.
+
+    Args:
+        purpose: of the model calls, for the ledger.
+        why: for the audit log.
+        skipped: numbers of entries that are left out.
+
+    Returns:
+        The numbers of those that are left out from now on: of them the answer was unreadable.
+
+    Raises:
+        AssistantError: as of `extract`.
+        StaleEpochError: as of `extract`.
+    """
+    left = list(skipped)
+    for _ in range(batches):
+        batch = consolidating.next_batch(script, left)
         if batch is None:
-            return
-        ask = partial(asker.ask, purpose=consolidating.PURPOSE)
-        await consolidating.sort_out(script, batch, ask, asker.fence)
+            break
+        await consolidating.sort_out(
+            script, batch, partial(asker.ask, purpose=purpose), asker.fence
+        )
         asker.fence.check()
         if not batch.is_read:
-            skipped += [entry.id for entry in batch.entries]
+            left += [entry.id for entry in batch.entries]
         elif batch.is_as_it_was:
-            told = fact("memories_kept", count=len(batch.new), why="before a summary")
+            told = fact("memories_kept", count=len(batch.new), why=why)
             state.write(script, told, beside=batch.write)
             indexing.soon(script)
+    return left

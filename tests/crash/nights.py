@@ -126,6 +126,21 @@ def _summary(game: Game) -> None:
     pump()
 
 
+def _unhurried(game: Game) -> None:
+    """An evening after which she may draw facts while awake as often as it takes."""
+    _evening(game)
+    limits = {"journal_entries": KEPT_ENTRIES, "awake_calls_per_day": 100}
+    state.write(game.ada, memory_config=limits)
+
+
+def _pauses(game: Game) -> None:
+    """Awake, a pause for each audience."""
+    for _ in range(4):
+        game.ada.work.talks.clear()
+        game.ada.work.sort_after = 0.0
+        game.beat()
+
+
 # ---- the morning after -------------------------------------------------------------------------
 
 
@@ -205,10 +220,17 @@ def _summed_up(game: Game) -> list[str]:
     return _each_once(game)
 
 
+def _drawn_awake(game: Game) -> list[str]:
+    """Kept once, whatever was cut off; the pauses go on."""
+    _pauses(game)
+    return _each_once(game)
+
+
 NIGHTS: dict[str, Scene] = {
     "a night": Scene(_night, _decide, _evening, _go_on, _whole),
     "called in the night": Scene(
         _called, _decide, _first_pieces, _go_on, _each_once, is_answered=True
     ),
     "facts before a summary": Scene(_summary, _decide, _evening, look=_summed_up),
+    "facts while awake": Scene(_pauses, _decide, _unhurried, look=_drawn_awake),
 }

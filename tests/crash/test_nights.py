@@ -16,6 +16,7 @@ Play = Callable[[str], dict[str, Any]]
         pytest.param("a night", 40, id="a night"),
         pytest.param("called in the night", 15, id="called in the night"),
         pytest.param("facts before a summary", 10, id="facts before a summary"),
+        pytest.param("facts while awake", 8, id="facts while awake"),
     ],
 )
 def test_the_morning_after(play: Play, scene: str, fewest: int) -> None:

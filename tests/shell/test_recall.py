@@ -63,6 +63,18 @@ class TestRecall(MemoryTest):
         record = self.ada_script.work.records.newest()[0]
         assert ("recalled", "memories: 1, private: 0") in record.steps
 
+    def test_when_something_was_can_be_answered(self) -> None:
+        """The prompt of the turn has the day of what was said, and the day that it is."""
+        lost = modes.hour(self.ada_script)
+        self.secret('Tom whispered: "I lost my silver ring."', self.tom, kind="journal")
+        self.clock.advance(40 * DAY_SECONDS)
+        now = modes.hour(self.ada_script)
+        self.ask("whisper Ada = When did I lose my silver ring?", whispers("In January."))
+        asked = self.model.bodies[-1]["messages"][-1]["content"]
+        assert f"Today is {dates.full_with_weekday(now)}." in asked
+        assert f'- on {lost.day} {dates.MONTHS[lost.month - 1]}: "I lost my silver ring."' in asked
+        assert lost.year == now.year, "else the year stands there, too"
+
     def test_private_words_are_told_to_their_person_alone(self) -> None:
         """In private; and the turn is private then."""
         self.secret(BOAT, self.tom)

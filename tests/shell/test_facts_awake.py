@@ -1,0 +1,271 @@
+"""Facts while awake: one that never sleeps draws them in a pause, a little a day."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from evennia_ai import audit, operations, services, sleeping, state
+from evennia_ai.errors import ModelStatusError
+from evennia_ai.models import ModelCall
+from evennia_ai.remembering import forgetting, talks
+from tests.llm.doubles import completion
+from tests.shell.sleep_case import HOUR, NightCase
+from tests.shell.sleep_model import answer_to
+from tests.shell.support import pump, whispers
+
+QUARTER = 900.0
+
+
+class AwakeCase(NightCase):
+    """Ada has no nights; Tom talks with her."""
+
+    def setUp(self) -> None:
+        """She was started long ago."""
+        super().setUp()
+        self.set(sleep_schedule={"enabled": False})
+        self.beat()
+        self.clock.advance(HOUR)
+
+    def talk(self, *texts: str, owner: str = "") -> None:
+        """Tom says things, and is answered."""
+        for text in texts:
+            self.note(f"Tom said: {text}", owner)
+            talks.note(self.ada_script, self.persons["Tom"])
+
+    def pause(self, seconds: float = QUARTER) -> None:
+        """Nobody says anything for a while, and her timer fires."""
+        self.clock.advance(seconds)
+        self.beat()
+
+    @property
+    def calls(self) -> int:
+        """How often she was asked for facts."""
+        return len(self.asked("facts"))
+
+    @property
+    def today(self) -> dict[str, Any]:
+        """What is stored of this day's calls."""
+        found: dict[str, Any] = state.read(self.ada_script, "facts_awake")
+        return found
+
+
+class TestWhen(AwakeCase):
+    """In a pause, or when much waits; a few times a day."""
+
+    def test_when_a_talk_is_over(self) -> None:
+        """A quarter of an hour after its last word, and not before."""
+        recorded: list[Any] = []
+        listener = lambda *record: recorded.append(record)  # noqa: E731
+        audit.LISTENERS.append(listener)
+        self.addCleanup(audit.LISTENERS.remove, listener)
+        self.talk("the harbour is open.")
+        self.pause(QUARTER - 1)
+        assert 0 == self.calls
+        self.pause(1)
+        assert ["It is told: Tom said: the harbour is open."] == self.texts("fact")
+        assert [True] == [row.is_consolidated for row in self.stored("journal")]
+        assert ["facts_awake"] == list(ModelCall.objects.values_list("purpose", flat=True))
+        (kept,) = [told for event, _, told in recorded if event == "memories_kept"]
+        assert ("while awake", 1) == (kept["why"], kept["count"])
+
+    def test_after_a_real_talk(self) -> None:
+        """What was whispered and answered is what it is drawn from, for him alone."""
+        self.tom.execute_cmd("whisper Ada = the cellar is shut")
+        pump()
+        self.model.answer(whispers("I see.", "Tom"))
+        pump()
+        self.pause()
+        (fact,) = self.stored("fact")
+        assert "the cellar is shut" in fact.text
+        assert fact.audience.startswith("person:")
+
+    def test_in_a_talk_only_when_much_waits(self) -> None:
+        """Twenty entries, of which one batch is made."""
+        self.pause()
+        self.talk(*(f"boat {i} is in the harbour." for i in range(19)))
+        self.beat()
+        assert 0 == self.calls
+        self.talk("boat 19 is in the harbour.", "boat 20 is in the harbour.")
+        self.beat()
+        assert (1, 20) == (self.calls, len(self.stored("fact")))
+
+    def test_one_batch_an_hour(self) -> None:
+        """What more there is waits for the next pause."""
+        self.talk("the harbour is open.")
+        self.talk("the cellar is shut.", owner="Tom")
+        self.pause()
+        self.pause()
+        assert 1 == self.calls
+        self.pause(HOUR)
+        assert 2 == self.calls
+        self.pause(HOUR)
+        assert 2 == self.calls, "nothing waits any more"
+
+    def test_a_few_a_day(self) -> None:
+        """The next day there are as many again."""
+        self.set(memory_config={"awake_calls_per_day": 2})
+        for hour in range(4):
+            self.talk(f"boat {hour} is in the harbour.")
+            self.pause(HOUR)
+        assert (2, 2) == (self.calls, self.today["calls"])
+        self.pause(24 * HOUR)
+        assert (3, 1, 4) == (self.calls, self.today["calls"], len(self.stored("fact")))
+
+    def test_switched_off(self) -> None:
+        """By its own setting, with the memory, or where a night does it."""
+        for off in (
+            {"memory_config": {"awake_calls_per_day": 0}},
+            {"memory_config": {"enabled": False}},
+            {"sleep_schedule": {"enabled": True, "sleep_start_hour": 20}},
+        ):
+            with self.subTest(off=off):
+                self.set(memory_config={}, sleep_schedule={"enabled": False})
+                self.set(**off)
+                self.talk("the harbour is open.")
+                self.pause(HOUR)
+                assert 0 == self.calls
+
+    def test_not_while_somebody_waits(self) -> None:
+        """Whoever speaks is answered first; then it is no pause."""
+        self.talk("the harbour is open.")
+        self.clock.advance(QUARTER)
+        self.tom.execute_cmd("whisper Ada = hello")
+        self.beat()
+        assert ["turn"] == self.model.kinds
+
+    def test_nobody_waits_for_it(self) -> None:
+        """While it is drawn whoever speaks is answered at once."""
+        self.model.holds.add("facts")
+        self.talk("the harbour is open.")
+        self.pause()
+        self.tom.execute_cmd("whisper Ada = hello")
+        pump()
+        assert ["facts", "turn"] == self.model.kinds
+
+    def test_idle_it_costs_no_statement(self) -> None:
+        """Once nothing waits, however long that is."""
+        self.talk("the harbour is open.")
+        self.pause()
+        self.pause(HOUR)
+        for _ in range(5):
+            self.clock.advance(HOUR)
+            with self.assertNumQueries(0):
+                self.beat()
+
+    def test_a_restart_ends_no_talk(self) -> None:
+        """What waited before it is looked for a quarter of an hour later."""
+        self.talk("the harbour is open.")
+        self.restart()
+        self.beat()
+        self.pause(QUARTER - 1)
+        assert 0 == self.calls
+        self.pause(1)
+        assert 1 == len(self.stored("fact"))
+
+
+class TestHeld(AwakeCase):
+    """What keeps it from asking, and loses nothing."""
+
+    def setUp(self) -> None:
+        """A talk has just ended."""
+        super().setUp()
+        self.talk("the harbour is open.")
+
+    def waits(self) -> bool:
+        """Whether the entry is there, and nothing was drawn from it."""
+        (entry,) = self.stored()
+        return not entry.is_consolidated
+
+    def test_an_emergency_stop(self) -> None:
+        """Before it is begun, and in the middle of it; then it goes on another time."""
+        operations.stop(self.ada_script, "a test")
+        self.pause(HOUR)
+        assert (0, True) == (self.calls, self.waits())
+        operations.clear(self.ada_script)
+        self.model.holds.add("facts")
+        self.beat()
+        assert 1 == self.calls
+        operations.stop(self.ada_script, "a test")
+        assert (1, None, True) == (
+            self.model.cancelled,
+            self.ada_script.work.resting,
+            self.waits(),
+        )
+        operations.clear(self.ada_script)
+        self.model.holds.remove("facts")
+        self.pause(HOUR)
+        assert ["It is told: Tom said: the harbour is open."] == self.texts("fact")
+
+    def test_a_breaker(self) -> None:
+        """A model that is left alone is not asked, and it counts as no call."""
+        breaker = services.pool().breaker_of(self.ada_script.endpoint())
+        breaker.force_open()
+        self.pause(HOUR)
+        assert (0, True, {}) == (self.calls, self.waits(), self.today)
+        breaker.reset()
+        self.pause(HOUR)
+        assert 1 == len(self.stored("fact"))
+
+    def test_a_cap(self) -> None:
+        """Nothing is sent that has no room."""
+        self.set(budget_config={"assistant": {"tokens_per_day": 10}})
+        self.pause(HOUR)
+        assert (0, True) == (self.calls, self.waits())
+        self.set(budget_config={})
+        self.pause(HOUR)
+        assert 1 == len(self.stored("fact"))
+
+    def test_a_model_that_fails(self) -> None:
+        """It is tried again an hour later, and no more often than a few times a day."""
+        self.model.down = ModelStatusError(401, "no such key")
+        for _ in range(3):
+            self.pause(HOUR)
+        assert self.waits()
+        assert self.calls <= 3
+        self.model.down = None
+        services.pool().breaker_of(self.ada_script.endpoint()).reset()
+        self.pause(HOUR)
+        assert 1 == len(self.stored("fact"))
+
+    def test_the_embedded_model(self) -> None:
+        """It is asked nothing."""
+        client = type("Client", (), {"provider_name": "local"})()
+        self.ada_script.client = lambda: client
+        self.addCleanup(delattr, self.ada_script, "client")
+        self.pause(HOUR)
+        assert ([], True) == (self.model.bodies, self.waits())
+
+    def test_an_unreadable_answer(self) -> None:
+        """Of these entries that day has had its answer; the next day asks again."""
+        self.model.answers.append(completion("Hm."))
+        self.pause(HOUR)
+        self.pause(HOUR)
+        assert (1, True) == (self.calls, self.waits())
+        self.pause(24 * HOUR)
+        assert 1 == len(self.stored("fact"))
+
+    def test_who_is_forgotten_meanwhile(self) -> None:
+        """No fact is drawn from his words."""
+        self.model.holds.add("facts")
+        self.pause()
+        forgetting.forget_person(self.ada_script, self.persons["Tom"])
+        self.model.answer(answer_to(self.model.bodies[-1]))
+        pump()
+        assert [] == self.texts()
+
+    def test_put_to_sleep_meanwhile(self) -> None:
+        """The night waits until it is done."""
+        self.model.holds.add("facts")
+        self.pause()
+        running: Deferred[Any] = self.ada_script.work.resting
+        sleeping.put_to_sleep(self.ada_script, "a test")
+        self.beat()
+        assert running is self.ada_script.work.resting
+        self.model.answer(answer_to(self.model.bodies[-1]))
+        pump()
+        assert 1 == len(self.stored("fact"))
+        self.model.holds.remove("facts")
+        self.sleep_through()
+        assert "" == self.progress["step"]
