@@ -48,10 +48,12 @@ _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 def read(script: Any, name: str) -> Any:
     """A setting of the assistant: as stored, else its default. Containers come as plain copies."""
     default = DEFAULTS[name]
-    value = script.attributes.get(name, default=default)
-    if value is None or value is default:
-        return copy(default)
-    return value if isinstance(value, (str, int, float)) else deserialize(value)
+    attribute = script.attributes.find(name)
+    value = None if attribute is None else attribute.db_value
+    if value is None:
+        return copy(default) if isinstance(default, (list, dict)) else default
+    # Evennia's own reading of a value builds a tree of watched containers, also around a number.
+    return value if isinstance(value, (str, int, float)) else deserialize(attribute.value)
 
 
 def write(script: Any, *facts: Fact, beside: Beside | None = None, **values: Any) -> None:
@@ -140,7 +142,7 @@ def _prepare(
     """
     if name not in DEFAULTS:
         raise KeyError(f"an assistant keeps no {name!r}")
-    attribute = script.attributes.get(name, return_obj=True)
+    attribute = script.attributes.find(name)
     if attribute is None:
         script.attributes.put(name, value)
         return None

@@ -174,9 +174,10 @@ class Book:
             rows = [ending.claim.as_row(ending) for ending in endings]
             if claim is not None:
                 changes.append((claim.accounts, claim.opening))
-            totals = self.totals.change(add_up(changes))
-            if claim is not None and config is not None:
-                claim = self._fitted(claim, totals, config)
+            if claim is None or config is None:
+                self.totals.add(add_up(changes))
+            else:
+                claim = self._fitted(claim, self.totals.change(add_up(changes)), config)
                 rows.append(claim.as_row())
             write_calls(rows)
         return len(endings), claim

@@ -7,7 +7,7 @@ from tests.shell.support import ShellTest, pump, whispers
 
 # One more is a decision, one less is a reason to lower the number.
 ROWS_OF_A_REPLY = 23
-STATEMENTS_OF_A_REPLY = 15
+STATEMENTS_OF_A_REPLY = 14
 
 
 class TestIdle(ShellTest):

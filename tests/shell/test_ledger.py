@@ -249,7 +249,7 @@ class TestCaps(LedgerTest):
 class TestCost(LedgerTest):
     """What the ledger itself costs."""
 
-    def test_three_statements_for_a_call(self) -> None:
+    def test_two_statements_for_a_call(self) -> None:
         """Reserving one and settling the one before, within a minute; the rest is the commit."""
         for _ in range(2):
             self.book.settle(self.reserve(), Usage(1, 1), NOON)
@@ -257,7 +257,7 @@ class TestCost(LedgerTest):
             self.book.settle(self.reserve(), Usage(1, 1), NOON)
         made = [query["sql"] for query in taken]
         statements = [sql for sql in made if "SAVEPOINT" not in sql]
-        assert 3 == len(statements), "\n".join(made)
+        assert 2 == len(statements), "\n".join(made)
 
     def test_nothing_to_write_costs_nothing(self) -> None:
         """A flush without calls, and closing one."""
