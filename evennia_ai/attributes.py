@@ -31,13 +31,11 @@ class AllAtOnce(ModelAttributeBackend):  # type: ignore[misc]
 
     def find(self, key: str) -> Any:
         """The attribute of a name without a category, or None; asked for 80 times a turn."""
-        if not (settings.TYPECLASS_AGGRESSIVE_CACHE and self.obj.pk):
+        if not self._is_loaded:  # then this reads all of them, where they may be kept at all
             found = self.get(key)
             return found[0] if found else None
-        if not self._is_loaded:
-            self._load()
         found = self._cache.get(f"{key}-None")
-        return found if found is not None and found.pk else None
+        return found if found is not None and found.id else None
 
     def _load(self) -> None:
         links = self.obj.db_attributes.through.objects.filter(

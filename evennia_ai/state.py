@@ -32,7 +32,7 @@ from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.overheard import Overheard, keep
 from evennia_ai.core.records import Records
 from evennia_ai.core.safety_config import SafetyConfig
-from evennia_ai.core.setting_model import Group
+from evennia_ai.core.setting_model import Group, read_once
 from evennia_ai.core.settings import ATTRIBUTES, STATE
 from evennia_ai.core.turn import Usage
 from evennia_ai.errors import ConfigurationError
@@ -201,7 +201,7 @@ def held(group: type[G], own: object) -> G:
     """
     if not group.GAME_NAME:
         return group.from_stored(own)
-    return group.from_layers(getattr(settings, group.GAME_NAME, {}), own)
+    return read_once(group, group.from_layers, getattr(settings, group.GAME_NAME, {}), own)
 
 
 def hearing_config(script: Any) -> HearingConfig:

@@ -11,8 +11,18 @@ from functools import cache
 from typing import Any
 
 from django.db import connections
-from django.db.models import Model
+from django.db.models import (
+    BigIntegerField,
+    BooleanField,
+    CharField,
+    FloatField,
+    IntegerField,
+    Model,
+    TextField,
+)
 from django.db.models.constants import OnConflict
+
+_PLAIN = (BigIntegerField, BooleanField, CharField, FloatField, IntegerField, TextField)
 
 
 def quoted(names: Iterable[str], using: str = "default") -> str:
@@ -33,6 +43,13 @@ def _marks(count: int) -> str:
     return f"({', '.join(['%s'] * count)})"
 
 
+@cache
+def _fields(model: type[Model], names: tuple[str, ...]) -> list[Any]:
+    """The field of each name, or None where its values go into the database as they are."""
+    fields = [model._meta.get_field(name) for name in names]
+    return [None if type(field) in _PLAIN else field for field in fields]
+
+
 def insert(
     model: type[Model],
     names: tuple[str, ...],
@@ -43,7 +60,7 @@ def insert(
     """Put rows into a table by one statement.
 
     Args:
-        names: of the fields, in the order of a row's values; the others have their defaults.
+        names: of all fields but the id, in the order of a row's values.
         using: Django's name of the database.
 
     Returns:
@@ -52,9 +69,9 @@ def insert(
     connection = connections[using]
     sql = _values_sql(model, names, using) + ", ".join([_marks(len(names))] * len(rows))
     returns = connection.features.can_return_rows_from_bulk_insert
-    fields = [model._meta.get_field(name) for name in names]
+    fields = _fields(model, names)
     values = [
-        field.get_db_prep_save(value, connection)
+        value if field is None else field.get_db_prep_save(value, connection)
         for row in rows
         for field, value in zip(fields, row, strict=True)
     ]
