@@ -37,6 +37,7 @@ _IN_TEXT = (
 )
 # Each of them holds one of these: most texts hold none, and are not looked through four times.
 _MAY_HOLD_SECRET = re.compile("(?i)[-_:=]|bearer|basic")
+MOST_EXACT = 2**53
 LONGEST_ESCAPE = 6  # characters of one character in JSON
 _NAMING, _NAMED = ("key", "name"), ("value", "old_value", "new_value")
 
@@ -202,7 +203,7 @@ def bounded(value: Any, longest: int = LONGEST_VALUE) -> Any:
     Args:
         longest: characters as JSON.
     """
-    if value is None or isinstance(value, bool):
+    if value is None or (type(value) in (bool, int) and abs(value) < MOST_EXACT):
         return value
     if isinstance(value, str) and LONGEST_ESCAPE * len(value) + 2 <= longest:
         return sendable(value)  # what JSON would make of it, there and back

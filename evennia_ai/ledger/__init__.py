@@ -5,7 +5,8 @@ One `Book` for a server process; the totals themselves are shared by all of them
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
@@ -44,6 +45,7 @@ __all__ = [
     "release",
     "report",
     "reserve",
+    "riding",
     "settle",
     "start_anew",
     "today_of",
@@ -100,6 +102,11 @@ def release(claim: Claim, now: float) -> None:
 def cut_off(claim: Claim, now: float, *, model: str = "", price: Price | None = None) -> None:
     """See `Book.cut_off`."""
     book().cut_off(claim, now, model=model, price=price)
+
+
+def riding() -> AbstractContextManager[Callable[[], None] | None]:
+    """See `Book.riding`."""
+    return book().riding()
 
 
 def flush() -> None:

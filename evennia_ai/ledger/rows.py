@@ -156,6 +156,12 @@ def _select_sql(count: int) -> str:
     return f"SELECT {quoted(_READ)} FROM {_TOTALS} WHERE id IN ({marks})"
 
 
+@cache
+def _returning_sql(count: int) -> str:
+    marks = ", ".join(["%s"] * count)
+    return f"{_update_sql('sqlite')} WHERE id IN ({marks}) RETURNING {quoted(_READ)}"
+
+
 def _changed_at_once(rows: list[Added]) -> list[tuple[Any, ...]]:
     """Add to rows and read them: one statement for all that get the same, as one call's do.
 
@@ -167,9 +173,7 @@ def _changed_at_once(rows: list[Added]) -> list[tuple[Any, ...]]:
     read: list[tuple[Any, ...]] = []
     with connection.cursor() as cursor:
         for change, theirs in numbers.items():
-            marks = ", ".join(["%s"] * len(theirs))
-            where = f"WHERE id IN ({marks}) RETURNING {quoted(_READ)}"
-            cursor.execute(f"{_update_sql('sqlite')} {where}", [*change, *theirs])
+            cursor.execute(_returning_sql(len(theirs)), [*change, *theirs])
             read += cursor.fetchall()
     return read
 
