@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -54,7 +55,15 @@ class AllAtOnce(ModelAttributeBackend):  # type: ignore[misc]
 
 
 class WatchedAttributes(AttributeHandler):  # type: ignore[misc]
-    """The attributes of an assistant's script: when one is set, that is recorded and counts."""
+    """The attributes of an assistant's script: when one is set, that is recorded and counts.
+
+    Attributes:
+        find: gives one attribute itself, or None where none was ever set.
+    """
+
+    def __init__(self, obj: Any, backend_class: type[AllAtOnce]) -> None:
+        super().__init__(obj, backend_class)
+        self.find: Callable[[str], Any] = self.backend.find
 
     def add(self, key: str, *args: Any, **kwargs: Any) -> None:
         """Set one attribute."""
@@ -62,10 +71,6 @@ class WatchedAttributes(AttributeHandler):  # type: ignore[misc]
             super().add(key, *args, **kwargs)
         if key not in STATE:
             self._listen_anew()
-
-    def find(self, key: str) -> Any:
-        """One attribute itself, or None where none was ever set."""
-        return self.backend.find(key)
 
     def put(self, key: str, value: Any) -> None:
         """Set one attribute for somebody who tells of it himself."""
