@@ -142,7 +142,7 @@ def _prepare(
     """
     if name not in DEFAULTS:
         raise KeyError(f"an assistant keeps no {name!r}")
-    attribute = script.attributes.find(name)
+    attribute = script.attributes.get(name, return_obj=True)
     if attribute is None:
         script.attributes.put(name, value)
         return None
