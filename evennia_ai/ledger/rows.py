@@ -88,7 +88,7 @@ class Totals:
             StaleRowsError: rows are gone; forget, and do it again.
         """
         rows = self._rows(changes)
-        if connection.vendor == "sqlite" and connection.features.can_return_columns_from_insert:
+        if _gives_back():
             return self._totals(rows, _changed_at_once(rows))
         self._add(rows)
         with connection.cursor() as cursor:
@@ -101,7 +101,11 @@ class Totals:
         Raises:
             StaleRowsError: rows are gone; forget, and do it again.
         """
-        self._add(self._rows(changes))
+        rows = self._rows(changes)
+        if _gives_back():
+            self._totals(rows, _changed_at_once(rows))
+        else:
+            self._add(rows)
 
     def _rows(self, changes: Mapping[Account, Change]) -> list[Added]:
         """What is added to which row, in the order of their numbers."""
@@ -141,6 +145,12 @@ class Totals:
             self._numbers[Account(Scope(scope), key, period)] = number
 
 
+def _gives_back() -> bool:
+    """True where an UPDATE can say what rows are now, and nobody else writes meanwhile: SQLite."""
+    gives_back: bool = connection.features.can_return_columns_from_insert
+    return connection.vendor == "sqlite" and gives_back
+
+
 @cache
 def _update_sql(vendor: str) -> str:
     """The beginning of what adds to rows, up to which rows."""
@@ -165,7 +175,7 @@ def _returning_sql(count: int) -> str:
 def _changed_at_once(rows: list[Added]) -> list[tuple[Any, ...]]:
     """Add to rows and read them: one statement for all that get the same, as one call's do.
 
-    SQLite's only: there nobody else writes meanwhile, so that the order of the rows is nobody's.
+    In whatever order, which matters only where somebody else may lock some of them meanwhile.
     """
     numbers: dict[Change, list[int]] = {}
     for number, change, _ in rows:

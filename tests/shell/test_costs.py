@@ -9,7 +9,7 @@ from tests.calls import CountedCalls
 from tests.shell.support import ShellTest, pump, whispers
 
 # One more is a decision, one less is a reason to lower the number.
-ROWS_OF_A_REPLY = 24
+ROWS_OF_A_REPLY = 13
 STATEMENTS_OF_A_REPLY = 16
 STATEMENTS_WITHOUT_MEMORY = 13
 # Just above what is reached, on whatever Python and Evennia: who adds a layer sees it here.
