@@ -1,7 +1,9 @@
 """A crowd of characters with one listener each, in a real database, for one contender to answer.
 
     python -m benchmarks.scene build   --game DIR --crowd N
-    python -m benchmarks.scene measure --game DIR --crowd N --contender ours|contrib --model P,P
+    python -m benchmarks.scene measure --game DIR --crowd N --contender NAME --model P,P
+
+NAME is "ours", "without_memory" (ours, with memory switched off) or "contrib".
 
 `measure` runs the reactor and prints one line of JSON. Both contenders use the same rooms,
 listeners, database and model server; each is asked the way its own command asks it.
@@ -21,12 +23,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.calls import CountedCalls
 from tests.fakes.handle import FakeModel
 
 BEAT_SECONDS = 0.002
 IN_FLIGHT = 20
+CONTENDERS = ("ours", "without_memory", "contrib")
 MODEL_SECONDS = 1.0
-SETTLING_SECONDS = 0.5
+# Longer than anything is put off: what a reply leaves for later is counted with it.
+SETTLING_SECONDS = 2.0
+COUNTED = 50
+# What is put off is over when a process has used no more than this of its processor for a while.
+QUIET_SECONDS, QUIET_CPU_SECONDS, MOST_QUIET = 0.5, 0.01, 120
 
 # The same few people ask all the time, which nobody may in a game.
 # Each call is reserved, counted and settled all the same.
@@ -35,7 +43,7 @@ NO_CAPS = {"game": _NO_CAP, "assistant": _NO_CAP, "player": _NO_CAP}
 NO_LIMITS = {"calls_per_player": 10**9, "cooldown_seconds": 0, "batch_seconds": 0}
 
 
-def set_up_game(game: Path, url: str) -> None:
+def set_up_game(game: Path, url: str, *, remembers: bool = True) -> None:
     """Django and Evennia with a database of their own."""
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "server.conf.settings",
@@ -50,6 +58,8 @@ def set_up_game(game: Path, url: str) -> None:
     settings.LOG_DIR = str(game)
     settings.EVENNIA_AI_HEARING_CONFIG = NO_LIMITS
     settings.EVENNIA_AI_BUDGET_CONFIG = NO_CAPS
+    if not remembers:
+        settings.EVENNIA_AI_MEMORY_CONFIG = {"enabled": False}
     import django
 
     django.setup()
@@ -128,10 +138,11 @@ class Crowd:
     def __init__(self, contender: str, size: int) -> None:
         from evennia.objects.models import ObjectDB
 
-        prefix = {"ours": "Ada", "contrib": "Npc"}[contender]
+        is_contrib = contender == "contrib"
+        prefix = "Npc" if is_contrib else "Ada"
         by_key = {obj.key: obj for obj in ObjectDB.objects.all()}
         self.pairs = [(by_key[f"Tom{i}"], by_key[f"{prefix}{i}"]) for i in range(size)]
-        self.ask = {"ours": self._whisper, "contrib": self._talk}[contender]
+        self.ask = self._talk if is_contrib else self._whisper
 
     @staticmethod
     def _whisper(tom: Any, npc: Any) -> None:
@@ -164,7 +175,7 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
     figures: dict[str, Any] = {"contender": contender}
     gc.collect()
     before, began = rss_bytes(), time.perf_counter()
-    if contender == "ours":
+    if contender != "contrib":
         ScriptDB.objects.update_scripts_after_server_start()
         figures["start_seconds"] = round(time.perf_counter() - began, 2)
         gc.collect()
@@ -186,6 +197,14 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
         yield deferLater(reactor, SETTLING_SECONDS)
     figures["sql_per_reply"] = len(one)
 
+    with CountedCalls() as calls:
+        for number in range(COUNTED):
+            yield people.question(number)
+        yield deferLater(reactor, SETTLING_SECONDS)
+    figures["calls_per_reply"] = round(calls.all / COUNTED)
+    figures["own_calls_per_reply"] = round(calls.ours / COUNTED)
+    figures["calls_by_layer"] = {name: n / COUNTED for name, n in calls.by_layer.items()}
+
     cooperator = Cooperator()
     cpu, wall = time.process_time(), time.perf_counter()
     numbers = iter(range(warm))
@@ -197,6 +216,12 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
     )
     figures["cpu_ms_per_reply"] = round((time.process_time() - cpu) / warm * 1000, 3)
     figures["replies_per_second"] = round(warm / (time.perf_counter() - wall))
+    for _ in range(MOST_QUIET):
+        used = time.process_time()
+        yield deferLater(reactor, QUIET_SECONDS)
+        if time.process_time() - used <= QUIET_CPU_SECONDS:
+            break
+    figures["cpu_ms_with_deferred"] = round((time.process_time() - cpu) / warm * 1000, 3)
 
     model.behave(delay_seconds=MODEL_SECONDS)
     lag = Lag(reactor)
@@ -220,11 +245,12 @@ def main() -> None:
     parser.add_argument("--game", type=Path, required=True)
     parser.add_argument("--crowd", type=int, default=1000)
     parser.add_argument("--warm", type=int, default=2000)
-    parser.add_argument("--contender", choices=("ours", "contrib"), default="ours")
+    parser.add_argument("--contender", choices=CONTENDERS, default="ours")
     parser.add_argument("--model", default="1,1", help="ports of the scripted model server")
     arguments = parser.parse_args()
     model = FakeModel(*map(int, arguments.model.split(",")))
-    set_up_game(arguments.game, model.root_url)
+    remembers = arguments.contender != "without_memory"
+    set_up_game(arguments.game, model.root_url, remembers=remembers)
     if arguments.action == "build":
         build(arguments.game, arguments.crowd)
         return

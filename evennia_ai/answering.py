@@ -11,6 +11,7 @@ from evennia_ai import (
     delegations,
     holding,
     inbound,
+    ledger,
     outbound,
     queueing,
     resting,
@@ -100,8 +101,10 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
     work.in_flight = None
     judged, also = _judge(script, turn, stop)
     remembered = episodes.of_turn(script, turn, stop)
-    beside = tracing.both(remembered.write, tracing.of_turn(script, turn, stop))
-    turns.settle(script, turn, stop, consecutive_errors=judged.errors, beside=beside, **also)
+    traced = tracing.both(remembered.write, tracing.of_turn(script, turn, stop))
+    with ledger.riding() as ended:
+        beside, errors = tracing.both(traced, ended), judged.errors
+        turns.settle(script, turn, stop, consecutive_errors=errors, beside=beside, **also)
     remembered.index()
     tracing.tidy(script)
     for notice in turn.notices:

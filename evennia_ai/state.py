@@ -32,7 +32,7 @@ from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.overheard import Overheard, keep
 from evennia_ai.core.records import Records
 from evennia_ai.core.safety_config import SafetyConfig
-from evennia_ai.core.setting_model import Group
+from evennia_ai.core.setting_model import Group, read_once
 from evennia_ai.core.settings import ATTRIBUTES, STATE
 from evennia_ai.core.turn import Usage
 from evennia_ai.errors import ConfigurationError
@@ -48,10 +48,12 @@ _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 def read(script: Any, name: str) -> Any:
     """A setting of the assistant: as stored, else its default. Containers come as plain copies."""
     default = DEFAULTS[name]
-    value = script.attributes.get(name, default=default)
-    if value is None or value is default:
-        return copy(default)
-    return value if isinstance(value, (str, int, float)) else deserialize(value)
+    attribute = script.attributes.find(name)
+    value = None if attribute is None else attribute.db_value
+    if value is None:
+        return copy(default) if isinstance(default, (list, dict)) else default
+    # Evennia's own reading of a value builds a tree of watched containers, also around a number.
+    return value if isinstance(value, (str, int, float)) else deserialize(attribute.value)
 
 
 def write(script: Any, *facts: Fact, beside: Beside | None = None, **values: Any) -> None:
@@ -199,7 +201,7 @@ def held(group: type[G], own: object) -> G:
     """
     if not group.GAME_NAME:
         return group.from_stored(own)
-    return group.from_layers(getattr(settings, group.GAME_NAME, {}), own)
+    return read_once(group, group.from_layers, getattr(settings, group.GAME_NAME, {}), own)
 
 
 def hearing_config(script: Any) -> HearingConfig:

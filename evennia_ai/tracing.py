@@ -15,6 +15,7 @@ from django.db.models import Q, QuerySet
 from django.db.utils import DatabaseError
 from evennia.utils import logger
 
+from evennia_ai import statements
 from evennia_ai.core.forgetting import Name
 from evennia_ai.core.react import Stop
 from evennia_ai.core.recollection import DAY_SECONDS
@@ -108,8 +109,9 @@ def of_turn(script: Any, turn: Turn, stop: Stop) -> Beside | None:
 
 def insert(assistant: int, rows: list[Traced]) -> None:
     """Put rows into the table, by one statement."""
-    made = [TracedMessage(assistant=assistant, **row.as_columns()) for row in rows]
-    TracedMessage.objects.bulk_create(made)
+    if rows:
+        made = [(assistant, *row.as_columns().values()) for row in rows]
+        statements.insert(TracedMessage, ("assistant", *rows[0].as_columns()), made)
 
 
 def both(first: Beside | None, second: Beside | None) -> Beside | None:

@@ -17,7 +17,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "1": ("core",),
     "2": ("resilience",),
     "3": ("engine",),
-    "4a": ("migrations", "models", "seats"),
+    "4a": ("migrations", "models", "seats", "statements"),
     "4b": (
         *("attributes", "audit", "lines", "llm", "mcp", "memory", "names", "signals"),
         *("testing", "wording", "work"),

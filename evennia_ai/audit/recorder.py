@@ -13,7 +13,7 @@ from typing import Any, Never
 from uuid import UUID
 
 from django import db
-from django.db import connections, transaction
+from django.db import transaction
 from eventsourcing import persistence
 from eventsourcing.persistence import (
     AggregateRecorder,
@@ -25,6 +25,7 @@ from eventsourcing.persistence import (
     TrackingRecorder,
 )
 
+from evennia_ai import statements
 from evennia_ai.audit.events import NamedEvent
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 
@@ -86,21 +87,9 @@ class DjangoAggregateRecorder(AggregateRecorder):
         return ids
 
     def _insert_rows(self, stored: Sequence[StoredEvent]) -> list[int]:
-        connection = connections[self.using]
-        fields = [self.model._meta.get_field(name) for name in COLUMNS]
-        marks = f"({', '.join(['%s'] * len(fields))})"
-        names = ", ".join(connection.ops.quote_name(field.column) for field in fields)
-        table = connection.ops.quote_name(self.model._meta.db_table)
-        sql = f"INSERT INTO {table} ({names}) VALUES {', '.join([marks] * len(stored))}"
-        returns = connection.features.can_return_rows_from_bulk_insert
-        values = [
-            field.get_db_prep_save(value, connection)
-            for row in map(_row_of, stored)
-            for field, value in zip(fields, row, strict=True)
-        ]
-        with mapped_errors(), connection.cursor() as cursor:
-            cursor.execute(f"{sql} RETURNING id" if returns else sql, values)
-            return [row[0] for row in cursor.fetchall()] if returns else []
+        rows = list(map(_row_of, stored))
+        with mapped_errors():
+            return statements.insert(self.model, COLUMNS, rows, using=self.using)
 
     def select_events(
         self,

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any
@@ -34,6 +35,10 @@ _IN_TEXT = (
     (re.compile(r"(://[^\s/:@]+):[^\s/@]+@"), rf"\1:{MASK}@"),
     (re.compile(r"(?i)\b(api[_-]?key|password|secret|token)(\s*[=:]\s*)[^\s,;&]+"), rf"\1\2{MASK}"),
 )
+# Each of them holds one of these: most texts hold none, and are not looked through four times.
+_MAY_HOLD_SECRET = re.compile("(?i)[-_:=]|bearer|basic")
+MOST_EXACT = 2**53
+LONGEST_ESCAPE = 6  # characters of one character in JSON
 _NAMING, _NAMED = ("key", "name"), ("value", "old_value", "new_value")
 
 
@@ -177,6 +182,7 @@ def _named(details: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, str]]:
         yield key, item, told if key in _NAMED else str(key)
 
 
+@lru_cache(maxsize=1024)
 def _is_secret(name: str) -> bool:
     words = [word.casefold() for word in _WORDS.findall(name.rpartition(".")[2])]
     if any(map(_SECRET.fullmatch, words)):
@@ -185,8 +191,9 @@ def _is_secret(name: str) -> bool:
 
 
 def _without_secrets(text: str) -> str:
-    for pattern, instead in _IN_TEXT:
-        text = pattern.sub(instead, text)
+    if _MAY_HOLD_SECRET.search(text):
+        for pattern, instead in _IN_TEXT:
+            text = pattern.sub(instead, text)
     return text
 
 
@@ -196,6 +203,10 @@ def bounded(value: Any, longest: int = LONGEST_VALUE) -> Any:
     Args:
         longest: characters as JSON.
     """
+    if value is None or (type(value) in (bool, int) and abs(value) < MOST_EXACT):
+        return value
+    if isinstance(value, str) and LONGEST_ESCAPE * len(value) + 2 <= longest:
+        return sendable(value)  # what JSON would make of it, there and back
     text = sendable(json.dumps(value, ensure_ascii=False, default=str))
     if len(text) <= longest:
         return json.loads(text, parse_constant=str)

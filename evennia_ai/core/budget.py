@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from evennia_ai.core.budget_config import (
@@ -118,13 +119,19 @@ def accounts_of(assistant: str, person: str, at: float) -> tuple[Account, ...]:
         assistant: its name, or "" for the game itself; small and capital letters are the same.
         person: the id of the player who caused it, or "" for nobody.
     """
-    periods = [period_of(span, at) for span in Span]
+    periods = _periods(int(at // MINUTE))
     keys = [(Scope.GAME, "")]
     if assistant:
         keys.append((Scope.ASSISTANT, assistant[:MOST_KEY].casefold()))
     if person:
         keys.append((Scope.PLAYER, person[:MOST_KEY]))
     return tuple(Account(scope, key, period) for scope, key in keys for period in periods)
+
+
+@lru_cache(maxsize=8)
+def _periods(minute: int) -> tuple[str, ...]:
+    """The period of each span that a minute since 1970 is in."""
+    return tuple(period_of(span, minute * MINUTE) for span in Span)
 
 
 def account_at(name: str, kind: Kind) -> Account:
@@ -245,11 +252,18 @@ class Standing:
         return self.configured + self.granted if self.configured else 0
 
 
-def standings(account: Account, span: Span, total: Total, caps: Caps) -> Iterator[Standing]:
-    """An account's standing to each cap of its span, also to those that are not set."""
+def standings(
+    account: Account, span: Span, total: Total, caps: Caps, *, only_set: bool = False
+) -> Iterator[Standing]:
+    """An account's standing to each cap of its span.
+
+    Args:
+        only_set: leave out those that are not set; no call is held up or warned of by them.
+    """
     for name, cap in CAPS.items():
-        if cap.span is span:
-            configured = as_units(cap.measure, getattr(caps, name))
+        amount = getattr(caps, name) if cap.span is span else None
+        if amount or (amount is not None and not only_set):
+            configured = as_units(cap.measure, amount)
             used, granted = total.used(cap.measure), total.granted(cap.measure)
             yield Standing(account, name, configured, used, granted)
 

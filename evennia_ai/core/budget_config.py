@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar, Self
 
@@ -110,7 +111,7 @@ class BudgetConfig(LenientGroup):
         caps: Caps = getattr(self, scope)
         return caps
 
-    @property
+    @cached_property
     def cost_cap(self) -> str:
         """The path of a cap on money that is set, or ""."""
         capped = (

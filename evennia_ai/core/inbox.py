@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from evennia_ai.core.audience import OPEN, Held, confined
@@ -104,7 +104,7 @@ class Event:
 
     def as_stored(self) -> dict[str, Any]:
         """Plain data for the database."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 Stored = dict[str, Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 
 
 class Part(IntEnum):
@@ -24,6 +25,7 @@ FULL = tuple(Part)
 WITHOUT_TEXT = (Part.OVERHEARD, Part.HISTORY, Part.EVENT, Part.TOOL_RESULT)
 
 
+@lru_cache(maxsize=256)
 def part_before(number: int) -> Part:
     """The part itself, or the one in whose gap a component stands."""
     return max(part for part in Part if part <= number)

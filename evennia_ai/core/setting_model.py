@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import (
     AllowInfNan,
@@ -28,6 +28,8 @@ from evennia_ai.errors import ConfigurationError
 
 LARGEST = sys.float_info.max
 LONGEST_SHOWN = 120
+MOST_KNOWN = 512
+T = TypeVar("T")
 _UNKNOWN = ("extra_forbidden", "invalid_key")
 
 
@@ -76,6 +78,25 @@ class MismatchError(ValueError):
         super().__init__(name, value, wanted)
 
 
+_KNOWN: dict[tuple[type[Any], str, str], Any] = {}
+
+
+def read_once(kind: type[Any], read: Callable[..., T], *given: object) -> T:
+    """Settings as read; those that did not change since are not read again for each turn.
+
+    Nothing of what comes of it can be changed, so that all may share it.
+
+    Args:
+        kind: with `read` and what is given, what it is known by.
+    """
+    key = kind, read.__name__, repr(given)
+    if key not in _KNOWN:
+        if len(_KNOWN) >= MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[key] = read(*given)
+    return _KNOWN[key]  # type: ignore[no-any-return]
+
+
 class Group(BaseModel):
     """Settings that are stored together, as one mapping.
 
@@ -98,11 +119,14 @@ class Group(BaseModel):
         Raises:
             ConfigurationError: it is no mapping, a key is unknown, or a value does not fit.
         """
+        return read_once(cls, cls._read, stored, path or cls.NAME)
+
+    @classmethod
+    def _read(cls, stored: object, path: str) -> Self:
         try:
             return cls.model_validate(stored)
         except ValidationError as error:
-            told = _refusal(cls, path or cls.NAME, stored, error)
-            raise ConfigurationError(told) from None
+            raise ConfigurationError(_refusal(cls, path, stored, error)) from None
 
     @classmethod
     def from_layers(cls, game: object, own: object) -> Self:

@@ -7,7 +7,7 @@ of people are in here: those have columns of their own, and rules about who may 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -57,7 +57,7 @@ class Traced:
 
     def as_columns(self) -> dict[str, Any]:
         """What is stored of it, by the names of the columns."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @lru_cache(maxsize=512)

@@ -20,9 +20,15 @@ class Offered(Wrapper):
 
     pattern: ExecutionPattern
     forbidden: frozenset[str] = frozenset()
+    _known: list[Specs] = field(default_factory=list)
 
     def specs(self) -> Specs:
-        """The tools on offer, by name."""
+        """The tools on offer, by name: those of the turn's first step, to its end."""
+        if not self._known:
+            self._known.append(self._choose())
+        return self._known[0]
+
+    def _choose(self) -> Specs:
         every, pattern = self.inner.specs(), self.pattern
         is_open = pattern.tool_filter is None and pattern.allowed_categories.issuperset(
             ToolCategory

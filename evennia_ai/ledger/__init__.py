@@ -6,8 +6,9 @@ One `Book` for a server process; the totals themselves are shared by all of them
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from django.conf import settings
 from twisted.internet import reactor
@@ -15,6 +16,7 @@ from twisted.internet import reactor
 from evennia_ai.core.budget_config import GAME_NAME, BudgetConfig
 from evennia_ai.core.prices import NAME as PRICES_NAME
 from evennia_ai.core.prices import Price, price_of, read_prices
+from evennia_ai.core.setting_model import read_once
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.ledger.book import Book, unpriced_text
 from evennia_ai.ledger.claims import Claim, Need, Payer
@@ -43,15 +45,11 @@ __all__ = [
     "release",
     "report",
     "reserve",
+    "riding",
     "settle",
     "start_anew",
     "today_of",
 ]
-
-
-T = TypeVar("T")
-MOST_READ = 256
-_READ: dict[str, Any] = {}
 
 
 @lru_cache(maxsize=1)
@@ -106,6 +104,11 @@ def cut_off(claim: Claim, now: float, *, model: str = "", price: Price | None = 
     book().cut_off(claim, now, model=model, price=price)
 
 
+def riding() -> AbstractContextManager[Callable[[], None] | None]:
+    """See `Book.riding`."""
+    return book().riding()
+
+
 def flush() -> None:
     """See `Book.flush`."""
     book().flush()
@@ -117,16 +120,6 @@ def report(assistant: str | None, config: BudgetConfig, now: float) -> Report:
     return read_report(assistant, config, now)
 
 
-def _read_once(read: Callable[..., T], *given: Any) -> T:
-    """Settings as read; those that did not change since are not read again for each call."""
-    key = f"{read.__qualname__} {given!r}"
-    if key not in _READ:
-        if len(_READ) >= MOST_READ:
-            _READ.clear()
-        _READ[key] = read(*given)
-    return _READ[key]  # type: ignore[no-any-return]
-
-
 def config_for(own: Any) -> BudgetConfig:
     """The caps that hold for an assistant.
 
@@ -136,7 +129,7 @@ def config_for(own: Any) -> BudgetConfig:
     Raises:
         ConfigurationError: something in them is wrong; the text names the path.
     """
-    return _read_once(BudgetConfig.from_layers, getattr(settings, GAME_NAME, {}), own)
+    return read_once(BudgetConfig, BudgetConfig.from_layers, getattr(settings, GAME_NAME, {}), own)
 
 
 def prices() -> Mapping[str, Price]:
@@ -145,4 +138,4 @@ def prices() -> Mapping[str, Price]:
     Raises:
         ConfigurationError: something in the setting is wrong; the text names the path.
     """
-    return _read_once(read_prices, getattr(settings, PRICES_NAME, {}))
+    return read_once(Price, read_prices, getattr(settings, PRICES_NAME, {}))

@@ -8,8 +8,10 @@ reservation, or within a second: until then the whole estimate is held, which is
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from threading import RLock
 from typing import Any
@@ -39,6 +41,7 @@ from evennia_ai.resilience.clock import Clock
 FLUSH_SECONDS = 1.0
 MARGIN_SECONDS = 60  # clocks of two machines differ by less
 UPKEEP_SECONDS = 600
+Beside = Callable[[], None]
 Later = Callable[[float, Callable[[], None]], Any]
 
 
@@ -127,6 +130,39 @@ class Book:
             if self._endings:
                 self._write(None, None)
 
+    @contextmanager
+    def riding(self) -> Iterator[Beside | None]:
+        """Let another transaction of the process, which is about to begin, write how calls ended.
+
+        While other calls are under way it is left to the next reservation, which writes it for
+        nothing.
+
+        Yields:
+            What writes it, within that transaction, perhaps twice, the first time undone; None:
+            there is nothing to write. Where the block raises, nothing is taken as written.
+        """
+        with self._lock:
+            taken = [] if self._open else self._endings
+            self._endings = self._endings if self._open else []
+        try:
+            yield partial(self._ride, taken) if taken else None
+        except BaseException:
+            with self._lock:
+                self._endings[:0] = taken
+            raise
+        with self._lock:
+            if not self._endings:
+                self._cancel()
+
+    def _ride(self, endings: list[Ending]) -> None:
+        changes = [(ending.claim.accounts, self._change(ending)) for ending in endings]
+        try:
+            self.totals.add(add_up(changes))
+        except StaleRowsError as stale:
+            self.totals.forget()
+            raise audit.RecordConflictError(str(stale)) from stale
+        write_calls([ending.claim.as_row(ending) for ending in endings])
+
     def _close(self, ending: Ending) -> None:
         with self._lock:
             if self._open.pop(ending.claim.key, None) is None:
@@ -174,9 +210,10 @@ class Book:
             rows = [ending.claim.as_row(ending) for ending in endings]
             if claim is not None:
                 changes.append((claim.accounts, claim.opening))
-            totals = self.totals.change(add_up(changes))
-            if claim is not None and config is not None:
-                claim = self._fitted(claim, totals, config)
+            if claim is None or config is None:
+                self.totals.add(add_up(changes))
+            else:
+                claim = self._fitted(claim, self.totals.change(add_up(changes)), config)
                 rows.append(claim.as_row())
             write_calls(rows)
         return len(endings), claim

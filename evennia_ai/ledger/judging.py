@@ -25,9 +25,9 @@ def excess(claim: Claim, totals: Totals, config: BudgetConfig) -> int:
     if not claim.need.spare:
         return 0
     most = 0
-    for standing, _ in _standings(claim, totals, config):
+    for standing in _all_set(claim, totals, config):
         missing = standing.used + _units(claim, standing)[1] - standing.allowed
-        if standing.configured and missing > 0:
+        if missing > 0:
             most = max(most, _as_tokens(claim, standing.cap.measure, missing))
     return min(most, claim.need.spare)
 
@@ -47,26 +47,32 @@ def judge(claim: Claim, totals: Totals, config: BudgetConfig) -> None:
         NoFreeSlotError: too many of the assistant's calls are under way.
     """
     near = []
-    for standing, total in _standings(claim, totals, config):
-        is_first = standing.account.scope is Scope.ASSISTANT and not standing.account.period
-        if is_first and standing.cap.measure is Measure.TOKENS:
+    for account, span in _accounts(claim):
+        total = totals[account]
+        if account.scope is Scope.ASSISTANT and span is Span.EVER:
             _judge_slots(claim, total, config)
-        need, last = _units(claim, standing)
-        if hit := budget.exceeded(standing, need, last):
-            raise hit
-        if budget.is_near(standing, total, config.warn_at):
-            near.append(standing)
+        for standing in _set(account, span, total, config):
+            need, last = _units(claim, standing)
+            if hit := budget.exceeded(standing, need, last):
+                raise hit
+            if budget.is_near(standing, total, config.warn_at):
+                near.append(standing)
     claim.warnings.extend(budget.warning_text(standing) for standing in near if _is_first(standing))
 
 
-def _standings(
-    claim: Claim, totals: Totals, config: BudgetConfig
-) -> Iterator[tuple[Standing, Total]]:
-    """How each account that a call counts towards stands to each of its caps."""
-    for account, span in zip(claim.accounts, cycle(Span), strict=False):
-        total, caps = totals[account], config.caps_of(account.scope)
-        for standing in budget.standings(account, span, total, caps):
-            yield standing, total
+def _accounts(claim: Claim) -> Iterator[tuple[Account, Span]]:
+    """Each account that a call counts towards, and over which span that counts."""
+    return zip(claim.accounts, cycle(Span), strict=False)
+
+
+def _set(account: Account, span: Span, total: Total, config: BudgetConfig) -> Iterator[Standing]:
+    """How an account stands to each cap of its span that is set."""
+    return budget.standings(account, span, total, config.caps_of(account.scope), only_set=True)
+
+
+def _all_set(claim: Claim, totals: Totals, config: BudgetConfig) -> Iterator[Standing]:
+    for account, span in _accounts(claim):
+        yield from _set(account, span, totals[account], config)
 
 
 def _judge_slots(claim: Claim, total: Total, config: BudgetConfig) -> None:

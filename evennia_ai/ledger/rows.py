@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import cache
 from operator import add
+from typing import Any
 
 from django.db import connection, transaction
-from django.db.models.constants import OnConflict
 from django.db.utils import OperationalError, ProgrammingError
 
 from evennia_ai.core.budget import Account, Total
@@ -21,14 +22,15 @@ from evennia_ai.core.budget_config import Scope
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.ledger.claims import Change, Row
 from evennia_ai.models import BudgetTotal, ModelCall
+from evennia_ai.statements import quoted, upsert_sql
 
 MISSING = "the tables of evennia_ai are missing in the game's database; type: evennia migrate"
 MOST_REMEMBERED = 20_000
 COUNTERS = Change._fields
+Added = tuple[int, Change, Account]  # what is added to a row, of which number and whose
 _TOTALS = BudgetTotal._meta.db_table
 _CALLS = ModelCall._meta.db_table
-_COLUMNS = [entry.column for entry in ModelCall._meta.concrete_fields]
-_READ = ["scope", "key", "period", *(entry.name for entry in fields(Total))]
+_READ = ["id", "scope", "key", "period", *(entry.name for entry in fields(Total))]
 
 
 class StaleRowsError(Exception):
@@ -66,10 +68,6 @@ def together() -> Iterator[None]:
         yield
 
 
-def _quoted(names: Iterable[str]) -> str:
-    return ", ".join(map(connection.ops.quote_name, names))
-
-
 class Totals:
     """The rows of what was used. Their numbers are remembered, their contents never."""
 
@@ -89,33 +87,49 @@ class Totals:
         Raises:
             StaleRowsError: rows are gone; forget, and do it again.
         """
+        rows = self._rows(changes)
+        if _gives_back():
+            return self._totals(rows, _changed_at_once(rows))
+        self._add(rows)
+        with connection.cursor() as cursor:
+            cursor.execute(_select_sql(len(rows)), [number for number, _, _ in rows])
+            return self._totals(rows, cursor.fetchall())
+
+    def add(self, changes: Mapping[Account, Change]) -> None:
+        """The same where nobody wants to know what they are now.
+
+        Raises:
+            StaleRowsError: rows are gone; forget, and do it again.
+        """
+        rows = self._rows(changes)
+        if _gives_back():
+            self._totals(rows, _changed_at_once(rows))
+        else:
+            self._add(rows)
+
+    def _rows(self, changes: Mapping[Account, Change]) -> list[Added]:
+        """What is added to which row, in the order of their numbers."""
         if len(self._numbers) > MOST_REMEMBERED:
             self.forget()
         self._learn(changes.keys() - self._numbers.keys())
-        rows = sorted((self._numbers[account], change) for account, change in changes.items())
+        return sorted(
+            (self._numbers[account], change, account) for account, change in changes.items()
+        )
+
+    @staticmethod
+    def _add(rows: list[Added]) -> None:
         with connection.cursor() as cursor:
-            values = [(*(n for n in change for _ in "ab"), number) for number, change in rows]
-            cursor.executemany(self._update_sql(), values)
+            values = [(*change, number) for number, change, _ in rows]
+            cursor.executemany(f"{_update_sql(connection.vendor)} WHERE id = %s", values)
             if cursor.rowcount != len(rows):
                 raise StaleRowsError
-            cursor.execute(self._select_sql(len(rows)), [number for number, _ in rows])
-            read = cursor.fetchall()
-        totals = {Account(Scope(row[0]), row[1], row[2]): Total(*row[3:]) for row in read}
-        if totals.keys() != changes.keys():
+
+    @staticmethod
+    def _totals(rows: list[Added], read: list[tuple[Any, ...]]) -> dict[Account, Total]:
+        accounts = {number: account for number, _, account in rows}
+        if len(read) != len(rows) or any(accounts[row[0]] != row[1:4] for row in read):
             raise StaleRowsError
-        return totals
-
-    @staticmethod
-    def _update_sql() -> str:
-        # Nothing falls below 0, even if somebody edits rows while calls are under way.
-        sums = ((name, f"{name} + %s") for name in COUNTERS)
-        added = ", ".join(f"{n} = CASE WHEN {s} < 0 THEN 0 ELSE {s} END" for n, s in sums)
-        return f"UPDATE {_TOTALS} SET {added} WHERE id = %s"
-
-    @staticmethod
-    def _select_sql(count: int) -> str:
-        marks = ", ".join(["%s"] * count)
-        return f"SELECT {_quoted(_READ)} FROM {_TOTALS} WHERE id IN ({marks})"
+        return {accounts[row[0]]: Total(*row[4:]) for row in read}
 
     def _learn(self, accounts: Iterable[Account]) -> None:
         """The numbers of some rows, which are made where they do not exist."""
@@ -131,16 +145,53 @@ class Totals:
             self._numbers[Account(Scope(scope), key, period)] = number
 
 
+def _gives_back() -> bool:
+    """True where an UPDATE can say what rows are now, and nobody else writes meanwhile: SQLite."""
+    gives_back: bool = connection.features.can_return_columns_from_insert
+    return connection.vendor == "sqlite" and gives_back
+
+
+@cache
+def _update_sql(vendor: str) -> str:
+    """The beginning of what adds to rows, up to which rows."""
+    # Nothing falls below 0, even if somebody edits rows while calls are under way.
+    greatest = "MAX" if vendor == "sqlite" else "GREATEST"
+    added = ", ".join(f"{name} = {greatest}(0, {name} + %s)" for name in COUNTERS)
+    return f"UPDATE {_TOTALS} SET {added}"
+
+
+@cache
+def _select_sql(count: int) -> str:
+    marks = ", ".join(["%s"] * count)
+    return f"SELECT {quoted(_READ)} FROM {_TOTALS} WHERE id IN ({marks})"
+
+
+@cache
+def _returning_sql(count: int) -> str:
+    marks = ", ".join(["%s"] * count)
+    return f"{_update_sql('sqlite')} WHERE id IN ({marks}) RETURNING {quoted(_READ)}"
+
+
+def _changed_at_once(rows: list[Added]) -> list[tuple[Any, ...]]:
+    """Add to rows and read them: one statement for all that get the same, as one call's do.
+
+    In whatever order, which matters only where somebody else may lock some of them meanwhile.
+    """
+    numbers: dict[Change, list[int]] = {}
+    for number, change, _ in rows:
+        numbers.setdefault(change, []).append(number)
+    read: list[tuple[Any, ...]] = []
+    with connection.cursor() as cursor:
+        for change, theirs in numbers.items():
+            cursor.execute(_returning_sql(len(theirs)), [*change, *theirs])
+            read += cursor.fetchall()
+    return read
+
+
 def write_calls(rows: list[Row]) -> None:
     """Write calls as they stand now, new ones and known ones alike."""
-    update = _COLUMNS[_COLUMNS.index("model") :]
-    suffix = connection.ops.on_conflict_suffix_sql(
-        ModelCall._meta.concrete_fields, OnConflict.UPDATE, update, [_COLUMNS[0]]
-    )
-    marks = ", ".join(["%s"] * len(_COLUMNS))
-    sql = f"INSERT INTO {_CALLS} ({_quoted(_COLUMNS)}) VALUES ({marks}) {suffix}"
     with connection.cursor() as cursor:
-        cursor.executemany(sql, rows)
+        cursor.executemany(upsert_sql(ModelCall, "model"), rows)
 
 
 def add_up(changes: Iterable[tuple[Iterable[Account], Change]]) -> dict[Account, Change]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from evennia_ai.errors import ConfigurationError
@@ -169,8 +170,17 @@ def resolve(environ: Mapping[str, str], settings: object = None) -> Endpoint:
     Raises:
         ConfigurationError: what is set does not fit together.
     """
-    from_environ = {key: environ.get(key, "").strip() for key in KEYS}
-    from_settings = {key: str(getattr(settings, key, None) or "").strip() for key in KEYS}
+    return _resolved(
+        tuple(environ.get(key, "").strip() for key in KEYS),
+        tuple(str(getattr(settings, key, None) or "").strip() for key in KEYS),
+    )
+
+
+@lru_cache(maxsize=8)
+def _resolved(of_environ: tuple[str, ...], of_settings: tuple[str, ...]) -> Endpoint:
+    """The endpoint of two lists of values for KEYS."""
+    from_environ = dict(zip(KEYS, of_environ, strict=True))
+    from_settings = dict(zip(KEYS, of_settings, strict=True))
     mixed = {key: from_environ[key] or from_settings[key] for key in KEYS}
     notice = _keep_key_with_address(mixed, from_environ, from_settings)
     found = _from_values(

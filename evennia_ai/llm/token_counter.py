@@ -71,6 +71,7 @@ def normalize(model: str) -> str:
     return name.removeprefix("ft:").partition(":")[0]
 
 
+@lru_cache(maxsize=64)
 def get_model_max_tokens(model: str) -> int:
     """The size of a model's context in tokens; a careful guess for one that nobody knows."""
     name = normalize(model)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import islice
 from typing import Any
 
-from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db import connection
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai import names, state
@@ -31,6 +32,13 @@ MOST_OBSERVATIONS = 40
 OBSERVATIONS_TO_THINK = 5
 LONGEST_NAME = 60
 # Facts that were drawn from entries of the journal would be observed twice.
+# The time comes last: MySQL takes what is set for what was there, from there on.
+_MET_AGAIN = (
+    f"UPDATE {EntityProfile._meta.db_table} SET name = %s, "
+    "meetings = meetings + CASE WHEN last_at <= %s THEN 1 ELSE 0 END, "
+    "favour = CASE WHEN last_at <= %s THEN favour + (1.0 - favour) * %s ELSE favour END, "
+    "last_at = %s WHERE assistant = %s AND entity = %s"
+)
 _OBSERVED = Q(kind=MemoryKind.JOURNAL) | Q(kind=MemoryKind.FACT, cites=[])
 
 
@@ -50,18 +58,11 @@ def meet(script: Any, entity: str, name: str) -> None:
     two for somebody new.
     """
     now, shown = script.clock.seconds(), one_line(name, LONGEST_NAME)
-    is_another = Q(last_at__lte=now - core.MEETING_SECONDS)
-    liked = F("favour") + (Value(1.0) - F("favour")) * Value(core.FAVOUR_OF_A_MEETING)
-    is_known = (
-        _of(script)
-        .filter(entity=entity)
-        .update(
-            name=shown,
-            meetings=Case(When(is_another, then=F("meetings") + 1), default=F("meetings")),
-            favour=Case(When(is_another, then=liked), default=F("favour")),
-            last_at=now,
-        )
-    )
+    since = now - core.MEETING_SECONDS
+    with connection.cursor() as cursor:
+        values = (shown, since, since, core.FAVOUR_OF_A_MEETING, now, script.pk, entity)
+        cursor.execute(_MET_AGAIN, values)
+        is_known = bool(cursor.rowcount)
     if not is_known:
         met = EntityProfile(
             assistant=script.pk,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
@@ -50,6 +50,10 @@ class _Specs(Mapping[str, ToolSpec]):
 
     def __getitem__(self, name: str) -> ToolSpec:
         return TOOL_REGISTRY[name].spec
+
+    def items(self) -> ItemsView[str, ToolSpec]:
+        """All of them at once, without a step for each that looks it up by its name."""
+        return {name: tool.spec for name, tool in TOOL_REGISTRY.items()}.items()
 
     def __iter__(self) -> Iterator[str]:
         return iter(TOOL_REGISTRY)

@@ -238,7 +238,7 @@ def settle(
         _remember(script, said, turn.event.face, is_private=turn.is_private, asides=turn.asides)
         _forget_told(work, turn)
         values["conversation_history"] = work.history
-    if script.attributes.get("current_tool_call") is not None:
+    if (noted := script.attributes.find("current_tool_call")) and noted.db_value is not None:
         values["current_tool_call"] = None
     if consecutive_errors != read(script, "consecutive_errors"):
         values["consecutive_errors"] = consecutive_errors

@@ -183,3 +183,19 @@ def test_hole_c17_a_very_long_text_is_known_by_its_fingerprint() -> None:
     text = "token=abc " * 10_000
     assert len(text) + len('""') == kept({"text": text})["text"]["characters"]
     assert MASK == kept({"password": text})["password"]
+
+
+@given(
+    st.text() | st.booleans() | st.integers() | st.text(alphabet='"\\\n\x00\ud800é', max_size=40)
+)
+def test_the_short_way_keeps_what_json_would(value: Any) -> None:
+    """A plain value is not written as JSON and read again; it is what would come of that."""
+    assert [bounded(value)] == bounded([value])
+
+
+@pytest.mark.parametrize("glue", ["", " ", "x", "Basic", "bearer"])
+@given(before=st.text(max_size=5), after=st.text(max_size=5))
+def test_no_secret_is_overlooked(glue: str, before: str, after: str) -> None:
+    """Whatever stands around it: a text that holds a key is looked through."""
+    for secret in ("sk-abcdefghijklmnop", "bearer abcdefgh.x", "://tom:lamp@h", "token=lamp"):
+        assert secret not in masked(f"{before} {glue} {secret} {after}")

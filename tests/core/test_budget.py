@@ -108,6 +108,8 @@ def test_standings_name_every_cap_of_a_span() -> None:
         ("tokens_per_day", 7, 110),
         ("cost_per_day", 0, 0),
     ] == [(standing.name, standing.used, standing.allowed) for standing in found]
+    only_set = standings(TODAY, Span.DAY, Total(), caps, only_set=True)
+    assert ["tokens_per_day"] == [standing.name for standing in only_set]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
+from evennia_ai.core.setting_model import MOST_KNOWN
 from evennia_ai.errors import ConfigurationError
 
 
@@ -128,3 +129,18 @@ def test_l2_what_makes_no_sense_is_refused(text: str, game: Any, own: Any) -> No
     with pytest.raises(ConfigurationError) as caught:
         BudgetConfig.from_layers(game, own)
     assert str(caught.value).startswith(text)
+
+
+def test_what_did_not_change_is_not_read_again() -> None:
+    """The same mapping is the same object; a mapping changed in place is read anew."""
+    given: dict[str, Any] = {"calls_in_flight": 5}
+    first = BudgetConfig.from_stored(given)
+    assert first is BudgetConfig.from_stored({"calls_in_flight": 5})
+    given["calls_in_flight"] = 7
+    assert 7 == BudgetConfig.from_stored(given).calls_in_flight
+
+
+def test_only_so_many_are_known() -> None:
+    """However many assistants have settings of their own, each is read right."""
+    for number in range(MOST_KNOWN + 2):
+        assert number == BudgetConfig.from_stored({"calls_in_flight": number}).calls_in_flight

@@ -161,6 +161,11 @@ class Values:
         """A value; nothing is ever an object of its own here."""
         return None if return_obj else self.kept.get(name, default)
 
+    def find(self, name: str) -> SimpleNamespace | None:
+        """A value as an attribute has it, to be read."""
+        value = self.kept.get(name)
+        return None if value is None else SimpleNamespace(db_value=value, value=value)
+
     def put(self, name: str, value: Any) -> None:
         """Keep a value."""
         self.kept[name] = value

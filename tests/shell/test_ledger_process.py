@@ -8,6 +8,7 @@ from twisted.internet.task import Clock
 
 from evennia_ai import ledger
 from evennia_ai.core.budget_config import Span
+from evennia_ai.core.setting_model import MOST_KNOWN
 from evennia_ai.core.turn import Usage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.ledger import Book, rows
@@ -67,7 +68,7 @@ class TestProcess(LedgerTest):
             assert ["mini", "maxi"] == list(ledger.prices())
         own = {"assistant": {"tokens_per_day": 7}}
         assert ledger.config_for(own) is ledger.config_for({**own})
-        for cap in range(ledger.MOST_READ + 2):
+        for cap in range(MOST_KNOWN + 2):
             config = ledger.config_for({"assistant": {"tokens_per_day": cap}})
             assert cap == config.assistant.tokens_per_day
         with self.settings(EVENNIA_AI_BUDGET_CONFIG={"assistant": {"tokens_per_day": 3}}):
