@@ -1,4 +1,4 @@
-"""Before talk is summed up, the facts in it are kept: no summary can lose them then.
+"""Facts drawn awake: before talk is summed up, so that no summary loses them, or in a pause.
 
 Every turn stands in the journal already, so what is done is what the night would do with it.
 """

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.excerpts import excerpt
+from evennia_ai.core.excerpts import excerpt, has_to_do
 
 LONG = (
     "I came by the mill this morning and talked with the miller about the price of flour, which is "
@@ -38,6 +38,12 @@ def test_it_is_cut_around_what_is_asked_for(there: str, about: str) -> None:
 def test_what_fits_is_told_whole() -> None:
     """As one line."""
     assert "I have a boat." == excerpt("I have\n a boat.", "boat", 14)
+
+
+def test_what_has_to_do_with_a_question() -> None:
+    """A word of three letters or more, by its beginning."""
+    assert has_to_do("I hid my savings.", "Where did I SAVE, or: what of my saving?")
+    assert not has_to_do("I am in it.", "am I in it")
 
 
 def test_words_that_stand_together_count_more_than_one_alone() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from evennia_ai.core.journal import believed, cut_entry, line, lines, ranked, tags_of, words_of
@@ -24,6 +26,8 @@ def test_an_entry_as_a_line() -> None:
     assert expected == line(memory, CONFIG)
     known = entry("The mill burned.")
     assert f'[{known.key[:8]}] "The mill burned." (1970-01-01)' == line(known, CONFIG)
+    over = replace(known, superseded_at=86_400.0)
+    assert line(over, CONFIG).endswith("(1970-01-01, no longer so since 1970-01-02)")
     assert 2 == len(lines([memory, known], CONFIG).splitlines())
     assert "" == lines([], CONFIG)
 

@@ -84,6 +84,7 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
         "scheduled_wake_time",
         "consolidation_progress",
         "last_night",
+        "facts_awake",
         "reflection_state",
     }
     assert expected == {name for name, setting in ATTRIBUTES.items() if setting.is_state}

@@ -64,7 +64,7 @@ def _evening(game: Game) -> None:
         *(_memory(game, i, f"Boat {i} lies in the harbour.", "") for i in range(OPEN)),
         *(_memory(game, i, f"Crate {i} stands in the cellar.", "Tom") for i in range(PRIVATE)),
         *(_memory(game, i, f"Chest {i} stands in the attic.", "Mira") for i in range(MIRAS)),
-        _memory(game, 0, REPLACED, "Mira", kind="fact", importance_by="llm"),
+        _memory(game, -60, REPLACED, "Mira", kind="fact", importance_by="llm"),
     ]
     rows.insert(game.ada.pk, made)
     profiles.meet(game.ada, inbound.person_of(game.being("Tom")), "Tom")
