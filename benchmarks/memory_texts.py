@@ -25,11 +25,12 @@ _HOW = ("last winter", "by night", "in a storm", "for a song", "in anger", "by m
 
 
 def sentence(number: int) -> str:
-    """A statement like no other of its number."""
+    """A statement, seldom the same for two numbers."""
     chance = random.Random(number)
     who, other = chance.sample(_WHO, 2)
     did, what, where, how = (chance.choice(words) for words in (_DID, _WHAT, _WHERE, _HOW))
-    return f"The {who} {did} the {what} of the {other} at the {where} {how}, {number} years ago."
+    ago = f"{number % 40 + 2} years ago"
+    return f"The {who} {did} the {what} of the {other} at the {where} {how}, {ago}."
 
 
 def question(number: int) -> str:

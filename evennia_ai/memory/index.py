@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +30,27 @@ class _Seen:
 
     Attributes:
         newest: the number of the last of them.
-        arrivals: of the shelf, then.
+        epoch, arrivals: of the shelf, then.
         at: when, by the machine's clock.
     """
 
     newest: int
+    epoch: int
     arrivals: int
     at: float
+
+
+class _Held(NamedTuple):
+    """A partition that was read.
+
+    Attributes:
+        asked_at: when last, by the machine's clock.
+        size: how many bytes its vectors took then.
+    """
+
+    asked_at: float
+    size: int
+    part: Partition
 
 
 class View:
@@ -110,24 +125,25 @@ class Index:
         """
         self._shelf = shelf
         self._signature = signature
-        self._parts: OrderedDict[tuple[int, str], tuple[float, Partition]] = OrderedDict()
+        self._parts: OrderedDict[tuple[int, str], _Held] = OrderedDict()
+        self._size = 0
         self._seen: dict[int, _Seen] = {}
         self._last = View((), 0.0)
 
     def refresh(self, collection: int) -> None:
         """Take in what was kept, changed or forgotten since the last search."""
         epoch, arrivals = self._shelf.epoch(collection), self._shelf.arrivals(collection)
-        for place in [place for place in self._parts if place[0] == collection]:
-            if self._parts[place][1].epoch != epoch:
-                del self._parts[place]
         seen, now = self._seen.get(collection), time.monotonic()
+        if seen is not None and seen.epoch != epoch:
+            self.forget(collection)
+            seen = None
         if seen is None:
             newest = self._shelf.newest(collection)
         elif arrivals == seen.arrivals and now - seen.at < OTHERS_SECONDS:
             return
         else:
             newest = self._take_in(collection, seen.newest)
-        self._seen[collection] = _Seen(newest, arrivals, now)
+        self._seen[collection] = _Seen(newest, epoch, arrivals, now)
 
     def _take_in(self, collection: int, newest: int) -> int:
         """Add what came after a memory to the partitions that were read."""
@@ -135,7 +151,7 @@ class Index:
             for row in page:
                 found = self._parts.get((collection, row.audience))
                 if found is not None:
-                    found[1].extend([row])
+                    found.part.extend([row])
             newest = page[-1].number
         return newest
 
@@ -153,22 +169,28 @@ class Index:
         for key, (audience, vector) in vectors.items():
             found = self._parts.get((collection, audience))
             if found is not None:
-                found[1].read(key, vector)
+                found.part.read(key, vector)
 
     def forget(self, collection: int) -> None:
         """Let go of all of an assistant's partitions."""
         for place in [place for place in self._parts if place[0] == collection]:
-            del self._parts[place]
+            self._drop(place)
         self._seen.pop(collection, None)
+
+    def _drop(self, place: tuple[int, str]) -> Partition | None:
+        held = self._parts.pop(place, None)
+        self._size -= held.size if held else 0
+        return held.part if held else None
 
     def _part(self, collection: int, audience: str) -> Partition:
         place = collection, audience
-        found = self._parts.pop(place, None)
-        part = found[1] if found else Partition(self._shelf.epoch(collection))
-        if found is None:
+        part = self._drop(place)
+        if part is None:
+            part = Partition()
             for page in self._pages(collection, audience, 0, self._seen[collection].newest):
                 part.extend(page)
-        self._parts[place] = time.monotonic(), part
+        self._parts[place] = _Held(time.monotonic(), part.size, part)
+        self._size += part.size
         return part
 
     def _pages(
@@ -184,11 +206,9 @@ class Index:
 
     def _let_go(self) -> None:
         """Let go of what was not asked for long, and of what is too much, the oldest first."""
-        size = sum(part.size for _, part in self._parts.values())
         before = time.monotonic() - LONGEST_UNUSED
         while len(self._parts) > 1:
-            place, (asked_at, part) = next(iter(self._parts.items()))
-            if size <= MOST_BYTES and asked_at >= before:
+            place, held = next(iter(self._parts.items()))
+            if self._size <= MOST_BYTES and held.asked_at >= before:
                 return
-            del self._parts[place]
-            size -= part.size
+            self._drop(place)

@@ -28,13 +28,11 @@ class Partition:
     """Memories in the order they were kept.
 
     Attributes:
-        epoch: of the shelf when it was read.
         keys: of the memories.
         words: their words.
     """
 
-    def __init__(self, epoch: int) -> None:
-        self.epoch = epoch
+    def __init__(self) -> None:
         self.keys: list[str] = []
         self.words = Words()
         self._last: Row | None = None
@@ -62,8 +60,8 @@ class Partition:
         first, end = len(self), len(self) + len(rows)
         self._make_room(end)
         self._trust[first:end] = [row.trust for row in rows]
-        self._is_told[first:end] = [not (row.is_talk and asks_only(row.text)) for row in rows]
         for row in rows:
+            self._is_told[len(self)] = not (row.is_talk and asks_only(row.text))
             self._places[row.key] = len(self.keys)
             self.keys.append(row.key)
             self.words.add(sought_text(row.text), follows=self._goes_on(row))

@@ -46,7 +46,7 @@ def _number(word: str) -> int:
     """
     if word in COMMON or len(word) < 2:
         return 0
-    return hash(_stemmer.stem(word)) or 1
+    return hash(word if word.isdigit() else _stemmer.stem(word)) or 1
 
 
 def stems(text: str) -> list[int]:
