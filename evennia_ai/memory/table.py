@@ -62,9 +62,10 @@ class Table:
         with connection.cursor() as cursor:
             cursor.execute(_OF_ALL if audience is None else _OF_ONE, columns)
             found = cursor.fetchall()
+        talk = MemoryKind.JOURNAL
         return [
-            Row(*columns, kind == MemoryKind.JOURNAL, bytes(vector or b""))
-            for *columns, kind, vector in found
+            Row(number, key, whose, text, trust, at, kind == talk, bytes(vector or b""))
+            for number, key, whose, text, trust, at, kind, vector in found
         ]
 
     def keys(self, collection: int, signature: str) -> set[str]:

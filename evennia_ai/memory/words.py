@@ -55,7 +55,7 @@ def stems(text: str) -> list[int]:
     Returns:
         A number for each, the same in this process for words of the same stem.
     """
-    return [number for word in _WORD.findall(text.casefold()) if (number := _number(word))]
+    return list(filter(None, map(_number, _WORD.findall(text.casefold()))))
 
 
 @dataclass(slots=True)
