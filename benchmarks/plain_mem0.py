@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 # Read by the library while it is imported, as is MEM0_DIR, which `boot` sets.
 os.environ["MEM0_TELEMETRY"] = "False"
@@ -66,7 +67,7 @@ class PlainMem0:
         vectors = _model.embed_passages(list(texts))
         store = self.memory.vector_store
         payloads = [{"data": text, "user_id": user, "hash": text} for text in texts]
-        ids = [f"{number:032x}" for number in range(len(texts))]
+        ids = [uuid4().hex for _ in texts]
         store.insert(vectors=[list(map(float, v)) for v in vectors], payloads=payloads, ids=ids)
 
     def search(self, user: str, query: str, limit: int) -> list[str]:

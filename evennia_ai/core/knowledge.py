@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import dropwhile
 
 _FRAME = re.compile(
@@ -16,18 +17,25 @@ _ANSWERED = re.compile(r' .{1,80}? answered: (?=")', re.DOTALL)
 _DECODER = json.JSONDecoder()
 _SENTENCE = re.compile(r"[^.!?…\uff1f\u3002\uff01]+[.!?…\uff1f\u3002\uff01]*")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_VERB = (
-    r"(?:is|are|am|was|were|do|does|did|can|could|will|would|should|shall|may|might|has|have|had"
-    r"|isn't|aren't|don't|doesn't|didn't)"
+_ASKING = ("who", "whom", "whose", "what", "where", "when", "why", "how", "which")
+_CALLED = ("who", "what", "where", "when", "why", "how")
+# fmt: off
+_VERBS = (
+    "is", "are", "am", "was", "were", "do", "does", "did", "can", "could", "will", "would",
+    "should", "shall", "may", "might", "has", "have", "had",
+    "isn't", "aren't", "don't", "doesn't", "didn't",
 )
+# fmt: on
+_VERB = f"(?:{'|'.join(_VERBS)})"
 # What asks without a question mark, at the beginning of a sentence.
 _BARE = re.compile(
-    r"(?:(?:who|what|where|when|why|how)(?:'s|s)\b"
-    rf"|(?:who|whom|whose|what|where|when|why|how|which) {_VERB}\b"
+    rf"(?:(?:{'|'.join(_CALLED)})(?:'s|s)\b"
+    rf"|(?:{'|'.join(_ASKING)}) {_VERB}\b"
     rf"|(?:whose|what|how|which) (?!i\b)\w+ (?:\w+ )?{_VERB}\b"
-    rf"|{_VERB} (?:i|you|he|she|it|we|they|the|this|that|these|those|there|an?|my|your|any)\b)",
-    re.IGNORECASE,
+    rf"|{_VERB} (?:i|you|he|she|it|we|they|the|this|that|these|those|there|an?|my|your|any)\b)"
 )
+# The first words of all that.
+_FIRST = {*_ASKING, *_VERBS, *(f"{word}{end}" for word in _CALLED for end in ("s", "'s"))}
 _OPENERS = frozenset(
     "and so or but hey hi hello well ok okay oh ah um wow please tell me".split()  # noqa: SIM905
 )
@@ -55,6 +63,7 @@ class Exchange:
     answer: str = ""
 
 
+@lru_cache(maxsize=1)  # an entry that is looked at is asked for twice
 def exchange_of(entry: str) -> Exchange:
     """What an entry of the journal tells of a talk; an empty one of any other text."""
     frame = _FRAME.match(entry)
@@ -90,15 +99,17 @@ def asks_only(entry: str) -> bool:
     words = exchange_of(entry).words
     sentences = [part.strip() for part in _SENTENCE.findall(words) if _WORD.search(part)]
     asking = [part for part in sentences if _asks(part)]
-    others = [part for part in sentences if part not in asking]
-    return bool(asking) and not any(map(_tells, asking)) and all(map(_is_short, others))
+    if not asking or any(map(_tells, asking)):
+        return False
+    return all(_is_short(part) for part in sentences if part not in asking)
 
 
 def _asks(sentence: str) -> bool:
     if sentence.endswith(("?", "\uff1f")):
         return True
-    words = dropwhile(_OPENERS.__contains__, _WORD.findall(sentence.casefold()))
-    return _BARE.match(" ".join(words)) is not None
+    words = (found[0] for found in _WORD.finditer(sentence.casefold()))
+    first = next(dropwhile(_OPENERS.__contains__, words), "")
+    return first in _FIRST and _BARE.match(" ".join((first, *words))) is not None
 
 
 def _tells(question: str) -> bool:

@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +30,29 @@ class _Seen:
 
     Attributes:
         newest: the number of the last of them.
-        arrivals: of the shelf, then.
+        epoch, arrivals: of the shelf, then.
         at: when, by the machine's clock.
     """
 
     newest: int
+    epoch: int
     arrivals: int
     at: float
 
 
-@dataclass(frozen=True, slots=True)
+class _Held(NamedTuple):
+    """A partition that was read.
+
+    Attributes:
+        asked_at: when last, by the machine's clock.
+        size: how many bytes its vectors took then.
+    """
+
+    asked_at: float
+    size: int
+    part: Partition
+
+
 class View:
     """What one search may find: some partitions, as one list of places.
 
@@ -46,16 +60,26 @@ class View:
         fit: the places of what may be told, in order.
     """
 
-    parts: Sequence[Partition]
-    fit: NDArray[np.intp]
+    def __init__(self, parts: Sequence[Partition], min_trust: float) -> None:
+        self.parts = parts
+        self.min_trust = min_trust
+        flags = [part.fit(min_trust) for part in parts]
+        self.fit = np.flatnonzero(np.concatenate(flags) if flags else np.zeros(0, np.bool_))
+        self._ends = np.cumsum([len(part) for part in parts])
+        self._scores: tuple[set[int], Scores] = (set(), np.zeros(self.size, np.float32))
 
-    def key(self, place: int) -> str:
-        """The key of the memory at a place."""
-        for part in self.parts:
-            if place < len(part):
-                return part.key(place)
-            place -= len(part)
-        raise IndexError(f"there is no memory {place} more than all of them")
+    @property
+    def size(self) -> int:
+        """How many memories it has, also those that may not be told."""
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    def keys(self, places: NDArray[np.intp]) -> list[str]:
+        """The keys of the memories at some places."""
+        numbers = np.searchsorted(self._ends, places, "right")
+        begins = np.concatenate(([0], self._ends))
+        within = places - begins[numbers]
+        pairs = zip(numbers.tolist(), within.tolist(), strict=True)
+        return [self.parts[number].keys[place] for number, place in pairs]
 
     def may_tell(self, key: str) -> bool:
         """True for a memory that is there and tells something."""
@@ -66,12 +90,19 @@ class View:
         return _joined([part.cosines(vector) for part in self.parts])
 
     def words(self, query: str) -> Scores:
-        """BM25 of each place for the words of a text."""
-        sought, corpus = set(stems(query)), Corpus()
-        for part in self.parts:
-            part.words.count_into(corpus, sought)
+        """BM25 of each place for the words of a text. One search asks for the same three times."""
+        sought = set(stems(query))
+        if sought != self._scores[0]:
+            self._scores = sought, self._words(sought)
+        return self._scores[1]
+
+    def _words(self, sought: set[int]) -> Scores:
+        corpus, found = Corpus(), [part.words.find(sought) for part in self.parts]
+        for part, places in zip(self.parts, found, strict=True):
+            part.words.count_into(corpus, places)
         weights, mean = corpus.weights(), corpus.length / max(1, corpus.texts)
-        return _joined([part.words.scores(weights, mean) for part in self.parts])
+        pairs = zip(self.parts, found, strict=True)
+        return _joined([part.words.scores(places, weights, mean) for part, places in pairs])
 
     def best(self, scores: Scores, limit: int) -> NDArray[np.intp]:
         """The fit places with the highest scores above 0, the highest first."""
@@ -94,79 +125,90 @@ class Index:
         """
         self._shelf = shelf
         self._signature = signature
-        self._parts: OrderedDict[tuple[int, str], tuple[float, Partition]] = OrderedDict()
+        self._parts: OrderedDict[tuple[int, str], _Held] = OrderedDict()
+        self._size = 0
         self._seen: dict[int, _Seen] = {}
+        self._last = View((), 0.0)
 
     def refresh(self, collection: int) -> None:
         """Take in what was kept, changed or forgotten since the last search."""
         epoch, arrivals = self._shelf.epoch(collection), self._shelf.arrivals(collection)
-        for place in [place for place in self._parts if place[0] == collection]:
-            if self._parts[place][1].epoch != epoch:
-                del self._parts[place]
         seen, now = self._seen.get(collection), time.monotonic()
+        if seen is not None and seen.epoch != epoch:
+            self.forget(collection)
+            seen = None
         if seen is None:
             newest = self._shelf.newest(collection)
         elif arrivals == seen.arrivals and now - seen.at < OTHERS_SECONDS:
             return
         else:
             newest = self._take_in(collection, seen.newest)
-        self._seen[collection] = _Seen(newest, arrivals, now)
+        self._seen[collection] = _Seen(newest, epoch, arrivals, now)
 
     def _take_in(self, collection: int, newest: int) -> int:
         """Add what came after a memory to the partitions that were read."""
-        for row in self._rows(collection, None, newest, LAST):
-            found = self._parts.get((collection, row.audience))
-            if found is not None:
-                found[1].extend([row])
-            newest = row.number
+        for page in self._pages(collection, None, newest, LAST):
+            for row in page:
+                found = self._parts.get((collection, row.audience))
+                if found is not None:
+                    found.part.extend([row])
+            newest = page[-1].number
         return newest
 
     def view(self, collection: int, audiences: Sequence[str], min_trust: float) -> View:
         """What may be found, as the table had it at the last `refresh`."""
         parts = [part for each in audiences if len(part := self._part(collection, each))]
         self._let_go()
-        flags = [part.fit(min_trust) for part in parts]
-        joined = np.concatenate(flags) if flags else np.zeros(0, np.bool_)
-        return View(parts, np.flatnonzero(joined))
+        is_same = parts == self._last.parts and min_trust == self._last.min_trust
+        if not is_same or self._last.size != sum(map(len, parts)):
+            self._last = View(parts, min_trust)
+        return self._last
 
     def read(self, collection: int, vectors: Mapping[str, tuple[str, Vector]]) -> None:
         """Note vectors that were just made: the audience and the vector by key."""
         for key, (audience, vector) in vectors.items():
             found = self._parts.get((collection, audience))
             if found is not None:
-                found[1].read(key, vector)
+                found.part.read(key, vector)
 
     def forget(self, collection: int) -> None:
         """Let go of all of an assistant's partitions."""
         for place in [place for place in self._parts if place[0] == collection]:
-            del self._parts[place]
+            self._drop(place)
         self._seen.pop(collection, None)
+
+    def _drop(self, place: tuple[int, str]) -> Partition | None:
+        held = self._parts.pop(place, None)
+        self._size -= held.size if held else 0
+        return held.part if held else None
 
     def _part(self, collection: int, audience: str) -> Partition:
         place = collection, audience
-        found = self._parts.pop(place, None)
-        part = found[1] if found else Partition(self._shelf.epoch(collection))
-        if found is None:
-            part.extend(self._rows(collection, audience, 0, self._seen[collection].newest))
-        self._parts[place] = time.monotonic(), part
+        part = self._drop(place)
+        if part is None:
+            part = Partition()
+            for page in self._pages(collection, audience, 0, self._seen[collection].newest):
+                part.extend(page)
+        self._parts[place] = _Held(time.monotonic(), part.size, part)
+        self._size += part.size
         return part
 
-    def _rows(self, collection: int, audience: str | None, after: int, until: int) -> Iterator[Row]:
+    def _pages(
+        self, collection: int, audience: str | None, after: int, until: int
+    ) -> Iterator[Sequence[Row]]:
         page: Sequence[Row] = ()
         while not page or len(page) == self._shelf.page_size:
             page = self._shelf.page(collection, self._signature, audience, after, until)
             if not page:
                 return
-            yield from page
+            yield page
             after = page[-1].number
 
     def _let_go(self) -> None:
         """Let go of what was not asked for long, and of what is too much, the oldest first."""
-        size = sum(part.size for _, part in self._parts.values())
         before = time.monotonic() - LONGEST_UNUSED
         while len(self._parts) > 1:
-            place, (asked_at, part) = next(iter(self._parts.items()))
-            if size <= MOST_BYTES and asked_at >= before:
+            place, held = next(iter(self._parts.items()))
+            if self._size <= MOST_BYTES and held.asked_at >= before:
                 return
-            del self._parts[place]
-            size -= part.size
+            self._drop(place)

@@ -7,8 +7,7 @@ in the thread that uses it: mem0 takes a second to import.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from mem0 import Memory
@@ -21,6 +20,7 @@ from mem0.llms.configs import LlmConfig
 from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
 from mem0.vector_stores.base import VectorStoreBase
 from mem0.vector_stores.configs import VectorStoreConfig
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from evennia_ai.errors import MemoryStoreError
@@ -36,8 +36,7 @@ UNKNOWN, LEAST = 0.0, 1e-6
 Filters = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A memory that was found, as mem0 reads it."""
 
     id: str
@@ -57,7 +56,7 @@ class Backend(Protocol):
     """
 
     def search(
-        self, view: View, sought: Sought, vector: Vector, also: Sequence[int]
+        self, view: View, sought: Sought, vector: Vector, also: NDArray[np.intp]
     ) -> Mapping[str, float | None]:
         """The most alike in meaning, as many as are sought, and what stands at some other places.
 
@@ -119,7 +118,7 @@ class GameVectors(VectorStoreBase):  # type: ignore[misc]
         sought = read_filters(query, top_k, filters)
         view = self._view(sought)
         vector = np.asarray(vectors, np.float32)
-        also = [int(place) for place in view.best(view.words(query), top_k)]
+        also = view.best(view.words(query), top_k)
         cosines = self._places.backend.search(view, sought, vector, also)
         return [_found(key, self._score(cosine)) for key, cosine in cosines.items()]
 
@@ -134,7 +133,8 @@ class GameVectors(VectorStoreBase):  # type: ignore[misc]
         sought = read_filters(query, top_k, filters)
         view = self._view(sought)
         scores = view.words(query)
-        return [_found(view.key(at), float(scores[at])) for at in view.best(scores, top_k)]
+        places = view.best(scores, top_k)
+        return list(map(_found, view.keys(places), scores[places].tolist()))
 
     def _view(self, sought: Sought) -> View:
         return self._places.index.view(sought.collection, sought.audiences, sought.min_trust)

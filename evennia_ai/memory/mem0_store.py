@@ -62,11 +62,8 @@ class Mem0Store:
         is_all = len(view.fit) <= sought.fits
         places = view.fit if is_all else view.best(scores, sought.limit)
         most = float(scores[places].max(initial=0.0)) or 1.0
-        shares = [float(scores[place]) / most for place in places]
-        hits = [
-            Hit(view.key(place), share / SIGNALS, words=share)
-            for place, share in zip(places, shares, strict=True)
-        ]
+        shares = zip(view.keys(places), (scores[places] / most).tolist(), strict=True)
+        hits = [Hit(key, share / SIGNALS, words=share) for key, share in shares]
         return ByWords(sorted(hits, key=lambda hit: -hit.similarity), is_all)
 
     def search(self, sought: Sought) -> list[Hit]:

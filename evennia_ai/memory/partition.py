@@ -6,8 +6,8 @@ next asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,33 +18,24 @@ from evennia_ai.memory.shelf import Row
 from evennia_ai.memory.vectors import Scores, Vector, checked_width, normalised, of_kept
 from evennia_ai.memory.words import Words
 
-LEAST_ROWS = 16
 GROWTH = 1.2
 
 Flags = NDArray[np.bool_]
-
-
-@dataclass(slots=True)
-class _Entry:
-    """A memory's place in its partition."""
-
-    key: str
-    at: float
-    is_talk: bool
+T = TypeVar("T", bound=np.generic)
 
 
 class Partition:
     """Memories in the order they were kept.
 
     Attributes:
-        epoch: of the shelf when it was read.
-        words: their words, in the same order.
+        keys: of the memories.
+        words: their words.
     """
 
-    def __init__(self, epoch: int) -> None:
-        self.epoch = epoch
+    def __init__(self) -> None:
+        self.keys: list[str] = []
         self.words = Words()
-        self._entries: list[_Entry] = []
+        self._last: Row | None = None
         self._places: dict[str, int] = {}
         self._vectors: Scores = np.zeros((0, 0), np.float32)
         self._trust = np.zeros(0, np.float32)
@@ -52,40 +43,40 @@ class Partition:
         self._is_told: Flags = np.zeros(0, np.bool_)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.keys)
 
     @property
     def size(self) -> int:
-        """How many bytes its vectors take."""
-        return int(self._vectors.nbytes)
-
-    def key(self, place: int) -> str:
-        """The key of a memory."""
-        return self._entries[place].key
+        """How many bytes its vectors take; room for more takes none until it is used."""
+        return len(self) * int(self._vectors.shape[1]) * self._vectors.itemsize
 
     def tells(self, key: str) -> bool:
         """True for a memory that is in it and does more than ask."""
         place = self._places.get(key)
         return place is not None and bool(self._is_told[place])
 
-    def extend(self, rows: Iterable[Row]) -> None:
+    def extend(self, rows: Sequence[Row]) -> None:
         """Add memories that came after all that are in it."""
+        first, end = len(self), len(self) + len(rows)
+        self._make_room(end)
+        self._trust[first:end] = [row.trust for row in rows]
         for row in rows:
-            self._add(row)
+            self._is_told[len(self)] = not (row.is_talk and asks_only(row.text))
+            self._places[row.key] = len(self.keys)
+            self.keys.append(row.key)
+            self.words.add(sought_text(row.text), follows=self._goes_on(row))
+            self._last = row
+        kept = {place: row.vector for place, row in enumerate(rows, first) if row.vector}
+        if kept:
+            vectors = of_kept(list(kept.values()))
+            self._widen(vectors.shape[1])
+            self._vectors[list(kept)] = vectors
 
-    def _add(self, row: Row) -> None:
-        place = len(self._entries)
-        before = self._entries[-1] if self._entries else None
-        self._entries.append(_Entry(row.key, row.at, row.is_talk))
-        self._places[row.key] = place
-        is_going_on = before is not None and before.is_talk and row.is_talk
-        follows = is_going_on and row.at - before.at < MEETING_SECONDS  # type: ignore[union-attr]
-        self.words.add(sought_text(row.text), follows=follows)
-        self._make_room(place + 1)
-        self._trust[place] = row.trust
-        self._is_told[place] = not (row.is_talk and asks_only(row.text))
-        if row.vector:
-            self.read(row.key, of_kept(row.vector))
+    def _goes_on(self, row: Row) -> bool:
+        """Whether a memory was said in the same talk as the last one."""
+        last = self._last
+        is_talk = last is not None and last.is_talk and row.is_talk
+        return is_talk and row.at - last.at < MEETING_SECONDS  # type: ignore[union-attr]
 
     def read(self, key: str, vector: Vector) -> None:
         """Note the vector of a memory that is in it; of another one nothing."""
@@ -114,15 +105,20 @@ class Partition:
 
     def _make_room(self, count: int) -> None:
         room = len(self._trust)
-        if count <= room:
-            return
-        more = max(LEAST_ROWS, int(count * GROWTH)) - room
-        width = self._vectors.shape[1]
-        self._vectors = np.concatenate((self._vectors, np.zeros((more, width), np.float32)))
-        self._trust = np.concatenate((self._trust, np.zeros(more, np.float32)))
-        self._is_told = np.concatenate((self._is_told, np.zeros(more, np.bool_)))
+        if count > room:
+            room = max(count, int(room * GROWTH))
+            self._trust = _grown(self._trust, room)
+            self._is_told = _grown(self._is_told, room)
+            self._vectors = _grown(self._vectors, room)
 
     def _widen(self, width: int) -> None:
         if not self._vectors.shape[1]:
             self._vectors = np.zeros((len(self._trust), width), np.float32)
         checked_width(self._vectors.shape[1], width)
+
+
+def _grown(column: NDArray[T], room: int) -> NDArray[T]:
+    """A column with room for so many. What is not written yet takes no memory of the machine."""
+    made = np.zeros((room, *column.shape[1:]), column.dtype)
+    made[: len(column)] = column
+    return made

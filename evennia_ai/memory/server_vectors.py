@@ -12,7 +12,9 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 from mem0.utils.factory import VectorStoreFactory
+from numpy.typing import NDArray
 
 from evennia_ai.memory.embedding import Embedder
 from evennia_ai.memory.index import View
@@ -60,7 +62,7 @@ class ServerVectors(ABC):
         """Let go of connections."""
 
     def search(
-        self, view: View, sought: Sought, vector: Vector, also: Sequence[int]
+        self, view: View, sought: Sought, vector: Vector, also: NDArray[np.intp]
     ) -> Mapping[str, float | None]:
         """The most alike in meaning that the table still has, and what stands at other places."""
         store, hits = self._at(self._name(sought.collection)), []
@@ -68,7 +70,7 @@ class ServerVectors(ABC):
             numbers = [float(number) for number in vector]
             hits = store.search("", numbers, sought.limit, filters_of(sought))
         cosines = {str(hit.payload["data"]): float(hit.score) for hit in hits}
-        others = dict.fromkeys(map(view.key, also))
+        others = dict.fromkeys(view.keys(also))
         return {key: cosine for key, cosine in (others | cosines).items() if view.may_tell(key)}
 
     def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evennia_ai.memory.index import View
 from evennia_ai.memory.port import Item, Sought
 from evennia_ai.memory.shelf import Shelf
@@ -19,12 +22,13 @@ class TableVectors:
         self._signature = signature
 
     def search(
-        self, view: View, sought: Sought, vector: Vector, also: Sequence[int]
+        self, view: View, sought: Sought, vector: Vector, also: NDArray[np.intp]
     ) -> Mapping[str, float | None]:
         """The most alike in meaning, and what stands at some other places; by key."""
         cosines = view.cosines(vector)
-        places = (*map(int, view.best(cosines, sought.limit)), *also)
-        return {view.key(at): float(cosines[at]) or None for at in places}
+        places = np.concatenate((view.best(cosines, sought.limit), also))
+        found = zip(view.keys(places), cosines[places].tolist(), strict=True)
+        return {key: cosine or None for key, cosine in found}
 
     def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
         """The vectors as the table is to keep them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,6 +11,8 @@ from evennia_ai.errors import MemoryStoreError
 
 Vector = NDArray[np.float32]
 Scores = NDArray[np.float32]
+# Bytes of a number as the table keeps it.
+HALF = 2
 
 
 def normalised(vector: ArrayLike) -> Vector:
@@ -23,9 +27,18 @@ def as_kept(vector: Vector) -> bytes:
     return vector.astype(np.float16).tobytes()
 
 
-def of_kept(kept: bytes) -> Vector:
-    """A vector of the table."""
-    return np.frombuffer(kept, np.float16).astype(np.float32)
+def of_kept(kept: Sequence[bytes]) -> NDArray[np.float32]:
+    """Vectors of the table as rows of length 1.
+
+    Raises:
+        MemoryStoreError: not all are as long as the first.
+    """
+    for one in kept:
+        checked_width(len(kept[0]) // HALF, len(one) // HALF)
+    made = np.frombuffer(b"".join(kept), np.float16).reshape(len(kept), -1).astype(np.float32)
+    lengths = np.sqrt(np.einsum("ij,ij->i", made, made))
+    made /= np.where(lengths > 0.0, lengths, np.float32(1.0))[:, np.newaxis]
+    return made
 
 
 def checked_width(made: int, given: int) -> None:

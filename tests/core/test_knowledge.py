@@ -56,6 +56,9 @@ def test_what_stands_in_every_entry_is_not_sought() -> None:
         "how many coins do I have",
         "Wow, cool! How was it?",
         "is it true",
+        "whom did you see",
+        "who's there",
+        "tell me, isn't it cold",
         "\u9375\u306f\u3069\u3053\uff1f",
     ],
 )

@@ -63,7 +63,7 @@ class DictShelf:
     def read(self, collection: int, which: str, vector: bytes) -> None:
         """Keep a vector."""
         place = collection, which
-        self.rows[place] = replace(self.rows[place], vector=vector)
+        self.rows[place] = self.rows[place]._replace(vector=vector)
 
     def discard(self, collection: int, keys: Iterable[str]) -> None:
         """Forget memories."""

@@ -191,6 +191,35 @@ def test_what_is_long_unasked_leaves_memory(store: InStep, monkeypatch: pytest.M
     assert [(2, WORLD)] == list(index._parts)
 
 
+def test_a_search_reads_what_is_current(table: None) -> None:
+    """Its own query reads what `rows.current` says, but lore, with vectors of its model alone."""
+    kinds = (MemoryKind.FACT, MemoryKind.JOURNAL, MemoryKind.LORE)
+    made = [
+        Recollection(key(n), kinds[n % 3], f"chest {n}", (WORLD, TOM)[n % 2]) for n in range(24)
+    ]
+    rows.insert(1, made)
+    rows.insert(2, [Recollection(key(99), MemoryKind.FACT, "another's", WORLD)])
+    rows.remove(1, [key(1), key(3)])
+    rows.change(1, key(4), superseded_at=1.0)
+    for signature, numbers in (("old", (6, 7)), ("new", (9, 10))):
+        read = list(rows.of(1, key__in=[key(n) for n in numbers]))
+        rows.mark(1, read, signature, [signature.encode()] * 2)
+    shelf, last = Table(is_shared=True), rows.newest(1, rows.keys_of(1))
+    assert last == shelf.newest(1)
+    for audience in (None, WORLD, TOM):
+        which = {} if audience is None else {"audience": audience}
+        wanted = rows.current(1, **which).exclude(kind=MemoryKind.LORE).order_by("id")
+        page = shelf.page(1, "new", audience, 0, last)
+        assert [row.key for row in wanted] == [row.key for row in page]
+    told = {row.key: row for row in shelf.page(1, "new", None, 0, last)}
+    assert {key(9), key(10)} == {which for which, row in told.items() if row.vector}
+    assert b"new" == told[key(9)].vector
+    assert told[key(7)].is_talk
+    assert not told[key(6)].is_talk
+    later = shelf.page(1, "new", None, told[key(6)].number, last)
+    assert list(told)[2:] == [row.key for row in later]
+
+
 def test_half_the_bytes_keep_the_order(table: None) -> None:
     """Vectors are kept as float16: the cosines that come back differ by a thousandth at most."""
     made = HashingEmbedder().embed_passages([SMITH, LAMP, CASTLE])
