@@ -21,7 +21,7 @@ def boot(folder: Path, *, embeddings: str, store: str = "embedded") -> None:
     settings.EVENNIA_AI_EMBEDDINGS = embeddings
     settings.EVENNIA_AI_BUDGET_CONFIG = NO_CAPS
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    (folder / "server").mkdir()
+    (folder / "server").mkdir(exist_ok=True)
     import django
 
     django.setup()
