@@ -69,7 +69,7 @@ def _told(moved: Moved, left: Left, *, is_trial: bool) -> list[str]:
         (moved.unreadable, "cannot be read, and were left out."),
         (
             left.waiting,
-            "memories were not read yet: the game makes their vectors when it is quiet.",
+            "memories wait to be read: the game makes their vectors when it is quiet.",
         ),
         (anew, "memories have no vector here: the game makes them anew when it is quiet."),
     )
