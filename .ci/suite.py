@@ -82,6 +82,9 @@ SMOKE = (
     ),
 )
 PROCESSORS = len(os.sched_getaffinity(0))
+# The oldest that setup.cfg allows, in front of the newest, which every other step runs with.
+OLDEST_MEM0 = "2.2.0"
+MEM0_FOLDER = f".venvs/mem0-{OLDEST_MEM0}"
 
 
 def pytest_on(workers: int, *options: str) -> tuple[str, ...]:
@@ -111,6 +114,17 @@ STEPS = {
     ),
     "smoke": (pytest_on(PROCESSORS, *SMOKE),),
     "tests": (pytest_on(PROCESSORS),),
+    "oldest": (
+        (
+            *("uv", "pip", "install", "--quiet", "--no-deps", "--target", MEM0_FOLDER),
+            f"mem0ai=={OLDEST_MEM0}",
+        ),
+        (
+            *("pytest", "-q", "-o", f"pythonpath={MEM0_FOLDER} ."),
+            *("tests/memory/test_store_contract.py", "tests/memory/test_store_embedded.py"),
+            "tests/memory/test_store_properties.py",
+        ),
+    ),
     "format": (("ruff", "check", "--fix", "--quiet", "."), ("ruff", "format", ".")),
     "docs": (("python", ".ci/docs.py"),),
     "wheel": (
@@ -156,8 +170,8 @@ NEXT_EVENNIA = ("tables", "units-again", "servers-again")
 SAME_EVENNIA = ("tables", "smoke")
 COUNTED = ("tests", "cover", "units", "servers", "units-again", "servers-again", "smoke")
 # Everything on every Python, properties with a hundred times the examples, kills at every moment,
-# and each guard of safety taken out once.
-PROOF = (*CHECKS, "cover", "tests", "mutants")
+# the oldest mem0, and each guard of safety taken out once.
+PROOF = (*CHECKS, "cover", "tests", "oldest", "mutants")
 # Every process of a run carries this variable, by which it is found again.
 RUN_MARK = "EVENNIA_AI_SUITE_RUN"
 

@@ -49,7 +49,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "8b": ("ears",),
     "8c": ("assistant_script",),
     "9": ("operations",),
-    "10": ("a2a", "api", "apps", "commands", "web"),
+    "10": ("a2a", "api", "apps", "commands", "management", "web"),
     "11": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
 }
 LEVELS = {room: level for level, rooms in enumerate(FLOORS.values()) for room in rooms}

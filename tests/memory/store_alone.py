@@ -10,7 +10,11 @@ import sys
 import threading
 from pathlib import Path
 
-WATCHED = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "urllib.Request")
+# A program that is started may call somebody as well: pip, to fetch a model of spaCy's.
+WATCHED = (
+    *("socket.connect", "socket.getaddrinfo", "socket.sendto", "urllib.Request"),
+    *("subprocess.Popen", "os.posix_spawn", "os.system"),
+)
 
 
 def main(folder: Path) -> None:
@@ -25,6 +29,7 @@ def main(folder: Path) -> None:
 
     folder.mkdir(parents=True)
     boot(folder, embeddings="hashing", store="inline")
+    assert "mem0" not in sys.modules, "its import and its first search are to be watched"
     sys.addaudithook(watch)
     from evennia_ai.memory.hashing import HashingEmbedder
     from evennia_ai.memory.opening import MemorySettings, open_store

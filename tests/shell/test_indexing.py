@@ -5,6 +5,7 @@ from __future__ import annotations
 from evennia_ai import services, state
 from evennia_ai.core.recollection import Recollection, person_audience
 from evennia_ai.memory import rows
+from evennia_ai.memory.port import Sought
 from evennia_ai.models import Memory, MemoryVector
 from evennia_ai.remembering import indexing, keeping
 from evennia_ai.remembering.indexing import BATCH
@@ -237,6 +238,31 @@ class TestReindex(MemoryTest):
         MemoryVector.objects.filter(memory__key=lost).delete()
         assert 1 == indexing.reindex(self.ada_script).result
         assert set(Memory.objects.values_list("key", flat=True)) == self.in_store()
+
+    def test_a_game_of_before_loses_nothing(self) -> None:
+        """Its vectors were in a folder: its memories are found by words, and get vectors anew."""
+        signature = services.memory().signature
+        Memory.objects.update(indexed_as=signature)
+        MemoryVector.objects.all().delete()
+        last = Memory.objects.latest("id")
+        Memory.objects.filter(pk=last.pk).update(text="the smith owes Tom a lantern")
+        sought = Sought(self.ada_script.pk, "who has my lantern?", ("world",), 1)
+        assert [last.key] == [hit.key for hit in self.store.search_words(sought).hits]
+        self.ada_script.work.indexing = None
+        assert 40 == indexing.apply(self.ada_script).result
+        assert set(Memory.objects.values_list("key", flat=True)) == self.in_store()
+
+    def test_a_start_looks_once_at_what_has_vectors(self) -> None:
+        """One statement says how many there should be, one which there are, two what waits."""
+        self.ada_script.work.indexing = None
+        assert 40 == indexing.reindex(self.ada_script).result
+        self.ada_script.work.indexing = None
+        self.store.calls.clear()
+        with self.assertNumQueries(4):
+            assert 0 == indexing.apply(self.ada_script).result
+        assert ["keys"] == self.store.calls
+        with self.assertNumQueries(2):
+            assert 0 == indexing.apply(self.ada_script).result
 
     def test_a_store_that_is_down_is_not_asked_to_forget_what_was_read(self) -> None:
         """Nothing changes when it cannot even say what it has."""

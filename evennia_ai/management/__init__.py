@@ -1,0 +1,1 @@
+"""What the Django app adds to the game's launcher."""

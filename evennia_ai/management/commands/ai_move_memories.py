@@ -1,0 +1,79 @@
+"""`evennia ai_move_memories`: vectors of server/ai_memory into the database, after an update."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from evennia_ai import services
+from evennia_ai.errors import ConfigurationError, MemoryStoreError
+from evennia_ai.memory import moving
+from evennia_ai.memory.moving import Left, Moved
+
+HERE = ("embedded", "inline")
+
+
+class Command(BaseCommand):
+    """The command, as Django finds it."""
+
+    help = (
+        "Copies the vectors of memories from the folder of games made before into the database. "
+        "Stop the game first. The folder stays as it is; may be typed again at any time."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name what may be typed after it."""
+        parser.add_argument(
+            "--from", dest="folder", type=Path, help="the folder; without it, server/ai_memory"
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="only say what would be copied; change nothing"
+        )
+
+    def handle(self, *, folder: Path | None, dry_run: bool, **_: Any) -> None:
+        """Move, and say what became of it.
+
+        Raises:
+            CommandError: nothing can be moved, or not all; the text says why.
+        """
+        try:
+            read = services.memory_settings()
+            if read.store not in HERE:
+                raise CommandError(
+                    f"this game's vectors are not in its database, but in {read.store!r} "
+                    "(EVENNIA_AI_MEMORY_STORE): type in the game: aimemory <assistant> reindex"
+                )
+            moved = moving.move(folder or read.folder, self._report, is_trial=dry_run)
+        except (ConfigurationError, MemoryStoreError) as error:
+            raise CommandError(str(error)) from error
+        for line in _told(moved, moving.left(), is_trial=dry_run):
+            self.stdout.write(line)
+
+    def _report(self, name: str, place: int, count: int, done: int) -> None:
+        self.stdout.write(f"{name} ({place} of {count}): {done} vectors read")
+
+
+def _told(moved: Moved, left: Left, *, is_trial: bool) -> list[str]:
+    """What became of all, line by line; nothing of what is none."""
+    would = "would be " if is_trial else ""
+    anew = left.missing - (moved.copied + moved.questions if is_trial else 0)
+    lines = [f"{moved.copied} vectors {would}copied."]
+    told = (
+        (moved.there, "were in the database already."),
+        (moved.questions, "are of entries that only ask: those are found by their words alone."),
+        (moved.changed, "are out of date: their memories changed since, or wait to be read again."),
+        (moved.strangers, "belong to nobody: their memories or assistants are gone."),
+        (moved.unreadable, "cannot be read, and were left out."),
+        (
+            left.waiting,
+            "memories wait to be read: the game makes their vectors when it is quiet.",
+        ),
+        (anew, "memories have no vector here: the game makes them anew when it is quiet."),
+    )
+    lines += [f"{number} {text}" for number, text in told if number]
+    lines += [f"Skipped, since it is damaged: {each}" for each in moved.damaged]
+    lines.append("The folder is as it was; once all is well in the game, it may be deleted.")
+    return lines

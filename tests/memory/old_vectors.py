@@ -1,0 +1,46 @@
+"""The folder of vectors, as it was before they stood in the table, by Qdrant's own client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from qdrant_client import QdrantClient, models
+
+from evennia_ai.memory.hashing import DIMENSIONS, HashingEmbedder
+from evennia_ai.memory.port import Item
+
+
+def name_of(assistant: int, signature: str = HashingEmbedder.signature) -> str:
+    """The name of a collection."""
+    return f"a{assistant}e{sha256(signature.encode()).hexdigest()[:12]}"
+
+
+def write(folder: Path, collections: Mapping[str, Sequence[Item]]) -> None:
+    """Put vectors of memories into collections, by name."""
+    with closing(QdrantClient(path=str(folder))) as client:
+        for name, items in collections.items():
+            if not client.collection_exists(name):
+                client.create_collection(
+                    name,
+                    vectors_config=models.VectorParams(
+                        size=DIMENSIONS, distance=models.Distance.COSINE
+                    ),
+                )
+            client.upsert(name, [_point(one) for one in items])
+
+
+def _point(one: Item) -> models.PointStruct:
+    vector = HashingEmbedder().embed_passages([one.text])[0].tolist()
+    payload: dict[str, Any] = {"key": one.key, "audience": one.audience, "trust": one.trust}
+    payload |= {"data": one.key, "agent_id": "1", "created_at": "2026-11-24T00:00:00+00:00"}
+    return models.PointStruct(id=str(UUID(hex=one.key)), vector={"": vector}, payload=payload)
+
+
+def file_of(folder: Path, name: str) -> Path:
+    """The file of a collection."""
+    return folder / "collection" / name / "storage.sqlite"

@@ -1,0 +1,217 @@
+"""Kills games in the middle of remembering, or of moving, and looks at what is left.
+
+    python -m tests.memory.store_killer FOLDER MOMENTS
+
+prints a line of JSON for each moment: what was killed, how far it told it had come, what was there
+after, and "" or what was wrong. Django is set up once: each victim is a fork of this process, with
+a connection of its own to a real file of SQLite.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROWS, AT_ONCE, ASSISTANT = 40, 4, 7
+
+
+def remember(folder: Path, tell: Callable[[], None]) -> None:
+    """Keep memories and make their vectors, in the order of indexing; tell of each batch kept."""
+    from django.db import transaction
+
+    from evennia_ai.core.recollection import Recollection
+    from evennia_ai.memory import rows
+    from tests.memory.store_support import SMITH, WORLD, key, opened
+
+    store = opened("inline", folder)
+    for first in range(0, ROWS, AT_ONCE):
+        numbers = range(first, first + AT_ONCE)
+        with transaction.atomic():
+            rows.insert(
+                ASSISTANT, [Recollection(key(n), "fact", f"{SMITH} {n}", WORLD) for n in numbers]
+            )
+        tell()
+        index(store)
+        if first:  # what one says may be corrected or forgotten at any time
+            with transaction.atomic():
+                rows.change(ASSISTANT, key(first), text=f"{SMITH} {first}")
+                rows.remove(ASSISTANT, [key(first - 1)])
+    os._exit(0)
+
+
+def index(store: object) -> int:
+    """One run of indexing's: until nothing waits. Returns how many vectors it made."""
+    from evennia_ai.memory import rows
+    from evennia_ai.memory.port import Item
+
+    made = 0
+    while True:
+        unread, gone = rows.waiting(ASSISTANT, AT_ONCE)
+        if not unread and not gone:
+            return made
+        store.remove(ASSISTANT, [row.key for row in gone])
+        rows.erase(ASSISTANT, gone)
+        items = [Item(row.key, row.text, row.audience, row.trust) for row in unread]
+        rows.mark(ASSISTANT, unread, store.signature, store.add(ASSISTANT, items))
+        made += len(unread)
+
+
+def move(folder: Path, tell: Callable[[], None]) -> None:
+    """Copy the vectors of the folder of before; tell of each batch that was copied."""
+    from evennia_ai.memory import moving
+
+    moving.BATCH = AT_ONCE
+    moving.move(folder, lambda *_: tell())
+    os._exit(0)
+
+
+def kill(act: Callable[[Path, Callable[[], None]], None], folder: Path, moment: int) -> int:
+    """Let a process act, and kill it a little after it told so often. Returns how often it did."""
+    from django.db import connection
+
+    connection.close()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        act(folder, lambda: os.write(writer, b"x") and None)
+    os.close(writer)
+    told = 0
+    while told < moment % (ROWS // AT_ONCE) and os.read(reader, 1):
+        told += 1
+    # A part of a millisecond later, so that it is now in one part of a batch, now in another.
+    select.select([], [], [], moment % 7 * 0.0007)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    while part := os.read(reader, 4096):
+        told += len(part)
+    os.close(reader)
+    return told
+
+
+def state() -> tuple[set[str], set[str], set[str]]:
+    """Rows that hold, those of them that say they have a vector, and the keys of all vectors."""
+    from evennia_ai.memory import rows
+    from evennia_ai.models import MemoryVector
+
+    kept = {row.key: row.indexed_as for row in rows.of(ASSISTANT)}
+    marked = {key for key, model in kept.items() if model}
+    vectors = set(MemoryVector.objects.values_list("memory__key", flat=True))
+    return set(kept), marked, vectors
+
+
+def look_at_memories(folder: Path, told: int) -> str:
+    """What is wrong after a kill, "" for nothing."""
+    from evennia_ai.memory.port import Sought
+    from tests.memory.store_support import SMITH, WORLD, key, opened
+
+    kept, marked, vectors = state()
+    sure = {key(n) for n in range(told * AT_ONCE)}
+    sure -= {key(first - 1) for first in range(AT_ONCE, told * AT_ONCE, AT_ONCE)}
+    if not sure <= kept:
+        return f"lost {sorted(sure - kept)}"
+    if marked != vectors:
+        return f"{sorted(marked ^ vectors)} have a vector or say so, and not both"
+    store = opened("inline", folder)
+    found = {hit.key for hit in store.search_words(Sought(ASSISTANT, SMITH, (WORLD,), ROWS)).hits}
+    if found != kept:
+        return f"{sorted(found ^ kept)} are kept or found, and not both"
+    index(store)
+    found = {hit.key for hit in store.search(Sought(ASSISTANT, SMITH, (WORLD,), ROWS))}
+    after = state()
+    store.close()
+    return "" if found == kept and after == (kept, kept, kept) else "one run of indexing left some"
+
+
+def look_at_the_move(folder: Path, told: int) -> str:
+    """What is wrong after a move that was killed, "" for nothing."""
+    from evennia_ai.memory import moving
+
+    kept, marked, vectors = state()
+    if len(vectors) not in (told * AT_ONCE, min(ROWS, (told + 1) * AT_ONCE)):
+        return f"{len(vectors)} vectors after {told} batches"
+    if kept != marked or not vectors <= kept:
+        return "a row changed, or a vector has none"
+    moved = moving.move(folder, lambda *_: None)
+    if (moved.there, moved.copied) != (len(vectors), ROWS - len(vectors)):
+        return f"{moved.there} were there and {moved.copied} copied"
+    return "" if state() == (kept, kept, kept) else "the second move left some"
+
+
+def begin_move() -> None:
+    """Rows as a game of before left them: read, and without a vector in the table."""
+    from evennia_ai.core.recollection import Recollection
+    from evennia_ai.memory import rows
+    from evennia_ai.memory.hashing import HashingEmbedder
+    from evennia_ai.models import Memory
+    from tests.memory.store_support import SMITH, WORLD, key
+
+    rows.insert(
+        ASSISTANT, [Recollection(key(n), "fact", SMITH, WORLD, trust=1.0) for n in range(ROWS)]
+    )
+    Memory.objects.update(indexed_as=HashingEmbedder.signature)
+
+
+def wait_for_the_lock(folder: Path) -> str:
+    """What is wrong with a move while another program has the database, "" for nothing."""
+    import sqlite3
+
+    from django.db import connection
+
+    from evennia_ai.memory import moving
+
+    begin_move()
+    connection.cursor().execute("PRAGMA busy_timeout = 0")
+    other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            other.execute("ROLLBACK")
+
+    moving.time.sleep, before = wait, moving.time.sleep
+    moved = moving.move(folder, lambda *_: None)
+    moving.time.sleep = before
+    other.close()
+    if waits != [moving.WAIT_SECONDS] * 3:
+        return f"it waited {waits}"
+    return "" if moved.copied == ROWS else f"{moved.copied} were copied"
+
+
+def main(folder: Path, moments: int) -> None:
+    """Kill at so many moments, early and late."""
+    from tests.memory.week_booting import boot
+
+    os.environ["MEM0_TELEMETRY"] = "False"  # before anything here imports it
+    folder.mkdir()
+    boot(folder, embeddings="hashing", store="inline")
+    from evennia_ai.models import Memory
+    from tests.memory.old_vectors import name_of, write
+    from tests.memory.store_support import SMITH, item
+
+    old = folder / "old"
+    write(old, {name_of(ASSISTANT): [item(n, SMITH) for n in range(ROWS)]})
+    for moment in range(moments):
+        told = kill(remember, folder, moment)
+        report("remember", told, look_at_memories(folder, told))
+        Memory.objects.all().delete()
+        begin_move()
+        told = kill(move, old, moment)
+        report("move", told, look_at_the_move(old, told))
+        Memory.objects.all().delete()
+    report("lock", 0, wait_for_the_lock(old))
+
+
+def report(act: str, told: int, problem: str) -> None:
+    """One line."""
+    print(json.dumps({"act": act, "told": told, "problem": problem}), flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,156 @@
+"""What a search finds is what a plain look through the rows finds, in whatever order things happen.
+
+A search reads a picture of the table in memory. A row that stayed in it too long would tell what
+was forgotten, corrected, or said before somebody else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from django.db import transaction
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.core.recollection import Recollection
+from evennia_ai.memory import rows
+from evennia_ai.memory.port import Item, MemoryStore, Sought
+from tests.memory.store_support import MIA, OTHER, ROOM, TOM, WORLD, key, opened
+
+AUDIENCES = (WORLD, ROOM, OTHER, TOM, MIA)
+TRUSTS = (0.1, 0.5, 1.0)
+# Each shares words with the query, so that it is found whether or not it has a vector.
+QUERY = "what gold does Tom owe the smith?"
+TEXTS = tuple(f"Tom owes the smith gold for {thing}" for thing in ("a lamp", "nails", "his horse"))
+ASSISTANTS, MOST = (1, 2), 12
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A memory in the list that needs no index."""
+
+    assistant: int
+    text: str
+    audience: str
+    trust: float
+    holds: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that happens: to one memory, or to all of an assistant's."""
+
+    act: str
+    number: int
+    text: str
+    audience: str
+    trust: float
+    audiences: tuple[str, ...]
+
+
+STEPS = st.builds(
+    Step,
+    st.sampled_from(
+        ["insert", "insert", "insert", "change", "forget", "supersede", "hold", "index", "start"]
+        + ["supersede", "hold"]
+        + ["search"] * 3
+    ),
+    st.integers(0, MOST - 1),
+    st.sampled_from(TEXTS),
+    st.sampled_from(AUDIENCES),
+    st.sampled_from(TRUSTS),
+    st.lists(st.sampled_from(AUDIENCES), min_size=1, unique=True).map(tuple),
+)
+
+
+class Both:
+    """The table with the store that reads it, and the plain list beside them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store: MemoryStore = opened("inline", folder)
+        self.plain: dict[int, Plain] = {}
+        self.gone: set[int] = set()
+
+    def do(self, step: Step) -> None:
+        """Let something happen to both."""
+        if step.act == "start":
+            self.store = opened("inline", self.folder)
+        elif step.act == "index":
+            self.index()
+        elif step.act == "search":
+            self.compare(step.audiences, step.trust)
+        elif step.act == "insert":
+            self.insert(step)
+        elif step.number in self.plain:
+            self.touch(step, self.plain[step.number])
+
+    def insert(self, step: Step) -> None:
+        """Another memory; a key that was once there is never taken again."""
+        if step.number in self.plain or step.number in self.gone:
+            return
+        owner = ASSISTANTS[step.number % 2]
+        made = Recollection(key(step.number), "fact", step.text, step.audience, trust=step.trust)
+        rows.insert(owner, [made])
+        self.plain[step.number] = Plain(owner, step.text, step.audience, step.trust)
+
+    def touch(self, step: Step, before: Plain) -> None:
+        """A memory is changed, forgotten, out of date, or holds again."""
+        owner, which = before.assistant, key(step.number)
+        if step.act == "change":
+            changed = {"text": step.text, "audience": step.audience, "trust": step.trust}
+            assert rows.change(owner, which, **changed)
+            self.plain[step.number] = replace(before, **changed)
+        elif step.act == "forget":
+            assert 1 == rows.remove(owner, [which])
+            del self.plain[step.number]
+            self.gone.add(step.number)
+        elif step.act == "supersede":
+            rows.supersede(owner, rows.of(owner, key=which), 1.0)
+            self.plain[step.number] = replace(before, holds=False)
+        else:
+            rows.change(owner, which, superseded_at=None)
+            self.plain[step.number] = replace(before, holds=True)
+
+    def index(self) -> None:
+        """A run of indexing."""
+        for owner in ASSISTANTS:
+            unread, gone = rows.waiting(owner, MOST)
+            rows.erase(owner, gone)
+            items = [Item(row.key, row.text, row.audience, row.trust) for row in unread]
+            rows.mark(owner, unread, self.store.signature, self.store.add(owner, items))
+
+    def compare(self, audiences: tuple[str, ...], min_trust: float) -> None:
+        """By words and by meaning, the same set as by looking at each."""
+        for owner in ASSISTANTS:
+            sought = Sought(owner, QUERY, audiences, MOST, min_trust)
+            wanted = {
+                key(number)
+                for number, one in self.plain.items()
+                if one.holds
+                and one.assistant == owner
+                and one.audience in audiences
+                and one.trust >= min_trust
+            }
+            by_meaning = [hit.key for hit in self.store.search(sought)]
+            by_words = [hit.key for hit in self.store.search_words(sought).hits]
+            all_of_few = self.store.search_words(replace(sought, fits=MOST)).hits
+            assert sorted(wanted) == sorted(by_meaning)
+            assert sorted(wanted) == sorted(by_words)
+            assert sorted(wanted) == sorted(hit.key for hit in all_of_few)
+
+
+@given(st.lists(STEPS, min_size=60, max_size=100))
+def test_a_search_finds_what_the_rows_say(database: None, steps: list[Step]) -> None:
+    """Whatever was kept, changed, forgotten or read meanwhile; to nobody what is not for them."""
+    with TemporaryDirectory() as folder, transaction.atomic():
+        both = Both(Path(folder))
+        for step in steps:
+            both.do(step)
+        both.compare(AUDIENCES, 0.0)
+        both.index()
+        for audience in AUDIENCES:
+            both.compare((audience,), 0.3)
+        transaction.set_rollback(True)
