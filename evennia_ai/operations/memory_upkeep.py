@@ -101,7 +101,7 @@ def condition_of(*scripts: AssistantScript) -> Condition:
     """
     if problem := services.memory().problem:
         return Condition(OFF if problem.startswith(NO_STORE) else FAILED, problem)
-    problems = (indexing.problem(script) for script in scripts if script.work is not None)
+    problems = (indexing.stale_problem(script) for script in scripts if script.work is not None)
     stale = next(filter(None, problems), "")
     return Condition(FAILED, stale) if stale else Condition()
 

@@ -66,6 +66,7 @@ class Indexing:
         running: the runs that are under way, or about to be.
         added: memories read since there was a look at whether there are too many.
         is_compared: whether the store was asked in this start what it has.
+        stale: what is wrong by the embedding model, or None when that was not asked yet.
         places: before which audiences a person spoke in the open, the newest first.
     """
 
@@ -76,6 +77,7 @@ class Indexing:
     running: set[Deferred[Any]] = field(default_factory=set)
     added: int = 0
     is_compared: bool = False
+    stale: str | None = None
     places: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -144,6 +146,20 @@ def status(script: Any) -> IndexStatus:
 def problem(script: Any) -> str:
     """Why nothing can be found at all, or ""."""
     return str(services.memory().absence)
+
+
+def stale_problem(script: Any) -> str:
+    """What to do about vectors of another embedding model, or "".
+
+    Asked of the table once in each start, and after each change of that.
+    """
+    service, known = services.memory(), _known(script)
+    if known.stale is None:
+        count = 0 if service.absence else rows.stale(script.pk, service.signature)
+        known.stale = _stale_text(script, count, service.signature) if count else ""
+        if known.stale:
+            logger.log_warn(f"[assistant] {script.key}: {known.stale}")
+    return known.stale
 
 
 def reindex(script: Any, report: Report | None = None) -> Deferred[int]:
@@ -340,6 +356,7 @@ async def _reindex(script: Any, report: Report | None) -> int:
     if strangers := there - ours:
         await service.remove(script.pk, strangers)
     rows.unread_again(script.pk, service.signature, there)
+    _known(script).stale = None
     count = int(await apply(script, report))
     audit.record("memories_indexed", script, count=count, model=service.signature)
     return count

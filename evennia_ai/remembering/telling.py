@@ -19,7 +19,7 @@ from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.recollection import MemoryKind, Recollection, is_private, parted
 from evennia_ai.core.text import name_as_data, place_as_data, quote
 
-LONGEST_WORDS, LONGEST_ANSWER = 260, 80
+LONGEST_WORDS, LONGEST_ANSWER = 400, 80
 MOST_TOLD = 4_000
 ALONE = "told to you alone by this person; say it to nobody else:"
 RUMOURS = "You also heard, and do not know whether it is true"

@@ -25,6 +25,7 @@ class FailingStore(Mem0Store):
 
     Attributes:
         is_down: whether it raises.
+        is_model_down: whether it finds by words alone.
         calls: what it was asked, by name.
         before_add: called in the middle of an add.
     """
@@ -32,7 +33,7 @@ class FailingStore(Mem0Store):
     def __init__(self) -> None:
         model, table = make(), Table(is_shared=True)
         super().__init__(model, table, TableVectors(table, model.signature))
-        self.is_down = False
+        self.is_down = self.is_model_down = False
         self.calls: list[str] = []
         self.before_add: Any = None
 
@@ -56,6 +57,8 @@ class FailingStore(Mem0Store):
     def search(self, sought: Sought) -> list[Hit]:
         """Look for a text."""
         self._asked("search")
+        if self.is_model_down:
+            raise MemoryStoreError("the model was unplugged")
         return super().search(sought)
 
     def remove(self, collection: int, keys: Any) -> None:

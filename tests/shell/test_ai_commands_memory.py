@@ -257,7 +257,7 @@ class TestWell(StaffTest):
             patch.setenv("EVENNIA_AI_MEMORY_STORE", "qdrant")
             patch.setenv("EVENNIA_AI_MEMORY_URL", f"http://127.0.0.1:{held.getsockname()[1]}")
             services.memory.cache_clear()
-            asked = services.memory().search(self.ada_script.pk, "who?", [WORLD], limit=1)
+            asked = services.memory().keys(self.ada_script.pk)
             while not asked.called:
                 reactor.iterate(0.01)
             (told,) = set(self.views())

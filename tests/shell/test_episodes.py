@@ -229,11 +229,11 @@ class TestTalks(MemoryTest):
         for _ in range(3):
             self.ask("whisper Ada = hello", whispers("Yes."))
             self.clock.advance(800)
-        assert talks.Talk(began, began + 1600, 3) == self.talk()
+        assert talks.Talk(began, began + 1600, 3, "hello") == self.talk()
         self.clock.advance(100)
         assert self.talk() is None
         self.ask("whisper Ada = hello again", whispers("Yes."))
-        assert talks.Talk(began + 2500, began + 2500, 1) == self.talk()
+        assert talks.Talk(began + 2500, began + 2500, 1, "hello again") == self.talk()
 
     def test_those_that_are_over_leave(self) -> None:
         """Memory holds no more than goes on."""

@@ -204,13 +204,20 @@ class TestReindex(MemoryTest):
             f"the embedding model changed (old/8 to {status.model}): 40 memories have to be read "
             "again; aimemory Ada reindex"
         )
-        assert (expected, "") == (status.problem, indexing.problem(self.ada_script))
+        assert expected == status.problem == indexing.stale_problem(self.ada_script)
+        assert "" == indexing.problem(self.ada_script), "words find them"
+
+    def test_it_is_asked_once(self) -> None:
+        """No statement more for each look."""
+        indexing.stale_problem(self.ada_script)
+        with self.assertNumQueries(0):
+            indexing.stale_problem(self.ada_script)
 
     def test_reindex_reads_everything_again(self) -> None:
         """With progress; afterwards nothing is wrong any more."""
         assert 40 == indexing.reindex(self.ada_script, self.report).result
         assert [(n, 40) for n in range(BATCH, 40, BATCH)] + [(40, 40)] == self.told
-        assert (40, "") == (len(self.in_store()), indexing.problem(self.ada_script))
+        assert (40, "") == (len(self.in_store()), indexing.stale_problem(self.ada_script))
 
     def test_a_reindex_that_is_cut_off_goes_on(self) -> None:
         """How far it came is in the table: the rest is read by the next run, and nothing twice."""

@@ -37,31 +37,39 @@ class TestPaying(MemoryTest):
             (person, purpose, state, tokens) for person, purpose, state, tokens in self.calls()
         ]
 
-    def test_over_a_cap_nothing_is_looked_for(self) -> None:
+    def test_over_a_cap_words_find_it(self) -> None:
         """And what is to be read waits; nothing is counted, and nothing is lost."""
         state.write(self.ada_script, budget_config={"assistant": {"tokens_per_day": 1}})
         self.remember("The boat Heron.")
-        assert self.search() is None
+        assert 1 == len(self.search())
         assert ([], 1) == (self.calls(), indexing.status(self.ada_script).waiting)
         state.write(self.ada_script, budget_config={})
         self.clock.advance(5)
         assert 1 == len(self.search())
 
     def test_a_price_that_nobody_knows(self) -> None:
-        """Where costs are capped, nothing is asked that may cost anything."""
+        """Where costs are capped, nothing is asked that may cost anything; words find it."""
         state.write(self.ada_script, budget_config={"assistant": {"cost_per_day": 1}})
-        assert self.search() is None
+        self.remember("The boat Heron.")
+        assert 1 == len(self.search())
         assert [] == self.calls()
         name = services.memory().signature.rpartition("/")[0]
         with self.settings(EVENNIA_AI_PRICES={name: {"input": 1, "output": 0}}):
-            assert [] == self.search()
+            assert 1 == len(self.search())
         assert 1 == len(self.calls())
+
+    def test_nothing_is_paid_where_nothing_can_be_found(self) -> None:
+        """No vector is made of a question to an empty memory."""
+        assert [] == self.search()
+        assert [] == self.calls()
 
     def test_what_is_broken_off_is_counted(self) -> None:
         """Nobody knows whether it is on the bill."""
-        self.store.is_down = True
-        assert self.search() is None
-        assert 4 == self.calls()[0][3]
+        self.remember("The boat Heron.")
+        self.clock.advance(1)
+        self.store.is_model_down = True
+        assert 1 == len(self.search())
+        assert [4, 4] == [tokens for *_, tokens in self.calls()]
 
     def test_nothing_is_counted_where_nothing_is_charged(self) -> None:
         """As with the models that come with it."""

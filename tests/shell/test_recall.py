@@ -276,7 +276,7 @@ class TestRecall(MemoryTest):
         told = self.recall(self.turn("the boat Heron")).memories
         assert 2 == len(told.splitlines())
         assert '\\"' in told
-        assert len(told) < 350
+        assert len(told) < 460
 
     def test_a_turn_is_told_a_bounded_amount(self) -> None:
         """However much fits."""
