@@ -19,7 +19,7 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -138,11 +138,11 @@ class Crowd:
     def __init__(self, contender: str, size: int) -> None:
         from evennia.objects.models import ObjectDB
 
-        is_contrib = contender == "contrib"
-        prefix = "Npc" if is_contrib else "Ada"
+        self.is_ours = contender != "contrib"
+        prefix = "Ada" if self.is_ours else "Npc"
         by_key = {obj.key: obj for obj in ObjectDB.objects.all()}
         self.pairs = [(by_key[f"Tom{i}"], by_key[f"{prefix}{i}"]) for i in range(size)]
-        self.ask = self._talk if is_contrib else self._whisper
+        self.ask = self._whisper if self.is_ours else self._talk
 
     @staticmethod
     def _whisper(tom: Any, npc: Any) -> None:
@@ -161,6 +161,32 @@ class Crowd:
         tom.await_answer(npc, heard)
         self.ask(tom, npc)
         return heard
+
+
+def count_calls(people: Crowd) -> Generator[Any, Any, dict[str, Any]]:
+    """What Python runs for a reply, with what is put off."""
+    from twisted.internet import reactor
+    from twisted.internet.task import deferLater
+
+    with CountedCalls() as calls:
+        for number in range(COUNTED):
+            yield people.question(number)
+        yield deferLater(reactor, SETTLING_SECONDS)
+    own = {"own_calls_per_reply": round(calls.ours / COUNTED)} if people.is_ours else {}
+    by_layer = {name: count / COUNTED for name, count in calls.by_layer.items()}
+    return {"calls_per_reply": round(calls.all / COUNTED), "calls_by_layer": by_layer, **own}
+
+
+def quiet() -> Iterator[Any]:
+    """Wait until nothing that was put off is under way any more."""
+    from twisted.internet import reactor
+    from twisted.internet.task import deferLater
+
+    for _ in range(MOST_QUIET):
+        used = time.process_time()
+        yield deferLater(reactor, QUIET_SECONDS)
+        if time.process_time() - used <= QUIET_CPU_SECONDS:
+            return
 
 
 def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator[Any]:
@@ -197,13 +223,7 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
         yield deferLater(reactor, SETTLING_SECONDS)
     figures["sql_per_reply"] = len(one)
 
-    with CountedCalls() as calls:
-        for number in range(COUNTED):
-            yield people.question(number)
-        yield deferLater(reactor, SETTLING_SECONDS)
-    figures["calls_per_reply"] = round(calls.all / COUNTED)
-    figures["own_calls_per_reply"] = round(calls.ours / COUNTED)
-    figures["calls_by_layer"] = {name: n / COUNTED for name, n in calls.by_layer.items()}
+    figures |= yield from count_calls(people)
 
     cooperator = Cooperator()
     cpu, wall = time.process_time(), time.perf_counter()
@@ -216,11 +236,7 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
     )
     figures["cpu_ms_per_reply"] = round((time.process_time() - cpu) / warm * 1000, 3)
     figures["replies_per_second"] = round(warm / (time.perf_counter() - wall))
-    for _ in range(MOST_QUIET):
-        used = time.process_time()
-        yield deferLater(reactor, QUIET_SECONDS)
-        if time.process_time() - used <= QUIET_CPU_SECONDS:
-            break
+    yield from quiet()
     figures["cpu_ms_with_deferred"] = round((time.process_time() - cpu) / warm * 1000, 3)
 
     model.behave(delay_seconds=MODEL_SECONDS)
