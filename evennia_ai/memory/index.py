@@ -176,6 +176,7 @@ class Index:
         for place in [place for place in self._parts if place[0] == collection]:
             self._drop(place)
         self._seen.pop(collection, None)
+        self._last = View((), 0.0)
 
     def _drop(self, place: tuple[int, str]) -> Partition | None:
         held = self._parts.pop(place, None)

@@ -9,6 +9,8 @@ import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from django.db import DatabaseError
+
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory.checks import checked_audiences, checked_collection, checked_items, is_key
 from evennia_ai.memory.embedding import Embedder
@@ -16,6 +18,7 @@ from evennia_ai.memory.index import Index
 from evennia_ai.memory.mem0_parts import UNKNOWN, Backend, filters_of, make_memory
 from evennia_ai.memory.port import ByWords, Hit, Item, Sought
 from evennia_ai.memory.shelf import Shelf
+from evennia_ai.memory.troubles import explained
 from evennia_ai.memory.words import is_small_talk
 
 # mem0 adds what meaning and words say, each 0 to 1.
@@ -113,6 +116,7 @@ class Mem0Store:
         with self._explained():
             self._memory.close()
             self._backend.close()
+            self._shelf.close()
 
     def _check(self, sought: Sought) -> None:
         checked_audiences(sought.audiences)
@@ -125,6 +129,9 @@ class Mem0Store:
             yield
         except MemoryStoreError:
             raise
+        except DatabaseError as error:
+            self._shelf.renew()
+            raise MemoryStoreError(explained(error)) from error
         except Exception as error:
             raise MemoryStoreError(self._backend.explain(error)) from error
 

@@ -59,5 +59,8 @@ class Shelf(Protocol):
     def keys(self, collection: int, signature: str) -> set[str]:
         """The memories of which there is a vector of this embedding model."""
 
+    def renew(self) -> None:
+        """Let a connection that met a trouble be opened anew by the next question."""
+
     def close(self) -> None:
         """Let go of the connection of the thread that searches."""

@@ -9,6 +9,7 @@ from django.db import connection
 from evennia_ai.core.recollection import MemoryKind
 from evennia_ai.memory import rows
 from evennia_ai.memory.shelf import Row
+from evennia_ai.memory.troubles import renew
 from evennia_ai.models import Memory, MemoryVector
 
 # Written out, as Django takes longer to put it together than the database to answer. What is
@@ -72,6 +73,11 @@ class Table:
         """The memories of which there is a vector of this embedding model."""
         found = MemoryVector.objects.filter(memory__assistant=collection, model=signature)
         return set(found.values_list("memory__key", flat=True))
+
+    def renew(self) -> None:
+        """Let a connection that met a trouble be opened anew by the next question."""
+        if not self._is_shared:
+            renew()
 
     def close(self) -> None:
         """Let go of the connection of the thread that searches."""

@@ -49,5 +49,4 @@ class TableVectors:
         return explained(error)
 
     def close(self) -> None:
-        """Let go of this thread's connection to the database."""
-        self._shelf.close()
+        """There is nothing but the table."""

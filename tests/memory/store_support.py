@@ -100,6 +100,9 @@ class DictShelf:
         """Those with a vector."""
         return {k for (c, k), row in self.rows.items() if c == collection and row.vector}
 
+    def renew(self) -> None:
+        """There is no connection."""
+
     def close(self) -> None:
         """There is nothing to let go of."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from django.db import OperationalError, connection
+from django.db import DatabaseError, OperationalError, ProgrammingError, connection
 from mem0.vector_stores.base import VectorStoreBase
 
 from evennia_ai.core.recollection import MemoryKind, Recollection
@@ -252,6 +253,31 @@ def test_mem0_changes_nothing_by_itself() -> None:
             read_filters("x", 3, wrong)
     with pytest.raises(ValueError, match="no audience"):
         read_filters("x", 3, {"agent_id": "1", "audience": {"in": ["*"]}})
+
+
+def test_a_broken_connection_is_opened_anew(tmp_path: Path) -> None:
+    """A thread of its own has no requests, at whose end Django would do it."""
+    found: list[object] = []
+
+    def ask() -> None:
+        connection.settings_dict["NAME"] = str(tmp_path / "game.db3")
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE evennia_ai_memory (id integer, assistant integer)")
+        table = Table(is_shared=False)
+        found.append(table.newest(1))
+        connection.connection.close()
+        try:
+            table.newest(1)
+        except DatabaseError as error:
+            found.append(type(error))
+        table.renew()
+        found.append(table.newest(1))
+        table.close()
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join(20)
+    assert [0, ProgrammingError, 0] == found
 
 
 def test_a_database_that_fails_is_one_sentence(
