@@ -16,7 +16,7 @@ from evennia_ai.core.dates import full_with_weekday
 from evennia_ai.core.reading import first_list
 from evennia_ai.core.text import clean_speech, one_line, quote, without_thoughts
 
-LONGEST_ENTRY = 500
+LONGEST_ENTRY = 2_000
 LONGEST_FACT = 300
 LONGEST_NAME = 60
 MOST_ITEMS = 40
