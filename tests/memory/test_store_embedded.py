@@ -260,7 +260,9 @@ def test_a_broken_connection_is_opened_anew(tmp_path: Path) -> None:
     found: list[object] = []
 
     def ask() -> None:
-        connection.settings_dict["NAME"] = str(tmp_path / "game.db3")
+        # Of this thread alone: the suite's connections share one dictionary.
+        own = {**connection.settings_dict, "NAME": str(tmp_path / "game.db3")}
+        connection.settings_dict = own  # type: ignore[method-assign]
         with connection.cursor() as cursor:
             cursor.execute("CREATE TABLE evennia_ai_memory (id integer, assistant integer)")
         table = Table(is_shared=False)
