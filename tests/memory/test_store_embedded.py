@@ -262,7 +262,7 @@ def test_a_broken_connection_is_opened_anew(tmp_path: Path) -> None:
     def ask() -> None:
         # Of this thread alone: the suite's connections share one dictionary.
         own = {**connection.settings_dict, "NAME": str(tmp_path / "game.db3")}
-        connection.settings_dict = own  # type: ignore[method-assign]
+        connection.settings_dict = own
         with connection.cursor() as cursor:
             cursor.execute("CREATE TABLE evennia_ai_memory (id integer, assistant integer)")
         table = Table(is_shared=False)
