@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import dropwhile
 
-_FRAME = re.compile(
-    r"(?P<name>.{1,120}?) (?:whispered|paged|said(?: on the channel .{1,100}?)?|did|caused): "
+# How an entry of a talk begins; behind it the words stand in quotes.
+FRAME = re.compile(
+    r"(?P<name>.{1,120}?) "
+    r"(?P<how>whispered|paged|said(?: on the channel (?P<place>.{1,100}?))?|did|caused): "
     r'(?=")',
     re.DOTALL,
 )
@@ -66,7 +68,7 @@ class Exchange:
 @lru_cache(maxsize=1)  # an entry that is looked at is asked for twice
 def exchange_of(entry: str) -> Exchange:
     """What an entry of the journal tells of a talk; an empty one of any other text."""
-    frame = _FRAME.match(entry)
+    frame = FRAME.match(entry)
     said = _quoted(entry, frame)
     if frame is None or said is None:
         return Exchange()

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from evennia_ai.core import dates
 from evennia_ai.core.excerpts import excerpt, has_to_do
-from evennia_ai.core.knowledge import exchange_of
+from evennia_ai.core.knowledge import FRAME, exchange_of
 from evennia_ai.core.memory_config import MemoryConfig
 from evennia_ai.core.recollection import MemoryKind, Recollection, is_private, parted
 from evennia_ai.core.text import name_as_data, place_as_data, quote
@@ -23,10 +23,8 @@ LONGEST_WORDS, LONGEST_ANSWER = 400, 80
 MOST_TOLD = 4_000
 ALONE = "told to you alone by this person; say it to nobody else:"
 RUMOURS = "You also heard, and do not know whether it is true"
-_SPEAKER = re.compile(
-    r"(?P<name>.{1,120}?) (?:whispered|paged|did|said(?: on the channel (?P<place>.{1,100}?))?)"
-    r': (?=")'
-)
+# Whoever only caused something spoke no words.
+_NO_SPEECH = "caused"
 _ANSWER = re.compile(r' [^"]{1,60} answered: "(?:[^"\\]|\\.)*"')
 _CALLED, _QUOTED = "Somebody called ", re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -127,8 +125,10 @@ def _spoken(memory: Recollection) -> tuple[str, str, str]:
     A name stands outside of the quotes. What a model wrote into its journal in the shape of a talk
     is told as such where its name is none, or more stands behind it.
     """
-    found = _SPEAKER.match(memory.text) if memory.kind == MemoryKind.JOURNAL else None
-    if found is None or not (_is_name(found["name"]) and _is_place(found["place"])):
+    found = FRAME.match(memory.text) if memory.kind == MemoryKind.JOURNAL else None
+    if found is None or found["how"] == _NO_SPEECH:
+        return "", "", ""
+    if not (_is_name(found["name"]) and _is_place(found["place"])):
         return "", "", ""
     exchange = exchange_of(memory.text)
     rest = memory.text.removeprefix(f"{found[0]}{quote(exchange.words)}")
