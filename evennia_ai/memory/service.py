@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.python.failure import Failure
 
 from evennia_ai.errors import (
@@ -172,9 +172,10 @@ class MemoryService:
         )
         try:
             found: ByWords = await asked
-        except MemoryStoreError as error:
-            self._counts["failed"] += 1
-            self._table_error = str(error)
+        except CancelledError:
+            raise
+        except Exception:
+            self._table_error = str(self._failure_of(Failure()))
             return None
         self._table_error = ""
         return found
@@ -287,16 +288,22 @@ class MemoryService:
         if is_cancellation(error):
             permit.release()
             return failure
-        if not isinstance(error, MemoryStoreError):
-            LOG.error("the store of memories met a bug: %s", failure.getTraceback())
-            error = MemoryStoreError(f"the store of memories met a bug ({type(error).__name__})")
-        self._counts["failed"] += 1
+        error = self._failure_of(failure)
         self._last_error = str(error)
         if isinstance(error, DeadlineError) and self._store is None:
             permit.release()  # it is being opened, and answers soon
         else:
             permit.failure(error)
         return None
+
+    def _failure_of(self, failure: Failure) -> MemoryStoreError:
+        """What went wrong, counted; what nobody foresaw is a bug, and logged."""
+        self._counts["failed"] += 1
+        error = failure.value
+        if isinstance(error, MemoryStoreError):
+            return error
+        LOG.error("the store of memories met a bug: %s", failure.getTraceback())
+        return MemoryStoreError(f"the store of memories met a bug ({type(error).__name__})")
 
     def _opened(self) -> MemoryStore:
         if self.absence:
