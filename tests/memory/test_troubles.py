@@ -8,7 +8,7 @@ import resource
 import socket
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -101,25 +101,24 @@ def too_large(game: Game) -> Iterator[Way]:
 
 
 @contextmanager
-def damaged(game: Game) -> Iterator[Way]:
-    """Something wrote into the middle of the file; later a backup is put in its place."""
+def overwritten(game: Game, bad: Callable[[bytes], bytes]) -> Iterator[Way]:
+    """Something wrote over the file; later a backup is put in its place."""
     game.connection.close()
     whole = game.path.read_bytes()
-    game.path.write_bytes(whole[:PAGE] + b"\xff" * (len(whole) - PAGE))
+    game.path.write_bytes(bad(whole))
     yield lambda game: game.count()
     game.connection.close()
     game.path.write_bytes(whole)
 
 
-@contextmanager
-def no_database(game: Game) -> Iterator[Way]:
+def damaged(game: Game) -> AbstractContextManager[Way]:
+    """The middle of the file is none of SQLite's."""
+    return overwritten(game, lambda whole: whole[:PAGE] + b"\xff" * (len(whole) - PAGE))
+
+
+def no_database(game: Game) -> AbstractContextManager[Way]:
     """The file is another one."""
-    game.connection.close()
-    whole = game.path.read_bytes()
-    game.path.write_bytes(b"not a database" * PAGE)
-    yield lambda game: game.count()
-    game.connection.close()
-    game.path.write_bytes(whole)
+    return overwritten(game, lambda _: b"not a database" * PAGE)
 
 
 @contextmanager
