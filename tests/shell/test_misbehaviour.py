@@ -91,7 +91,7 @@ class TestContext(MisbehaviourTest):
         self.whispered()
         tokens = self.ada_script.work.context_tokens
         self.begin(then=does(look(), look("call_2", target="Tom")))
-        state.write(self.ada_script, max_context_tokens=int(tokens / 0.65))
+        state.write(self.ada_script, max_context_tokens=int(tokens / 0.7))
         assert "critical_tokens" == self.whispered()
         assert [SORRY] == self.tom.heard_from(self.ada)
         last = self.server.read_calls()[-1]["body"]["messages"][-1]["content"]
