@@ -24,7 +24,6 @@ from evennia_ai import (
     autonomy,
     beginnings,
     compaction,
-    ears,
     emergency,
     errands,
     interventions,
@@ -40,6 +39,7 @@ from evennia_ai import (
     unable,
     warming,
 )
+from evennia_ai.assistant_character import give_ears
 from evennia_ai.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.core.audience import WAYS, may_leave
 from evennia_ai.core.inbox import Event
@@ -126,7 +126,7 @@ class AssistantScript(DefaultScript):
         self.ndb.circuit_breaker_registry = self.work.breakers
         self.ndb.tool_cache = self.work.tool_cache
         if self.obj is not None:
-            ears.give_ears(self.obj)
+            give_ears(self.obj)
             self.obj.assistant_script = self
         self.keep_pace()
         self.beat_soon()

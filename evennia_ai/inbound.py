@@ -19,9 +19,9 @@ from evennia.objects.models import ObjectDB
 from evennia.utils.utils import make_iter
 
 from evennia_ai import names
-from evennia_ai.core.chain import Chains
 from evennia_ai.core.characters import few_marks
 from evennia_ai.core.perception import Evidence, Heard, Source
+from evennia_ai.turns import CHAINS
 from evennia_ai.lines import cut_name, cut_speech, plain, without_emote
 
 ASSISTANT_MARK = "assistant_message"
@@ -69,7 +69,6 @@ class _Reading(NamedTuple):
     heard: Heard | None
 
 
-CHAINS = Chains()
 _speaking: ContextVar[tuple[Any, Mapping[str, Any]]] = ContextVar(
     "speaking", default=(None, _NO_MARKS)
 )

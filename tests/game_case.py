@@ -6,7 +6,7 @@ one's game.
 
 from __future__ import annotations
 
-from evennia_ai import audit, inbound, ledger, reports, services, warming
+from evennia_ai import audit, ledger, reports, services, turns, warming
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.llm.token_counter import counter_for
 
@@ -24,7 +24,7 @@ def forget_process() -> None:
     ledger.start_anew()
     reports.start_anew()
     audit.start_anew()
-    inbound.CHAINS.clear()
+    turns.CHAINS.clear()
     warming.forget()
     # What a made-up usage taught the estimate is no matter of the next test.
     counter_for.cache_clear()

@@ -17,7 +17,7 @@ from evennia.objects.objects import DefaultExit, DefaultRoom
 from evennia.typeclasses.attributes import Attribute
 from evennia.utils.search import search_object
 
-from evennia_ai import audit, ears, emergency, state
+from evennia_ai import assistant_character, audit, emergency, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.lockout import Cause
 from evennia_ai.core.text import one_line
@@ -174,7 +174,7 @@ def adopt(npc: Any, name: str = "", *, person: Any = None, by: str = "") -> Resu
             audit.record("adopted", script, body=f"{npc.key} ({npc.dbref})")
     except BaseException:
         npc.assistant_script = None
-        ears.take_ears(npc)
+        assistant_character.take_ears(npc)
         if lost is not None:
             lost.obj = None
             lost.attributes.reset_cache()

@@ -13,7 +13,7 @@ from evennia.comms.models import ChannelDB
 from evennia.utils import logger
 from evennia.utils.search import search_object
 
-from evennia_ai import audit, ears, emergency, services, state, tracing
+from evennia_ai import assistant_character, audit, emergency, services, state, tracing
 from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings import POWERS, STATE
@@ -319,7 +319,7 @@ def end_assistant(
                 archive.unlink(missing_ok=True)
             return _undone(script, body, error, "released" if keeps_body else "deleted")
     if keeps_body:
-        ears.take_ears(body)
+        assistant_character.take_ears(body)
     services.memory().drop(number)
     told = f"; its record is in {archive}" if archive else ""
     return Result(True, told, Archived(str(archive or "")))

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import models, transaction
 from evennia.utils import logger
 
-from evennia_ai import audit, ears, services, state
+from evennia_ai import assistant_character, audit, services, state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text import one_line
 from evennia_ai.memory import rows
@@ -182,7 +182,7 @@ def _clear_beings(left: list[str]) -> None:
         _try(account, lambda account=account: leftovers.clear_accounts(account), left)
     for body in leftovers.bodies():
         if getattr(body, "assistant_script", None) is None:
-            ears.take_ears(body)
+            assistant_character.take_ears(body)
             _try(body, lambda body=body: _make_plain(body), left)
     for being in leftovers.wearers():
         _try(being, lambda being=being: leftovers.clear_sets(being), left)

@@ -13,7 +13,7 @@ from typing import Any
 from evennia_ai.audience import sole_recipient
 from evennia_ai.core import compaction, conversation, executions, inbox
 from evennia_ai.core.audit_events import Fact, fact
-from evennia_ai.core.chain import Chain
+from evennia_ai.core.chain import Chain, Chains
 from evennia_ai.core.inbox import Event
 from evennia_ai.core.limits import LIMITS, Kind
 from evennia_ai.core.overheard import tellable
@@ -23,12 +23,12 @@ from evennia_ai.core.recollection import person_audience
 from evennia_ai.core.safety import SafetyMonitor
 from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn import Turn
-from evennia_ai.inbound import CHAINS
 from evennia_ai.state import Beside, Work, let_go, read, safety_config, write
 
 _COUNTED = ("visits", "tool_calls", "delegations", "earlier_tokens")
 BY_HAND = "by hand/"
 NOTHING = Turn(0, ())
+CHAINS = Chains()
 UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happened", Fault.NOT_RUN)
 
 

@@ -12,7 +12,7 @@ from evennia.utils.create import create_object
 from evennia_ai import ability, operations, outbound, state
 from evennia_ai.ability import UNABLE_LINE
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.ears import give_ears
+from evennia_ai.assistant_character import give_ears
 from evennia_ai.errors import ToolDeniedError
 from evennia_ai.operations import execute_tool
 from tests.llm.doubles import completion
