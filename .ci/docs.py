@@ -29,7 +29,7 @@ def _shown(default: object) -> str:
 
 def game_settings() -> str:
     """What a game sets."""
-    from evennia_ai.core.settings import GAME_SETTINGS
+    from evennia_ai.core.settings.game import GAME_SETTINGS
 
     rows = [(f"`{name}`", _shown(s.default), s.text) for name, s in GAME_SETTINGS.items()]
     return as_table(("setting", "default", "what it does"), rows)
@@ -37,7 +37,7 @@ def game_settings() -> str:
 
 def attributes() -> str:
     """What one assistant keeps."""
-    from evennia_ai.core.settings import ATTRIBUTES
+    from evennia_ai.core.settings.game import ATTRIBUTES
 
     rows = [
         (f"`db.{name}`", _shown(s.default), s.text + (" (read only)" if s.is_state else ""))
@@ -48,7 +48,7 @@ def attributes() -> str:
 
 def audit_events() -> str:
     """What is written down about an assistant."""
-    from evennia_ai.core.audit_events import EVENTS
+    from evennia_ai.core.safety.audit_events import EVENTS
 
     rows = [(f"`{name}`", k.text, "yes" if k.is_logged else "") for name, k in EVENTS.items()]
     return as_table(("event", "what it tells; names in braces are its details", "in the log"), rows)
@@ -56,21 +56,21 @@ def audit_events() -> str:
 
 def audit_config() -> str:
     """How long the record is kept."""
-    from evennia_ai.core.audit_config import AuditConfig
+    from evennia_ai.core.settings.audit import AuditConfig
 
     return settings_table(AuditConfig)
 
 
 def trace_config() -> str:
     """How long the trace is kept."""
-    from evennia_ai.core.trace_config import TraceConfig
+    from evennia_ai.core.settings.trace import TraceConfig
 
     return settings_table(TraceConfig)
 
 
 def breaker_config() -> str:
     """When a model's service is left alone."""
-    from evennia_ai.core.breaker_config import BreakerConfig
+    from evennia_ai.core.settings.breaker import BreakerConfig
 
     return settings_table(BreakerConfig)
 
@@ -78,7 +78,7 @@ def breaker_config() -> str:
 def rights() -> str:
     """The rights there are, and the acts that need each."""
     from evennia_ai.operations.rights import ACTS
-    from evennia_ai.rights import MEANINGS, Right
+    from evennia_ai.runtime.rights import MEANINGS, Right
 
     settings = {right: f"`EVENNIA_AI_{right.name}_LOCK`" for right in (Right.STAFF, Right.OWNER)}
     rows = []
@@ -92,7 +92,7 @@ def tools() -> str:
     """The tools that come with the package."""
     from evennia_ai.tools import REGISTRY, load_modules
 
-    load_modules(("evennia_ai.sub_agents",))
+    load_modules(("evennia_ai.agent.delegating",))
     rows = []
     for tool in REGISTRY.values():
         wanted = tool.spec.parameters["required"]
@@ -106,7 +106,7 @@ def tool_groups() -> str:
     """The groups of tools that are shown by need, and what calls for each."""
     from evennia_ai.tools import REGISTRY, load_modules
 
-    load_modules(["evennia_ai.sub_agents"])
+    load_modules(["evennia_ai.agent.delegating"])
     always = ", ".join(f"`{tool.name}`" for tool in REGISTRY.values() if tool.group is None)
     rows: list[tuple[object, ...]] = [("always", always, "nothing: they are there")]
     groups = dict.fromkeys(tool.group for tool in REGISTRY.values() if tool.group)
@@ -118,7 +118,7 @@ def tool_groups() -> str:
 
 def rules() -> str:
     """The rules of hearing."""
-    from evennia_ai.core.rules import RULES
+    from evennia_ai.core.hearing.rules import RULES
 
     def result(outcome: object) -> str:
         return f"as `{outcome.__name__}` says" if callable(outcome) else str(outcome)
@@ -129,7 +129,7 @@ def rules() -> str:
 
 def hearing_config() -> str:
     """What one player may ask for, and how long things count."""
-    from evennia_ai.core.manners import HearingConfig
+    from evennia_ai.core.hearing.rate_limits import HearingConfig
 
     return settings_table(HearingConfig)
 
@@ -168,8 +168,8 @@ def placeholders() -> str:
 
 def contexts() -> str:
     """The seven contexts."""
-    from evennia_ai.core.contexts import CONTEXTS
-    from evennia_ai.core.parts import FULL
+    from evennia_ai.core.turn.contexts import CONTEXTS
+    from evennia_ai.core.turn.parts import FULL
 
     rows = []
     for kind, context in CONTEXTS.items():
@@ -184,14 +184,14 @@ def contexts() -> str:
 
 def execution_config() -> str:
     """The bounds of one tick."""
-    from evennia_ai.core.execution import ExecutionConfig
+    from evennia_ai.core.turn.execution import ExecutionConfig
 
     return settings_table(ExecutionConfig)
 
 
 def event_classes() -> str:
     """How demanding a task looks."""
-    from evennia_ai.core.assessment import EVENT_CLASSES
+    from evennia_ai.core.turn.assessment import EVENT_CLASSES
 
     rows = [
         (
@@ -209,28 +209,28 @@ def event_classes() -> str:
 
 def autonomy_config() -> str:
     """How often it acts unasked."""
-    from evennia_ai.core.autonomy import AutonomyConfig
+    from evennia_ai.core.turn.autonomy import AutonomyConfig
 
     return settings_table(AutonomyConfig)
 
 
 def memory_config() -> str:
     """What it remembers."""
-    from evennia_ai.core.memory_config import MemoryConfig
+    from evennia_ai.core.settings.memory import MemoryConfig
 
     return settings_table(MemoryConfig)
 
 
 def sleep_schedule() -> str:
     """When it sleeps."""
-    from evennia_ai.core.sleep_config import SleepSchedule
+    from evennia_ai.core.settings.sleep import SleepSchedule
 
     return settings_table(SleepSchedule)
 
 
 def ways_out() -> str:
     """Who hears by each way out, and what becomes of private words that somebody else would."""
-    from evennia_ai.core.audience import BY_CATEGORY, WAYS, Hearers
+    from evennia_ai.core.hearing.audience import BY_CATEGORY, WAYS, Hearers
 
     stays = (Hearers.NOBODY, Hearers.SAME)
     ways = [(f"`{way.name}`", way) for way in WAYS.values()]
@@ -244,7 +244,7 @@ def ways_out() -> str:
 
 def endings() -> str:
     """Why a turn ends."""
-    from evennia_ai.core.react import ENDINGS
+    from evennia_ai.core.turn.react import ENDINGS
 
     rows = [
         (f"`{reason}`", ending.text, "told that it failed" if ending.is_failure else "")
@@ -255,7 +255,7 @@ def endings() -> str:
 
 def trust() -> str:
     """What each way of speaking deserves."""
-    from evennia_ai.core.trust import ADDRESSED_TRUST, BASE_TRUST, RELAYED_TRUST
+    from evennia_ai.core.hearing.trust import ADDRESSED_TRUST, BASE_TRUST, RELAYED_TRUST
 
     rows: list[tuple[object, ...]] = [(source, value) for source, value in BASE_TRUST.items()]
     rows.append(("anything that names the assistant, at least", ADDRESSED_TRUST))

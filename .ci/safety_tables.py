@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 def limits() -> str:
     """The inventory of limits."""
-    from evennia_ai.core.budget_config import BudgetConfig, Scope
-    from evennia_ai.core.limits import DENIALS, LIMITS, Limit, number, per
-    from evennia_ai.core.settings import default_at
+    from evennia_ai.core.safety.limits import DENIALS, LIMITS, Limit, number, per
+    from evennia_ai.core.settings.budget import BudgetConfig, Scope
+    from evennia_ai.core.settings.game import default_at
 
     def default(limit: Limit) -> str:
         if "{scope}" not in limit.path:
@@ -47,14 +47,14 @@ def limits() -> str:
 
 def limit_reasons() -> str:
     """Why a run may go on at a limit, or not."""
-    from evennia_ai.core.limits import REASONS
+    from evennia_ai.core.safety.limits import REASONS
 
     return as_table(("reason", "what it means"), [(f"`{r}`", text) for r, text in REASONS.items()])
 
 
 def safety_config() -> str:
     """The keys of safety."""
-    from evennia_ai.core.safety_config import SafetyConfig
+    from evennia_ai.core.settings.safety import SafetyConfig
 
     rows = []
     for section, line in SafetyConfig.model_fields.items():
@@ -66,7 +66,7 @@ def safety_config() -> str:
 
 def lockout_causes() -> str:
     """What stops or locks an assistant."""
-    from evennia_ai.core.lockout import CAUSES, Lockout
+    from evennia_ai.core.safety.lockout import CAUSES, Lockout
 
     rows = [(f"`{c}`", f"`{Lockout(c, '', 0.0).state}`", text) for c, text in CAUSES.items()]
     return as_table(("cause", "state", "what happened"), rows)
@@ -74,7 +74,7 @@ def lockout_causes() -> str:
 
 def lockout_moves() -> str:
     """Which state follows from which."""
-    from evennia_ai.core.lockout import MOVES, TRANSITIONS, State
+    from evennia_ai.core.safety.lockout import MOVES, TRANSITIONS, State
 
     rows = [
         (text, *(f"`{TRANSITIONS[s, by]}`" if (s, by) in TRANSITIONS else "" for s in State))
@@ -85,7 +85,7 @@ def lockout_moves() -> str:
 
 def budget_config() -> str:
     """The caps on tokens, money and calls."""
-    from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
+    from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
 
     config = BudgetConfig()
     rows = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evennia_ai.core.setting_model import Group
+    from evennia_ai.core.settings.model import Group
 
 
 def as_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:

@@ -41,7 +41,7 @@ def make_game(folder: Path) -> Any:
     """The crash tests' game; nothing that it tells people is written down here."""
     from django.conf import settings
 
-    from evennia_ai import state
+    from evennia_ai.runtime import state
     from tests.crash import scenes, world
     from tests.shell.support import UNHURRIED
 
@@ -190,7 +190,7 @@ def recorded_by_us() -> Iterator[None]:
 
 def facts_of(number: int) -> list[Any]:
     """What one tick tells: two calls and its end."""
-    from evennia_ai.core.audit_events import fact
+    from evennia_ai.core.safety.audit_events import fact
 
     call = {"tick": number, "parameters": {"target": "Tom", "message": "the books are upstairs"}}
     call |= {"reasoning": "", "success": True, "error": "", "duration_ms": 4}
@@ -206,7 +206,8 @@ def facts_of(number: int) -> list[Any]:
 
 def fill(name: str, events: int) -> Any:
     """An assistant with so many events. Its script."""
-    from evennia_ai import operations, state
+    from evennia_ai import operations
+    from evennia_ai.runtime import state
 
     script = operations.create_assistant(name).data["script"]
     facts = itertools.chain.from_iterable(facts_of(number) for number in itertools.count(1))

@@ -94,7 +94,7 @@ class Stage:
         from evennia.utils.create import create_object
         from twisted.internet.task import Clock
 
-        from evennia_ai import services
+        from evennia_ai.runtime import services
 
         self._clock = Clock()
         self.model = ModelInMemory()
@@ -166,7 +166,7 @@ class Young:
 
 def past(stage: Stage, events: int, rounds: int) -> list[Row]:
     """What came before."""
-    from evennia_ai import state
+    from evennia_ai.runtime import state
 
     old = stage.assistant(events)
     rows = []
@@ -239,8 +239,8 @@ def _made_tool(number: int) -> Any:
 
 def kept(stage: Stage, rounds: int) -> list[Row]:
     """Notes written and goals reached; so many goals are open with both."""
-    from evennia_ai import state
-    from evennia_ai.core import goals
+    from evennia_ai.core.turn import goals
+    from evennia_ai.runtime import state
     from evennia_ai.tools.notes import MOST_NOTES
 
     def busy(count: int) -> Any:

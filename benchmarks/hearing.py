@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scene import set_up_game
-from evennia_ai.core.manners import Acquaintance, Company
-from evennia_ai.core.perception import ChannelConfig, Ear, Evidence, Heard, Outcome, Source
-from evennia_ai.core.records import MOST_JUDGED, MOST_PASSED, Records
-from evennia_ai.core.rules import classify
+from evennia_ai.core.hearing.perception import ChannelConfig, Ear, Evidence, Heard, Outcome, Source
+from evennia_ai.core.hearing.rate_limits import Acquaintance, Company
+from evennia_ai.core.hearing.records import MOST_JUDGED, MOST_PASSED, Records
+from evennia_ai.core.hearing.rules import classify
 
 LINE = "the fog is thick tonight, and the lamp wants oil"
 CLASSIFY_AIM_MICROSECONDS = 5.0
@@ -115,7 +115,8 @@ class Stage:
 
     def set_all(self, **values: Any) -> None:
         """Set something on all assistants, and let them read it, as a running game has long."""
-        from evennia_ai import listening, state
+        from evennia_ai.agent import listening
+        from evennia_ai.runtime import state
 
         for script in self.assistants:
             state.write(script, **values)
@@ -189,10 +190,10 @@ def acquaint(stage: Stage, count: int) -> Callable[[], None]:
     Returns:
         What lets the assistants know these, instead of those they knew.
     """
-    from evennia_ai import inbound
+    from evennia_ai.messages import incoming
 
     others = {f"*#{number}": Acquaintance(answered=3) for number in range(1, count)}
-    person = inbound.person_of(stage.speaker)
+    person = incoming.person_of(stage.speaker)
     companies = []
     for _ in stage.assistants:
         known = dict(others)

@@ -49,10 +49,10 @@ def cpu_ms(act: Callable[[], Any], times: int, rounds: int) -> tuple[float, floa
 
 def make_calls() -> tuple[Callable[[], None], Callable[[], None]]:
     """A call within a minute, and one that is the first of its minute."""
-    from evennia_ai.core.budget_config import BudgetConfig, Caps
-    from evennia_ai.core.prices import read_prices
-    from evennia_ai.core.turn import Usage
-    from evennia_ai.ledger import Book, Need, Payer
+    from evennia_ai.budget.ledger import Book, Need, Payer
+    from evennia_ai.core.safety.prices import read_prices
+    from evennia_ai.core.settings.budget import BudgetConfig, Caps
+    from evennia_ai.core.turn.turn import Usage
 
     price = read_prices({"m": {"input": 0.15, "output": 0.6}})["m"]
     far = Caps(tokens_per_day=10**12, cost_per_month=10**6, calls_per_minute=10**9)

@@ -35,7 +35,7 @@ RARE = "xylophone"
 
 def memories(count: int, now: float) -> Iterator[Any]:
     """Rows of an assistant that talked with many, in rooms and in private, for most of a year."""
-    from evennia_ai.core.recollection import Recollection, person_audience, place_audience
+    from evennia_ai.core.memory.recollection import Recollection, person_audience, place_audience
 
     chance = random.Random(7)
     for number in range(count):
@@ -64,9 +64,9 @@ def fill(script: Any, count: int) -> None:
     """
     from django.db import transaction
 
-    from evennia_ai import state
-    from evennia_ai.memory import rows
+    from evennia_ai.memory_store import rows
     from evennia_ai.models import Memory
+    from evennia_ai.runtime import state
 
     with transaction.atomic():
         rows.insert(script.pk, memories(count, script.clock.seconds()))
@@ -80,9 +80,9 @@ def fill(script: Any, count: int) -> None:
 
 def questions(script: Any) -> dict[str, Callable[[], Any]]:
     """What is asked, by its name."""
-    from evennia_ai.core.recollection import Seeker
-    from evennia_ai.remembering import journal, retention
-    from evennia_ai.sleeping import consolidating
+    from evennia_ai.consolidation import consolidating
+    from evennia_ai.core.memory.recollection import Seeker
+    from evennia_ai.memory import journal, retention
 
     now = script.clock.seconds()
     alone = Seeker("*#3", "whisper", "#2", is_private=True)

@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.memory_texts import PEOPLE, audiences, entry, question
 from benchmarks.scene import rss_bytes
-from evennia_ai.memory.hashing import HashingEmbedder
+from evennia_ai.memory_store.hashing import HashingEmbedder
 from tests.memory.week_booting import boot
 
 # Read by mem0 while it is imported.
@@ -117,8 +117,8 @@ def fill_ours(shape: Shape) -> dict[str, float]:
     """Put rows and vectors into the table, in bulk."""
     from django.db import transaction
 
-    from evennia_ai.memory import rows
-    from evennia_ai.memory.vectors import as_kept
+    from evennia_ai.memory_store import rows
+    from evennia_ai.memory_store.vectors import as_kept
 
     model = HashingEmbedder()
     began = time.perf_counter()
@@ -137,7 +137,7 @@ class Ours:
     """The embedded store as its thread asks it."""
 
     def __init__(self, shape: Shape, folder: Path, signature: str) -> None:
-        from evennia_ai.memory.opening import MemorySettings, open_store
+        from evennia_ai.memory_store.opening import MemorySettings, open_store
 
         self.shape = shape
         self.model = KnownQueries()
@@ -150,7 +150,7 @@ class Ours:
 
     def search(self, number: int, assistant: int = 0, *, whose: int | None = None) -> int:
         """What a turn asks: by words, and then by meaning as well. Returns how many it finds."""
-        from evennia_ai.memory.port import Sought
+        from evennia_ai.memory_store.port import Sought
 
         self.store = self.store or self.open()
         who = number if whose is None else whose
@@ -178,8 +178,8 @@ class Ours:
 
     def add(self, number: int) -> None:
         """One memory, until it can be found."""
-        from evennia_ai.memory import rows
-        from evennia_ai.memory.port import Item
+        from evennia_ai.memory_store import rows
+        from evennia_ai.memory_store.port import Item
 
         made = entry(ADDED + number, is_shared=self.shape.is_shared)
         rows.insert(1, [made])
@@ -192,10 +192,10 @@ def find_ours(shape: Shape, folder: Path, signature: str = "") -> dict[str, floa
     """All that is measured of a game that was filled, in the thread of its store."""
     from django.db import connection
 
-    from evennia_ai.memory import rows
+    from evennia_ai.memory_store import rows
 
     began = time.perf_counter()
-    importlib.import_module("evennia_ai.memory.mem0_store")
+    importlib.import_module("evennia_ai.memory_store.mem0_store")
     found = {"import": time.perf_counter() - began}
     rows.of(1).first()
     ours = Ours(shape, folder, signature)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 
-from evennia_ai.core.recollection import (
+from evennia_ai.core.memory.recollection import (
     MemoryKind,
     Recollection,
     person_audience,

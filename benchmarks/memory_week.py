@@ -91,7 +91,7 @@ class Figures:
 
 def of_ours(game: Any, figures: Figures) -> Iterator[Any]:
     """The week of an assistant, as an inlineCallbacks generator."""
-    from evennia_ai.memory import rows
+    from evennia_ai.memory_store import rows
 
     yield from game.live()
     figures.said, figures.nights = game.said, len(game.nights)
@@ -135,8 +135,8 @@ def run(folder: Path, options: argparse.Namespace) -> list[Figures]:
     from twisted.internet import reactor
     from twisted.internet.defer import inlineCallbacks
 
-    from evennia_ai import services
-    from evennia_ai.memory import opening
+    from evennia_ai.memory_store import opening
+    from evennia_ai.runtime import services
     from tests.memory.week_game import WeekGame
 
     ours, failures = Figures("ours"), []

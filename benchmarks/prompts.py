@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scene import set_up_game
-from evennia_ai.core.tokens import count_message, estimate
+from evennia_ai.core.turn.tokens import count_message, estimate
 from evennia_ai.llm.token_counter import load_encoding
 from tests.asked import AT_HAND, SET_ASIDE, equip, tally
 
@@ -111,7 +111,7 @@ class Room:
         from evennia.utils.create import create_object
         from twisted.internet.task import Clock
 
-        from evennia_ai import services
+        from evennia_ai.runtime import services
 
         self.clock, self.model = Clock(), Model()
         services.pool().set_transport(services.endpoint(), self.model)
@@ -204,7 +204,7 @@ def requests(room: Room) -> bool:
 
 def talk(room: Room, questions: int) -> list[int]:
     """Tokens of each answer of a long talk, prompt and answer together."""
-    from evennia_ai import state
+    from evennia_ai.runtime import state
 
     count = next(iter(COUNTS.values()))
     script = room.assistant()

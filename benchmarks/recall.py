@@ -84,8 +84,8 @@ def run(folder: Path, plans: Sequence[Plan], options: argparse.Namespace) -> dic
     from benchmarks.recall_peers import makers
     from benchmarks.recall_stage import Ours
     from benchmarks.recall_vectors import KeptVectors
-    from evennia_ai import services
-    from evennia_ai.memory import opening
+    from evennia_ai.memory_store import opening
+    from evennia_ai.runtime import services
 
     model = opening.make_embedder(services.memory_settings())
     vectors = KeptVectors(model, options.vectors or folder / "vectors")

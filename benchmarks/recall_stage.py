@@ -16,14 +16,14 @@ from twisted.internet.task import Clock
 
 from benchmarks.recall_data import Asked, Conversation, Said, asker_of, seconds_of
 from benchmarks.recall_figures import MOST, Found
-from evennia_ai import state
-from evennia_ai.core.inbox import MESSAGE, Event
-from evennia_ai.core.perception import Source
-from evennia_ai.core.react import Stop, StopReason
-from evennia_ai.core.turn import Turn
-from evennia_ai.inbound import person_of
+from evennia_ai.core.hearing.inbox import MESSAGE, Event
+from evennia_ai.core.hearing.perception import Source
+from evennia_ai.core.turn.react import Stop, StopReason
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.memory import episodes, indexing, recalling
+from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations import create_assistant
-from evennia_ai.remembering import episodes, indexing, recalling
+from evennia_ai.runtime import state
 from tests.online import put_online
 
 # Its own timer would be real time; all that is measured is asked for.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evennia_ai.memory.embedding import Embedder
+from evennia_ai.memory_store.embedding import Embedder
 
 QUERY, PASSAGE = "query", "passage"
 

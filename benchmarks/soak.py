@@ -264,9 +264,9 @@ class Night:
         self.world.set(self._any(), safety_config=dict(safety), execution_config=execution)
 
     def _raise_cap(self) -> None:
-        from evennia_ai import ledger
-        from evennia_ai.core.budget import Account, period_of
-        from evennia_ai.core.budget_config import Scope, Span
+        from evennia_ai.budget import ledger
+        from evennia_ai.core.safety.budget import Account, period_of
+        from evennia_ai.core.settings.budget import Scope, Span
 
         key = self._any().casefold()
         account = Account(Scope.ASSISTANT, key, period_of(Span.DAY, self.world.clock.seconds()))

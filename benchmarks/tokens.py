@@ -14,7 +14,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from evennia_ai.core.tokens import estimate
+from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.llm.token_counter import load_encoding
 
 ENCODINGS = ("o200k_base", "cl100k_base")

@@ -23,7 +23,7 @@ _HOMES = {
     "UnifiedLLMClient": "evennia_ai.llm.client",
     "create_assistant": "evennia_ai.operations",
     "find_assistant": "evennia_ai.operations",
-    "hear": "evennia_ai.game_speech",
+    "hear": "evennia_ai.agent.game_speech",
     "tool": "evennia_ai.tools",
 }
 

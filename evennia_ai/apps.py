@@ -13,7 +13,7 @@ from django.db.utils import DatabaseError
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
 from twisted.internet import reactor
 
-from evennia_ai.core.api_config import ApiConfig
+from evennia_ai.core.settings.api import ApiConfig
 from evennia_ai.errors import ConfigurationError
 
 USERNAMES = {"NAME": "evennia_ai.operations.guarding.NoNameOfAnAssistant"}
@@ -30,8 +30,11 @@ HEEDED = ("accounts.AccountDB", "authtoken.Token", "server.ServerConfig")
 
 def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     """Report settings that do not fit together."""
-    from evennia_ai import audit, ledger, preparation, services, tracing
+    from evennia_ai import audit
+    from evennia_ai.agent import preparation, tracing
+    from evennia_ai.budget import ledger
     from evennia_ai.operations import command_names
+    from evennia_ai.runtime import services
 
     try:
         notice = services.check_settings()
@@ -48,7 +51,9 @@ def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]
 
 def check_tables(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     """Report tables that are missing: without them no model is asked."""
-    from evennia_ai import audit, ledger, tracing
+    from evennia_ai import audit
+    from evennia_ai.agent import tracing
+    from evennia_ai.budget import ledger
     from evennia_ai.operations import token_store
 
     # `migrate`, which makes them, names the databases it is about to work on.
@@ -102,7 +107,7 @@ def _after_login(sender: Any, **kwargs: Any) -> None:
 def _after_start() -> None:
     """Write clashes from before into the log, in the process that runs the game."""
     if not evennia.PORTAL_MODE:
-        from evennia_ai import tracing
+        from evennia_ai.agent import tracing
         from evennia_ai.operations import guarding, naming
 
         tracing.prune_daily(reactor)
@@ -173,7 +178,8 @@ class EvenniaAIConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the checks, and send the signals that the record has a fact for."""
-        from evennia_ai import audit, signals
+        from evennia_ai import audit
+        from evennia_ai.runtime import signals
 
         relay = signals.Relay(_find)
         if relay not in audit.LISTENERS:  # an app may be made ready more than once
@@ -197,7 +203,7 @@ class EvenniaAIConfig(AppConfig):
                 validators.append(USERNAMES)
             else:
                 settings.AUTH_USERNAME_VALIDATORS = [*validators, USERNAMES]
-        pre_save.connect(_before_saving, dispatch_uid="evennia_ai.names")
+        pre_save.connect(_before_saving, dispatch_uid="evennia_ai.runtime.names")
         m2m_changed.connect(_before_tagging, dispatch_uid="evennia_ai.aliases")
         SIGNAL_ACCOUNT_POST_LOGIN.connect(_after_login, dispatch_uid="evennia_ai.clashes")
         if not self.looks_after_start:

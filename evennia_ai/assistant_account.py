@@ -7,7 +7,8 @@ from typing import Any
 from evennia.accounts.accounts import DefaultAccount
 from evennia.utils import logger
 
-from evennia_ai import hearing, inbound
+from evennia_ai.agent import hearing
+from evennia_ai.messages import incoming
 
 
 class HearsPagesForAssistant:
@@ -19,9 +20,9 @@ class HearsPagesForAssistant:
         script = getattr(body, "assistant_script", None)
         if script is not None:
             try:
-                heard = inbound.read_page(text, self)
+                heard = incoming.read_page(text, self)
                 if heard is not None:
-                    hearing.take_in(script, heard, inbound.find_being(heard.sender_id))
+                    hearing.take_in(script, heard, incoming.find_being(heard.sender_id))
             except Exception:
                 logger.log_trace(f"[assistant] {self} could not hear a page")
         return super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)  # type: ignore[misc]

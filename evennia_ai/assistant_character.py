@@ -1,4 +1,4 @@
-"""The body of an assistant: Evennia's hooks, passed on to `hearing`. No rules here.
+"""The body of an assistant: Evennia's hooks, passed on to `agent.hearing`. No rules here.
 
 `AssistantMixin` gives any class of a game the ears of an assistant. `AssistantCharacter`, the body
 that an assistant gets where nobody names another, is the game's own character class with it.
@@ -21,9 +21,9 @@ from evennia.utils import logger
 from evennia.utils.utils import class_from_module, lazy_property
 from twisted.internet.defer import Deferred
 
-from evennia_ai import errands, hearing
-from evennia_ai.rights import decides
-from evennia_ai.rights.lending import LentPermissions
+from evennia_ai.agent import hearing, requests
+from evennia_ai.runtime.rights import decides
+from evennia_ai.runtime.rights.lending import LentPermissions
 
 IS_AI_LINE = "({name} is an AI.)"
 _SAYS_AI = re.compile(r"\(an AI\)|\bis an AI\b|[,.] an AI\b", re.IGNORECASE)
@@ -117,9 +117,9 @@ class AssistantMixin:
     def ask(
         self, question: str, *, asker: Any = None, timeout_seconds: float | None = None
     ) -> Deferred[str]:
-        """Ask the assistant in this body something, from game code; as `errands.ask` says."""
+        """Ask the assistant in this body something, from game code: `agent.requests.ask`."""
         script = self.assistant_script
-        return errands.ask(script, question, asker=asker, timeout_seconds=timeout_seconds)
+        return requests.ask(script, question, asker=asker, timeout_seconds=timeout_seconds)
 
     def at_assistant_said(self, text: str, **kwargs: Any) -> None:
         """It has said something, in whatever way; for a game to override.

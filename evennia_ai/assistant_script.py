@@ -18,45 +18,39 @@ from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred, inlineCallbacks
 from twisted.python.failure import Failure
 
-from evennia_ai import (
-    ability,
+from evennia_ai import approvals, consolidation, emergency
+from evennia_ai.agent import (
     answering,
     autonomy,
-    beginnings,
     compaction,
-    emergency,
-    errands,
-    interventions,
-    outbound,
+    delegating,
     preparation,
     queueing,
-    services,
-    signals,
-    sleeping,
-    state,
-    sub_agents,
-    turns,
+    requests,
     unable,
+    upgrades,
     warming,
 )
+from evennia_ai.agent.excuses import excuse
 from evennia_ai.assistant_character import give_ears
-from evennia_ai.attributes import AllAtOnce, WatchedAttributes
-from evennia_ai.core.audience import WAYS, may_leave
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.lockout import Cause
-from evennia_ai.core.react import Stop, StopReason
-from evennia_ai.core.tickgate import Snapshot, may_tick
-from evennia_ai.core.turn import Turn
+from evennia_ai.budget.metering import metered
+from evennia_ai.budget.spending import Purse
+from evennia_ai.core.hearing.audience import WAYS, may_leave
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.turn.react import Stop, StopReason
+from evennia_ai.core.turn.tickgate import Snapshot, may_tick
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
-from evennia_ai.excuses import excuse
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.llm.fallback import FallbackClient
-from evennia_ai.metering import metered
-from evennia_ai.remembering import indexing, modes, paying
-from evennia_ai.seats import Seat
-from evennia_ai.spending import Purse
-from evennia_ai.thinking import Thinking
+from evennia_ai.memory import indexing, modes, paying
+from evennia_ai.messages import outgoing
+from evennia_ai.messages.thinking import Thinking
+from evennia_ai.runtime import ability, services, signals, state, turns
+from evennia_ai.runtime.attributes import AllAtOnce, WatchedAttributes
+from evennia_ai.runtime.slots import Seat
 from evennia_ai.tool_execution import execute_react_loop
 from evennia_ai.tools import load_modules
 
@@ -74,7 +68,7 @@ def tag_of(key: str) -> str:
 
 
 class AssistantScript(DefaultScript):
-    """Moves one character. Everything it keeps is described in `state.DEFAULTS`."""
+    """Moves one character. Everything it keeps is described in `runtime.state.DEFAULTS`."""
 
     clock: Any = reactor
     work: state.Work | None = None
@@ -114,9 +108,9 @@ class AssistantScript(DefaultScript):
             self._load_tools()
             services.remote_servers()
             self.work = state.rebuild(self)
-            beginnings.begin_record(self)
-            beginnings.sort_out(self)
-            interventions.take_up(self)
+            upgrades.begin_record(self)
+            upgrades.sort_out(self)
+            approvals.take_up(self)
             is_held = paying.is_held(self)
             if (
                 state.memory_config(self).enabled and not is_held
@@ -135,7 +129,7 @@ class AssistantScript(DefaultScript):
     def _load_tools(self) -> None:
         """Load the game's tools; one that is broken must not keep the game from starting."""
         try:
-            load_modules((sub_agents.__name__, *services.tool_modules()))
+            load_modules((delegating.__name__, *services.tool_modules()))
         except ConfigurationError as error:
             logger.log_err(f"[assistant] {self.key} goes on without some tools: {error}")
 
@@ -220,8 +214,8 @@ class AssistantScript(DefaultScript):
     def ask(
         self, question: str, *, asker: Any = None, timeout_seconds: float | None = None
     ) -> Deferred[str]:
-        """Ask it something, from game code; as `errands.ask` says."""
-        return errands.ask(self, question, asker=asker, timeout_seconds=timeout_seconds)
+        """Ask it something, from game code; as `agent.requests.ask` says."""
+        return requests.ask(self, question, asker=asker, timeout_seconds=timeout_seconds)
 
     def enqueue(self, event: Event) -> None:
         """Take an event in. It is durable when this returns; the answer comes later."""
@@ -295,7 +289,7 @@ class AssistantScript(DefaultScript):
 
     def _has_reason(self) -> bool:
         """Whether there is anything to do that nobody asked for."""
-        return sleeping.move_of(self) is not None or autonomy.reason(self) is not None
+        return consolidation.move_of(self) is not None or autonomy.reason(self) is not None
 
     @inlineCallbacks
     def at_tick(self) -> Any:
@@ -304,7 +298,7 @@ class AssistantScript(DefaultScript):
         if work is None or may_tick(self._snapshot()) is not None:
             return
         self._recover()
-        if (yield sleeping.rest(self)):
+        if (yield consolidation.rest(self)):
             self.beat_soon()
             return
         turn = self._take()
@@ -374,7 +368,7 @@ class AssistantScript(DefaultScript):
         else:
             answering.close(self, turn, stop)
             if not self.silence:  # closing a turn may lock it
-                keep = partial(sleeping.extract, self)
+                keep = partial(consolidation.extract, self)
                 compaction.begin_if_due(self, client, before=keep)
 
     def _failed(self, turn: Turn, error: Exception) -> str:
@@ -386,7 +380,7 @@ class AssistantScript(DefaultScript):
         return f"internal error: {type(error).__name__}"
 
     def _thinking_lines(self) -> tuple[str, ...]:
-        return tuple(state.read(self, "thinking_lines")) or outbound.THINKING_LINES
+        return tuple(state.read(self, "thinking_lines")) or outgoing.THINKING_LINES
 
     def _show(self, line: str, turn: Turn) -> None:
-        outbound.show(self.obj, line, hops=turn.hops)
+        outgoing.show(self.obj, line, hops=turn.hops)

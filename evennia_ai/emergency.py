@@ -2,7 +2,7 @@
 
 What a person stops is stopped, what stops itself is locked: the same thing with another cause.
 First everything under way is cancelled, in memory; then the stop is stored; then it is told.
-Works with any script-like object: one with `db`, and perhaps `obj`, `clock` and `work`.
+Works with any script-like object: one with `db`, and perhaps `obj`, `clock` and `runtime.work`.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ from evennia.typeclasses.attributes import AttributeHandler
 from evennia.utils import logger
 from twisted.internet import reactor
 
-from evennia_ai import audit, delegations, inbound, interventions, outbound, services, state, turns
-from evennia_ai.core import lockout as states
-from evennia_ai.core.audit_events import Fact, fact
-from evennia_ai.core.cooling import Blame
-from evennia_ai.core.dropped import Dropped, listed
-from evennia_ai.core.inbox import TASK, Event, Stored
-from evennia_ai.core.lockout import Cause, Lockout, Move, State
-from evennia_ai.core.notices import Notice, locked
-from evennia_ai.remembering import indexing
-from evennia_ai.turns import aside
+from evennia_ai import approvals, audit
+from evennia_ai.core.hearing.inbox import TASK, Event, Stored
+from evennia_ai.core.safety import lockout as states
+from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.cooling import Blame
+from evennia_ai.core.safety.dropped import Dropped, listed
+from evennia_ai.core.safety.lockout import Cause, Lockout, Move, State
+from evennia_ai.core.safety.notices import Notice, locked
+from evennia_ai.memory import indexing
+from evennia_ai.messages import incoming, outgoing
+from evennia_ai.runtime import services, state, turns
+from evennia_ai.runtime.turns import aside
+from evennia_ai.tasks import delegations
 
 RETURNED_LINE = '{name} stops short. "I have to break off here. Ask me again another time."'
 LOCKED_SECONDS = 1.0
@@ -201,7 +204,7 @@ def _cancel(script: Any, lockout: Lockout) -> _Stopping:
 def _count(stopping: _Stopping, work: state.Work) -> None:
     """What is under way: a turn is at its model, at a tool, or waits for a person's answer."""
     noted = _read(stopping.script, "current_tool_call") or {}
-    questions = interventions.pending(stopping.script)
+    questions = approvals.pending(stopping.script)
     asked_for = {question.event.get("id") for question in questions if question.is_waited_for}
     if work.in_flight is not None and "tool" in noted:
         stopping.tools = (str(noted["tool"]),)
@@ -259,12 +262,12 @@ def _settle(stopping: _Stopping) -> Dropped:
     dropped = _return(stopping)
     with _whatever_happens("the open questions could not be withdrawn"):
         if _is_ours(script):
-            interventions.discard_all(script, f"{_name_of(script)} is stopped")
+            approvals.discard_all(script, f"{_name_of(script)} is stopped")
     if not stopping.is_new:
         return dropped
     with _whatever_happens("its character could not be told"):
         if (character := getattr(script, "obj", None)) is not None:
-            character.msg(inbound.notice(f"Emergency stop: {lockout.reason}"))
+            character.msg(incoming.notice(f"Emergency stop: {lockout.reason}"))
     with _whatever_happens("the stop could not be recorded"):
         facts = {key: value for key, value in asdict(dropped).items() if key != "is_new"}
         if any(facts.values()):
@@ -307,15 +310,15 @@ def _tell(script: Any, event: Event) -> bool:
         return delegations.fail(event, "emergency_stop")
     if script.obj is None or event.hops:
         return False
-    person = inbound.find_being(event.sender_id)
-    return outbound.tell(script.obj, person, RETURNED_LINE, hops=1)
+    person = incoming.find_being(event.sender_id)
+    return outgoing.tell(script.obj, person, RETURNED_LINE, hops=1)
 
 
 def _alert(told: Notice, dropped: Dropped = NOTHING, name: str = "") -> None:
     until = f"Until: assistant emergency clear {name}" if name else ""
     with _whatever_happens("staff could not be told"):
         line = " ".join(filter(None, (told.line, dropped.describe(), until)))
-        outbound.alert_staff(replace(told, line=line))
+        outgoing.alert_staff(replace(told, line=line))
 
 
 # ---- script-like objects -----------------------------------------------------------------------

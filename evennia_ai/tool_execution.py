@@ -12,13 +12,14 @@ from evennia.utils import logger
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from evennia_ai import ability, delegations, interventions, services, signals, turns
-from evennia_ai.checkpoints import TurnLimits
-from evennia_ai.core.audience import WAYS, may_leave
-from evennia_ai.core.execution import ExecutionPattern
-from evennia_ai.core.react import Stop
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
-from evennia_ai.core.turn import Turn
+from evennia_ai import approvals
+from evennia_ai.approvals.checkpoints import TurnLimits
+from evennia_ai.budget.metering import Metered
+from evennia_ai.core.hearing.audience import WAYS, may_leave
+from evennia_ai.core.turn.execution import ExecutionPattern
+from evennia_ai.core.turn.react import Stop
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine import tick
 from evennia_ai.engine.offers import Findable, Fitted, Offered
 from evennia_ai.engine.ports import Ports, Toolbox
@@ -34,9 +35,10 @@ from evennia_ai.engine.toolboxes import (
     Timed,
 )
 from evennia_ai.errors import StaleEpochError, UnableError
-from evennia_ai.metering import Metered
 from evennia_ai.resilience import RetryConfig
-from evennia_ai.rights import kinds_of_locks
+from evennia_ai.runtime import ability, services, signals, turns
+from evennia_ai.runtime.rights import kinds_of_locks
+from evennia_ai.tasks import delegations
 from evennia_ai.tools import REGISTRY, CharacterTools
 from evennia_ai.tools.leaving import Guard
 from evennia_ai.tools.remote import RemoteTools
@@ -120,7 +122,7 @@ def _ask(script: Any, turn: Turn, call: ToolCall) -> ToolResult:
     problem = Guard(script, body.check).refusal(turn, spec, call)
     if problem:
         return ToolResult(False, problem, Fault.DENIED)
-    return interventions.ask_about_call(script, turn, call)
+    return approvals.ask_about_call(script, turn, call)
 
 
 def toolbox(

@@ -131,9 +131,10 @@ def equip(script: Any) -> None:
     """Give an assistant a use for every tool that is asked for."""
     from evennia.utils.create import create_object
 
-    from evennia_ai import operations, state
-    from evennia_ai.core.inbox import Event
-    from evennia_ai.core.turn import Turn
+    from evennia_ai import operations
+    from evennia_ai.core.hearing.inbox import Event
+    from evennia_ai.core.turn.turn import Turn
+    from evennia_ai.runtime import state
     from evennia_ai.tools import TOOL_REGISTRY
 
     body = script.obj
@@ -156,8 +157,8 @@ def equip(script: Any) -> None:
 
 def turn_of(text: str, **changes: Any) -> Any:
     """The turn of a whisper of somebody's."""
-    from evennia_ai.core.inbox import Event
-    from evennia_ai.core.turn import Turn
+    from evennia_ai.core.hearing.inbox import Event
+    from evennia_ai.core.turn.turn import Turn
 
     event = Event("e1", "message", "whisper", "#1", "Tom", text, 0.9, 3, 1, 0.0, person="*#1")
     return Turn(0, (event,), **changes)
@@ -165,8 +166,8 @@ def turn_of(text: str, **changes: Any) -> Any:
 
 def on_offer(script: Any, turn: Any) -> Any:
     """The tools that a turn may call, shown or not."""
-    from evennia_ai import preparation
-    from evennia_ai.core.contexts import ContextType
+    from evennia_ai.agent import preparation
+    from evennia_ai.core.turn.contexts import ContextType
     from evennia_ai.tool_execution import toolbox
 
     scene = preparation.scene_of(script, script.client(), ContextType.TICK_EVENT)

@@ -11,46 +11,29 @@ PACKAGE = "evennia_ai"
 ROOT = Path(__file__).resolve().parents[1]
 
 # Lowest first. A room is a module, or a package with all that is in it. Rooms that nobody has
-# furnished yet have their place already. docs/decisions/0001 tells why floor 5 has three levels.
+# furnished yet have their place already.
 FLOORS: dict[str, tuple[str, ...]] = {
     "0": ("errors",),
     "1": ("core",),
     "2": ("resilience",),
     "3": ("engine",),
-    "4a": ("migrations", "models", "seats", "statements"),
-    "4b": (
-        *("attributes", "audit", "lines", "llm", "mcp", "memory", "names", "signals"),
-        *("testing", "wording", "work"),
-    ),
-    "5a": (
-        *("ability", "audience", "emoting", "inbound", "ledger", "prompts", "rights"),
-        *("services", "state"),
-        "thinking",
-    ),
-    "5a2": ("phrasing",),
-    "5b": ("beginnings", "outbound", "remembering", "reports", "turns"),
-    "5c": ("tools", "tracing"),
-    "6a": ("delegations", "interventions", "listening", "resting", "spending"),
-    "6b": ("excuses", "holding"),
-    "6c": ("checkpoints", "emergency", "metering", "preparation", "queueing"),
-    "6d": ("admission", "warming"),
-    "6e": ("answerers",),
-    "7": (
-        "answering",
-        "autonomy",
-        "compaction",
-        "errands",
-        "hearing",
-        "sub_agents",
-        "tool_execution",
-    ),
-    "7b": ("game_speech", "sleeping", "unable"),
-    "8": ("assistant_account", "assistant_character"),
-    "8b": ("ears",),
-    "8c": ("assistant_script",),
-    "9": ("operations",),
-    "10": ("a2a", "api", "apps", "commands", "management", "web"),
-    "11": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
+    "4": ("migrations", "models"),
+    "5": ("audit", "mcp", "memory_store"),
+    "6": ("llm",),
+    "7": ("runtime",),
+    "8": ("messages", "prompts"),
+    "9": ("budget",),
+    "10": ("memory",),
+    "11": ("tools",),
+    "12": ("tasks",),
+    "13": ("approvals",),
+    "14": ("emergency", "tool_execution"),
+    "15": ("agent",),
+    "16": ("assistant_account", "assistant_character", "consolidation"),
+    "17": ("assistant_script",),
+    "18": ("operations",),
+    "19": ("a2a", "api", "apps", "commands", "management", "testing", "web"),
+    "20": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
 }
 LEVELS = {room: level for level, rooms in enumerate(FLOORS.values()) for room in rooms}
 PURE = ("errors", "core", "resilience", "engine")
@@ -59,17 +42,17 @@ PURE = ("errors", "core", "resilience", "engine")
 LOCAL_IMPORTS = {
     "evennia_ai.apps": (
         "evennia_ai.audit",
-        "evennia_ai.ledger",
+        "evennia_ai.budget.ledger",
         "evennia_ai.operations",
         "evennia_ai.operations.command_names",
         "evennia_ai.operations.guarding",
         "evennia_ai.operations.naming",
         "evennia_ai.operations.open_files",
         "evennia_ai.operations.token_store",
-        "evennia_ai.preparation",
-        "evennia_ai.services",
-        "evennia_ai.signals",
-        "evennia_ai.tracing",
+        "evennia_ai.agent.preparation",
+        "evennia_ai.runtime.services",
+        "evennia_ai.runtime.signals",
+        "evennia_ai.agent.tracing",
     ),  # Django's app registry is not ready before
 }
 OPTIONAL_THIRD_PARTIES = ("mcp", "tiktoken", "xllamacpp")

@@ -6,9 +6,13 @@ one's game.
 
 from __future__ import annotations
 
-from evennia_ai import audit, ledger, reports, services, turns, warming
+from evennia_ai import audit
+from evennia_ai.agent import warming
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.budget import ledger
 from evennia_ai.llm.token_counter import counter_for
+from evennia_ai.runtime import services, turns
+from evennia_ai.tasks import reports
 
 
 def end_assistants() -> None:

@@ -144,7 +144,7 @@ def load() -> None:
     import tests.evennia_setup
 
     with tests.evennia_setup.fresh_database():
-        from evennia_ai import api, commands, mcp, operations, sleeping, sub_agents  # noqa: F401
+        from evennia_ai.agent import delegating  # noqa: F401
         from tests.shell import support  # noqa: F401
 
 

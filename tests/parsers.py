@@ -9,27 +9,20 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from evennia_ai.core import (
-    assessment,
-    audit_events,
-    calling,
-    characters,
-    compaction,
+from evennia_ai.core.hearing import calling, mention
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.memory import (
     extraction,
     forgetting,
     importance,
     journal,
-    mention,
-    persona,
     portraits,
-    projects,
-    reading,
     reflection,
-    speech,
-    text,
-    tokens,
 )
-from evennia_ai.core.inbox import Event
+from evennia_ai.core.safety import audit_events, persona
+from evennia_ai.core.text import characters, reading
+from evennia_ai.core.text import cleaning as text
+from evennia_ai.core.turn import assessment, compaction, projects, speech, tokens
 from evennia_ai.llm import complaints, replies
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES
 from evennia_ai.mcp import answers
@@ -224,9 +217,9 @@ def of_the_game() -> dict[str, Parser]:
     """Those that need the game's settings, which are there by now."""
     from types import SimpleNamespace
 
-    from evennia_ai import lines, outbound
-    from evennia_ai.core.toolspec import ToolSpec
+    from evennia_ai.core.turn.toolspec import ToolSpec
     from evennia_ai.errors import ToolError
+    from evennia_ai.messages import lines, outgoing
     from evennia_ai.operations.arguments import read_arguments
     from evennia_ai.tools.schema import arguments_problem
 
@@ -235,7 +228,7 @@ def of_the_game() -> dict[str, Parser]:
 
     def speak(given: str) -> object:
         try:
-            return outbound.speech(given, "say", SimpleNamespace(key="Ada"))
+            return outgoing.speech(given, "say", SimpleNamespace(key="Ada"))
         except ToolError as error:
             return str(error)
 
@@ -247,7 +240,7 @@ def of_the_game() -> dict[str, Parser]:
 
     return {
         "outbound.speech": speak,
-        "outbound.literal": outbound.literal,
+        "outbound.literal": outgoing.literal,
         "lines.cut_speech": lambda t: lines.cut_speech(t, "Ada"),
         "operations.arguments.read_arguments": typed,
         "tools.schema.arguments_problem": lambda t: arguments_problem(say, {"message": t}),

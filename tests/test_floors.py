@@ -39,8 +39,8 @@ HOUSE = {
     "evennia_ai.core": "",
     "evennia_ai.core.text": "import json",
     "evennia_ai.engine": "from evennia_ai.core import text",
-    "evennia_ai.state": "from evennia_ai.core.text import quote",
-    "evennia_ai.outbound": "from evennia_ai import state",
+    "evennia_ai.runtime": "from evennia_ai.core.text import quote",
+    "evennia_ai.messages": "from evennia_ai import runtime",
 }
 
 
@@ -62,12 +62,12 @@ def test_a_house_in_order(find: Finder) -> None:
             floors.find_climbs, "core.extra", "import evennia_ai.engine", id="upward",
         ),
         pytest.param(
-            "evennia_ai.inbound:2 imports evennia_ai.state, not a lower floor",
-            floors.find_climbs, "inbound", "\nfrom evennia_ai import state", id="a neighbour",
+            "evennia_ai.prompts:2 imports evennia_ai.messages, not a lower floor",
+            floors.find_climbs, "prompts", "\nfrom evennia_ai import messages", id="a neighbour",
         ),
         pytest.param(
-            "evennia_ai.inbound:1 imports evennia_ai, not a lower floor",
-            floors.find_climbs, "inbound", "from evennia_ai import tool", id="by the front door",
+            "evennia_ai.messages:1 imports evennia_ai, not a lower floor",
+            floors.find_climbs, "messages", "from evennia_ai import tool", id="by the front door",
         ),
         pytest.param(
             "evennia_ai.tools:1 has a relative import; write the whole name",
@@ -110,12 +110,12 @@ def test_a_cycle_by_way_of_others_is_found() -> None:
     "source",
     [
         pytest.param("def f(): import xllamacpp", id="an optional third party"),
-        pytest.param("def f(): from evennia_ai import services", id="the app registry"),
+        pytest.param("def f(): from evennia_ai.runtime import services", id="the app registry"),
     ],
 )
 def test_what_may_be_imported_late(source: str) -> None:
     """An optional third party, and what the table names, may be imported inside a function."""
-    house = {"evennia_ai.apps": source, "evennia_ai.services": ""}
+    house = {"evennia_ai.apps": source, "evennia_ai.runtime.services": ""}
     assert [] == floors.find_local_imports(house)
 
 

@@ -44,7 +44,7 @@ ANSWERS = {
     "page": "{name} pages: (.+)",
 }
 _FORGET = """
-from evennia_ai.remembering import forgetting
+from evennia_ai.memory import forgetting
 for script in (ada, brass):
     forgetting.forget_all(script)
 character({name!r}).move_to({whom}.obj.location, quiet=True)

@@ -19,8 +19,8 @@ from evennia_ai.api.fields import (
     Whole,
     Word,
 )
-from evennia_ai.core.goals import COMPLETED, DROPPED, LONGEST_GOAL, PRIORITIES
-from evennia_ai.core.recollection import MemoryKind
+from evennia_ai.core.memory.recollection import MemoryKind
+from evennia_ai.core.turn.goals import COMPLETED, DROPPED, LONGEST_GOAL, PRIORITIES
 from evennia_ai.operations.assistants import LONGEST_PATH
 from evennia_ai.operations.lifecycle import LONGEST_DESC, MOST_ALIASES
 from evennia_ai.operations.memory_rows import LONGEST_TEXT
@@ -204,7 +204,9 @@ class Night(Strict):
 
 def _lore(**options: object) -> Text:
     return Text(
-        max_length=LONGEST_TEXT, help_text="What those know who are meant by `audience`.", **options
+        max_length=LONGEST_TEXT,
+        help_text="What those know who are meant by `runtime.audience`.",
+        **options,
     )
 
 

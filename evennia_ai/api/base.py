@@ -31,7 +31,7 @@ from evennia_ai.operations import Result, monitoring
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.rights import ACTS, is_staff, refusal
-from evennia_ai.rights import OF_THE_BODY
+from evennia_ai.runtime.rights import OF_THE_BODY
 
 LONGEST_KEY = 200
 NOT_YOURS = "You may not do that: it needs a right that you do not have."

@@ -11,7 +11,7 @@ from evennia_ai.api import asked
 from evennia_ai.api.base import NOT_YOURS, limit_of, look_of, missing
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.core.goals import COMPLETED
+from evennia_ai.core.turn.goals import COMPLETED
 from evennia_ai.operations import Result, configuring, explaining, goals, prompting, talk
 from evennia_ai.operations.days import WHEN, span_of
 from evennia_ai.operations.result import Problem

@@ -10,8 +10,8 @@ from django.core.cache import BaseCache, caches
 from rest_framework.throttling import SimpleRateThrottle
 
 from evennia_ai.api import portal
-from evennia_ai.core.addresses import client_of, counted_as, is_network, is_within
-from evennia_ai.core.api_config import NAME, ApiConfig
+from evennia_ai.core.safety.addresses import client_of, counted_as, is_network, is_within
+from evennia_ai.core.settings.api import NAME, ApiConfig
 
 METHODS_THAT_READ = ("GET", "HEAD", "OPTIONS")
 CACHE = "throttle"  # Evennia's own for such counts

@@ -11,7 +11,7 @@ from rest_framework.authentication import SessionAuthentication, TokenAuthentica
 from rest_framework.exceptions import AuthenticationFailed
 
 from evennia_ai.api.problems import problem
-from evennia_ai.core.recollection import safe_id
+from evennia_ai.core.memory.recollection import safe_id
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import token_store
 from evennia_ai.operations.result import Problem

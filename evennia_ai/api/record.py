@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from evennia.utils import logger
 
 from evennia_ai.audit import MARK
-from evennia_ai.core.audit_events import bounded, masked
+from evennia_ai.core.safety.audit_events import bounded, masked
 
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 # Wherever these are given, they are words to somebody, or what a tool is to say.

@@ -54,7 +54,7 @@ class Route(NamedTuple):
         method: such as "GET".
         path: below `api/ai/`, as Django writes paths.
         name: of the address, for `reverse` and the metrics.
-        act: the right it needs, a name in `rights.ACTS`; "" where an account is enough.
+        act: the right it needs, a name in `runtime.rights.ACTS`; "" where an account is enough.
         tag: its heading in the schema.
     """
 

@@ -31,7 +31,7 @@ from evennia_ai.audit.reading import (
 from evennia_ai.audit.streams import GAME, name_of, subject_of
 from evennia_ai.audit.writer import Book, RecordConflictError
 from evennia_ai.audit.writes import Item, now
-from evennia_ai.core.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import Fact, fact
 
 __all__ = [
     "GAME",
@@ -87,7 +87,7 @@ def record(event: str, subject: Any, **details: Any) -> None:
     a second.
 
     Args:
-        event: what, in one word, such as `hushed`; `core.audit_events` lists those of ours.
+        event: what, in one word, such as `hushed`; `core.safety.audit_events` lists those of ours.
         subject: the assistant's script it happened to, or "game". Of a name alone it is stored if
             there is a record by that name.
         details: plain data.

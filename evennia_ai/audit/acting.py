@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-from evennia_ai.core.audit_events import Fact
+from evennia_ai.core.safety.audit_events import Fact
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from eventsourcing.domain import Aggregate, Snapshot, event
 
-from evennia_ai.core.audit_events import bounded
+from evennia_ai.core.safety.audit_events import bounded
 
 MOST_KEPT = 100
 LONGEST_KEPT = 2_000

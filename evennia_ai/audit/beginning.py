@@ -12,8 +12,8 @@ from eventsourcing.domain import Aggregate
 from evennia_ai.audit.aggregates import AssistantAggregate
 from evennia_ai.audit.game_aggregate import GameAggregate
 from evennia_ai.audit.streams import Subject
-from evennia_ai.core.audit_events import kept
-from evennia_ai.core.settings import ATTRIBUTES, STATE
+from evennia_ai.core.safety.audit_events import kept
+from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 
 CREATED = "AssistantCreated"
 

@@ -84,7 +84,7 @@ def add(aggregate: Aggregate, event: str, details: Mapping[str, Any], at: dateti
     """Let an aggregate know of a fact. Whatever the fact holds, this does not fail.
 
     Args:
-        details: as `core.audit_events.kept` makes them.
+        details: as `core.safety.audit_events.kept` makes them.
         at: when; never before what the aggregate knows last.
     """
     forms = forms_of(type(aggregate))

@@ -8,7 +8,7 @@ from typing import Any
 
 from evennia.utils import logger
 
-from evennia_ai.core.audit_events import Fact, kind_of
+from evennia_ai.core.safety.audit_events import Fact, kind_of
 
 MARK = "[AI_AUDIT]"
 # Told of each fact: (event, name of the subject, details). Of one that is stored with what it tells

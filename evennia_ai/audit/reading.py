@@ -24,8 +24,8 @@ from evennia_ai.audit.archive import Archived, ArchivedError
 from evennia_ai.audit.events import PlainTranscoder, RecordMapper, as_micros, as_moment, details_of
 from evennia_ai.audit.recorder import DjangoFactory
 from evennia_ai.audit.streams import Subject, subject_of
-from evennia_ai.core.audit_config import AuditConfig
-from evennia_ai.core.audit_events import told
+from evennia_ai.core.safety.audit_events import told
+from evennia_ai.core.settings.audit import AuditConfig
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 
 MOST_READ = 1_000

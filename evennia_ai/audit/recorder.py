@@ -25,9 +25,8 @@ from eventsourcing.persistence import (
     TrackingRecorder,
 )
 
-from evennia_ai import statements
 from evennia_ai.audit.events import NamedEvent
-from evennia_ai.models import RecordedEvent, RecordedSnapshot
+from evennia_ai.models import RecordedEvent, RecordedSnapshot, statements
 
 MOST_ROWS = 1_000  # of one statement: databases bound how much one may hold
 ALIAS = "DJANGO_DATABASE"

@@ -29,7 +29,7 @@ from evennia_ai.audit.reading import application, missing_tables
 from evennia_ai.audit.streams import Subject
 from evennia_ai.audit.upkeep import Upkeep
 from evennia_ai.audit.writes import Item, Stream, Write, is_never_committed, now, this_connection
-from evennia_ai.core.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.models import RecordedSnapshot
 
 __all__ = ["Book", "RecordConflictError"]

@@ -16,7 +16,7 @@ from eventsourcing.persistence import StoredEvent
 from evennia_ai.audit.log import tell
 from evennia_ai.audit.reading import application
 from evennia_ai.audit.streams import Subject
-from evennia_ai.core.audit_events import Fact, kept
+from evennia_ai.core.safety.audit_events import Fact, kept
 
 __all__ = ["Item", "Stream", "Write", "is_never_committed", "now", "this_connection"]
 

@@ -9,8 +9,8 @@ from evennia.commands.cmdhandler import CMD_NOMATCH
 from evennia.commands.command import Command
 from evennia.utils.utils import list_to_string, string_suggestions
 
-from evennia_ai.core.mention import begins_with_address
-from evennia_ai.names import called
+from evennia_ai.core.hearing.mention import begins_with_address
+from evennia_ai.runtime.names import called
 
 
 class CmdAddress(Command):

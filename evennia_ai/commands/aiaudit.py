@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evennia_ai.commands.staff_command import StaffCommand, number_of, shown_time
-from evennia_ai.core.text import one_line
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import auditing
 from evennia_ai.operations.result import Result
 

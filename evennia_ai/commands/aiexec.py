@@ -9,7 +9,7 @@ from typing import Any
 from evennia_ai.commands.figures import allowed
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.commands.tool_words import explain, takes
-from evennia_ai.core.text import one_line
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import executing, upkeep
 from evennia_ai.operations.result import Result
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
-from evennia_ai.core.text import one_line
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import classifying, configuring, upkeep
 from evennia_ai.operations.revealing import Look
 

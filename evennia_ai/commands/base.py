@@ -11,13 +11,13 @@ from evennia.utils.evmore import EvMore
 from twisted.internet.defer import Deferred
 
 from evennia_ai import audit, operations
-from evennia_ai.names import called
+from evennia_ai.messages.outgoing import literal
 from evennia_ai.operations import Result, rights
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.rights import ACTS, Right
-from evennia_ai.outbound import literal
-from evennia_ai.rights import knows_key, name_before, seen
+from evennia_ai.runtime.names import called
+from evennia_ai.runtime.rights import knows_key, name_before, seen
 
 MOST_NAMES = 20
 YES = ("yes", "y")

@@ -13,13 +13,13 @@ from evennia.utils.evmenu import EvMenu
 
 from evennia_ai.commands.creation_answers import doubt, doubt_model
 from evennia_ai.commands.creation_draft import CALLED, Draft, make
-from evennia_ai.core.text import strip_control
+from evennia_ai.core.text.cleaning import strip_control
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
+from evennia_ai.messages.outgoing import literal
 from evennia_ai.operations import choosing
 from evennia_ai.operations.assistants import check_body
 from evennia_ai.operations.rights import refusal
-from evennia_ai.outbound import literal
 
 LONGEST_LOOK, LONGEST_PERSONA = 2000, 4000
 # Not SIGNAL_ACCOUNT_POST_LOGOUT: while anything listens to it, no guest can leave.

@@ -10,7 +10,7 @@ import re
 from django.conf import settings
 
 from evennia_ai.commands.creation_draft import Draft
-from evennia_ai.core.text import one_line
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations.naming import words_of_the_game
 
 # What people type who want to be out of it; Evennia's menus know quit, q and exit.

@@ -12,10 +12,10 @@ from evennia.utils.eveditor import EvEditor
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.messages.outgoing import literal
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.rights import refusal
 from evennia_ai.operations.texts import set_text, text_of
-from evennia_ai.outbound import literal
 
 ACT = "configure"
 KEPT = "Your text is still in the editor: mend it, or leave by :q! without saving."

@@ -10,7 +10,7 @@ from evennia_ai.commands.staff_command import StaffCommand, number_of
 from evennia_ai.operations import talk
 from evennia_ai.operations.exports import save_history
 from evennia_ai.operations.revealing import Look
-from evennia_ai.wording import wording
+from evennia_ai.runtime.pronouns import wording
 
 MOST_SHOWN = 20
 WORDS = ("show", "export", "reset")

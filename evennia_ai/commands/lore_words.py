@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand
-from evennia_ai.core.recollection import WORLD
+from evennia_ai.core.memory.recollection import WORLD
 
 LORE = "lore"
 VERBS = ("add", "change", "remove")

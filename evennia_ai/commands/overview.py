@@ -8,15 +8,15 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands.figures import aligned, dollars, short, span
 from evennia_ai.commands.words import Word, WordCommand
-from evennia_ai.core import notices
-from evennia_ai.core.lockout import Cause, State
-from evennia_ai.core.tokens import band, calculate_utilization
+from evennia_ai.core.safety import notices
+from evennia_ai.core.safety.lockout import Cause, State
+from evennia_ai.core.turn.tokens import band, calculate_utilization
+from evennia_ai.messages.outgoing import literal
 from evennia_ai.operations import Result, budget_of
 from evennia_ai.operations.budget import known_cost
 from evennia_ai.operations.days import as_shown
 from evennia_ai.operations.memory_upkeep import FAILED
 from evennia_ai.operations.running import Status
-from evennia_ai.outbound import literal
 
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
 WIDEST = (16, 16, 8, 0, 14, 14, 16, 4)

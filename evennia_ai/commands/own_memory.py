@@ -9,7 +9,7 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.words import Word, WordCommand
-from evennia_ai.wording import wording
+from evennia_ai.runtime.pronouns import wording
 
 LONGEST_EXPORT = 20_000
 OFF, ON, CORRECT, EXPORT = "off", "on", "correct", "export"
@@ -25,7 +25,7 @@ class OwnMemoryWords(WordCommand):
     """The words for reading what is remembered of oneself, mending it, and being forgotten."""
 
     def _memory(self, rest: str) -> None:
-        """`memory`, `memory ada`, `memory correct 3 = I am a smith.`, `memory off ada`."""
+        """`memory_store`, `memory ada`, `memory correct 3 = I am a smith.`, `memory off ada`."""
         head, is_correction, text = rest.partition("=")
         script, line = self.whose(head.strip(), VERBS)
         if script is None:

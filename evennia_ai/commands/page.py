@@ -10,9 +10,9 @@ from evennia.accounts.models import AccountDB
 from evennia.commands.cmdhandler import cmdhandler
 
 from evennia_ai import operations
-from evennia_ai.inbound import SPEECH_MARK
-from evennia_ai.outbound import literal
-from evennia_ai.rights import name_before
+from evennia_ai.messages.incoming import SPEECH_MARK
+from evennia_ai.messages.outgoing import literal
+from evennia_ai.runtime.rights import name_before
 
 # What marks an account in Evennia's own commands.
 PLAYER = "*"

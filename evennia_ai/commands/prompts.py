@@ -7,7 +7,7 @@ from typing import Any
 
 from evennia_ai.commands.editing import open_editor
 from evennia_ai.commands.words import Word, WordCommand
-from evennia_ai.core.contexts import ContextType
+from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.operations import Result, prompting
 
 EDIT = "edit"

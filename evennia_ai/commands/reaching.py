@@ -6,11 +6,12 @@ from typing import Any
 
 from evennia.accounts.models import AccountDB
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.commands.words import Word, WordCommand
-from evennia_ai.core.perception import AddressedBy
+from evennia_ai.core.hearing.perception import AddressedBy
 from evennia_ai.operations import configuring
 from evennia_ai.operations.channels import MODES
+from evennia_ai.runtime import state
 
 ALL_MODES = " | ".join(MODES)
 # What may be typed after the name, and the setting it stands for.

@@ -9,7 +9,7 @@ from evennia_ai.commands.base import Steps
 from evennia_ai.commands.creation import open_creation
 from evennia_ai.commands.words import ALL, Word, WordCommand
 from evennia_ai.operations import lifecycle
-from evennia_ai.wording import wording
+from evennia_ai.runtime.pronouns import wording
 
 DELETED = (
     "Delete {name}? {Their} body, account, persona, talk, notes and goals are lost; what is under "

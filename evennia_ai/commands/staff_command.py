@@ -10,7 +10,7 @@ from evennia.utils.ansi import strip_ansi
 from evennia.utils.evtable import EvTable
 
 from evennia_ai.commands.base import AssistantCommand
-from evennia_ai.core.text import one_line
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations.rights import is_staff
 
 MOST_DIGITS = 9

@@ -8,9 +8,10 @@ from typing import Any
 
 from twisted.internet import reactor
 
-from evennia_ai import inbound, operations
+from evennia_ai import operations
 from evennia_ai.commands.base import REVEAL
 from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.messages import incoming
 from evennia_ai.operations import traces
 from evennia_ai.operations.days import WHEN, Span, span_of
 
@@ -94,7 +95,7 @@ class WhyWords(WordCommand):
         if script is None:
             return
         asked = read(rest, script.clock.seconds())
-        person = None if self.is_staff else inbound.person_of(self.caller)
+        person = None if self.is_staff else incoming.person_of(self.caller)
         if asked.is_list:
             self._list_heard(script, asked, person, look)
             return

@@ -11,7 +11,7 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand, Steps
 from evennia_ai.operations.running import may_control
-from evennia_ai.rights import OF_THE_BODY
+from evennia_ai.runtime.rights import OF_THE_BODY
 
 WIDTH = 78
 ALL = "all"

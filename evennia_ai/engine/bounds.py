@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evennia_ai.core.execution import ExecutionMode, ExecutionPattern
-from evennia_ai.core.limits import Kind
-from evennia_ai.core.safety import Halt
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.monitor import Halt
+from evennia_ai.core.turn.execution import ExecutionMode, ExecutionPattern
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Ports
 from evennia_ai.errors import LimitReachedError
 

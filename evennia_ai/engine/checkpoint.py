@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from evennia_ai.core.limits import (
+from evennia_ai.core.safety.limits import (
     LIMITS,
     Decision,
     Kind,
@@ -16,8 +16,8 @@ from evennia_ai.core.limits import (
     question_text,
     refusal,
 )
-from evennia_ai.core.questions import LIMIT_PREFIX, Answer, Asking, Outcome
-from evennia_ai.core.safety_config import OnLimit
+from evennia_ai.core.safety.questions import LIMIT_PREFIX, Answer, Asking, Outcome
+from evennia_ai.core.settings.safety import OnLimit
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 
 MONEY = "cost."

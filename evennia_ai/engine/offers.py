@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from evennia_ai.core.execution import ExecutionPattern
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.needs import FIND_TOOLS
-from evennia_ai.core.speech import ANSWERED_BY, answered_by
-from evennia_ai.core.toolspec import ToolCategory, ToolSpec
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.turn.execution import ExecutionPattern
+from evennia_ai.core.turn.needs import FIND_TOOLS
+from evennia_ai.core.turn.speech import ANSWERED_BY, answered_by
+from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
 from evennia_ai.engine.ports import Specs
 from evennia_ai.engine.toolboxes import Wrapper
 

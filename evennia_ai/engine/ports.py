@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from evennia_ai.core.conversation import Message
-from evennia_ai.core.fullness import Fullness
-from evennia_ai.core.safety_config import SafetyConfig
-from evennia_ai.core.tokens import Counter, count_messages, estimate
-from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn import Turn, Usage
+from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.fullness import Fullness
+from evennia_ai.core.turn.tokens import Counter, count_messages, estimate
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn, Usage
 from evennia_ai.errors import LimitReachedError
 
 Specs = Mapping[str, ToolSpec]

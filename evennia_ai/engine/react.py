@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from evennia_ai.core.audience import WAYS, words
-from evennia_ai.core.conversation import Message, call_message, result_message
-from evennia_ai.core.react import Done, Stop, StopReason, objection, reason_of, repetition
-from evennia_ai.core.recital import REFUSAL, holds_recital
-from evennia_ai.core.safety import Caution, Halt
-from evennia_ai.core.speech import spoken_call
-from evennia_ai.core.tokens import ADVICE, Advisory, advise
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.audience import WAYS, words
+from evennia_ai.core.safety.monitor import Caution, Halt
+from evennia_ai.core.safety.recital import REFUSAL, holds_recital
+from evennia_ai.core.turn.conversation import Message, call_message, result_message
+from evennia_ai.core.turn.react import Done, Stop, StopReason, objection, reason_of, repetition
+from evennia_ai.core.turn.speech import spoken_call
+from evennia_ai.core.turn.tokens import ADVICE, Advisory, advise
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.bounds import Bounds
 from evennia_ai.engine.ports import Ports, Prompt, Reply
 from evennia_ai.errors import (

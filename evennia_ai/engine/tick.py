@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evennia_ai.core.audience import WAYS, words
-from evennia_ai.core.conversation import turn_text, user_message
-from evennia_ai.core.execution import ExecutionPattern
-from evennia_ai.core.limits import Kind, Reason, denial_text
-from evennia_ai.core.react import Stop, StopReason
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.audience import WAYS, words
+from evennia_ai.core.safety.limits import Kind, Reason, denial_text
+from evennia_ai.core.turn.conversation import turn_text, user_message
+from evennia_ai.core.turn.execution import ExecutionPattern
+from evennia_ai.core.turn.react import Stop, StopReason
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.bounds import Bounds
 from evennia_ai.engine.ports import Ports
 from evennia_ai.engine.react import failed_by, react

@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evennia_ai.core.executions import name_of, tool_executed
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.executions import name_of, tool_executed
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Keeper, Specs, Toolbox
 from evennia_ai.errors import (
     CircuitOpenError,

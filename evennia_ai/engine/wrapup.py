@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from evennia_ai.core.chain import is_of_chain
-from evennia_ai.core.conversation import Message, as_fallback
-from evennia_ai.core.inbox import OWN, TASK
-from evennia_ai.core.limits import LIMITS, Denial, Kind, number
-from evennia_ai.core.react import Done
-from evennia_ai.core.speech import LONGEST_SPEECH, answer_call, call_from_json
-from evennia_ai.core.text import clean_speech, cut_at_sentence
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.chain import is_of_chain
+from evennia_ai.core.hearing.inbox import OWN, TASK
+from evennia_ai.core.safety.limits import LIMITS, Denial, Kind, number
+from evennia_ai.core.text.cleaning import clean_speech, cut_at_sentence
+from evennia_ai.core.turn.conversation import Message, as_fallback
+from evennia_ai.core.turn.react import Done
+from evennia_ai.core.turn.speech import LONGEST_SPEECH, answer_call, call_from_json
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Ports, Reply
 from evennia_ai.engine.react import Group, expect_listener
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError

@@ -10,10 +10,10 @@ from twisted.internet import reactor as default_reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.defer import TimeoutError as DeadlineError
 
-from evennia_ai.core.conversation import Message, user_message
-from evennia_ai.core.reading import read_json
-from evennia_ai.core.text import one_line
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.reading import read_json
+from evennia_ai.core.turn.conversation import Message, user_message
+from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     ConfigurationError,

@@ -14,8 +14,8 @@ from twisted.internet import task
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.defer import TimeoutError as DeadlineError
 
-from evennia_ai.core.conversation import Message, closed
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn.conversation import Message, closed
+from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     ConfigurationError,

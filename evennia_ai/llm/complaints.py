@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evennia_ai.core.reading import UnreadableError, read_json
+from evennia_ai.core.text.reading import UnreadableError, read_json
 
 LONGEST_COMPLAINT = 2000
 TOO_LONG_STATUSES = (400, 413, 422)

@@ -9,9 +9,9 @@ from typing import Any
 from twisted.internet import reactor as default_reactor
 from twisted.internet.defer import Deferred, DeferredSemaphore
 
-from evennia_ai.core.conversation import Message
-from evennia_ai.core.text import one_line
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import CircuitOpenError, ContextLengthError, ModelError
 from evennia_ai.llm.answer_limits import Wanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn.toolspec import ToolSpec
 
 LONGEST_ARGUMENT = 300
 MOST_ITEMS = 20

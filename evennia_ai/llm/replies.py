@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from evennia_ai.core.conversation import Message, alternating, as_fallback
-from evennia_ai.core.prices import reported
-from evennia_ai.core.reading import BeyondBoundsError, UnreadableError, read_json
-from evennia_ai.core.speech import call_from_json, call_of
-from evennia_ai.core.text import one_line
-from evennia_ai.core.tokens import estimate
-from evennia_ai.core.toolspec import ToolCall, ToolSpec
-from evennia_ai.core.turn import Usage
+from evennia_ai.core.safety.prices import reported
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.reading import BeyondBoundsError, UnreadableError, read_json
+from evennia_ai.core.turn.conversation import Message, alternating, as_fallback
+from evennia_ai.core.turn.speech import call_from_json, call_of
+from evennia_ai.core.turn.tokens import estimate
+from evennia_ai.core.turn.toolspec import ToolCall, ToolSpec
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.offers import as_choice, as_function

@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from evennia_ai.core import tokens
-from evennia_ai.core.tokens import Calibration, Counter, Margin, estimate
-from evennia_ai.core.toolspec import ToolSpec
-from evennia_ai.core.turn import Usage
+from evennia_ai.core.turn import tokens
+from evennia_ai.core.turn.tokens import Calibration, Counter, Margin, estimate
+from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.llm.endpoints import LOCAL_MODEL
 
 UNKNOWN_CONTEXT = 8192

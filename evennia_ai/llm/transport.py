@@ -13,7 +13,7 @@ import httpx2
 import openai
 from twisted.internet.defer import Deferred
 
-from evennia_ai.core.text import one_line
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import (
     ContextLengthError,
     ModelConnectionError,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from evennia_ai.core.text import one_line, strip_control
+from evennia_ai.core.text.cleaning import one_line, strip_control
 
 MOST_RESULT_CHARS = 8_000
 MOST_ERROR_CHARS = 1_000

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from evennia_ai.core.toolspec import ToolCategory
+from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.errors import ConfigurationError
 
 SETTING = "EVENNIA_AI_MCP_SERVERS"

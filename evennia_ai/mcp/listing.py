@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from evennia_ai.core.text import one_line, strip_control
-from evennia_ai.core.toolspec import ToolGroup, ToolSpec
+from evennia_ai.core.text.cleaning import one_line, strip_control
+from evennia_ai.core.turn.toolspec import ToolGroup, ToolSpec
 from evennia_ai.mcp.config import ServerConfig
 
 MOST_TOOLS = 200

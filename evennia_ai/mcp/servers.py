@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred, gatherResults, succeed
 
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.errors import ToolError, ToolTimeoutError
 from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.connection import require_sdk

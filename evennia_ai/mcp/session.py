@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from evennia_ai.core.text import one_line
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import ToolTimeoutError
 from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.connection import Connection, connected

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from evennia_ai.core.text import one_line
+from evennia_ai.core.text.cleaning import one_line
 
 MOST_BODY_BYTES = 4_000_000
 # Each costs the game's one interpreter far more than a letter does.

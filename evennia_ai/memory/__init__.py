@@ -1,1 +1,1 @@
-"""Stores of memories: the table that is true, and vectors that find rows of it by meaning."""
+"""How an assistant remembers: what is kept of a turn, what is told of it later, and to whom."""

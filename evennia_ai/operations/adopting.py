@@ -17,10 +17,10 @@ from evennia.objects.objects import DefaultExit, DefaultRoom
 from evennia.typeclasses.attributes import Attribute
 from evennia.utils.search import search_object
 
-from evennia_ai import assistant_character, audit, emergency, state
+from evennia_ai import assistant_character, audit, emergency
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.lockout import Cause
-from evennia_ai.core.text import one_line
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations.assistants import attach_script, close_record_before, find_assistant
 from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.lifecycle import (
@@ -38,7 +38,8 @@ from evennia_ai.operations.naming import (
 )
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.running import may_control, refuse_control
-from evennia_ai.rights import Right, forms_of, is_staff, lets, meets, own_locks
+from evennia_ai.runtime import state
+from evennia_ai.runtime.rights import Right, forms_of, is_staff, lets, meets, own_locks
 
 PLAYABLE, LAST_PUPPET = "_playable_characters", "_last_puppet"
 # Where Evennia keeps a character's place while nobody plays it.

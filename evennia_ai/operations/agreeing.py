@@ -13,14 +13,14 @@ from typing import Any
 from evennia.typeclasses.attributes import Attribute
 from evennia.utils.dbserialize import deserialize, from_pickle
 
-from evennia_ai import state
 from evennia_ai.audit.aggregates import LONGEST_KEPT, MOST_KEPT, USAGE
-from evennia_ai.core import goals
-from evennia_ai.core.audit_events import bounded, kept
-from evennia_ai.core.executions import FORGOTTEN, OTHERS
-from evennia_ai.core.lockout import Lockout
-from evennia_ai.core.settings import ATTRIBUTES, STATE
-from evennia_ai.core.text import one_line
+from evennia_ai.core.safety.audit_events import bounded, kept
+from evennia_ai.core.safety.lockout import Lockout
+from evennia_ai.core.settings.game import ATTRIBUTES, STATE
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn import goals
+from evennia_ai.core.turn.executions import FORGOTTEN, OTHERS
+from evennia_ai.runtime import state
 
 _TOO_LONG = "too_long"
 Values = Mapping[str, Any]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn.toolspec import ToolSpec
 
 _YES, _NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 _QUOTES = ('"', "'")

@@ -15,11 +15,11 @@ from evennia.utils.create import create_account, create_object, create_script
 from evennia.utils.search import search_script_tag
 from evennia.utils.utils import class_from_module
 
-from evennia_ai import audit, names
+from evennia_ai import audit
 from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
-from evennia_ai.core.text import one_line
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations.choosing import brain_hint
 from evennia_ai.operations.configuring import prepare, signed
 from evennia_ai.operations.naming import (
@@ -30,7 +30,8 @@ from evennia_ai.operations.naming import (
 )
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.setting_rows import UNSET
-from evennia_ai.rights import locks_for
+from evennia_ai.runtime import names
+from evennia_ai.runtime.rights import locks_for
 
 BODY = "evennia_ai.assistant_character.AssistantCharacter"
 # What a class of the game lets players do with a character of theirs holds for none of these.

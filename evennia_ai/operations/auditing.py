@@ -14,8 +14,8 @@ from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.beginning import begin
 from evennia_ai.audit.streams import subject_of
-from evennia_ai.core.executions import TOOL
-from evennia_ai.core.text import one_line
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.executions import TOOL
 from evennia_ai.operations.agreeing import differences, stored_values
 from evennia_ai.operations.moments import moment_of
 from evennia_ai.operations.record_files import archive_audit, complete_record, export_audit

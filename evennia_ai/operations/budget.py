@@ -9,9 +9,9 @@ from typing import Any
 
 from twisted.internet import reactor
 
-from evennia_ai import ledger, state
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.budget import (
+from evennia_ai.budget import ledger
+from evennia_ai.core.safety.budget import (
     Account,
     Standing,
     as_amount,
@@ -20,12 +20,13 @@ from evennia_ai.core.budget import (
     resets_in_seconds,
     start_of,
 )
-from evennia_ai.core.budget_config import CAPS, Cap, Measure, Scope, Span
-from evennia_ai.core.limits import number
-from evennia_ai.core.prices import NAME as PRICES
+from evennia_ai.core.safety.limits import number
+from evennia_ai.core.safety.prices import NAME as PRICES
+from evennia_ai.core.settings.budget import CAPS, Cap, Measure, Scope, Span
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.inbound import find_being
+from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.result import Result
+from evennia_ai.runtime import state
 
 ALWAYS_SHOWN = ("tokens_per_day", "cost_per_month")
 NAMES = {Span.EVER: "in all", Span.MONTH: "month", Span.DAY: "today", Span.MINUTE: "minute"}

@@ -7,10 +7,10 @@ from typing import Any
 from evennia.comms.models import ChannelDB
 from evennia.utils.search import search_channel
 
-from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.operations.result import Result
-from evennia_ai.rights import lets
+from evennia_ai.runtime import state
+from evennia_ai.runtime.rights import lets
 
 LEAVE = "leave"
 MODES = ("trigger", "context", "ignore", LEAVE)

@@ -11,9 +11,9 @@ from evennia.typeclasses.tags import Tag
 from evennia.utils.search import search_object
 from twisted.internet.defer import Deferred
 
-from evennia_ai import services
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.text import one_line
+from evennia_ai.budget.spending import Purse
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import local
 from evennia_ai.llm.check import Report, check_endpoint
@@ -21,8 +21,8 @@ from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, Endpoint, f
 from evennia_ai.llm.local.pinned import QWEN
 from evennia_ai.operations.naming import problem_of_name, problem_of_owner
 from evennia_ai.operations.result import Problem, Result
-from evennia_ai.rights import lets, meets
-from evennia_ai.spending import Purse
+from evennia_ai.runtime import services
+from evennia_ai.runtime.rights import lets, meets
 
 LONGEST_PERMISSION = 200
 OFFERED = ("local", SCRIPTED)

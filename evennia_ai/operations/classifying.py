@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from evennia_ai import hearing, inbound, names, outbound, state
+from evennia_ai.agent import hearing
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.rules import RULES
-from evennia_ai.inbound import SPEECH_MARK
+from evennia_ai.core.hearing.rules import RULES
+from evennia_ai.messages import incoming, outgoing
+from evennia_ai.messages.incoming import SPEECH_MARK
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.runtime import names, state
 
 # How the game sends what somebody says, whispers, pages or poses.
 LINES = {
@@ -71,7 +73,7 @@ def _hushed(hushed: dict[str, float], now: float) -> Iterator[dict[str, Any]]:
 
 
 def _name_of(being_id: str) -> str:
-    being = inbound.find_being(being_id)
+    being = incoming.find_being(being_id)
     return str(being.key) if being is not None else being_id
 
 
@@ -120,7 +122,7 @@ def _judged(script: AssistantScript, being: Any, words: str, kind: str) -> dict[
     """One verdict, by the way that a real message goes; whom it is talking with stays as it is."""
     line = LINES[kind].format(name=names.name_of(being, script.obj), words=words)
     options = {"type": kind, **({SPEECH_MARK: words} if kind == "page" else {})}
-    heard = inbound.read((line, options), being, script.obj)
+    heard = incoming.read((line, options), being, script.obj)
     if heard is None:
         return None
     work: Any = script.work
@@ -147,4 +149,4 @@ def _obstacle(script: AssistantScript) -> str:
     if script.silence:
         return script.silence
     room = script.obj.location
-    return f"it is hushed in {room.key}" if outbound.is_hushed(script, room) else ""
+    return f"it is hushed in {room.key}" if outgoing.is_hushed(script, room) else ""

@@ -16,22 +16,22 @@ from typing import Any
 from pydantic.json_schema import JsonSchemaValue
 from typing_extensions import TypedDict
 
-from evennia_ai import audit, interventions, state
+from evennia_ai import approvals, audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.acting import actor
-from evennia_ai.core.assistant_settings import check_setting
-from evennia_ai.core.audit_events import Fact
-from evennia_ai.core.plain_data import plain
-from evennia_ai.core.setting_paths import (
+from evennia_ai.core.safety.audit_events import Fact
+from evennia_ai.core.settings.assistant import check_setting
+from evennia_ai.core.settings.game import ATTRIBUTES, POWERS
+from evennia_ai.core.settings.paths import (
     SECRETS_BELONG,
     Keys,
     locate,
     schema_of_keys,
     sounds_secret,
 )
-from evennia_ai.core.setting_schema import kind_of, parse, with_ids
-from evennia_ai.core.settings import ATTRIBUTES, POWERS
-from evennia_ai.core.text import one_line
+from evennia_ai.core.settings.schema import kind_of, parse, with_ids
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.plain_data import plain
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.setting_checks import problem_of
@@ -45,6 +45,7 @@ from evennia_ai.operations.setting_rows import (
     row_of,
     shown,
 )
+from evennia_ai.runtime import state
 
 UNSET_WORDS = ("none", "default", "")
 MOST_CHANGES = 100
@@ -80,7 +81,7 @@ class Changed(TypedDict):
 
 
 def act_to_configure(paths: Iterable[str]) -> str:
-    """The act in `rights.ACTS` that somebody needs who changes these settings."""
+    """The act in `runtime.rights.ACTS` that somebody needs who changes these settings."""
     for path in paths:
         try:
             name = locate(path)[0]
@@ -279,6 +280,6 @@ def store_settings(script: AssistantScript, values: Mapping[str, Any], *facts: F
         state.bump_epoch(script)
     state.write(script, *facts, **values)
     if is_off and work is not None:
-        interventions.discard_all(script, f"{script.key} is silent")
+        approvals.discard_all(script, f"{script.key} is silent")
     if work is not None and not work.is_closing and {"enabled", "tick_rate"} & set(values):
         script.at_start()

@@ -18,20 +18,21 @@ from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
 from typing_extensions import TypedDict
 
-from evennia_ai import audit, names, services, turns
+from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.perception import TRIGGER, Evidence, Heard, Source, Verdict
-from evennia_ai.core.records import Record
-from evennia_ai.core.text import quote
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.trust import Basis
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.perception import TRIGGER, Evidence, Heard, Source, Verdict
+from evennia_ai.core.hearing.records import Record
+from evennia_ai.core.hearing.trust import Basis
+from evennia_ai.core.text.cleaning import quote
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.errors import StaleEpochError
-from evennia_ai.inbound import id_of, person_of
+from evennia_ai.messages.incoming import id_of, person_of
 from evennia_ai.operations.arguments import read_arguments
 from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.result import Problem, Result, note
-from evennia_ai.rights import lets
+from evennia_ai.runtime import names, services, turns
+from evennia_ai.runtime.rights import lets
 from evennia_ai.tool_execution import LOCK, execute_tool_call
 from evennia_ai.tools import TOOL_REGISTRY
 from evennia_ai.tools.registry import SPECS

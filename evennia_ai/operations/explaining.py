@@ -12,16 +12,15 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from evennia_ai import services, state
-from evennia_ai.admission import ADDRESSED
+from evennia_ai.agent.admission import ADDRESSED
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.inbox import Stored
-from evennia_ai.core.limits import number as amount
-from evennia_ai.core.perception import PRIVATE, TRIGGER
-from evennia_ai.core.records import Record
-from evennia_ai.core.text import one_line, quote
-from evennia_ai.core.trace import EVIDENCE, WORDY, marks_of
-from evennia_ai.inbound import person_of
+from evennia_ai.core.hearing.inbox import Stored
+from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER
+from evennia_ai.core.hearing.records import Record
+from evennia_ai.core.safety.limits import number as amount
+from evennia_ai.core.text.cleaning import one_line, quote
+from evennia_ai.core.turn.trace import EVIDENCE, WORDY, marks_of
+from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations import traces
 from evennia_ai.operations.days import as_shown, in_the_game, iso
 from evennia_ai.operations.naming import list_assistants
@@ -29,7 +28,8 @@ from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.sentences import NOBODY, cost_of, listed, sentence
 from evennia_ai.operations.traces import HeardRow, Step
-from evennia_ai.rights import name_before
+from evennia_ai.runtime import services, state
+from evennia_ai.runtime.rights import name_before
 
 MOST_LISTED, MOST_AT_ONCE = 5, 100
 MOST_WORDS, MOST_DETAIL, MOST_NAME = 80, 300, 40

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
-from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core import goals
-from evennia_ai.core.audit_events import fact
+from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.turn import goals
 from evennia_ai.operations.result import Problem, Result, one_of
+from evennia_ai.runtime import state
 
 STATUSES = [goals.ACTIVE, goals.COMPLETED, goals.DROPPED]
 

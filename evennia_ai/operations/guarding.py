@@ -20,13 +20,14 @@ from evennia.utils import logger
 from evennia.utils.utils import class_from_module
 from twisted.internet import reactor
 
-from evennia_ai import outbound
 from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.lookalikes import skeleton
-from evennia_ai.core.text import one_line
+from evennia_ai.core.hearing.lookalikes import skeleton
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import NameTakenError
+from evennia_ai.messages import outgoing
+from evennia_ai.messages.outgoing import literal
 from evennia_ai.operations.naming import (
     BODY_OF_ACCOUNT,
     list_assistants,
@@ -36,7 +37,6 @@ from evennia_ai.operations.naming import (
     problem_of_owner,
     problem_of_player,
 )
-from evennia_ai.outbound import literal
 
 ALIAS = "alias"
 ADVICE = "Rename one of them (`name`); until then whisper and page reach the assistant."
@@ -263,6 +263,6 @@ def _tell(being: Any, name: str, key: str) -> None:
     who = f"a {being.typename} ({kind}) called {one_line(name, 60)}"
     told = f"{_line(who, {skeleton(name): key}, name)} {ADVICE}"
     if threading.current_thread() is threading.main_thread():
-        outbound.alert_staff(told)
+        outgoing.alert_staff(told)
     else:  # a page of the website
-        reactor.callFromThread(outbound.alert_staff, told)
+        reactor.callFromThread(outgoing.alert_staff, told)

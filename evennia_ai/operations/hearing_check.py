@@ -9,10 +9,10 @@ from typing import Any
 import evennia
 from evennia.objects.objects import DefaultCharacter
 
-from evennia_ai import names
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.deafness import Hearing, Hears, listened
+from evennia_ai.core.hearing.deafness import Hearing, Hears, listened
 from evennia_ai.operations.result import Result
+from evennia_ai.runtime import names
 
 HOW = "evennia_ai.hear(caller.location, words, caller)"
 WHERE = "docs/hearing.md says more: A game's own say."

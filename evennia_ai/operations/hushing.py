@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import audit, inbound, outbound, state
+from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.inbox import talk_of
-from evennia_ai.core.perception import SPOKEN, Source
-from evennia_ai.names import name_of
+from evennia_ai.core.hearing.inbox import talk_of
+from evennia_ai.core.hearing.perception import SPOKEN, Source
+from evennia_ai.messages import incoming, outgoing
 from evennia_ai.operations.result import Result
-from evennia_ai.rights import name_before
+from evennia_ai.runtime import state
+from evennia_ai.runtime.names import name_of
+from evennia_ai.runtime.rights import name_before
 
 LOCK = "hush"
 MINUTES, MOST_MINUTES = 10, 60
@@ -39,8 +41,8 @@ def hush(script: AssistantScript, being: Any, minutes: int = MINUTES) -> Result:
     _store(script, room.dbref, until)
     _drop_what_was_said_in(script, room.dbref)
     span = f"{_in_words(minutes)} minute{'' if minutes == 1 else 's'}"
-    outbound.announce(script.obj, HUSHED.replace("{span}", span), hops=1)
-    by = inbound.person_of(being)
+    outgoing.announce(script.obj, HUSHED.replace("{span}", span), hops=1)
+    by = incoming.person_of(being)
     audit.record("hushed", script, room=room.dbref, minutes=minutes, by=by)
     data = {"room": room.dbref, "until": until}
     return Result(
@@ -53,11 +55,11 @@ def unhush(script: AssistantScript, being: Any) -> Result:
     room, problem = _room_for(script, being)
     if problem:
         return Result(False, problem)
-    if not outbound.is_hushed(script, room):
+    if not outgoing.is_hushed(script, room):
         return Result(False, f"Nobody hushed {name_before(script, being)} here.")
     _store(script, room.dbref, 0.0)
-    outbound.announce(script.obj, UNHUSHED, hops=1)
-    audit.record("unhushed", script, room=room.dbref, by=inbound.person_of(being))
+    outgoing.announce(script.obj, UNHUSHED, hops=1)
+    audit.record("unhushed", script, room=room.dbref, by=incoming.person_of(being))
     return Result(
         True,
         f"{name_before(script, being)} may speak in {name_of(room, being)} again.",

@@ -13,18 +13,20 @@ from evennia.comms.models import ChannelDB
 from evennia.utils import logger
 from evennia.utils.search import search_object
 
-from evennia_ai import assistant_character, audit, emergency, services, state, tracing
+from evennia_ai import assistant_character, audit, emergency
+from evennia_ai.agent import tracing
 from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.settings import POWERS, STATE
-from evennia_ai.core.text import one_line
+from evennia_ai.core.settings.game import POWERS, STATE
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations.assistants import create_assistant, plain_desc
 from evennia_ai.operations.configuring import prepare, signed
 from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.setting_rows import UNSET, own_of
-from evennia_ai.rights import is_owner, lets
+from evennia_ai.runtime import services, state
+from evennia_ai.runtime.rights import is_owner, lets
 
 LONGEST_DESC = 4000
 MOST_ALIASES = 10

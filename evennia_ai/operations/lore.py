@@ -12,9 +12,10 @@ from evennia.utils.search import search_object
 from twisted.internet import reactor
 
 from evennia_ai import audit
-from evennia_ai.core.recollection import WORLD, MemoryKind, faction_audience, place_audience
-from evennia_ai.core.text import one_line
-from evennia_ai.memory import rows
+from evennia_ai.core.memory.recollection import WORLD, MemoryKind, faction_audience, place_audience
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.memory import lore
+from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.memory_rows import (
@@ -27,7 +28,6 @@ from evennia_ai.operations.memory_rows import (
     rows_of,
 )
 from evennia_ai.operations.result import Problem, Result
-from evennia_ai.remembering import lore
 
 LONGEST_KEYWORD, MOST_KEYWORDS = 40, 20
 LONGEST_FACTION = 60

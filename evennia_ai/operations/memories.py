@@ -9,11 +9,12 @@ from __future__ import annotations
 from django.db.models import Q, QuerySet
 from twisted.internet.defer import Deferred, succeed
 
-from evennia_ai import services
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.recollection import MemoryKind, Recollection, person_audience
-from evennia_ai.core.text import one_line
-from evennia_ai.memory import rows
+from evennia_ai.core.memory.recollection import MemoryKind, Recollection, person_audience
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.memory import indexing, recalling
+from evennia_ai.memory.forgetting import theirs
+from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.operations.memory_rows import (
     MOST_AT_ONCE,
@@ -33,8 +34,7 @@ from evennia_ai.operations.memory_rows import (
 )
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.revealing import Look
-from evennia_ai.remembering import indexing, recalling
-from evennia_ai.remembering.forgetting import theirs
+from evennia_ai.runtime import services
 
 # So many are looked at for each that is told: private ones are left out.
 SOUGHT = 4

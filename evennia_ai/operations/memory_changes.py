@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.audit_events import fact
-from evennia_ai.core.persona import about_itself
-from evennia_ai.core.recollection import WORLD, MemoryKind, Recollection, SourceType
-from evennia_ai.core.text import one_line
-from evennia_ai.memory import rows
+from evennia_ai.core.memory.recollection import WORLD, MemoryKind, Recollection, SourceType
+from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.persona import about_itself
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.memory import consent, forgetting, keeping, reaching
+from evennia_ai.memory_store import rows
 from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.memories import find_memory, invalid, missing
 from evennia_ai.operations.memory_rows import (
@@ -25,7 +26,6 @@ from evennia_ai.operations.memory_rows import (
     rows_of,
 )
 from evennia_ai.operations.result import Result
-from evennia_ai.remembering import consent, forgetting, keeping, reaching
 
 ADDED = (MemoryKind.FACT, MemoryKind.JOURNAL, MemoryKind.INSIGHT)
 OF_ITSELF = "it tells of the assistant itself, which belongs in its persona and not in its memory"

@@ -10,14 +10,14 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from evennia_ai import audit
-from evennia_ai.core.profiles import counted
-from evennia_ai.core.recollection import MemoryKind, is_private
-from evennia_ai.core.text import one_line
-from evennia_ai.inbound import find_being
+from evennia_ai.core.memory.profiles import counted
+from evennia_ai.core.memory.recollection import MemoryKind, is_private
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.memory.reaching import Reached
+from evennia_ai.messages.incoming import find_being
 from evennia_ai.models import Memory
 from evennia_ai.operations.days import iso
 from evennia_ai.operations.result import note
-from evennia_ai.remembering.reaching import Reached
 
 LONGEST_TEXT = 1000
 LONGEST_LINE = 300

@@ -10,15 +10,15 @@ from django.db.models import Count, Sum
 from django.db.models.functions import Length
 from twisted.internet.defer import Deferred
 
-from evennia_ai import services, state
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.recollection import MemoryKind
-from evennia_ai.core.text import one_line
-from evennia_ai.memory import rows
-from evennia_ai.memory.opening import STORE
+from evennia_ai.core.memory.recollection import MemoryKind
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.memory import indexing
+from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.opening import STORE
 from evennia_ai.models import EntityProfile
 from evennia_ai.operations.result import Problem, Result, note
-from evennia_ai.remembering import indexing
+from evennia_ai.runtime import services, state
 
 Report = Callable[[int, int], None]
 OK, OFF, FAILED = "ok", "off", "failed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from evennia_ai.core.text import one_line
+from evennia_ai.core.text.cleaning import one_line
 
 TIMES = "2026-11-21, 2026-11-21 17:00, or 2 hours ago; without a zone it is UTC"
 _AGO = re.compile(r"(\d{1,6}) (second|minute|hour|day|week)s? ago", re.ASCII)

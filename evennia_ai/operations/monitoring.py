@@ -25,20 +25,21 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 from twisted.internet import reactor
 
-from evennia_ai import ability, emergency, interventions, services, state
+from evennia_ai import approvals, emergency
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.budget import Account, Total
-from evennia_ai.core.budget_config import Scope
-from evennia_ai.core.executions import OTHERS
-from evennia_ai.core.lockout import State
-from evennia_ai.core.prices import NANO
-from evennia_ai.core.text import one_line
+from evennia_ai.budget.ledger.reading import read_total
+from evennia_ai.core.safety.budget import Account, Total
+from evennia_ai.core.safety.lockout import State
+from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.settings.budget import Scope
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.executions import OTHERS
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.ledger.reading import read_total
 from evennia_ai.operations.memory_upkeep import FAILED, Condition, condition_of
 from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, count_request, observed
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.resilience import CircuitBreakerState
+from evennia_ai.runtime import ability, services, state
 
 __all__ = ["METRICS", "METRICS_TYPE", "count_request", "health", "metrics"]
 
@@ -123,7 +124,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
         status=status,
         assistants={name: counts[name] for name in STATES},
         waiting=sum(len(script.work.inbox) for script in scripts),
-        questions=sum(len(interventions.pending(script)) for script in scripts),
+        questions=sum(len(approvals.pending(script)) for script in scripts),
         breakers=len(unwell),
         database=database,
         model="not set up" if problem else OK,
@@ -250,7 +251,7 @@ METRICS: dict[str, Row] = {
     "evennia_ai_questions_open": Row(
         "questions that nobody answered yet",
         ("assistant",),
-        _by_assistant(lambda script: len(interventions.pending(script))),
+        _by_assistant(lambda script: len(approvals.pending(script))),
     ),
     "evennia_ai_consecutive_errors": Row(
         "ticks in a row that failed",

@@ -13,11 +13,11 @@ from evennia.objects.objects import DefaultCharacter
 from evennia.utils.search import search_script_tag
 from evennia.utils.utils import class_from_module
 
-from evennia_ai import names
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
-from evennia_ai.core.lookalikes import look_alike, mistaken_for, voice_of_game
-from evennia_ai.core.text import one_line, strip_control
-from evennia_ai.rights import knows_key
+from evennia_ai.core.hearing.lookalikes import look_alike, mistaken_for, voice_of_game
+from evennia_ai.core.text.cleaning import one_line, strip_control
+from evennia_ai.runtime import names
+from evennia_ai.runtime.rights import knows_key
 
 ANY_TAG = "ai_assistant"
 BODY_OF_ACCOUNT = "assistant_body"

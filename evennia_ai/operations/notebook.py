@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from evennia_ai import inbound, state
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Result
+from evennia_ai.runtime import state
 
 
 def show_notes(script: AssistantScript, being: Any) -> Result:
@@ -20,7 +21,7 @@ def show_notes(script: AssistantScript, being: Any) -> Result:
     Returns:
         data: "notes": [{"number", "at", "text"}], and "private": how many are left out.
     """
-    person = inbound.person_of(being)
+    person = incoming.person_of(being)
     kept = state.read(script, "notes")
     shown = [note for note in kept if not note["is_private"] or note["person"] == person]
     rows = [

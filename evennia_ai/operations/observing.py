@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any
 
 from evennia_ai import audit
-from evennia_ai.core.executions import OTHERS, tool_counted
+from evennia_ai.core.turn.executions import OTHERS, tool_counted
 
 BUCKETS_SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")

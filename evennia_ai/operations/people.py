@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import inbound, state
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Result
-from evennia_ai.rights import name_before
-from evennia_ai.wording import wording
+from evennia_ai.runtime import state
+from evennia_ai.runtime.pronouns import wording
+from evennia_ai.runtime.rights import name_before
 
 
 def set_muted(script: AssistantScript, being: Any, is_muted: bool) -> Result:
@@ -19,7 +20,7 @@ def set_muted(script: AssistantScript, being: Any, is_muted: bool) -> Result:
     """
     name = name_before(script, being)
     them = wording(script).them
-    changed = state.mute(script, inbound.person_of(being), is_muted=is_muted)
+    changed = state.mute(script, incoming.person_of(being), is_muted=is_muted)
     if not changed:
         now = "You do not hear" if is_muted else "You do hear"
         return Result(False, f"{now} {name} already.")

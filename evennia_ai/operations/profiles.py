@@ -10,16 +10,16 @@ from evennia.accounts.models import AccountDB
 from evennia.utils.search import search_object
 from typing_extensions import TypedDict
 
-from evennia_ai import inbound
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.text import one_line
-from evennia_ai.memory import rows
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.memory.forgetting import theirs
+from evennia_ai.memory_store import rows
+from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile
 from evennia_ai.operations.days import iso
 from evennia_ai.operations.memory_rows import Names, note_viewed
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
-from evennia_ai.remembering.forgetting import theirs
 
 MOST_LISTED = 500
 _ID = re.compile(r"\*?#\d{1,18}")
@@ -157,11 +157,11 @@ def find_person(script: AssistantScript, name: str) -> str:
     """
     text = name.strip()
     if _ID.fullmatch(text):
-        being = inbound.find_being(text)
-        return text if being is None else inbound.person_of(being)
+        being = incoming.find_being(text)
+        return text if being is None else incoming.person_of(being)
     account = AccountDB.objects.filter(username__iexact=text).first()
     found = [account] if account is not None else list(search_object(text, exact=True))
-    persons = {inbound.person_of(being) for being in found if not _is_room(being)}
+    persons = {incoming.person_of(being) for being in found if not _is_room(being)}
     if not persons:
         met = EntityProfile.objects.filter(assistant=script.pk, name__iexact=text)
         persons = set(met.values_list("entity", flat=True))

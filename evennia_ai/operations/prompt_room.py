@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.fullness import Fullness
+from evennia_ai.core.turn.fullness import Fullness
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Line, Report
 from evennia_ai.operations.prompting import next_prompt

@@ -9,22 +9,24 @@ from typing import Annotated, Any, NamedTuple, NotRequired
 from django.conf import settings
 from typing_extensions import TypedDict
 
-from evennia_ai import inbound, names, preparation, state
+from evennia_ai.agent import preparation
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core import conversation
-from evennia_ai.core.context_fields import ContextFields
-from evennia_ai.core.contexts import ContextType
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.overheard import tellable
-from evennia_ai.core.parts import Part
-from evennia_ai.core.tokens import count_message, count_messages, count_tool
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.overheard import tellable
+from evennia_ai.core.settings.context_fields import ContextFields
+from evennia_ai.core.turn import conversation
+from evennia_ai.core.turn.contexts import ContextType
+from evennia_ai.core.turn.parts import Part
+from evennia_ai.core.turn.tokens import count_message, count_messages, count_tool
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Prompt, Specs
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory import grounding
+from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Result, note
 from evennia_ai.prompts import Scene, compose, stage, told_components
 from evennia_ai.prompts.registry import DEFAULT
-from evennia_ai.remembering import grounding
+from evennia_ai.runtime import names, state
 from evennia_ai.tool_execution import toolbox
 from evennia_ai.tools.showing import shown
 
@@ -34,7 +36,7 @@ SWITCH_WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": Fa
 
 def _turn_for(script: AssistantScript, being: Any) -> Turn:
     """The turn that a whisper of this person's would begin: nobody else's private words in it."""
-    person = inbound.person_of(being)
+    person = incoming.person_of(being)
     event = Event(
         id="shown",
         kind="message",

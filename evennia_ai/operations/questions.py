@@ -10,18 +10,19 @@ from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
 from typing_extensions import TypedDict
 
-from evennia_ai import interventions, turns
+from evennia_ai import approvals
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.questions import Choice, Question, expected, match
-from evennia_ai.core.text import one_line
-from evennia_ai.core.toolspec import ToolResult
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.safety.questions import Choice, Question, expected, match
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.toolspec import ToolResult
 from evennia_ai.errors import StaleEpochError
-from evennia_ai.inbound import person_of
-from evennia_ai.names import name_of
+from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Problem, Result, note
-from evennia_ai.rights import name_before
+from evennia_ai.runtime import turns
+from evennia_ai.runtime.names import name_of
+from evennia_ai.runtime.rights import name_before
 from evennia_ai.tool_execution import execute_tool_call
 
 TAKE, DROP = "take", "drop"
@@ -61,8 +62,8 @@ def questions(person: Any, *, is_staff: bool) -> Result[Questions]:
         (script, question)
         for script in list_assistants()
         if script.work is not None
-        for question in interventions.pending(script)
-        if interventions.may_answer(script, question, person, is_staff=is_staff)
+        for question in approvals.pending(script)
+        if approvals.may_answer(script, question, person, is_staff=is_staff)
     ]
     if not found:
         return Result(True, "Nobody asks you anything.", Questions([]))
@@ -71,7 +72,7 @@ def questions(person: Any, *, is_staff: bool) -> Result[Questions]:
     shown: list[AskedQuestion] = []
     for script, question in found:
         is_stalled = _is_stalled(question, person)
-        question = interventions.as_seen(question, script, person)
+        question = approvals.as_seen(question, script, person)
         lines.append(question.row(is_stalled=is_stalled))
         name = name_before(script, person)
         shown.append(_as_data(question, name, is_stalled=is_stalled))
@@ -99,7 +100,7 @@ def _as_data(question: Question, name: str, *, is_stalled: bool) -> AskedQuestio
 
 def _is_stalled(question: Question, person: Any) -> bool:
     is_asked = person_of(person) in question.people
-    return not (is_asked or interventions.asked_are_here(question.people))
+    return not (is_asked or approvals.asked_are_here(question.people))
 
 
 def answer(number: int, person: Any, text: str, *, is_staff: bool) -> Deferred[Result]:
@@ -112,13 +113,13 @@ def answer(number: int, person: Any, text: str, *, is_staff: bool) -> Deferred[R
         text: an answer's id, label or hotkey, in any case.
         is_staff: whether this person may also answer calls that others were asked about.
     """
-    entry = interventions.find(number)
+    entry = approvals.find(number)
     if entry is None:
-        why = interventions.why_closed(number)
+        why = approvals.why_closed(number)
         told = f"No question {number} is open{f': {why}' if why else ''}."
         return succeed(Result(False, f"{told} List them with: assistant questions"))
     script, question = entry
-    if not interventions.may_answer(script, question, person, is_staff=is_staff):
+    if not approvals.may_answer(script, question, person, is_staff=is_staff):
         return succeed(Result(False, f"Question {number} was not put to you."))
     choice = match(question.asking.choices, text)
     if choice is not None:
@@ -133,15 +134,15 @@ def answer(number: int, person: Any, text: str, *, is_staff: bool) -> Deferred[R
 
 
 def _take(script: AssistantScript, question: Question, person: Any) -> Result:
-    interventions.claim(script, question, person)
+    approvals.claim(script, question, person)
     return Result(
         True,
-        f"It is you who is asked now:\n{interventions.as_seen(question, script, person).row()}",
+        f"It is you who is asked now:\n{approvals.as_seen(question, script, person).row()}",
     )
 
 
 def _drop(script: AssistantScript, question: Question, person: Any) -> Result:
-    interventions.drop(script, question, person)
+    approvals.drop(script, question, person)
     if not question.is_waited_for:
         by = name_of(person, script.obj)
         _tell_of_call(script, question, f"{by} dropped question {question.number}")
@@ -160,7 +161,7 @@ def _answered(
         return succeed(Result(False, f"{name} does nothing now: {script.silence}."))
     if not question.is_waited_for:
         return _settle_call(script, question, choice, person)
-    if interventions.give(script, question, choice, person):
+    if approvals.give(script, question, choice, person):
         return succeed(Result(True, f"{name} goes on with your {choice.id}."))
     text = f"{name} is told {choice.id} as soon as it comes back to this."
     return succeed(Result(True, text))
@@ -170,7 +171,7 @@ def _settle_call(
     script: AssistantScript, question: Question, choice: Choice, person: Any
 ) -> Deferred[Result]:
     number, by = question.number, name_of(person, script.obj)
-    interventions.close_call(script, question, choice.id, person)
+    approvals.close_call(script, question, choice.id, person)
     if choice.id != "yes":
         _tell_of_call(script, question, f"{by} said no to question {number}")
         return succeed(Result(True, f"{name_before(script, person)} will not do it."))
@@ -180,13 +181,13 @@ def _settle_call(
         outcome = "it was done" if result.success else "it could not be done"
         told = f"{by} said yes to question {number}, and {outcome}: {result.text}"
         is_wanted = turn.epoch == script.work.epoch
-        return interventions.settled(script, question, told if is_wanted else "")
+        return approvals.settled(script, question, told if is_wanted else "")
 
     def done(result: ToolResult) -> Result:
         script.beat_soon()
         return Result(result.success, f"{name_before(script, person)}: {result.text}")
 
-    running = execute_tool_call(script, interventions.call_of(question), turn, settle)
+    running = execute_tool_call(script, approvals.call_of(question), turn, settle)
 
     def cut_off(failure: Failure) -> Result:
         failure.trap(CancelledError, StaleEpochError)
@@ -198,4 +199,4 @@ def _settle_call(
 
 
 def _tell_of_call(script: AssistantScript, question: Question, text: str) -> None:
-    script.enqueue(interventions.notice(script, question, f"{text}: it was not done"))
+    script.enqueue(approvals.notice(script, question, f"{text}: it was not done"))

@@ -13,20 +13,22 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Annotated, Any
 
-from evennia_ai import audit, inbound, state, tracing, turns
+from evennia_ai import audit
+from evennia_ai.agent import tracing
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.audit_events import fact
-from evennia_ai.core.conversation import PRIVATE_TO, is_of
-from evennia_ai.core.inbox import TASK
-from evennia_ai.core.perception import PRIVATE
-from evennia_ai.core.persona import about_itself
-from evennia_ai.core.profiles import counted
-from evennia_ai.core.recollection import WORLD, MemoryKind, person_audience
-from evennia_ai.core.records import Record
-from evennia_ai.core.text import name_as_data, one_line, quote
-from evennia_ai.memory import rows
+from evennia_ai.core.hearing.inbox import TASK
+from evennia_ai.core.hearing.perception import PRIVATE
+from evennia_ai.core.hearing.records import Record
+from evennia_ai.core.memory.profiles import counted
+from evennia_ai.core.memory.recollection import WORLD, MemoryKind, person_audience
+from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.persona import about_itself
+from evennia_ai.core.text.cleaning import name_as_data, one_line, quote
+from evennia_ai.core.turn.conversation import PRIVATE_TO, is_of
+from evennia_ai.memory import consent, forgetting, reaching
+from evennia_ai.memory_store import rows
+from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.names import name_of
 from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.memory_changes import OF_ITSELF
 from evennia_ai.operations.memory_rows import (
@@ -48,9 +50,10 @@ from evennia_ai.operations.profiles import attributes_of
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.traces import exported
-from evennia_ai.remembering import consent, forgetting, reaching
-from evennia_ai.rights import name_before
-from evennia_ai.turns import aside
+from evennia_ai.runtime import state, turns
+from evennia_ai.runtime.names import name_of
+from evennia_ai.runtime.rights import name_before
+from evennia_ai.runtime.turns import aside
 
 # What a person says of themselves is believed no more than this once they mended it by hand.
 MENDED_TRUST = 0.6
@@ -74,7 +77,7 @@ class ForgottenPerson(Forgotten):
 
 def person_id(being: Any) -> str:
     """The person that a being (a character, an account, or an id) stands for."""
-    return being if isinstance(being, str) else inbound.person_of(being)
+    return being if isinstance(being, str) else incoming.person_of(being)
 
 
 def _name(script: AssistantScript, being: Any, by: str) -> str:
@@ -281,7 +284,7 @@ def forget_known(
 
 def _met_as(script: AssistantScript, being: Any) -> str:
     """What the assistant calls a person: as it sees them, as it met them, or as all know them."""
-    if not isinstance(being, str) and not inbound.id_of(being).startswith("*"):
+    if not isinstance(being, str) and not incoming.id_of(being).startswith("*"):
         return name_of(being, script.obj)
     profile = _profile(script, person_id(being))
     return profile.name if profile is not None else Names().of(person_id(being))

@@ -14,10 +14,10 @@ from django.conf import settings
 from django.db import models, transaction
 from evennia.utils import logger
 
-from evennia_ai import assistant_character, audit, services, state
+from evennia_ai import assistant_character, audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.text import one_line
-from evennia_ai.memory import rows
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.memory_store import rows
 from evennia_ai.models import (
     AccessToken,
     BudgetTotal,
@@ -32,6 +32,7 @@ from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.lifecycle import FIRST_CHARACTER, end_assistant
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.runtime import services, state
 
 MOST_NAMED = 20
 RECORDS = (ModelCall, BudgetTotal, RecordedEvent, RecordedSnapshot)

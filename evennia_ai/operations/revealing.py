@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from evennia_ai import audit, inbound
-from evennia_ai.core.audience import WAYS, masked, may_leave
-from evennia_ai.core.recollection import is_private, person_audience
+from evennia_ai import audit
+from evennia_ai.core.hearing.audience import WAYS, masked, may_leave
+from evennia_ai.core.memory.recollection import is_private, person_audience
+from evennia_ai.messages import incoming
 from evennia_ai.operations.configuring import signed
 
 HOW = "private words are masked; add reveal to see them, which is recorded"
@@ -43,7 +44,7 @@ class Look:
     @classmethod
     def of(cls, being: Any, *, is_revealing: bool = False) -> Look:
         """A look of a being's."""
-        return cls(inbound.person_of(being), is_revealing, str(being.key))
+        return cls(incoming.person_of(being), is_revealing, str(being.key))
 
     def may_see(self, audience: str) -> bool:
         """Whether what one person alone may know is shown, which is counted."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import audit
-from evennia_ai.core.budget_config import Scope
+from evennia_ai.core.settings.budget import Scope
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.running import may_control, refuse_control
-from evennia_ai.rights import OF_THE_BODY, RAISES, Right, is_owner, is_staff, wanted
+from evennia_ai.runtime.rights import OF_THE_BODY, RAISES, Right, is_owner, is_staff, wanted
 
 __all__ = ["ACTS", "Right", "is_owner", "is_staff", "refusal"]
 

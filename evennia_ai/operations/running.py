@@ -9,24 +9,26 @@ from typing import Annotated, Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import ability, audit, emergency, interventions, resting, services, state
+from evennia_ai import approvals, audit, emergency
+from evennia_ai.agent import resting
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.cooling import in_words
-from evennia_ai.core.dropped import Dropped
-from evennia_ai.core.lockout import State
-from evennia_ai.core.notices import plain
-from evennia_ai.core.schedule import ASLEEP
+from evennia_ai.budget.spending import Purse
+from evennia_ai.core.memory.schedule import ASLEEP
+from evennia_ai.core.safety.cooling import in_words
+from evennia_ai.core.safety.dropped import Dropped
+from evennia_ai.core.safety.lockout import State
+from evennia_ai.core.safety.notices import plain
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.inbound import find_being
 from evennia_ai.llm.check import Report, check_endpoint
+from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.budget import today_of
 from evennia_ai.operations.memory_upkeep import summary_of
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.prompt_room import with_room
 from evennia_ai.operations.result import Problem, Result, note
-from evennia_ai.rights import Right, has_right, lacking, name_before
-from evennia_ai.spending import Purse
-from evennia_ai.turns import aside
+from evennia_ai.runtime import ability, services, state
+from evennia_ai.runtime.rights import Right, has_right, lacking, name_before
+from evennia_ai.runtime.turns import aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,8 @@ def may_control(
 ) -> bool:
     """Whether a person has a right over an assistant, by default to run it.
 
-    A lock of its body decides, as `rights.MEANINGS` says. No assistant has a say over assistants.
+    A lock of its body decides, as `runtime.rights.MEANINGS` says. No assistant has a say over
+    assistants.
     """
     return has_right(script, person, right, is_staff=is_staff)
 
@@ -123,7 +126,7 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
     if enabled:
         script.beat_soon()
         return Result(True, f"{name} is awake.")
-    interventions.discard_all(script, f"{name} is silent")
+    approvals.discard_all(script, f"{name} is silent")
     return Result(True, f"{name} is silent until: assistant start {name}")
 
 
@@ -188,7 +191,7 @@ def _some(count: int) -> str:
 def reset_history(script: AssistantScript, *, by: str = "") -> Result:
     """Forget the conversation, drop what is under way, and clear an emergency stop."""
     aside.reset_history(script)
-    interventions.discard_all(script, f"the conversation of {script.key} begins anew")
+    approvals.discard_all(script, f"the conversation of {script.key} begins anew")
     emergency.clear_emergency_stop(script, by=by)
     script.beat_soon()
     return Result(True, f"{script.key} starts a new conversation.")
@@ -216,7 +219,7 @@ def status(script: AssistantScript) -> Result[Status]:
         ignored_settings=work.ear_problem,
         wrong_settings=work.safety_problem,
         unable=ability.reason_of(script.obj) if script.obj is not None else "it has no body",
-        questions=len(interventions.pending(script)),
+        questions=len(approvals.pending(script)),
         cooling=_cooling(script),
         today=today_of(script),
         calls=work.calls,

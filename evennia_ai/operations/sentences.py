@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evennia_ai.core.executions import ANSWERED, FAILED, SILENT
-from evennia_ai.core.inbox import OWN
-from evennia_ai.core.limits import counted
-from evennia_ai.core.notices import limit_words
-from evennia_ai.core.prices import NANO
-from evennia_ai.core.react import ENDINGS, StopReason
+from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.safety.limits import counted
+from evennia_ai.core.safety.notices import limit_words
+from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.turn.executions import ANSWERED, FAILED, SILENT
+from evennia_ai.core.turn.react import ENDINGS, StopReason
 from evennia_ai.operations.days import spoken
 
 NOBODY = "the game itself"

@@ -15,31 +15,32 @@ from typing import Any
 from django.conf import settings
 from evennia.locks.lockhandler import LockException, LockHandler
 
-from evennia_ai import ledger, services, state
-from evennia_ai.core.assistant_settings import SCHEMAS
-from evennia_ai.core.autonomy import AutonomyConfig
-from evennia_ai.core.budget_config import OWN_NAME as OWN_BUDGET
-from evennia_ai.core.budget_config import BudgetConfig
-from evennia_ai.core.contexts import ContextType
-from evennia_ai.core.execution import ExecutionConfig
-from evennia_ai.core.manners import HearingConfig
-from evennia_ai.core.memory_config import MemoryConfig
-from evennia_ai.core.perception import ChannelConfig, read_trust
-from evennia_ai.core.prices import price_of
-from evennia_ai.core.safety_config import SafetyConfig
-from evennia_ai.core.setting_model import Group
-from evennia_ai.core.setting_paths import SECRETS_BELONG, looks_like_key, sounds_secret
-from evennia_ai.core.setting_schema import kind_of
-from evennia_ai.core.settings import ATTRIBUTES
-from evennia_ai.core.sleep_config import SleepSchedule
-from evennia_ai.core.text import one_line
+from evennia_ai.budget import ledger
+from evennia_ai.budget.ledger.book import unpriced_text
+from evennia_ai.core.hearing.perception import ChannelConfig, read_trust
+from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.core.safety.prices import price_of
+from evennia_ai.core.settings.assistant import SCHEMAS
+from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
+from evennia_ai.core.settings.budget import BudgetConfig
+from evennia_ai.core.settings.game import ATTRIBUTES
+from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.settings.model import Group
+from evennia_ai.core.settings.paths import SECRETS_BELONG, looks_like_key, sounds_secret
+from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.settings.schema import kind_of
+from evennia_ai.core.settings.sleep import SleepSchedule
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.autonomy import AutonomyConfig
+from evennia_ai.core.turn.contexts import ContextType
+from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.ledger.book import unpriced_text
 from evennia_ai.llm.answer_limits import OWNED
 from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.prompts import stage
 from evennia_ai.prompts.registry import DEFAULT
-from evennia_ai.rights import meets
+from evennia_ai.runtime import services, state
+from evennia_ai.runtime.rights import meets
 from evennia_ai.tools.registry import SPECS
 
 Read = Callable[[str], Any]

@@ -9,21 +9,21 @@ from typing import Annotated, Any
 from evennia.utils.dbserialize import deserialize
 from typing_extensions import TypedDict
 
-from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.assistant_settings import SCHEMAS
-from evennia_ai.core.audit_events import masked
-from evennia_ai.core.budget_config import OWN_NAME as OWN_BUDGET
-from evennia_ai.core.budget_config import BudgetConfig
-from evennia_ai.core.contexts import CONTEXTS, ContextType
-from evennia_ai.core.setting_model import Group
-from evennia_ai.core.setting_paths import NESTED, Keys, schema_of_keys, text_at
-from evennia_ai.core.setting_schema import item_of, kind_of, known_keys, wanted
-from evennia_ai.core.settings import ATTRIBUTES
-from evennia_ai.core.text import one_line
+from evennia_ai.core.safety.audit_events import masked
+from evennia_ai.core.settings.assistant import SCHEMAS
+from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
+from evennia_ai.core.settings.budget import BudgetConfig
+from evennia_ai.core.settings.game import ATTRIBUTES
+from evennia_ai.core.settings.model import Group
+from evennia_ai.core.settings.paths import NESTED, Keys, schema_of_keys, text_at
+from evennia_ai.core.settings.schema import item_of, kind_of, known_keys, wanted
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.contexts import CONTEXTS, ContextType
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import note
 from evennia_ai.operations.setting_checks import GROUPS
+from evennia_ai.runtime import state
 
 UNSET = object()
 LONGEST_SHOWN = 80

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated
 
-from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.text import one_line
+from evennia_ai.consolidation import beats
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.memory import modes
 from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.result import Problem, Result, note
-from evennia_ai.remembering import modes
-from evennia_ai.sleeping import beats
-from evennia_ai.wording import wording
+from evennia_ai.runtime import state
+from evennia_ai.runtime.pronouns import wording
 
 MOST_HOURS = 24.0
 

@@ -10,16 +10,16 @@ from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.audience import masked
-from evennia_ai.core.compaction import summary_text
-from evennia_ai.core.conversation import PRIVATE_TO, Message
-from evennia_ai.core.recollection import person_audience
-from evennia_ai.core.text import one_line, quote
-from evennia_ai.inbound import find_being
+from evennia_ai.core.hearing.audience import masked
+from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.core.text.cleaning import one_line, quote
+from evennia_ai.core.turn.compaction import summary_text
+from evennia_ai.core.turn.conversation import PRIVATE_TO, Message
+from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.revealing import Look
+from evennia_ai.runtime import state
 from evennia_ai.tools import TOOL_REGISTRY
 
 MOST_SHOWN = 200

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
-from evennia_ai import errands
+from evennia_ai.agent import requests
+from evennia_ai.agent.requests import NoAnswerError, Reason
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.errands import NoAnswerError, Reason
 from evennia_ai.operations.result import Problem, Result, note
 
 _PROBLEMS = {
@@ -59,7 +59,7 @@ def _run(
     script: AssistantScript, words: str, person: Any, *, is_order: bool
 ) -> Deferred[Result[Told]]:
     try:
-        errand = errands.begin(script, words, person, is_order=is_order)
+        errand = requests.begin(script, words, person, is_order=is_order)
     except NoAnswerError as error:
         return succeed(_refusal(error))
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from django.conf import settings
 
-from evennia_ai import state
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.compaction import DEFAULT_COMPACTION_PROMPT
-from evennia_ai.core.contexts import ContextType
+from evennia_ai.core.turn.compaction import DEFAULT_COMPACTION_PROMPT
+from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.messages.outgoing import FAILURE_LINE, THINKING_LINES
 from evennia_ai.operations import configuring, prompting
 from evennia_ai.operations.result import Problem, Result
-from evennia_ai.outbound import FAILURE_LINE, THINKING_LINES
 from evennia_ai.prompts.registry import PromptRegistry
+from evennia_ai.runtime import state
 
 LINES = "thinking_lines"
 OF_SETTINGS = (

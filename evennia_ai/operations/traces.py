@@ -12,16 +12,16 @@ from typing import Annotated, Any
 from django.db.models import Q, QuerySet
 from typing_extensions import TypedDict
 
-from evennia_ai import tracing
+from evennia_ai.agent import tracing
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.text import one_line
-from evennia_ai.core.trace import EVIDENCE, FORGOTTEN, UNKEPT
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.trace import EVIDENCE, FORGOTTEN, UNKEPT
 from evennia_ai.models import TracedMessage
 from evennia_ai.operations.days import Span, as_shown, in_the_game, iso
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.sentences import listed
-from evennia_ai.rights import name_before
+from evennia_ai.runtime.rights import name_before
 
 AT_ONCE, MOST_AT_ONCE = 20, 100
 LONGEST_SEARCH = 100

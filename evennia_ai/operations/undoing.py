@@ -13,9 +13,9 @@ from typing import Annotated, Any
 from django.db import transaction
 from typing_extensions import TypedDict
 
-from evennia_ai import audit, state
+from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.audit_events import MASK, fact, kept
+from evennia_ai.core.safety.audit_events import MASK, fact, kept
 from evennia_ai.operations.configuring import act_to_configure, prepare, signed, store_settings
 from evennia_ai.operations.edits import (
     FINAL,
@@ -29,6 +29,7 @@ from evennia_ai.operations.edits import (
 from evennia_ai.operations.lifecycle import look_of, update_assistant
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.setting_rows import UNSET, EditedValue, own_of, shown
+from evennia_ai.runtime import state
 
 MOST_LISTED = 20
 LONGEST_SAME = 30
@@ -110,7 +111,7 @@ def find_redo(script: AssistantScript) -> Edit | Result:
 
 
 def acts_of(edit: Edit) -> list[str]:
-    """The acts in `rights.ACTS` that an edit needed beside setting the assistant up."""
+    """The acts in `runtime.rights.ACTS` that an edit needed beside setting the assistant up."""
     acts = [] if edit.is_of_look else [act_to_configure(edit.names)]
     if "enabled" in edit.names:
         acts.append("start")

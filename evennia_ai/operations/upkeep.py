@@ -10,18 +10,19 @@ from typing import Annotated, Any
 from twisted.internet import reactor
 from typing_extensions import TypedDict
 
-from evennia_ai import audit, services, state
+from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.budget import Account, Total, period_of
-from evennia_ai.core.budget_config import Measure, Scope, Span
-from evennia_ai.core.prices import NANO
-from evennia_ai.inbound import find_being
-from evennia_ai.ledger.reading import read_total
+from evennia_ai.budget.ledger.reading import read_total
+from evennia_ai.core.safety.budget import Account, Total, period_of
+from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.settings.budget import Measure, Scope, Span
+from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.budget import budget_of, known_cost
 from evennia_ai.operations.days import iso
 from evennia_ai.operations.explaining import heard
 from evennia_ai.operations.result import Problem, Result, note, one_of
 from evennia_ai.resilience import CircuitBreaker
+from evennia_ai.runtime import services, state
 
 __all__ = ["breakers", "find_breaker", "heard", "reset_breaker", "usage"]
 

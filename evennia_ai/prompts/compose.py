@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from json import dumps
 
-from evennia_ai.core.compaction import fit
-from evennia_ai.core.conversation import Message, turn_text, user_message
-from evennia_ai.core.parts import Part
-from evennia_ai.core.text import cut_at_sentence, name_as_data
-from evennia_ai.core.tokens import count_messages
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data
+from evennia_ai.core.turn.compaction import fit
+from evennia_ai.core.turn.conversation import Message, turn_text, user_message
+from evennia_ai.core.turn.parts import Part
+from evennia_ai.core.turn.tokens import count_messages
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Prompt, Specs
 from evennia_ai.prompts.components import HEAD
 from evennia_ai.prompts.examples import examples, grounded_examples

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from evennia_ai.core.conversation import Message, call_message, user_message
-from evennia_ai.core.grounding import Note, hint
-from evennia_ai.core.text import quote
-from evennia_ai.core.toolspec import ToolCall
+from evennia_ai.core.memory.grounding import Note, hint
+from evennia_ai.core.text.cleaning import quote
+from evennia_ai.core.turn.conversation import Message, call_message, user_message
+from evennia_ai.core.turn.toolspec import ToolCall
 
 # Of an assistant's own; a small model is told one of all.
 MOST_SHOWN = 12

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from evennia_ai.core.text import name_as_data, place_as_data, quote
-from evennia_ai.names import name_of
+from evennia_ai.core.text.cleaning import name_as_data, place_as_data, quote
+from evennia_ai.runtime.names import name_of
 
 MOST_NAMED = 20
 _SOMEBODY = "evennia.objects.objects.DefaultCharacter"

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evennia_ai.core.contexts import CONTEXTS, ContextConfig, ContextType, context_for
-from evennia_ai.core.execution import ExecutionConfig
-from evennia_ai.core.parts import WITHOUT_TEXT, Part
-from evennia_ai.core.pattern import compose_pattern
-from evennia_ai.core.text import one_line
-from evennia_ai.core.tokens import Counter, count_tool
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.contexts import CONTEXTS, ContextConfig, ContextType, context_for
+from evennia_ai.core.turn.execution import ExecutionConfig
+from evennia_ai.core.turn.parts import WITHOUT_TEXT, Part
+from evennia_ai.core.turn.pattern import compose_pattern
+from evennia_ai.core.turn.tokens import Counter, count_tool
+from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.prompts.components import COMPONENTS, PromptComponent
 from evennia_ai.prompts.placeholders import check_text, placeholders_in
 from evennia_ai.prompts.registry import PromptRegistry

@@ -9,9 +9,9 @@ from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
-from evennia_ai.core.signatures import as_annotated, hints_of, spec_from_function
-from evennia_ai.core.toolspec import ToolCategory, ToolGroup, ToolSpec
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.signatures import as_annotated, hints_of, spec_from_function
+from evennia_ai.core.turn.toolspec import ToolCategory, ToolGroup, ToolSpec
+from evennia_ai.core.turn.turn import Turn
 
 When = Callable[[Any, Turn], bool]
 

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from evennia_ai.core.text import cut_at_sentence, quote
+from evennia_ai.core.text.cleaning import cut_at_sentence, quote
 from evennia_ai.errors import ToolError
 
 MOST_TOLD = 300

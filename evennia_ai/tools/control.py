@@ -10,12 +10,12 @@ from typing import Any
 from django.conf import settings
 from evennia.utils import gametime
 
-from evennia_ai import services
-from evennia_ai.core.needs import FIND_TOOLS
-from evennia_ai.core.text import one_line
-from evennia_ai.core.toolspec import ToolSpec
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.needs import FIND_TOOLS
+from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
+from evennia_ai.runtime import services
 from evennia_ai.tools.groups import TIME
 from evennia_ai.tools.registry import SPECS, tool
 

@@ -14,12 +14,13 @@ from evennia.commands.cmdhandler import generate_cmdset_providers, get_and_merge
 from evennia.utils.utils import variable_from_module
 from twisted.internet.defer import Deferred
 
-from evennia_ai import outbound, state
-from evennia_ai.core.text import cut_at_sentence, one_line, quote, strip_control
-from evennia_ai.core.toolspec import ToolCategory
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, quote, strip_control
+from evennia_ai.core.turn.toolspec import ToolCategory
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.rights import lets
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
+from evennia_ai.runtime.rights import lets
 from evennia_ai.tools.base import Tool
 from evennia_ai.tools.capture import captured, tells_of_a_crash
 from evennia_ai.tools.guarding import FAILED_INSIDE, Guarded
@@ -127,7 +128,7 @@ async def execute_command(character: Any, command: str, *, turn: Turn) -> str:
 def _literal(value: Any) -> Any:
     """A value whose texts are shown as text: a link in a description would run a command."""
     if isinstance(value, str):
-        return outbound.literal(strip_control(value))
+        return outgoing.literal(strip_control(value))
     if isinstance(value, list):
         return [_literal(item) for item in value]
     if isinstance(value, dict):

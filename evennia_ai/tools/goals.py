@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import state
-from evennia_ai.core import goals as core_goals
-from evennia_ai.core.audit_events import fact
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.turn import goals as core_goals
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
+from evennia_ai.runtime import state
 from evennia_ai.tools.registry import tool
 
 

@@ -6,7 +6,7 @@ call for a group in every second message is no cue: a model that wants more look
 
 from __future__ import annotations
 
-from evennia_ai.core.toolspec import ToolGroup
+from evennia_ai.core.turn.toolspec import ToolGroup
 
 
 def _group(name: str, words: str, *phrases: str) -> ToolGroup:

@@ -11,10 +11,11 @@ from typing import Any
 from evennia.objects.objects import DefaultCharacter
 from evennia.server.signals import SIGNAL_EXIT_TRAVERSED
 
-from evennia_ai import names, outbound
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.inbound import marks
+from evennia_ai.messages import outgoing
+from evennia_ai.messages.incoming import marks
+from evennia_ai.runtime import names
 from evennia_ai.tools.capture import captured, refusal
 from evennia_ai.tools.groups import HANDS, TRAVEL
 from evennia_ai.tools.orders import may
@@ -134,7 +135,7 @@ def _find_taker(character: Any, name: str, turn: Turn) -> Any:
         raise ToolError("you have it already; name whom you give it to")
     if taker is character.location and not isinstance(taker, DefaultCharacter):
         raise ToolError("a room takes nothing; drop it instead")
-    if outbound.muters(character, [taker]):
+    if outgoing.muters(character, [taker]):
         raise ToolError(f"{told(taker, character)} wants nothing from you; leave them be")
     return taker
 

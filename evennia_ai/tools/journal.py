@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from evennia_ai import state
-from evennia_ai.core import journal as core
-from evennia_ai.core.recollection import MemoryKind, Recollection
-from evennia_ai.core.turn import Turn
-from evennia_ai.remembering import journal
-from evennia_ai.remembering.seeking import seeker_of
+from evennia_ai.core.memory import journal as core
+from evennia_ai.core.memory.recollection import MemoryKind, Recollection
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.memory import journal
+from evennia_ai.memory.seeking import seeker_of
+from evennia_ai.runtime import state
 from evennia_ai.tools.groups import JOURNAL
 from evennia_ai.tools.memory import check_count
 from evennia_ai.tools.registry import tool

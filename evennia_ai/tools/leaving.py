@@ -1,7 +1,7 @@
 """Whether a call may let words leave now: who would hear it at this moment, and what else is done.
 
-The rule and the table of ways are in `core.audience`; here is who listens, as it is when the call
-is run.
+The rule and the table of ways are in `core.hearing.audience`; here is who listens, as it is when
+the call is run.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import Any
 
 from evennia.accounts.models import AccountDB
 
-from evennia_ai import audience, inbound, names, outbound, state
-from evennia_ai.core.audience import (
+from evennia_ai.core.hearing.audience import (
     WAYS,
     Hearers,
     Leave,
@@ -25,12 +24,14 @@ from evennia_ai.core.audience import (
     may_leave,
     way_of,
 )
-from evennia_ai.core.inbox import OWN, TASK
-from evennia_ai.core.recollection import WORLD, faction_audience, person_audience
-from evennia_ai.core.text import name_as_data
-from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.inbox import OWN, TASK
+from evennia_ai.core.memory.recollection import WORLD, faction_audience, person_audience
+from evennia_ai.core.text.cleaning import name_as_data
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolDeniedError
+from evennia_ai.messages import incoming, outgoing
+from evennia_ai.runtime import audience, names, state
 from evennia_ai.tools.senses import find_here
 from evennia_ai.tools.speech import find_online
 
@@ -47,7 +48,7 @@ class People:
 
     def by_id(self, being_id: str) -> Any:
         """The object or account of an id, or None when it is gone."""
-        return inbound.find_being(being_id)
+        return incoming.find_being(being_id)
 
     def is_account(self, being: Any) -> bool:
         """Whether a being is an account and no character."""
@@ -118,7 +119,7 @@ class Guard:
             beings = [each for each in beings if each != body.location or audience.has_ears(each)]
         else:
             beings = list(audience.ears(body))
-        deaf = outbound.muters(body, beings)
+        deaf = outgoing.muters(body, beings)
         return (self._listener(turn, being) for being in beings if being not in deaf)
 
     def _listener(self, turn: Turn, being: Any) -> Listener:
@@ -129,11 +130,11 @@ class Guard:
         return listener(name_as_data(names.name_of(being, self.script.obj)), audiences)
 
     def _person_of(self, being: Any, turn: Turn) -> str:
-        """Whom it takes a being for, as `inbound.face_of`, without reading the account."""
+        """Whom it takes a being for: `messages.incoming.face_of` without reading the account."""
         if mask := names.mask_of(being, self.script.obj):
             return mask
         if self.people.is_account(being):
-            return inbound.id_of(being)
+            return incoming.id_of(being)
         account = being.db_account_id
         if account is not None:
             return f"*#{account}"
@@ -162,7 +163,7 @@ class Guard:
             raise ToolDeniedError(_told(leave))
         being, tool = found
         self.check(tool, turn)
-        tell = outbound.whisper if tool == "whisper" else outbound.page
+        tell = outgoing.whisper if tool == "whisper" else outgoing.page
         words = str(call.arguments.get(leave.way.words[0], ""))
         tell(self.script.obj, being, words, hops=turn.hops, more=turn.marks)
         turn.addressee = turn.event.face

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import state
-from evennia_ai.core import journal as core
-from evennia_ai.core.inbox import OWN
-from evennia_ai.core.recollection import MemoryKind, SourceType
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.memory import journal as core
+from evennia_ai.core.memory.recollection import MemoryKind, SourceType
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.inbound import face_of
-from evennia_ai.remembering import consent, journal, recalling
-from evennia_ai.remembering.seeking import seeker_of
+from evennia_ai.memory import consent, journal, recalling
+from evennia_ai.memory.seeking import seeker_of
+from evennia_ai.messages.incoming import face_of
+from evennia_ai.runtime import state
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import names_of
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Literal
 
-from evennia_ai import state
-from evennia_ai.core.recollection import person_audience
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.remembering import journal, notebook
-from evennia_ai.remembering.audiences import is_private
-from evennia_ai.remembering.notebook import LONGEST_NOTE, Note
+from evennia_ai.memory import journal, notebook
+from evennia_ai.memory.audiences import is_private
+from evennia_ai.memory.notebook import LONGEST_NOTE, Note
+from evennia_ai.runtime import state
 from evennia_ai.tools.groups import NOTES
 from evennia_ai.tools.registry import tool
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolDeniedError, ToolError, ToolTimeoutError
-from evennia_ai.inbound import find_being
-from evennia_ai.names import name_of
-from evennia_ai.rights import lets
-from evennia_ai.rights.lending import LentPermissions
+from evennia_ai.messages.incoming import find_being
+from evennia_ai.runtime.names import name_of
+from evennia_ai.runtime.rights import lets
+from evennia_ai.runtime.rights.lending import LentPermissions
 
 
 def givers(turn: Turn) -> list[Any]:

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils.ansi import strip_ansi
 
-from evennia_ai.core.text import cut_at_sentence, name_as_data, quote
+from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, quote
 from evennia_ai.errors import ToolError
-from evennia_ai.names import name_of
+from evennia_ai.runtime.names import name_of
 from evennia_ai.tools.groups import PLACES
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import (

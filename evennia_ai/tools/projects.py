@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from evennia_ai.core import projects as core
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn import projects as core
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.remembering import journal, projects
+from evennia_ai.memory import journal, projects
 from evennia_ai.tools.groups import PROJECTS
 from evennia_ai.tools.registry import tool
 

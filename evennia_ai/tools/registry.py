@@ -9,9 +9,9 @@ from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
-from evennia_ai.core.audience import DECLARED
-from evennia_ai.core.signatures import INJECTED
-from evennia_ai.core.toolspec import ToolCategory, ToolGroup, ToolSpec
+from evennia_ai.core.hearing.audience import DECLARED
+from evennia_ai.core.turn.signatures import INJECTED
+from evennia_ai.core.turn.toolspec import ToolCategory, ToolGroup, ToolSpec
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.tools.base import FunctionTool, Tool, When
 from evennia_ai.tools.validator import schema_problem

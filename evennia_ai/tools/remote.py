@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs, Toolbox
 from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.tools.schema import fitted

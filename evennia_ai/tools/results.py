@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from evennia_ai.core.toolspec import Fault, ToolResult
+from evennia_ai.core.turn.toolspec import Fault, ToolResult
 
 MOST_CHARACTERS = 4_000
 

@@ -10,8 +10,8 @@ from typing import Any
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
-from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError, ToolTimeoutError
 from evennia_ai.tools.orders import as_ordered, may
 from evennia_ai.tools.registry import SPECS, TOOL_REGISTRY

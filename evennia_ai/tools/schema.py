@@ -9,8 +9,8 @@ from typing import Any
 
 from jsonschema.exceptions import ValidationError
 
-from evennia_ai.core.text import one_line
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.tools.validator import BIGGEST_WHOLE, find_error, takes_null, validator_of
 
 LONGEST_PROBLEM = 300

@@ -9,9 +9,9 @@ from typing import Any
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils.ansi import strip_ansi
 
-from evennia_ai import names
-from evennia_ai.core.text import cut_at_sentence, one_line, place_as_data
+from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, place_as_data
 from evennia_ai.errors import ToolError
+from evennia_ai.runtime import names
 from evennia_ai.tools.registry import tool
 
 MOST_SEEN = 1500

@@ -13,13 +13,13 @@ from typing import Any
 
 from evennia.objects.objects import DefaultCharacter
 
-from evennia_ai import services
-from evennia_ai.core.inbox import OWN, TASK
-from evennia_ai.core.needs import FIND_TOOLS, needed, told_groups
-from evennia_ai.core.speech import answered_by
-from evennia_ai.core.toolspec import ToolSpec
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.inbox import OWN, TASK
+from evennia_ai.core.turn.needs import FIND_TOOLS, needed, told_groups
+from evennia_ai.core.turn.speech import answered_by
+from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs
+from evennia_ai.runtime import services
 from evennia_ai.tools.groups import HANDS, TRAVEL
 from evennia_ai.tools.registry import SPECS
 from evennia_ai.tools.running import is_useful

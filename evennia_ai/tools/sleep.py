@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from evennia_ai import outbound
-from evennia_ai.core.schedule import wake_time
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.memory.schedule import wake_time
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.remembering import modes
+from evennia_ai.memory import modes
+from evennia_ai.messages import outgoing
 from evennia_ai.tools.registry import tool
 
 LEAST_HOURS, MOST_HOURS = 0.1, 23.0
@@ -36,5 +36,5 @@ def go_to_sleep(character: Any, reason: str, *, hours: float | None = None, turn
         raise ToolError(f"hours must be from {LEAST_HOURS:g} to {MOST_HOURS:g}")
     until = wake_time(modes.hour(script), modes.nights(script), hours)
     modes.fall_asleep(script, "by its own wish", until=until)
-    outbound.show(character, modes.FALLS_ASLEEP, hops=turn.hops)
+    outgoing.show(character, modes.FALLS_ASLEEP, hops=turn.hops)
     return f"you sleep until {until:%H:%M}"

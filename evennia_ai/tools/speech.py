@@ -8,10 +8,11 @@ import evennia
 from evennia.comms.models import ChannelDB
 from evennia.objects.objects import DefaultCharacter
 
-from evennia_ai import names, outbound
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolDeniedError, ToolError
-from evennia_ai.inbound import face_of, id_of
+from evennia_ai.messages import outgoing
+from evennia_ai.messages.incoming import face_of, id_of
+from evennia_ai.runtime import names
 from evennia_ai.tools.groups import FAR
 from evennia_ai.tools.orders import may
 from evennia_ai.tools.registry import tool
@@ -26,7 +27,7 @@ def say(character: Any, message: str, *, turn: Turn) -> str:
         message: the words to say, in plain text.
     """
     may_emote = _may_emote(character, turn)
-    outbound.say(character, message, hops=turn.hops, more=turn.marks, may_emote=may_emote)
+    outgoing.say(character, message, hops=turn.hops, more=turn.marks, may_emote=may_emote)
     return "said"
 
 
@@ -51,7 +52,7 @@ def whisper(character: Any, target: str, message: str, *, turn: Turn) -> str:
         raise ToolError("you cannot whisper to yourself; name the person you want to answer")
     if person is character.location and not isinstance(person, DefaultCharacter):
         raise ToolError("a room has no ears; name a person")
-    outbound.whisper(character, person, message, hops=turn.hops, more=turn.marks)
+    outgoing.whisper(character, person, message, hops=turn.hops, more=turn.marks)
     turn.addressee = face_of(person, character)
     return f"whispered to {names.name_of(person, character)}"
 
@@ -104,7 +105,7 @@ def page(character: Any, target: str, message: str, *, turn: Turn) -> str:
     banned = character.permissions.check("page_banned")
     if banned or not may(character, account, "msg", turn, default=True):
         raise ToolError(f"you are not allowed to page {target}")
-    outbound.page(character, account, message, hops=turn.hops, more=turn.marks)
+    outgoing.page(character, account, message, hops=turn.hops, more=turn.marks)
     turn.addressee = face_of(account, character)
     return f"paged {names.name_of(account, character)}"
 
@@ -125,7 +126,7 @@ def channel(character: Any, channel: str, message: str, *, turn: Turn) -> str:
         raise ToolError(f"you listen to no channel {channel!r}; you listen to {names}")
     if not may(character, found, "send", turn):
         raise ToolError(f"you may not speak on the channel {found.key}")
-    outbound.channel(character, found, message, hops=turn.hops, more=turn.marks)
+    outgoing.channel(character, found, message, hops=turn.hops, more=turn.marks)
     return f"said on {found.key}"
 
 
@@ -136,5 +137,5 @@ def emote(character: Any, action: str, *, turn: Turn) -> str:
     Args:
         action: what you do, without your name, such as: smiles and nods.
     """
-    outbound.emote(character, action, hops=turn.hops, more=turn.marks)
+    outgoing.emote(character, action, hops=turn.hops, more=turn.marks)
     return "done"

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator, FormatChecker, validators
 from jsonschema.exceptions import SchemaError, ValidationError, best_match
 from referencing import Registry
 
-from evennia_ai.core.text import one_line
+from evennia_ai.core.text.cleaning import one_line
 
 LONGEST_SCHEMA = 20_000
 LONGEST_PATTERN = 100
@@ -73,7 +73,7 @@ def _counted(keyword: Keyword) -> Keyword:
 
 
 def contained(work: Callable[[], Made]) -> Made:
-    """What `work` gives; the library panics, outside of `Exception`, where the stack ends.
+    """What `runtime.work` gives; the library panics, outside of `Exception`, where the stack ends.
 
     Raises:
         TooManyStepsError: it did.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from evennia_ai.core.recollection import MemoryKind, Recollection, person_audience
-from evennia_ai.inbound import person_of
-from evennia_ai.memory import rows
+from evennia_ai.core.memory.recollection import MemoryKind, Recollection, person_audience
+from evennia_ai.memory_store import rows
+from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import EntityProfile, Memory
 from tests.api.cases import LORE, MEMORY, MIRA, OWN
 

@@ -9,8 +9,8 @@ from django.conf import settings
 from django.test.utils import override_settings
 from evennia.server.models import ServerConfig
 
-from evennia_ai import state
 from evennia_ai.models import AccessToken
+from evennia_ai.runtime import state
 from tests.api.support import PASSWORD, ApiTest
 
 LOGIN = {"username": "berit", "password": PASSWORD}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_object
 
-from evennia_ai import operations, state
+from evennia_ai import operations
+from evennia_ai.runtime import state
 from tests.api.support import ApiTest
 from tests.llm.doubles import completion
 from tests.shell.game_npcs import Guard

@@ -6,7 +6,8 @@ from typing import Any
 
 from evennia.utils.create import create_object
 
-from evennia_ai import operations, state
+from evennia_ai import operations
+from evennia_ai.runtime import state
 from tests.api.support import ApiTest
 from tests.shell.people import Person
 from tests.shell.support import pump

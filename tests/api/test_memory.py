@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai.inbound import person_of
-from evennia_ai.memory import rows
+from evennia_ai.memory_store import rows
+from evennia_ai.messages.incoming import person_of
 from tests.api.stock import SAID, own_key, own_number
 from tests.api.support import ApiTest
 from tests.shell.support import whispers

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.test.utils import override_settings
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.operations import Result
+from evennia_ai.runtime import state
 from tests.api.support import ApiTest
 
 GOAL = {"text": "Find the lost atlas."}

@@ -13,9 +13,10 @@ from django.test.utils import override_settings
 from evennia.objects.models import ObjectDB
 from evennia.utils.create import create_object
 
-from evennia_ai import operations, state
-from evennia_ai.core.lockout import Cause
+from evennia_ai import operations
+from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
+from evennia_ai.runtime import state
 from tests.api.cases import CASES, ROOM, Case
 from tests.api.support import ApiTest
 from tests.shell.game_npcs import Guard

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.test.utils import override_settings
 
-from evennia_ai.core.recollection import DAY_SECONDS
-from evennia_ai.inbound import person_of
+from evennia_ai.core.memory.recollection import DAY_SECONDS
+from evennia_ai.messages.incoming import person_of
 from tests.api.support import ApiTest
 from tests.shell.support import says, whispers
 

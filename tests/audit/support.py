@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from evennia_ai import audit
 from evennia_ai.audit.streams import Subject, subject_of
-from evennia_ai.core.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -12,7 +12,7 @@ from twisted.python import log
 
 from evennia_ai import audit
 from evennia_ai.audit.writer import Book
-from evennia_ai.core.audit_events import fact
+from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.models import RecordedSnapshot
 from tests.audit.support import AuditTest, Script, UndoneError, notes, undone
 

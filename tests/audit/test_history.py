@@ -17,7 +17,7 @@ from evennia_ai import audit
 from evennia_ai.audit.aggregates import AssistantAggregate
 from evennia_ai.audit.events import add
 from evennia_ai.audit.streams import id_of
-from evennia_ai.core.audit_events import EVENTS, Fact, fact, kept
+from evennia_ai.core.safety.audit_events import EVENTS, Fact, fact, kept
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.audit.support import NOON, Clock, Script, UndoneError, subject, undone
 

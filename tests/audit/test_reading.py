@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from evennia_ai import audit
-from evennia_ai.core.audit_events import fact
+from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.models import RecordedEvent
 from tests.audit.support import NOON, AuditTest, Script, notes, subject
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from evennia_ai import audit
 from evennia_ai.audit.events import forms_of
 from evennia_ai.audit.game_aggregate import GameAggregate
-from evennia_ai.core.audit_events import fact
+from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.models import RecordedEvent
 from tests.audit.support import AuditTest, notes
 

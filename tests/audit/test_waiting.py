@@ -11,7 +11,7 @@ from twisted.internet.task import Clock as Reactor
 from evennia_ai import audit
 from evennia_ai.audit.writer import MOST_STREAMS, Book
 from evennia_ai.audit.writes import MOST_WAITING
-from evennia_ai.core.audit_events import fact
+from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.audit.support import AuditTest, notes, subject
 

@@ -27,7 +27,7 @@ def keep(number: int, threads: int, facts: int) -> None:
     from django.db import connections, transaction
 
     from evennia_ai import audit
-    from evennia_ai.core.audit_events import fact
+    from evennia_ai.core.safety.audit_events import fact
     from tests.audit.support import Script, subject
 
     book, ada = audit.Book(), subject(Script())

@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.perception import (
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.perception import (
     AddressedBy,
     ChannelConfig,
     Ear,
@@ -18,8 +18,8 @@ from evennia_ai.core.perception import (
     Source,
     Standing,
 )
-from evennia_ai.core.rules import classify
-from evennia_ai.core.toolspec import ToolCategory, ToolSpec
+from evennia_ai.core.hearing.rules import classify
+from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
 
 
 def make_event(**changes: Any) -> Event:

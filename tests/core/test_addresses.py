@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.addresses import (
+from evennia_ai.core.safety.addresses import (
     MOST_HOPS,
     client_of,
     counted_as,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.audience import (
+from evennia_ai.core.hearing.audience import (
     BY_CATEGORY,
     DECLARED,
     OPEN,
@@ -22,12 +22,19 @@ from evennia_ai.core.audience import (
     way_of,
     words,
 )
-from evennia_ai.core.conversation import PRIVATE_TO, Message, kept_of, known_to, last_act, parted
-from evennia_ai.core.extraction import of_one_audience
-from evennia_ai.core.inbox import OWN, TASK
-from evennia_ai.core.recollection import NOBODY, WORLD, Recollection
-from evennia_ai.core.toolspec import ToolCategory, ToolSpec
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.inbox import OWN, TASK
+from evennia_ai.core.memory.extraction import of_one_audience
+from evennia_ai.core.memory.recollection import NOBODY, WORLD, Recollection
+from evennia_ai.core.turn.conversation import (
+    PRIVATE_TO,
+    Message,
+    kept_of,
+    known_to,
+    last_act,
+    parted,
+)
+from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from tests.core.samples import make_event
 
 TOM, MIRA, GUILD = "person:account-3", "person:account-4", "faction:guild"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.audit_events import (
+from evennia_ai.core.safety.audit_events import (
     EVENTS,
     LONGEST_EVENT,
     LONGEST_VALUE,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.autonomy import HOUR, Autonomy, AutonomyConfig, reason_to_act
+from evennia_ai.core.turn.autonomy import HOUR, Autonomy, AutonomyConfig, reason_to_act
 from evennia_ai.errors import ConfigurationError
 
 

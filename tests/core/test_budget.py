@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.budget import (
+from evennia_ai.core.safety.budget import (
     Account,
     Standing,
     Total,
@@ -25,8 +25,8 @@ from evennia_ai.core.budget import (
     start_of,
     warning_text,
 )
-from evennia_ai.core.budget_config import CAPS, Caps, Measure, Scope, Span
-from evennia_ai.core.questions import Asking
+from evennia_ai.core.safety.questions import Asking
+from evennia_ai.core.settings.budget import CAPS, Caps, Measure, Scope, Span
 from evennia_ai.errors import LimitReachedError
 
 NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()

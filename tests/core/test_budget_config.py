@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
-from evennia_ai.core.setting_model import MOST_KNOWN
+from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
+from evennia_ai.core.settings.model import MOST_KNOWN
 from evennia_ai.errors import ConfigurationError
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.calling import Call, call_of, is_for_another, is_named
+from evennia_ai.core.hearing.calling import Call, call_of, is_for_another, is_named
 from tests.core.samples import ADA, ANY_TEXT, POSING_TEXT
 
 FIRST = (

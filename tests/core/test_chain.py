@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core import chain as chains
-from evennia_ai.core.chain import Chain, Chains, is_of_chain
-from evennia_ai.core.limits import Kind
-from evennia_ai.core.safety_config import Loop
-from evennia_ai.core.turn import Turn, Usage
+from evennia_ai.core.hearing import chain as chains
+from evennia_ai.core.hearing.chain import Chain, Chains, is_of_chain
+from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.settings.safety import Loop
+from evennia_ai.core.turn.turn import Turn, Usage
 from tests.core.samples import make_event
 
 LOOP = Loop(max_iterations_per_task=7, max_tokens_per_task=90)

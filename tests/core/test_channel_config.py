@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.perception import (
+from evennia_ai.core.hearing.perception import (
     AddressedBy,
     ChannelConfig,
     Outcome,

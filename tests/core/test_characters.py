@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.characters import MOST_ACCENTS, MOST_MARKS, few_marks, without_invisible
-from evennia_ai.core.text import clean_speech, name_as_data, one_line, quote
+from evennia_ai.core.text.characters import MOST_ACCENTS, MOST_MARKS, few_marks, without_invisible
+from evennia_ai.core.text.cleaning import clean_speech, name_as_data, one_line, quote
 
 ACUTE, THAI, FAR = "\u0301", "\u0e47", "\U0001d165"
 PILES = st.lists(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core import compaction
-from evennia_ai.core.compaction import (
+from evennia_ai.core.turn import compaction
+from evennia_ai.core.turn.compaction import (
     DEFAULT_COMPACTION_PROMPT,
     LONGEST_PRIVATE_SUMMARY,
     LONGEST_SUMMARY,
@@ -28,7 +28,7 @@ from evennia_ai.core.compaction import (
     verbatim_summary,
     worth_keeping,
 )
-from evennia_ai.core.conversation import (
+from evennia_ai.core.turn.conversation import (
     PRIVATE_TO,
     Message,
     call_message,
@@ -37,8 +37,8 @@ from evennia_ai.core.conversation import (
     result_message,
     user_message,
 )
-from evennia_ai.core.tokens import count_messages
-from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn.tokens import count_messages
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from tests.core.samples import ANY_TEXT
 from tests.core.test_tokens import TURNS, history_of, is_acceptable
 

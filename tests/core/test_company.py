@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.manners import Acquaintance, Company, Engagements
+from evennia_ai.core.hearing.rate_limits import Acquaintance, Company, Engagements
 
 PEOPLE = st.lists(st.sampled_from("abcdefgh"), max_size=30)
 # Answers and words at one place, whenever the clock says: it may be put back.

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.context_fields import ContextFields
-from evennia_ai.core.contexts import CONTEXTS, ContextConfig, ContextType, context_for
-from evennia_ai.core.execution import ExecutionMode
-from evennia_ai.core.parts import FULL, Part, part_before
-from evennia_ai.core.toolspec import ToolCategory
+from evennia_ai.core.settings.context_fields import ContextFields
+from evennia_ai.core.turn.contexts import CONTEXTS, ContextConfig, ContextType, context_for
+from evennia_ai.core.turn.execution import ExecutionMode
+from evennia_ai.core.turn.parts import FULL, Part, part_before
+from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.errors import ConfigurationError
 
 EVENT, REFLECTION = CONTEXTS[ContextType.TICK_EVENT], CONTEXTS[ContextType.REFLECTION]

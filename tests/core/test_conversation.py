@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.conversation import (
+from evennia_ai.core.text.cleaning import strip_control
+from evennia_ai.core.turn.conversation import (
     Message,
     alternating,
     as_fallback,
@@ -21,8 +22,7 @@ from evennia_ai.core.conversation import (
     trim,
     user_message,
 )
-from evennia_ai.core.text import strip_control
-from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from tests.core.samples import ANY_TEXT, JSON_VALUES, make_event
 
 LOOK = ToolCall("c1", "look", {"target": "lampé"})

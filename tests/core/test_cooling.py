@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.cooling import (
+from evennia_ai.core.safety.cooling import (
     MOST_PEOPLE,
     NOBODY,
     Blame,
@@ -20,8 +20,8 @@ from evennia_ai.core.cooling import (
     in_words,
     share_of,
 )
-from evennia_ai.core.lockout import Cause
-from evennia_ai.core.safety_config import Cooling, CoolingMode
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.settings.safety import Cooling, CoolingMode
 
 COOL = Cooling()
 LOCK = Cooling(mode=CoolingMode.LOCK)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.dates import ago, full, full_with_weekday, is_relative, settled, when
+from evennia_ai.core.text.dates import ago, full, full_with_weekday, is_relative, settled, when
 
 BERLIN = ZoneInfo("Europe/Berlin")
 # A Sunday, and a leap year's.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.deafness import Hears, listened
-from evennia_ai.core.perception import Evidence, Source
-from evennia_ai.core.records import Record
+from evennia_ai.core.hearing.deafness import Hears, listened
+from evennia_ai.core.hearing.perception import Evidence, Source
+from evennia_ai.core.hearing.records import Record
 from tests.core.samples import make_heard
 from tests.core.test_records import IGNORED
 

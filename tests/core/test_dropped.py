@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.dropped import Dropped, listed
+from evennia_ai.core.safety.dropped import Dropped, listed
 
 
 @pytest.mark.parametrize(

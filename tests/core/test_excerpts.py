@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.excerpts import excerpt, has_to_do
+from evennia_ai.core.memory.excerpts import excerpt, has_to_do
 
 LONG = (
     "I came by the mill this morning and talked with the miller about the price of flour, which is "

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.execution import ExecutionConfig, ExecutionMode, ExecutionPattern
-from evennia_ai.core.toolspec import ToolCategory
+from evennia_ai.core.turn.execution import ExecutionConfig, ExecutionMode, ExecutionPattern
+from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.errors import ConfigurationError
 from tests.core.samples import make_spec
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core import executions
-from evennia_ai.core.audit_events import Fact, fact
-from evennia_ai.core.react import Stop, StopReason
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn import Turn, Usage
+from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.turn import executions
+from evennia_ai.core.turn.react import Stop, StopReason
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn, Usage
 from tests.core.samples import make_event
 
 SAY = ToolCall("c1", "say", {"message": "The lamp went out again.", "loud": True, "times": None})

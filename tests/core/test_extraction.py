@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.extraction import (
+from evennia_ai.core.memory.extraction import (
     MOST_ITEMS,
     Drawn,
     Shown,

@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core import executions
-from evennia_ai.core.compaction import summary_message, summary_text
-from evennia_ai.core.conversation import (
+from evennia_ai.core.memory.forgetting import (
+    Name,
+    hide,
+    history_without,
+    summary_without,
+    without_marked,
+)
+from evennia_ai.core.turn import executions
+from evennia_ai.core.turn.compaction import summary_message, summary_text
+from evennia_ai.core.turn.conversation import (
     OF,
     PRIVATE_TO,
     Message,
@@ -19,8 +26,7 @@ from evennia_ai.core.conversation import (
     result_message,
     user_message,
 )
-from evennia_ai.core.forgetting import Name, hide, history_without, summary_without, without_marked
-from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 
 MIRA = Name(("Mira", "Mira of Greyport", " ", ""))
 NOBODY = Name(())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.fullness import ADVICE, Fullness
+from evennia_ai.core.turn.fullness import ADVICE, Fullness
 
 
 @pytest.mark.parametrize(

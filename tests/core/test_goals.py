@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.goals import COMPLETED, DROPPED, MOST_GOALS, Goals, active, add, close
+from evennia_ai.core.turn.goals import COMPLETED, DROPPED, MOST_GOALS, Goals, active, add, close
 
 
 def made(*priorities: int) -> Goals:

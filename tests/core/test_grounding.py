@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.grounding import (
+from evennia_ai.core.memory.grounding import (
     MOST_NOTE_CHARS,
     UNABLE,
     UNASKED,

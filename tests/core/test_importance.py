@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.importance import heuristic
+from evennia_ai.core.memory.importance import heuristic
 
 
 @pytest.mark.parametrize(

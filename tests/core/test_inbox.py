@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.inbox import (
+from evennia_ai.core.hearing.inbox import (
     SET_ASIDE,
     TRAY,
     Event,
@@ -23,8 +23,8 @@ from evennia_ai.core.inbox import (
     talk_of,
     without_tray,
 )
-from evennia_ai.core.perception import Outcome, Source, Verdict
-from evennia_ai.core.trust import Basis
+from evennia_ai.core.hearing.perception import Outcome, Source, Verdict
+from evennia_ai.core.hearing.trust import Basis
 from tests.core.samples import make_event, make_heard
 
 

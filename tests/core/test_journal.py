@@ -6,9 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from evennia_ai.core.journal import believed, cut_entry, line, lines, ranked, tags_of, words_of
-from evennia_ai.core.memory_config import MemoryConfig
-from evennia_ai.core.recollection import WORLD, MemoryKind, Recollection
+from evennia_ai.core.memory.journal import (
+    believed,
+    cut_entry,
+    line,
+    lines,
+    ranked,
+    tags_of,
+    words_of,
+)
+from evennia_ai.core.memory.recollection import WORLD, MemoryKind, Recollection
+from evennia_ai.core.settings.memory import MemoryConfig
 
 CONFIG = MemoryConfig()
 

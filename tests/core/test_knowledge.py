@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evennia_ai.core.knowledge import Exchange, asks_only, exchange_of, sought_text
+from evennia_ai.core.memory.knowledge import Exchange, asks_only, exchange_of, sought_text
 
 
 def entry(words: str, answer: str = "", frame: str = "Tom whispered") -> str:

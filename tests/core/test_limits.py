@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from evennia_ai.core.budget_config import CAPS
-from evennia_ai.core.limits import (
+from evennia_ai.core.safety.limits import (
     DENIALS,
     LIMITS,
     MONEY,
@@ -24,8 +23,9 @@ from evennia_ai.core.limits import (
     path_of,
     question_text,
 )
-from evennia_ai.core.safety_config import SafetyConfig
-from evennia_ai.core.settings import ATTRIBUTES, GAME_SETTINGS, default_at
+from evennia_ai.core.settings.budget import CAPS
+from evennia_ai.core.settings.game import ATTRIBUTES, GAME_SETTINGS, default_at
+from evennia_ai.core.settings.safety import SafetyConfig
 
 KINDS = list(Kind)
 UNITS = {"tokens": "tokens", "cost": "US dollars", "calls": "model calls"}

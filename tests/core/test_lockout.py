@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.lockout import (
+from evennia_ai.core.safety.lockout import (
     CAUSES,
     MOVES,
     TRANSITIONS,

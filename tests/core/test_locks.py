@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.locks import ADMIN, narrowed, rest_of
+from evennia_ai.core.safety.locks import ADMIN, narrowed, rest_of
 
 RANKS = ["Guest", "Player", "Helper", "Builder", "Admin", "Developer"]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.lookalikes import look_alike, mistaken_for, skeleton, voice_of_game
+from evennia_ai.core.hearing.lookalikes import look_alike, mistaken_for, skeleton, voice_of_game
 
 # Written with escapes, since nobody could tell them apart otherwise.
 DISGUISES = {

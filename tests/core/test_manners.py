@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.manners import Acquaintance, Admission, HearingConfig
-from evennia_ai.core.perception import Standing
+from evennia_ai.core.hearing.perception import Standing
+from evennia_ai.core.hearing.rate_limits import Acquaintance, Admission, HearingConfig
 from evennia_ai.errors import ConfigurationError
 
 COUNTS = [n for n, line in HearingConfig.model_fields.items() if isinstance(line.default, int)]

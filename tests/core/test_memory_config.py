@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.memory_config import MemoryConfig
+from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.errors import ConfigurationError
 
 

@@ -10,10 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.budget import accounts_of, parts_of
-from evennia_ai.core.budget_config import Scope
-from evennia_ai.core.compaction import shares
-from evennia_ai.core.conversation import (
+from evennia_ai.core.hearing.inbox import joins
+from evennia_ai.core.safety.budget import accounts_of, parts_of
+from evennia_ai.core.safety.prices import (
+    FREE,
+    MOST_REPORTED,
+    Price,
+    answer_tokens_for,
+    cost_of,
+    reported,
+)
+from evennia_ai.core.settings.budget import Scope
+from evennia_ai.core.turn.compaction import shares
+from evennia_ai.core.turn.conversation import (
     PAID_BY,
     known_to,
     marked_of,
@@ -22,17 +31,8 @@ from evennia_ai.core.conversation import (
     payer_of,
     user_message,
 )
-from evennia_ai.core.inbox import joins
-from evennia_ai.core.prices import (
-    FREE,
-    MOST_REPORTED,
-    Price,
-    answer_tokens_for,
-    cost_of,
-    reported,
-)
-from evennia_ai.core.tokens import Margin
-from evennia_ai.core.turn import Usage
+from evennia_ai.core.turn.tokens import Margin
+from evennia_ai.core.turn.turn import Usage
 from tests.core.samples import make_event
 
 TOM, MIRA = "*#3", "*#4"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.needs import FIND_TOOLS, is_called_for, matching, needed, told_groups
-from evennia_ai.core.toolspec import ToolGroup, ToolSpec
+from evennia_ai.core.turn.needs import FIND_TOOLS, is_called_for, matching, needed, told_groups
+from evennia_ai.core.turn.toolspec import ToolGroup, ToolSpec
 from tests.core.samples import ANY_TEXT, make_spec
 
 HANDS = ToolGroup("hands", ("give", "drop", "carry", "let me have"))

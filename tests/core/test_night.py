@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from evennia_ai.core import night
+from evennia_ai.core.memory import night
 
 TWO, SIX = (datetime(2026, 5, 2, hour, tzinfo=UTC) for hour in (2, 6))
 BEGUN: dict[str, Any] = night.begun({}, TWO, SIX)

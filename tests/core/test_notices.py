@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from evennia_ai.core import notices
-from evennia_ai.core.limits import LIMITS, Kind, Reason, denial_text, question_text
-from evennia_ai.core.lockout import Cause
-from evennia_ai.core.notices import Notice
-from evennia_ai.core.react import Stop, StopReason
-from evennia_ai.core.safety import Halt
+from evennia_ai.core.safety import notices
+from evennia_ai.core.safety.limits import LIMITS, Kind, Reason, denial_text, question_text
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.safety.monitor import Halt
+from evennia_ai.core.safety.notices import Notice
+from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.errors import LimitReachedError
 from tests.wording import MACHINE
 

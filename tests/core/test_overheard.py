@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.overheard import MOST_OF_ONE, Overheard, keep, tellable
-from evennia_ai.core.perception import PRIVATE, Heard, Source
+from evennia_ai.core.hearing.overheard import MOST_OF_ONE, Overheard, keep, tellable
+from evennia_ai.core.hearing.perception import PRIVATE, Heard, Source
 from tests.core.samples import HEARD, make_heard
 
 SIZES = st.lists(st.sampled_from([0, 1, 5, 50, 400]), max_size=12)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.perception import ChannelConfig, Evidence, Outcome, Source, Standing
-from evennia_ai.core.rules import RULES, Rule, classify, is_unsure
+from evennia_ai.core.hearing.perception import ChannelConfig, Evidence, Outcome, Source, Standing
+from evennia_ai.core.hearing.rules import RULES, Rule, classify, is_unsure
 from tests.core.samples import ADA, judge, make_heard
 
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.calling import Call, call_of, is_named
-from evennia_ai.core.mention import is_addressed
-from evennia_ai.core.perception import (
+from evennia_ai.core.hearing.calling import Call, call_of, is_named
+from evennia_ai.core.hearing.mention import is_addressed
+from evennia_ai.core.hearing.perception import (
     STRANGER,
     ChannelConfig,
     Ear,
@@ -26,7 +26,7 @@ from evennia_ai.core.perception import (
     Source,
     Standing,
 )
-from evennia_ai.core.rules import RULES, classify
+from evennia_ai.core.hearing.rules import RULES, classify
 from tests.core.samples import ADA, EARS, HEARD, POSING_TEXT, STANDINGS, make_heard
 
 Changes = dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.persona import about_itself
+from evennia_ai.core.safety.persona import about_itself
 
 NAMES = ("Ada", "the librarian")
 

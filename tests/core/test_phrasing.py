@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evennia_ai.core.phrasing import (
+from evennia_ai.core.text.cleaning import clean_speech
+from evennia_ai.core.text.phrasing import (
     LONGEST_PHRASED,
     StageDirections,
     own_part,
@@ -14,7 +15,6 @@ from evennia_ai.core.phrasing import (
     plain,
     without_markdown,
 )
-from evennia_ai.core.text import clean_speech
 from tests.core.samples import ANY_TEXT
 
 OWN, OTHERS = ("Edda",), ("Tom", "Mira", "Old Bram")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.perception import ChannelConfig, Outcome
+from evennia_ai.core.hearing.perception import ChannelConfig, Outcome
 from tests.core.samples import judge
 
 TRIGGER, CONTEXT, IGNORE = Outcome.TRIGGER, Outcome.CONTEXT, Outcome.IGNORE

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.plain_data import DEEPEST, LONGEST_VALUE, plain
+from evennia_ai.core.text.plain_data import DEEPEST, LONGEST_VALUE, plain
 from evennia_ai.errors import ConfigurationError
 
 

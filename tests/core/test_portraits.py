@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.extraction import Shown
-from evennia_ai.core.portraits import (
+from evennia_ai.core.memory.extraction import Shown
+from evennia_ai.core.memory.portraits import (
     MOST_ATTRIBUTES,
     Portrait,
     nudge,

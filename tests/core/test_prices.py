@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.prices import (
+from evennia_ai.core.safety.prices import (
     FREE,
     MOST_TOKENS_OF_A_CALL,
     Price,
@@ -20,7 +20,7 @@ from evennia_ai.core.prices import (
     price_of,
     read_prices,
 )
-from evennia_ai.core.turn import Usage
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.errors import ConfigurationError
 
 MINI = Price(Decimal("0.15"), Decimal("0.6"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.conversation import (
+from evennia_ai.core.turn.conversation import (
     PRIVATE_TO,
     Message,
     call_message,
@@ -20,7 +20,7 @@ from evennia_ai.core.conversation import (
     trim,
     user_message,
 )
-from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 
 TOM, MIA, EVE = "*#3", "*#4", "#9"
 

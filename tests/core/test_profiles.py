@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.profiles import (
+from evennia_ai.core.memory.profiles import (
     FAVOUR_OF_A_MEETING,
     band,
     bounded,
@@ -16,7 +16,7 @@ from evennia_ai.core.profiles import (
     known_to,
     nudged,
 )
-from evennia_ai.core.recollection import Seeker, person_audience, place_audience
+from evennia_ai.core.memory.recollection import Seeker, person_audience, place_audience
 
 TOM = "*#3"
 ROOM, TO_TOM = place_audience("say", "#2"), person_audience(TOM)

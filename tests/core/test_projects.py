@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.projects import (
+from evennia_ai.core.turn.projects import (
     LONGEST_CONTEXT,
     MOST_PROJECTS,
     Projects,

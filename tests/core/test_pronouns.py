@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.pronouns import FORMS, Pronouns, pronouns_of, told_to_model
+from evennia_ai.core.text.pronouns import FORMS, Pronouns, pronouns_of, told_to_model
 
 
 @pytest.mark.parametrize(

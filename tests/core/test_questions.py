@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evennia_ai.core.questions import (
+from evennia_ai.core.safety.questions import (
     MOST_DETAIL,
     MOST_SHOWN,
     YES_NO,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.reaching import (
+from evennia_ai.core.memory.reaching import (
     conclusions,
     is_alike,
     is_said_in,
@@ -14,7 +14,7 @@ from evennia_ai.core.reaching import (
     said_words,
     word_to_look_for,
 )
-from evennia_ai.core.recollection import Recollection
+from evennia_ai.core.memory.recollection import Recollection
 
 NAMES = said_words("Tom Ada")
 SAID = 'Tom whispered: "{}" Ada answered: "Oh, how fine."'

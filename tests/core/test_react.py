@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.react import (
+from evennia_ai.core.turn.react import (
     ENDINGS,
     Done,
     Stop,
@@ -17,7 +17,7 @@ from evennia_ai.core.react import (
     reason_of,
     repetition,
 )
-from evennia_ai.core.toolspec import ToolCall, ToolCategory, ToolResult
+from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult
 from tests.core.samples import make_spec
 
 SPECS = {

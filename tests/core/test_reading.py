@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core import reading
-from evennia_ai.core.reading import (
+from evennia_ai.core.text import reading
+from evennia_ai.core.text.reading import (
     DEEPEST,
     LARGEST_WHOLE,
     LONGEST_ARGUMENTS,

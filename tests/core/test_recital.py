@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.recital import RUN_WORDS, holds_recital, recites
-from evennia_ai.core.toolspec import ToolCall
+from evennia_ai.core.safety.recital import RUN_WORDS, holds_recital, recites
+from evennia_ai.core.turn.toolspec import ToolCall
 
 RULES = """You act only by calling tools. To answer somebody, call whisper, say or page.
 Answer a whisper with whisper, to the one who whispered. Answer speech with say.

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.memory_config import MemoryConfig
-from evennia_ai.core.recollection import (
+from evennia_ai.core.memory.recollection import (
     DAY_SECONDS,
     NOBODY,
     NOWHERE,
@@ -31,6 +30,7 @@ from evennia_ai.core.recollection import (
     safe_id,
     score,
 )
+from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.errors import ConfigurationError
 
 TOM, MIRA = "*#3", "*#4"

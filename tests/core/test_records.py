@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.perception import Ear, Heard, Outcome, Standing, Verdict
-from evennia_ai.core.records import (
+from evennia_ai.core.hearing.perception import Ear, Heard, Outcome, Standing, Verdict
+from evennia_ai.core.hearing.records import (
     MOST_JUDGED,
     MOST_KEPT,
     MOST_PASSED,
@@ -17,8 +17,8 @@ from evennia_ai.core.records import (
     Record,
     Records,
 )
-from evennia_ai.core.rules import classify
-from evennia_ai.core.trust import Basis
+from evennia_ai.core.hearing.rules import classify
+from evennia_ai.core.hearing.trust import Basis
 from tests.core.samples import EARS, HEARD, STANDINGS, make_heard
 
 IGNORED = Verdict(Outcome.IGNORE, 7, "default", Basis("say", 0.4))

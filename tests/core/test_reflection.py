@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from evennia_ai.core.extraction import Shown
-from evennia_ai.core.reflection import (
+from evennia_ai.core.memory.extraction import Shown
+from evennia_ai.core.memory.reflection import (
     groups,
     insights_request,
     questions_request,

@@ -10,9 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.lockout import Cause
-from evennia_ai.core.safety import Caution, Halt, Proceed, fingerprint, is_error_limit_reached
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.safety.monitor import (
+    Caution,
+    Halt,
+    Proceed,
+    fingerprint,
+    is_error_limit_reached,
+)
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
 from tests.core.watched import fail, make_monitor, only, play, short, work
 
 JSON = st.recursive(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from evennia_ai.core.limits import LIMITS, Kind, Mode
-from evennia_ai.core.safety_config import (
+from evennia_ai.core.safety.limits import LIMITS, Kind, Mode
+from evennia_ai.core.settings.safety import (
     Checks,
     Cooling,
     CoolingMode,
@@ -20,7 +20,7 @@ from evennia_ai.core.safety_config import (
     Size,
     Timeout,
 )
-from evennia_ai.core.setting_schema import known_keys, schema_of
+from evennia_ai.core.settings.schema import known_keys, schema_of
 from evennia_ai.errors import ConfigurationError
 
 DEFAULTS = SafetyConfig()

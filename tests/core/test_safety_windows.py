@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.lockout import Cause
-from evennia_ai.core.safety import Caution, Halt, Proceed, SafetyMonitor, gravest
-from evennia_ai.core.safety_config import Checks
-from evennia_ai.core.toolspec import Fault
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.safety.monitor import Caution, Halt, Proceed, SafetyMonitor, gravest
+from evennia_ai.core.settings.safety import Checks
+from evennia_ai.core.turn.toolspec import Fault
 from tests.core.watched import fail, make_monitor, only, play, short, work
 
 OPERATIONS = st.text("FSNGU", max_size=60)

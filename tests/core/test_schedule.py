@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.schedule import (
+from evennia_ai.core.memory.schedule import (
     ALREADY,
     Bedtime,
     Hour,
@@ -22,7 +22,7 @@ from evennia_ai.core.schedule import (
     night_end,
     wake_time,
 )
-from evennia_ai.core.sleep_config import SleepSchedule
+from evennia_ai.core.settings.sleep import SleepSchedule
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NIGHTS = SleepSchedule(enabled=True)

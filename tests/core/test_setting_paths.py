@@ -7,17 +7,14 @@ from typing import Any
 import pytest
 from pydantic.json_schema import JsonSchemaValue
 
-from evennia_ai.core.assistant_settings import SCHEMAS, check_setting
-from evennia_ai.core.audit_events import masked
-from evennia_ai.core.autonomy import AutonomyConfig
-from evennia_ai.core.budget_config import OwnCaps
-from evennia_ai.core.execution import ExecutionConfig
-from evennia_ai.core.manners import HearingConfig
-from evennia_ai.core.memory_config import MemoryConfig
-from evennia_ai.core.plain_data import plain
-from evennia_ai.core.safety_config import SafetyConfig
-from evennia_ai.core.setting_model import Group
-from evennia_ai.core.setting_paths import (
+from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.core.safety.audit_events import masked
+from evennia_ai.core.settings.assistant import SCHEMAS, check_setting
+from evennia_ai.core.settings.budget import OwnCaps
+from evennia_ai.core.settings.game import ATTRIBUTES, STATE
+from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.settings.model import Group
+from evennia_ai.core.settings.paths import (
     NESTED,
     locate,
     looks_like_key,
@@ -25,9 +22,12 @@ from evennia_ai.core.setting_paths import (
     sounds_secret,
     text_at,
 )
-from evennia_ai.core.setting_schema import kind_of
-from evennia_ai.core.settings import ATTRIBUTES, STATE
-from evennia_ai.core.sleep_config import SleepSchedule
+from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.settings.schema import kind_of
+from evennia_ai.core.settings.sleep import SleepSchedule
+from evennia_ai.core.text.plain_data import plain
+from evennia_ai.core.turn.autonomy import AutonomyConfig
+from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.errors import ConfigurationError
 
 CONFIGS: dict[str, type[Group]] = {

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, model_validator
 
-from evennia_ai.core.assistant_settings import Id
-from evennia_ai.core.setting_model import (
+from evennia_ai.core.settings.assistant import Id
+from evennia_ai.core.settings.model import (
     Count,
     Flag,
     Group,
@@ -27,14 +27,7 @@ from evennia_ai.core.setting_model import (
     merged,
     setting,
 )
-from evennia_ai.core.setting_schema import (
-    kind_of,
-    known_keys,
-    parse,
-    schema_of,
-    wanted,
-    with_ids,
-)
+from evennia_ai.core.settings.schema import kind_of, known_keys, parse, schema_of, wanted, with_ids
 from evennia_ai.errors import ConfigurationError
 
 

@@ -9,17 +9,17 @@ from functools import cache
 
 import pytest
 
-from evennia_ai.core.api_config import ApiConfig
-from evennia_ai.core.assistant_settings import AssistantSettings
-from evennia_ai.core.audit_config import AuditConfig
-from evennia_ai.core.breaker_config import BreakerConfig
-from evennia_ai.core.budget_config import BudgetConfig
-from evennia_ai.core.execution import ExecutionConfig
-from evennia_ai.core.manners import HearingConfig
-from evennia_ai.core.perception import Ear
-from evennia_ai.core.setting_model import Group
-from evennia_ai.core.settings import ATTRIBUTES, GAME_SETTINGS, Setting
-from evennia_ai.core.trace_config import TraceConfig
+from evennia_ai.core.hearing.perception import Ear
+from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.core.settings.api import ApiConfig
+from evennia_ai.core.settings.assistant import AssistantSettings
+from evennia_ai.core.settings.audit import AuditConfig
+from evennia_ai.core.settings.breaker import BreakerConfig
+from evennia_ai.core.settings.budget import BudgetConfig
+from evennia_ai.core.settings.game import ATTRIBUTES, GAME_SETTINGS, Setting
+from evennia_ai.core.settings.model import Group
+from evennia_ai.core.settings.trace import TraceConfig
+from evennia_ai.core.turn.execution import ExecutionConfig
 from tests import floors
 
 ALL = {**GAME_SETTINGS, **ATTRIBUTES}
@@ -94,8 +94,8 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
 
 # They name every setting, and read none.
 DEFINING = (
-    "evennia_ai.core.assistant_settings",
-    "evennia_ai.core.settings",
+    "evennia_ai.core.settings.assistant",
+    "evennia_ai.core.settings.game",
     "evennia_ai.operations.setting_checks",
     "evennia_ai.operations.texts",
 )

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.signatures import as_annotated, hints_of, spec_from_function
-from evennia_ai.core.toolspec import ToolCategory, ToolSpec
+from evennia_ai.core.turn.signatures import as_annotated, hints_of, spec_from_function
+from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
 
 if TYPE_CHECKING:
     from pathlib import Path as Tower

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.speech import answer_call, call_from_json, spoken_call
-from evennia_ai.core.toolspec import ToolCall
+from evennia_ai.core.turn.speech import answer_call, call_from_json, spoken_call
+from evennia_ai.core.turn.toolspec import ToolCall
 from tests.core.samples import ANY_TEXT, JSON_VALUES, make_event
 
 DEEP = '{"a":' * 50_000

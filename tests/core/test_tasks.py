@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from evennia_ai.core.conversation import event_text
-from evennia_ai.core.inbox import TASK, Event, batch, joins
-from evennia_ai.core.speech import answer_call, answered_by, spoken_call
-from evennia_ai.core.toolspec import ToolCall
+from evennia_ai.core.hearing.inbox import TASK, Event, batch, joins
+from evennia_ai.core.turn.conversation import event_text
+from evennia_ai.core.turn.speech import answer_call, answered_by, spoken_call
+from evennia_ai.core.turn.toolspec import ToolCall
 
 TASK_OF_ADA = Event("t1", TASK, "whisper", "#5", "Ada", "count", 0.9, 0, 2, 0.0, person="*#1")
 

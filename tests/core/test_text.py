@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evennia_ai.core.text import (
+from evennia_ai.core.text.cleaning import (
     LONGEST_CLEANED,
     clean_speech,
     cut_at_sentence,

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from evennia_ai.core.tickgate import Skip, Snapshot, may_tick
+from evennia_ai.core.turn.tickgate import Skip, Snapshot, may_tick
 
 GO = Snapshot(emergency_stop=False, enabled=True, is_ticking=False, has_event=True)
 

@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.conversation import (
-    Message,
-    call_message,
-    result_message,
-    user_message,
-)
-from evennia_ai.core.tokens import (
+from evennia_ai.core.turn.conversation import Message, call_message, result_message, user_message
+from evennia_ai.core.turn.tokens import (
     ADVICE,
     TOKENS_AROUND_CALL,
     TOKENS_AROUND_MESSAGE,
@@ -30,7 +25,7 @@ from evennia_ai.core.tokens import (
     estimate,
     fit_history,
 )
-from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
 
 LOOK = ToolCall("c1", "look", {"at": "lamp"})
 RESULT = ToolResult(True, "a lamp")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolCategory, ToolResult
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult
 from tests.core.samples import ANY_TEXT, make_spec
 
 

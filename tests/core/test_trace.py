@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from evennia_ai.core import trace
-from evennia_ai.core.audit_events import fact
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.react import Stop, StopReason
-from evennia_ai.core.records import Record
-from evennia_ai.core.turn import Spent, Turn
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.records import Record
+from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.turn import trace
+from evennia_ai.core.turn.react import Stop, StopReason
+from evennia_ai.core.turn.turn import Spent, Turn
 from tests.core.samples import make_heard
 from tests.core.test_records import IGNORED
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.trace_config import TraceConfig
+from evennia_ai.core.settings.trace import TraceConfig
 from evennia_ai.errors import ConfigurationError
 
 NAME = TraceConfig.NAME

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.perception import Source
-from evennia_ai.core.trust import BASE_TRUST, Basis, history_of, weigh
+from evennia_ai.core.hearing.perception import Source
+from evennia_ai.core.hearing.trust import BASE_TRUST, Basis, history_of, weigh
 
 TRUSTS = st.floats(0, 1)
 COUNTS = st.integers(-3, 40)

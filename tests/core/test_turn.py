@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.turn import Turn, Usage
+from evennia_ai.core.turn.turn import Turn, Usage
 from tests.core.samples import make_event
 
 COUNTS = st.builds(Usage, st.integers(0, 10**9), st.integers(0, 10**9))

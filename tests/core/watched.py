@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai.core.safety import Caution, Halt, SafetyMonitor, Verdict
-from evennia_ai.core.safety_config import Checks
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.core.safety.monitor import Caution, Halt, SafetyMonitor, Verdict
+from evennia_ai.core.settings.safety import Checks
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
 
 OFF = {"same_failures": 0, "same_successes": 0, "failures_in_a_row": 0, "anomalies": 0}
 

@@ -14,8 +14,8 @@ from evennia.scripts.models import ScriptDB
 from evennia.typeclasses.attributes import Attribute
 
 from evennia_ai import audit
-from evennia_ai.core.audit_events import bounded, masked
-from evennia_ai.core.settings import ATTRIBUTES, STATE
+from evennia_ai.core.safety.audit_events import bounded, masked
+from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 
 PAGE = 100
 # Of a long record only the newest versions are opened, which takes a while for each.

@@ -58,12 +58,13 @@ def _load_what_every_child_needs() -> None:
     """Code only: nothing of the database may be in a process that forks."""
     from django.conf import settings
 
-    from evennia_ai import services, sub_agents
+    from evennia_ai.agent import delegating
+    from evennia_ai.runtime import services
     from evennia_ai.tools import load_modules
 
     for name in ("ACCOUNT", "CHARACTER", "SESSION"):
         import_module(getattr(settings, f"CMDSET_{name}").rpartition(".")[0])
-    load_modules((sub_agents.__name__, *services.tool_modules()))
+    load_modules((delegating.__name__, *services.tool_modules()))
     # What a child collects it would have to copy before.
     gc.collect()
     gc.freeze()

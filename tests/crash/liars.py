@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from evennia_ai import audit, state
-from evennia_ai.core.audit_events import fact
+from evennia_ai import audit
+from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.runtime import state
 from tests.crash.scenes import ANSWER, Scene, calls
 from tests.crash.world import Game
 

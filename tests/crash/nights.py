@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
-from evennia_ai import compaction, inbound, sleeping, state
-from evennia_ai.core.recollection import Recollection, person_audience, place_audience
-from evennia_ai.memory import rows
+from evennia_ai import consolidation
+from evennia_ai.agent import compaction
+from evennia_ai.core.memory.recollection import Recollection, person_audience, place_audience
+from evennia_ai.memory import indexing, modes, profiles
+from evennia_ai.memory_store import rows
+from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.remembering import indexing, modes, profiles
+from evennia_ai.runtime import state
 from tests.crash.scenes import ANSWER, QUESTION, Scene, _talked, calls
 from tests.crash.world import Game
 from tests.llm.doubles import completion
@@ -45,7 +48,7 @@ def _decide(body: Mapping[str, Any]) -> bytes:
 
 
 def _memory(game: Game, number: int, text: str, owner: str, **options: Any) -> Recollection:
-    tom, mira = (inbound.person_of(game.being(name)) for name in ("Tom", "Mira"))
+    tom, mira = (incoming.person_of(game.being(name)) for name in ("Tom", "Mira"))
     room = game.being("Tom").location.dbref
     person = mira if owner == "Mira" else tom
     audience = person_audience(person) if owner else place_audience("say", room)
@@ -67,7 +70,7 @@ def _evening(game: Game) -> None:
         _memory(game, -60, REPLACED, "Mira", kind="fact", importance_by="llm"),
     ]
     rows.insert(game.ada.pk, made)
-    profiles.meet(game.ada, inbound.person_of(game.being("Tom")), "Tom")
+    profiles.meet(game.ada, incoming.person_of(game.being("Tom")), "Tom")
     pump()
 
 
@@ -86,9 +89,9 @@ def _rest(game: Game) -> None:
 
 
 def _night(game: Game) -> None:
-    sleeping.put_to_sleep(game.ada, "a test")
+    consolidation.put_to_sleep(game.ada, "a test")
     _rest(game)
-    sleeping.wake_up(game.ada, "a test")
+    consolidation.wake_up(game.ada, "a test")
     pump()
 
 
@@ -99,15 +102,15 @@ def _go_on(game: Game) -> None:
     indexing.apply(game.ada)
     pump()
     if not modes.is_asleep(game.ada) and _step(game):
-        sleeping.put_to_sleep(game.ada, "a test")
+        consolidation.put_to_sleep(game.ada, "a test")
     _rest(game)
-    sleeping.wake_up(game.ada, "a test")
+    consolidation.wake_up(game.ada, "a test")
     pump()
 
 
 def _first_pieces(game: Game) -> None:
     _evening(game)
-    sleeping.put_to_sleep(game.ada, "a test")
+    consolidation.put_to_sleep(game.ada, "a test")
     for _ in range(2):
         game.beat()
 
@@ -115,13 +118,13 @@ def _first_pieces(game: Game) -> None:
 def _called(game: Game) -> None:
     """Tom speaks to her when the first pieces are done, and she sleeps on after it."""
     game.type(f"whisper Ada = {QUESTION}")
-    sleeping.put_to_sleep(game.ada, "a test")
+    consolidation.put_to_sleep(game.ada, "a test")
     game.beat()
 
 
 def _summary(game: Game) -> None:
     """Awake, what is about to be summed up is sorted out first."""
-    keep = partial(sleeping.extract, game.ada)
+    keep = partial(consolidation.extract, game.ada)
     compaction.compact_conversation_history(game.ada, keep)
     pump()
 

@@ -13,7 +13,7 @@ from evennia.scripts.models import ScriptDB
 from twisted.logger import LogLevel, formatEvent, globalLogPublisher
 
 from evennia_ai import audit
-from evennia_ai.core.questions import TOOL_PREFIX
+from evennia_ai.core.safety.questions import TOOL_PREFIX
 from evennia_ai.operations.auditing import check_audit
 from tests.crash import comparing, moments, world
 from tests.crash.harness import DATABASE, KILLED, SURVIVED, in_child

@@ -11,10 +11,12 @@ from typing import Any
 from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_object
 
-from evennia_ai import audit, compaction, emergency, operations, state
-from evennia_ai.core.conversation import call_message, result_message, user_message
-from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai import audit, emergency, operations
+from evennia_ai.agent import compaction
+from evennia_ai.core.turn.conversation import call_message, result_message, user_message
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from evennia_ai.operations import auditing, configuring, lifecycle
+from evennia_ai.runtime import state
 from tests.crash.world import Decide, Game
 from tests.llm.doubles import completion
 from tests.shell.support import pump

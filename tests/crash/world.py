@@ -22,7 +22,8 @@ from evennia.utils.ansi import strip_ansi
 from evennia.utils.create import create_account, create_channel, create_object
 from twisted.internet.defer import Deferred, succeed
 
-from evennia_ai import operations, services, state
+from evennia_ai import operations
+from evennia_ai.runtime import services, state
 from tests.crash import moments
 from tests.llm.doubles import MemoryTransport
 from tests.online import log_in

@@ -13,8 +13,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.threads import blockingCallFromThread
 
-from evennia_ai.core.conversation import Message, user_message
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn.conversation import Message, user_message
+from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
 from evennia_ai.llm.check import Report, check_endpoint
 from evennia_ai.llm.endpoints import Endpoint

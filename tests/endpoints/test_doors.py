@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.conversation import user_message
+from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.errors import ContextLengthError, ModelError, ModelStatusError
 from evennia_ai.llm.check import PROBE, Line, Report
 from evennia_ai.llm.endpoints import Endpoint

@@ -6,13 +6,13 @@ from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from evennia_ai.core.conversation import Message
-from evennia_ai.core.execution import ExecutionMode, ExecutionPattern
-from evennia_ai.core.limits import Reason
-from evennia_ai.core.react import Stop
-from evennia_ai.core.safety_config import SafetyConfig
-from evennia_ai.core.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
-from evennia_ai.core.turn import Turn, Usage
+from evennia_ai.core.safety.limits import Reason
+from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.execution import ExecutionMode, ExecutionPattern
+from evennia_ai.core.turn.react import Stop
+from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn, Usage
 from evennia_ai.engine import tick
 from evennia_ai.engine.ports import Ports, Prompt, Reply, Specs, Toolbox, always
 from evennia_ai.engine.toolboxes import Gated, Noted, Protected

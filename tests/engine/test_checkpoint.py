@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.limits import LIMITS, Decision, Kind, Mode, Reason
-from evennia_ai.core.questions import LIMIT_PREFIX, Answer, Asking, Outcome
-from evennia_ai.core.safety_config import OnLimit
+from evennia_ai.core.safety.limits import LIMITS, Decision, Kind, Mode, Reason
+from evennia_ai.core.safety.questions import LIMIT_PREFIX, Answer, Asking, Outcome
+from evennia_ai.core.settings.safety import OnLimit
 from evennia_ai.engine.checkpoint import Bus, Checkpoint, Extensions
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 from tests.engine.doubles import Pause, finish

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.inbox import OWN
-from evennia_ai.core.limits import Kind
-from evennia_ai.core.toolspec import ToolCall
-from evennia_ai.core.turn import Usage
+from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.engine.wrapup import with_cause
 from evennia_ai.errors import (

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from evennia_ai.core.chain import Chain
-from evennia_ai.core.limits import Kind
-from evennia_ai.core.lockout import Cause
-from evennia_ai.core.react import StopReason
-from evennia_ai.core.toolspec import ToolCall, ToolResult
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.chain import Chain
+from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.turn.react import StopReason
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine import tick
 from evennia_ai.engine.ports import Specs
 from evennia_ai.engine.toolboxes import Timed

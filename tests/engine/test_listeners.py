@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.react import Stop, StopReason
+from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.errors import (
     ContextLengthError,
     ModelConnectionError,

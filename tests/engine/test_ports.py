@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from evennia_ai.core.turn import Usage
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.engine.ports import Reply
 
 

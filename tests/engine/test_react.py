@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.execution import ExecutionMode
-from evennia_ai.core.react import Stop, StopReason
-from evennia_ai.core.toolspec import ToolCall, ToolResult
-from evennia_ai.core.turn import Usage
+from evennia_ai.core.turn.execution import ExecutionMode
+from evennia_ai.core.turn.react import Stop, StopReason
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evennia_ai.core.recital import REFUSAL
-from evennia_ai.core.toolspec import ToolCall
+from evennia_ai.core.safety.recital import REFUSAL
+from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.engine.ports import Reply
 from tests.engine.doubles import HELLO, Stage, reply
 

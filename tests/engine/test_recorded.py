@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import count
 
-from evennia_ai.core.toolspec import ToolCall
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.toolboxes import Recorded
 from tests.core.samples import make_event
 from tests.engine.doubles import HELLO, ListedTools, finish, gate

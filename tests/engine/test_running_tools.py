@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from twisted.internet.defer import Deferred
 
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.toolboxes import (
     Cached,
     Confined,

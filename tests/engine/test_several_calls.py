@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from evennia_ai.core.tokens import ADVICE, Advisory
-from evennia_ai.core.toolspec import ToolCall
+from evennia_ai.core.turn.tokens import ADVICE, Advisory
+from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     ContextLengthError,

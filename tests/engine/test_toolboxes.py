@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.offers import Findable, Fitted, Offered
 from evennia_ai.engine.toolboxes import (
     Confirmed,

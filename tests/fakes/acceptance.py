@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from evennia_ai.core.conversation import as_fallback
+from evennia_ai.core.turn.conversation import as_fallback
 from tests.engine.doubles import dangling
 
 USABLE = re.compile(r"[A-Za-z0-9_-]{1,64}")

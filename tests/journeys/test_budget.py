@@ -30,7 +30,8 @@ MOST_WHISPERS = 60
 ENDS_SECONDS = 30.0
 
 START_ANEW = """
-from evennia_ai import ledger, services
+from evennia_ai.budget import ledger
+from evennia_ai.runtime import services
 from evennia_ai.models import BudgetTotal, ModelCall
 services.pool().breakers.reset_all()
 operations.reset_history(ada)
@@ -41,9 +42,9 @@ BudgetTotal.objects.all().delete()
 ModelCall.objects.all().delete()
 """
 SPEND = """
-from evennia_ai import ledger
-from evennia_ai.core.prices import FREE
-from evennia_ai.core.turn import Usage
+from evennia_ai.budget import ledger
+from evennia_ai.core.safety.prices import FREE
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.models import BudgetTotal, ModelCall
 now = ada.clock.seconds()
 def spend(name, tokens):
@@ -72,9 +73,9 @@ import django
 django.setup()
 import evennia
 evennia._init()
-from evennia_ai import ledger
-from evennia_ai.core.prices import FREE
-from evennia_ai.core.turn import Usage
+from evennia_ai.budget import ledger
+from evennia_ai.core.safety.prices import FREE
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.errors import LimitReachedError
 book, config = ledger.Book(), ledger.config_for({})
 payer, need = ledger.Payer("Brass", "*#9"), ledger.Need(Usage(80, 40), price=FREE)
@@ -253,7 +254,7 @@ def test_l15_two_processes_share_one_ledger_and_one_cap(
             if SPENT in answer[0]:
                 break
         # How a call ended is written within a second; until then all that it held counts.
-        run(admin, "from evennia_ai import ledger\nledger.flush()")
+        run(admin, "from evennia_ai.budget import ledger\nledger.flush()")
         told, _ = other.communicate("\n", timeout=ENDS_SECONDS)
     passed, refused = map(int, told.split())
     used, held, calls = totals(game)

@@ -240,7 +240,7 @@ def test_a_flood_of_a_relay_is_bounded(enter: Enter, admin: Player, model: FakeM
     finally:
         run(
             admin,
-            "from evennia_ai import state\nstate.discard(ada, list(ada.work.inbox))\n"
+            "from evennia_ai.runtime import state\nstate.discard(ada, list(ada.work.inbox))\n"
             "del ada.db.hearing_config",
         )
 

@@ -26,7 +26,7 @@ def game_settings() -> dict[str, Any]:
 
 
 REST = (
-    "py from evennia_ai import services; services.pool().breakers.reset_all(); "
+    "py from evennia_ai.runtime import services; services.pool().breakers.reset_all(); "
     "self.msg('breakers' + ' are reset')"
 )
 

@@ -58,7 +58,7 @@ def test_with_one_fault_in_twenty_calls_almost_all_are_answered(
     assert model.count_calls() > EACH * len(PEOPLE), "there were faults, and other attempts"
     assert "closed" == run(
         admin,
-        "from evennia_ai import services\n"
+        "from evennia_ai.runtime import services\n"
         "told = services.pool().breaker_of(services.endpoint()).state.value",
     )
     admin.ask("assistant status ada", "Ada: awake")

@@ -31,7 +31,7 @@ def fresh(admin: Player) -> Iterator[None]:
     yield
     run(
         admin,
-        "from evennia_ai import state\nstate.discard(ada, list(ada.work.inbox))\n"
+        "from evennia_ai.runtime import state\nstate.discard(ada, list(ada.work.inbox))\n"
         "ada.attributes.remove('hearing_config')\nada.attributes.remove('room_messages')",
     )
 

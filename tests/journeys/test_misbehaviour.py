@@ -22,7 +22,7 @@ from tests.journeys.staging import quiet_log, run
 __all__ = ("quiet_log",)
 pytestmark = pytest.mark.usefixtures("quiet_log")
 HISTORY = (
-    "import json\nfrom evennia_ai import state\n"
+    "import json\nfrom evennia_ai.runtime import state\n"
     "told = json.dumps(state.read(ada, 'conversation_history')).encode().hex()"
 )
 TOO_LONG = {
@@ -55,7 +55,7 @@ def anew(admin: Player) -> Iterator[None]:
     admin.ask("assistant emergency clear ada", "Ada")
     run(admin, "operations.reset_history(ada)")
     yield
-    run(admin, "from evennia_ai import services\nservices.pool().breakers.reset_all()")
+    run(admin, "from evennia_ai.runtime import services\nservices.pool().breakers.reset_all()")
 
 
 def conversation(owner: Player) -> list[dict[str, Any]]:

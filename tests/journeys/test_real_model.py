@@ -26,7 +26,7 @@ PASSED_ON = ("EVENNIA_AI_LOCAL_MODEL", "EVENNIA_AI_CACHE_DIR")
 WHISPERED, SAID, PAGED = r'Ada whispers: "(.+)"', r'Ada says, "(.+)"', r"Ada pages: (.+)"
 NEVER_SHOWN = ("<think", "</", '{"', "```", "TOOL RESULT", "tool_call", "[0m")
 HISTORY = (
-    "import json\nfrom evennia_ai import state\n"
+    "import json\nfrom evennia_ai.runtime import state\n"
     "told = json.dumps(state.read(ada, 'conversation_history')).encode().hex()"
 )
 STEPS = "record = ada.work.records.newest()[0]\ntold = ', '.join(step for step, _ in record.steps)"

@@ -38,8 +38,8 @@ def wait_until_read(admin: Player) -> None:
     """Wait until the store has read all that waits for it, or forgotten it."""
     run(
         admin,
-        "from evennia_ai import services\n"
-        "from evennia_ai.remembering import indexing\n"
+        "from evennia_ai.runtime import services\n"
+        "from evennia_ai.memory_store import indexing\n"
         "from twisted.internet import reactor\n"
         "owner = me\n"
         "def look(left):\n"

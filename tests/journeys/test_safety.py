@@ -37,7 +37,7 @@ def rested(game: Game) -> Iterator[None]:
     with game.log_in_admin() as owner:
         run(
             owner,
-            "from evennia_ai import services\nservices.pool().breakers.reset_all()\n"
+            "from evennia_ai.runtime import services\nservices.pool().breakers.reset_all()\n"
             "operations.reset_history(ada)\nada.work.company.people.clear()\n"
             "ada.db.max_pending_events = 1000\nada.obj.locks.add('ai_control:perm(Builder)')",
         )

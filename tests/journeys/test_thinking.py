@@ -39,7 +39,7 @@ def game_settings() -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def rested(admin: Player) -> None:
     """The failures of one test do not open a breaker in the next."""
-    run(admin, "from evennia_ai import services\nservices.pool().breakers.reset_all()")
+    run(admin, "from evennia_ai.runtime import services\nservices.pool().breakers.reset_all()")
 
 
 def use(tool: str, **arguments: Any) -> dict[str, Any]:

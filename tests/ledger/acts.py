@@ -11,13 +11,13 @@ from typing import Any
 from django.core.management import call_command
 from django.db import connection, connections
 
-from evennia_ai.core.budget import Account
-from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
-from evennia_ai.core.prices import FREE
-from evennia_ai.core.turn import Usage
+from evennia_ai.budget.ledger import Book, Need, Payer
+from evennia_ai.budget.ledger.reading import read_total
+from evennia_ai.core.safety.budget import Account
+from evennia_ai.core.safety.prices import FREE
+from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.errors import LimitReachedError
-from evennia_ai.ledger import Book, Need, Payer
-from evennia_ai.ledger.reading import read_total
 from evennia_ai.models import ModelCall
 
 NOW = 1_795_262_430.0

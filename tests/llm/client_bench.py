@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from evennia_ai.core.conversation import user_message
+from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     ModelConnectionError,

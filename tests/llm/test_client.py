@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.task import Clock
 
-from evennia_ai.core.turn import Usage
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,

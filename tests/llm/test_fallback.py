@@ -8,8 +8,8 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred, DeferredSemaphore
 from twisted.internet.task import Clock
 
-from evennia_ai.core.conversation import user_message
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn.conversation import user_message
+from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,

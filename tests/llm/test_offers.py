@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.llm.offers import (
     DEEPEST,
     LONGEST_ARGUMENT,

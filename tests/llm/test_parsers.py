@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core import extraction, text
-from evennia_ai.core.reading import MOST_TRIES
+from evennia_ai.core.memory import extraction
+from evennia_ai.core.text import cleaning
+from evennia_ai.core.text.reading import MOST_TRIES
 from tests.parsers import PARSERS, SHAPES, shapes
 from tests.steps import Steps
 
@@ -47,7 +48,7 @@ def test_hole_c17_d20_every_parser_ends_with_a_value(name: str) -> None:
 def test_hole_c17_a_reply_of_tool_calls_is_walked_through_once() -> None:
     """3.5 MB of `{"tool":1}` froze the game for 12 s; some looks at it are enough."""
     steps = Steps()
-    assert "" == steps.run(text.clean_speech, '{"tool":1}' * 350_000)
+    assert "" == steps.run(cleaning.clean_speech, '{"tool":1}' * 350_000)
     assert 600 > steps.decoded
 
 

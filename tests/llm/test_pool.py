@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from evennia_ai.core.conversation import user_message
+from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.errors import ModelConnectionError
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint

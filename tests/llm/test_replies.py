@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.conversation import call_message, result_message, user_message
-from evennia_ai.core.toolspec import ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn import Usage
+from evennia_ai.core.turn.conversation import call_message, result_message, user_message
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.offers import LONGEST_ARGUMENT
 from evennia_ai.llm.replies import REQUESTS, new_call_id, parse_reply

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.conversation import event_text, user_message
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.toolspec import ToolCall, ToolSpec
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.turn.conversation import event_text, user_message
+from evennia_ai.core.turn.toolspec import ToolCall, ToolSpec
 from evennia_ai.llm.replies import REQUESTS, parse_reply
 from evennia_ai.llm.scripted import LOOK_WORDS, ScriptedTransport
 

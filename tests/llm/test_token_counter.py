@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core import tokens
-from evennia_ai.core.tokens import estimate
-from evennia_ai.core.toolspec import ToolSpec
-from evennia_ai.core.turn import Usage
+from evennia_ai.core.turn import tokens
+from evennia_ai.core.turn.tokens import estimate
+from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.llm import token_counter
 from evennia_ai.llm.endpoints import LOCAL_MODEL
 from evennia_ai.llm.local import host

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.toolspec import ToolCall
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.core.turn.turn import Turn
 from tests.mcp.harness import Remote
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -29,7 +29,7 @@ EVENT = Event(
 
 
 def _described(remote: Remote, name: str, **arguments: Any) -> str:
-    from evennia_ai.interventions.describing import describe_call  # it wants Evennia to be set up
+    from evennia_ai.approvals.describing import describe_call  # it wants Evennia to be set up
 
     turn = Turn(1, (EVENT,), (), ())
     return describe_call(turn, ToolCall("1", name, arguments), (), remote.servers)

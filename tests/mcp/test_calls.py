@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.toolspec import ToolCategory
+from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.errors import ToolError
 from evennia_ai.mcp.answers import MOST_RESULT_CHARS
 from tests.mcp.harness import Remote

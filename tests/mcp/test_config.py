@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.toolspec import ToolCategory
+from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.mcp.config import ServerConfig, read_servers
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from twisted.internet.selectreactor import SelectReactor
 
-from evennia_ai.core.audience import Hearers, way_of
+from evennia_ai.core.hearing.audience import Hearers, way_of
 from evennia_ai.errors import ToolError
 from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.listing import MOST_TOOLS, Listed, make_listing

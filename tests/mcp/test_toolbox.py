@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from evennia_ai.core.toolspec import Fault, ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs
 from evennia_ai.errors import ToolError, ToolTimeoutError
 from tests.mcp.harness import Remote

@@ -23,11 +23,11 @@ def make(folder: Path, count: int) -> None:
 
     folder.mkdir()
     boot(folder, embeddings="hashing")
-    from evennia_ai import services
-    from evennia_ai.core.recollection import Recollection
-    from evennia_ai.memory import rows
-    from evennia_ai.memory.opening import make_embedder, open_store
-    from evennia_ai.memory.port import Item
+    from evennia_ai.core.memory.recollection import Recollection
+    from evennia_ai.memory_store import rows
+    from evennia_ai.memory_store.opening import make_embedder, open_store
+    from evennia_ai.memory_store.port import Item
+    from evennia_ai.runtime import services
 
     settings = services.memory_settings()
     store = open_store(settings, make_embedder(settings))
@@ -52,9 +52,9 @@ def move(folder: Path, count: int) -> None:
     boot(folder, embeddings="hashing")
     from django.core.management import call_command
 
-    from evennia_ai.memory import moving
-    from evennia_ai.memory.hashing import HashingEmbedder
-    from evennia_ai.memory.vectors import as_kept
+    from evennia_ai.memory_store import moving
+    from evennia_ai.memory_store.hashing import HashingEmbedder
+    from evennia_ai.memory_store.vectors import as_kept
     from evennia_ai.models import MemoryVector
 
     said = StringIO()

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from qdrant_client import QdrantClient, models
 
-from evennia_ai.memory.hashing import DIMENSIONS, HashingEmbedder
-from evennia_ai.memory.port import Item
+from evennia_ai.memory_store.hashing import DIMENSIONS, HashingEmbedder
+from evennia_ai.memory_store.port import Item
 
 
 def name_of(assistant: int, signature: str = HashingEmbedder.signature) -> str:

@@ -31,9 +31,9 @@ def main(folder: Path) -> None:
     boot(folder, embeddings="hashing", store="inline")
     assert "mem0" not in sys.modules, "its import and its first search are to be watched"
     sys.addaudithook(watch)
-    from evennia_ai.memory.hashing import HashingEmbedder
-    from evennia_ai.memory.opening import MemorySettings, open_store
-    from evennia_ai.memory.port import Sought
+    from evennia_ai.memory_store.hashing import HashingEmbedder
+    from evennia_ai.memory_store.opening import MemorySettings, open_store
+    from evennia_ai.memory_store.port import Sought
 
     settings = MemorySettings("inline", "hashing", folder / "ai_memory")
     opened = open_store(settings, HashingEmbedder())

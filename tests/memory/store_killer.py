@@ -24,8 +24,8 @@ def remember(folder: Path, tell: Callable[[], None]) -> None:
     """Keep memories and make their vectors, in the order of indexing; tell of each batch kept."""
     from django.db import transaction
 
-    from evennia_ai.core.recollection import Recollection
-    from evennia_ai.memory import rows
+    from evennia_ai.core.memory.recollection import Recollection
+    from evennia_ai.memory_store import rows
     from tests.memory.store_support import SMITH, WORLD, key, opened
 
     store = opened("inline", folder)
@@ -46,8 +46,8 @@ def remember(folder: Path, tell: Callable[[], None]) -> None:
 
 def index(store: object) -> int:
     """One run of indexing's: until nothing waits. Returns how many vectors it made."""
-    from evennia_ai.memory import rows
-    from evennia_ai.memory.port import Item
+    from evennia_ai.memory_store import rows
+    from evennia_ai.memory_store.port import Item
 
     made = 0
     while True:
@@ -63,7 +63,7 @@ def index(store: object) -> int:
 
 def move(folder: Path, tell: Callable[[], None]) -> None:
     """Copy the vectors of the folder of before; tell of each batch that was copied."""
-    from evennia_ai.memory import moving
+    from evennia_ai.memory_store import moving
 
     moving.BATCH = AT_ONCE
     moving.move(folder, lambda *_: tell())
@@ -95,7 +95,7 @@ def kill(act: Callable[[Path, Callable[[], None]], None], folder: Path, moment: 
 
 def state() -> tuple[set[str], set[str], set[str]]:
     """Rows that hold, those of them that say they have a vector, and the keys of all vectors."""
-    from evennia_ai.memory import rows
+    from evennia_ai.memory_store import rows
     from evennia_ai.models import MemoryVector
 
     kept = {row.key: row.indexed_as for row in rows.of(ASSISTANT)}
@@ -106,7 +106,7 @@ def state() -> tuple[set[str], set[str], set[str]]:
 
 def look_at_memories(folder: Path, told: int) -> str:
     """What is wrong after a kill, "" for nothing."""
-    from evennia_ai.memory.port import Sought
+    from evennia_ai.memory_store.port import Sought
     from tests.memory.store_support import SMITH, WORLD, key, opened
 
     kept, marked, vectors = state()
@@ -129,7 +129,7 @@ def look_at_memories(folder: Path, told: int) -> str:
 
 def look_at_the_move(folder: Path, told: int) -> str:
     """What is wrong after a move that was killed, "" for nothing."""
-    from evennia_ai.memory import moving
+    from evennia_ai.memory_store import moving
 
     kept, marked, vectors = state()
     if len(vectors) not in (told * AT_ONCE, min(ROWS, (told + 1) * AT_ONCE)):
@@ -144,9 +144,9 @@ def look_at_the_move(folder: Path, told: int) -> str:
 
 def begin_move() -> None:
     """Rows as a game of before left them: read, and without a vector in the table."""
-    from evennia_ai.core.recollection import Recollection
-    from evennia_ai.memory import rows
-    from evennia_ai.memory.hashing import HashingEmbedder
+    from evennia_ai.core.memory.recollection import Recollection
+    from evennia_ai.memory_store import rows
+    from evennia_ai.memory_store.hashing import HashingEmbedder
     from evennia_ai.models import Memory
     from tests.memory.store_support import SMITH, WORLD, key
 
@@ -162,7 +162,7 @@ def wait_for_the_lock(folder: Path) -> str:
 
     from django.db import connection
 
-    from evennia_ai.memory import moving
+    from evennia_ai.memory_store import moving
 
     begin_move()
     connection.cursor().execute("PRAGMA busy_timeout = 0")

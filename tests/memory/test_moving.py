@@ -16,10 +16,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
-from evennia_ai.core.recollection import MemoryKind, Recollection
-from evennia_ai.memory import moving, rows
-from evennia_ai.memory.hashing import HashingEmbedder
-from evennia_ai.memory.vectors import as_kept
+from evennia_ai.core.memory.recollection import MemoryKind, Recollection
+from evennia_ai.memory_store import moving, rows
+from evennia_ai.memory_store.hashing import HashingEmbedder
+from evennia_ai.memory_store.vectors import as_kept
 from evennia_ai.models import Memory, MemoryVector
 from tests.memory.old_vectors import file_of, name_of, write
 from tests.memory.store_support import CASTLE, LAMP, ROOM, SMITH, TOM, found_keys, item, key, opened

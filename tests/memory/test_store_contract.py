@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from qdrant_client import QdrantClient
 
-from evennia_ai.memory import qdrant_server
-from evennia_ai.memory.port import Item, MemoryStore, Sought
+from evennia_ai.memory_store import qdrant_server
+from evennia_ai.memory_store.port import Item, MemoryStore, Sought
 from tests.memory.store_support import (
     CASTLE,
     LAMP,

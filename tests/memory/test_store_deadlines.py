@@ -10,9 +10,9 @@ import pytest
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 
-from evennia_ai.memory.hashing import HashingEmbedder
-from evennia_ai.memory.port import ByWords, MemoryStore, Sought
-from evennia_ai.memory.service import MemoryService
+from evennia_ai.memory_store.hashing import HashingEmbedder
+from evennia_ai.memory_store.port import ByWords, MemoryStore, Sought
+from evennia_ai.memory_store.service import MemoryService
 from tests.memory.store_support import LAMP, SMITH, DictStore, outcome, sought
 
 

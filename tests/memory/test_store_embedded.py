@@ -11,16 +11,16 @@ import pytest
 from django.db import DatabaseError, OperationalError, ProgrammingError, connection
 from mem0.vector_stores.base import VectorStoreBase
 
-from evennia_ai.core.recollection import MemoryKind, Recollection
+from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.errors import MemoryStoreError
-from evennia_ai.memory import index as indexes
-from evennia_ai.memory import rows
-from evennia_ai.memory.hashing import HashingEmbedder
-from evennia_ai.memory.index import Index
-from evennia_ai.memory.mem0_parts import GameVectors, Places, RefusingModel, read_filters
-from evennia_ai.memory.port import Sought
-from evennia_ai.memory.table import Table
-from evennia_ai.memory.table_vectors import TableVectors
+from evennia_ai.memory_store import index as indexes
+from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.hashing import HashingEmbedder
+from evennia_ai.memory_store.index import Index
+from evennia_ai.memory_store.mem0_parts import GameVectors, Places, RefusingModel, read_filters
+from evennia_ai.memory_store.port import Sought
+from evennia_ai.memory_store.table import Table
+from evennia_ai.memory_store.table_vectors import TableVectors
 from evennia_ai.models import Memory, MemoryVector
 from tests.memory.store_support import (
     CASTLE,
@@ -292,7 +292,7 @@ def test_a_database_that_fails_is_one_sentence(
         raise OperationalError("database or disk is full")
 
     with monkeypatch.context() as broken:
-        broken.setattr("evennia_ai.memory.table.Table.newest", fail)
+        broken.setattr("evennia_ai.memory_store.table.Table.newest", fail)
         with pytest.raises(MemoryStoreError, match="full"):
             store.search(sought(SMITH))
     assert [key(1)] == found_keys(store, SMITH)

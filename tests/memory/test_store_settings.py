@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from evennia_ai import services
-from evennia_ai.core.recollection import Recollection
+from evennia_ai.core.memory.recollection import Recollection
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.memory import rows
-from evennia_ai.memory.opening import MemorySettings, make_embedder, read_settings
+from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.opening import MemorySettings, make_embedder, read_settings
+from evennia_ai.runtime import services
 from tests.memory.store_support import SMITH, WORLD, item, key, outcome, python, sought
 
 FOLDER = Path("ai_memory")

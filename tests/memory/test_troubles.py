@@ -16,8 +16,8 @@ import pytest
 from django.db import DatabaseError, OperationalError
 from django.db.utils import ConnectionHandler
 
-from evennia_ai.memory import troubles
-from evennia_ai.memory.troubles import explained, renew
+from evennia_ai.memory_store import troubles
+from evennia_ai.memory_store.troubles import explained, renew
 
 PAGE = 4096
 LONG = "x" * 40 * PAGE

@@ -16,14 +16,14 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.internet.task import Clock, deferLater
 
-from evennia_ai import services, state
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.recollection import WORLD
-from evennia_ai.core.turn import Turn
-from evennia_ai.inbound import person_of
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.memory.recollection import WORLD
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.memory import indexing, lore, modes, recalling, telling
+from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations import create_assistant
-from evennia_ai.remembering import indexing, lore, modes, recalling, telling
+from evennia_ai.runtime import services, state
 from tests.memory.week_judge import leaks
 from tests.memory.week_model import WeekModel
 from tests.memory.week_script import (

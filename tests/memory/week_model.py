@@ -14,9 +14,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 
-from evennia_ai.core.extraction import FACTS, SCORING
-from evennia_ai.core.portraits import PORTRAIT
-from evennia_ai.core.reflection import INSIGHTS, QUESTIONS
+from evennia_ai.core.memory.extraction import FACTS, SCORING
+from evennia_ai.core.memory.portraits import PORTRAIT
+from evennia_ai.core.memory.reflection import INSIGHTS, QUESTIONS
 from evennia_ai.llm import scripted
 from tests.llm.doubles import completion
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai.core.contexts import CONTEXTS, ContextType
-from evennia_ai.core.conversation import Message
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.contexts import CONTEXTS, ContextType
+from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs
 from evennia_ai.prompts import Scene, compose
 

@@ -7,17 +7,17 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.conversation import (
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.turn.conversation import (
     Message,
     call_message,
     result_message,
     turn_text,
     user_message,
 )
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.overheard import Overheard
-from evennia_ai.core.toolspec import ToolCall, ToolResult
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.prompts import Scene, compose
 from evennia_ai.prompts.components import read_components
 from tests.core.samples import ANY_TEXT, make_event, make_spec

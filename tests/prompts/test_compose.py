@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.contexts import CONTEXTS, ContextType
-from evennia_ai.core.conversation import (
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.memory.grounding import UNKNOWN
+from evennia_ai.core.turn.contexts import CONTEXTS, ContextType
+from evennia_ai.core.turn.conversation import (
     PRIVATE_TO,
     Message,
     call_message,
@@ -18,11 +21,8 @@ from evennia_ai.core.conversation import (
     turn_text,
     user_message,
 )
-from evennia_ai.core.grounding import UNKNOWN
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.overheard import Overheard
-from evennia_ai.core.toolspec import ToolCall, ToolResult
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.prompts import told_components
 from evennia_ai.prompts.components import read_components
 from evennia_ai.prompts.examples import examples, grounded_examples

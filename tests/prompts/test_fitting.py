@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.conversation import (
+from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.turn.conversation import (
     Message,
     call_message,
     result_message,
     turn_text,
     user_message,
 )
-from evennia_ai.core.overheard import Overheard
-from evennia_ai.core.tokens import count_messages, count_tool
-from evennia_ai.core.toolspec import ToolCall, ToolResult
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.tokens import count_messages, count_tool
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.prompts import compose
 from tests.core.samples import make_event, make_spec
 from tests.prompts.support import EVENT, count, make_scene

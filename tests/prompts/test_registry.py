@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.contexts import ContextType
-from evennia_ai.core.settings import ATTRIBUTES
+from evennia_ai.core.settings.game import ATTRIBUTES
+from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.prompts import Scene, stage
 from evennia_ai.prompts.registry import PromptRegistry

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from evennia_ai.core.toolspec import ToolResult
+from evennia_ai.core.turn.toolspec import ToolResult
 from evennia_ai.resilience import ToolResultCache
 from tests.resilience.manual_clock import ManualClock
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.toolspec import ToolResult
+from evennia_ai.core.turn.toolspec import ToolResult
 from evennia_ai.resilience.copies import is_frozen, own_copy
 
 

@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred, DeferredList, gatherResults, succeed
 from twisted.logger import globalLogPublisher
 
-from evennia_ai.core.toolspec import ToolResult
+from evennia_ai.core.turn.toolspec import ToolResult
 from evennia_ai.resilience import ToolResultCache
 from evennia_ai.resilience.caching import is_success
 from tests.resilience.manual_clock import ManualClock

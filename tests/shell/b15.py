@@ -14,19 +14,14 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.logger import globalLogPublisher
 
-from evennia_ai import (
-    compaction,
-    emergency,
-    excuses,
-    interventions,
-    operations,
-    outbound,
-    reports,
-    state,
-)
-from evennia_ai.core.lockout import State
-from evennia_ai.core.questions import Question
+from evennia_ai import approvals, emergency, operations
+from evennia_ai.agent import compaction, excuses
+from evennia_ai.core.safety.lockout import State
+from evennia_ai.core.safety.questions import Question
 from evennia_ai.emergency import RETURNED_LINE
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
+from evennia_ai.tasks import reports
 from tests.engine.doubles import dangling
 from tests.shell import b15_tools
 from tests.shell.b15_accounts import Accounts, Listener, Sent, Traces, check_ledger
@@ -34,12 +29,12 @@ from tests.shell.b15_model import WalkedModel
 from tests.shell.b15_server import Server, Snapshot
 
 LINES = {
-    "excused": outbound.FAILURE_LINE,
+    "excused": outgoing.FAILURE_LINE,
     "returned": RETURNED_LINE,
     "hushed": "{name} nods and is quiet here",
     "unhushed": "{name} looks up, free to speak here",
-    "deaf": outbound.STOPPED_LINE,
-    "busy": outbound.TOO_MUCH_LINE,
+    "deaf": outgoing.STOPPED_LINE,
+    "busy": outgoing.TOO_MUCH_LINE,
     "spent": "{name} stifles a yawn.",
     "cooled": excuses.COOLING_LINE.partition("{while}")[0],
 }
@@ -161,7 +156,7 @@ class World:
 
     def questions(self) -> list[tuple[Any, Question]]:
         """The open questions of all."""
-        pending = interventions.pending
+        pending = approvals.pending
         return [(script, q) for script in self.scripts.values() for q in pending(script)]
 
     def decide(self, text: str, index: int = 0) -> None:
@@ -324,7 +319,7 @@ class World:
             left = {
                 "messages": work.inbox,
                 "a turn": work.in_flight is not None,
-                "questions": interventions.pending(script),
+                "questions": approvals.pending(script),
                 "model calls": [held for held in self.model.held if held.key == key],
             }
             assert not any(left.values()), f"{key} is {now} and has {left}"

@@ -12,9 +12,10 @@ from typing import Any
 
 from django.db.models import Count, F, Q, Sum
 
-from evennia_ai import ledger, state
-from evennia_ai.ledger.claims import SHARE
+from evennia_ai.budget import ledger
+from evennia_ai.budget.ledger.claims import SHARE
 from evennia_ai.models import BudgetTotal, ModelCall
+from evennia_ai.runtime import state
 from tests.shell.people import Person
 
 UTTERANCE = re.compile(r"u(\d+) for ((?:m\d+ ?)+)\.")

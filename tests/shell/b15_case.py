@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.test.utils import override_settings
 from twisted.internet.task import Clock
 
-from evennia_ai import ledger, state
+from evennia_ai.budget import ledger
 from evennia_ai.models import BudgetTotal, ModelCall
+from evennia_ai.runtime import state
 from evennia_ai.tools import load_modules
 from tests.shell.b15 import World
 from tests.shell.b15_accounts import Listener

@@ -13,7 +13,6 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
 
-from evennia_ai import state
 from evennia_ai.errors import (
     ContextLengthError,
     ModelConnectionError,
@@ -21,6 +20,7 @@ from evennia_ai.errors import (
     ModelStatusError,
     ModelTimeoutError,
 )
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.b15_till import Till
 

@@ -8,10 +8,14 @@ from typing import Any
 
 from evennia.scripts.models import ScriptDB
 
-from evennia_ai import audit, checkpoints, ledger, reports, services
-from evennia_ai.interventions.waits import WAITING
+from evennia_ai import audit
+from evennia_ai.approvals import checkpoints
+from evennia_ai.approvals.waits import WAITING
+from evennia_ai.budget import ledger
 from evennia_ai.models import ModelCall
 from evennia_ai.resilience import CircuitBreakerRegistry
+from evennia_ai.runtime import services
+from evennia_ai.tasks import reports
 from tests.shell import b15_tools
 from tests.shell.b15_model import WalkedModel
 

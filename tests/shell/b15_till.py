@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from evennia_ai import ledger
+from evennia_ai.budget import ledger
 from evennia_ai.models import ModelCall
 
 # A prompt holds at least the rules of the game: no estimate is as small as what is reported.

@@ -6,8 +6,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import emergency, state
+from evennia_ai import emergency
 from evennia_ai.errors import ToolError
+from evennia_ai.runtime import state
 from evennia_ai.tools import tool
 
 # Tools that were run while their assistant was stopped or locked.

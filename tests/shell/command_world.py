@@ -14,11 +14,11 @@ from evennia.utils.create import create_account, create_object
 from evennia_ai import operations
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.lockout import Cause
-from evennia_ai.core.settings import STATE
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.settings.game import STATE
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.operations.rights import ACTS, Right
-from evennia_ai.rights import OF_THE_BODY
+from evennia_ai.runtime.rights import OF_THE_BODY
 from tests.shell.command_rows import ANYBODY, LOCKED, MISSING, STOPPED, Row
 from tests.shell.game_npcs import Guard
 from tests.shell.listening import HearingTest

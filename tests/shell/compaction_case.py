@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import compaction, preparation, state
-from evennia_ai.compaction import Outcome
-from evennia_ai.core.conversation import (
+from evennia_ai.agent import compaction, preparation
+from evennia_ai.agent.compaction import Outcome
+from evennia_ai.core.turn.conversation import (
     Message,
     call_message,
     marked_private,
     result_message,
     user_message,
 )
-from evennia_ai.core.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
+from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, pump
 
 SECRET = "the key is under the third stone"

@@ -6,10 +6,10 @@ from typing import Any
 
 from evennia.scripts.models import ScriptDB
 
-from evennia_ai import state
-from evennia_ai.core.assistant_settings import SCHEMAS
+from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.operations import configuring
 from evennia_ai.operations.result import Result
+from evennia_ai.runtime import state
 from tests.shell.stopping import SafetyTest
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evennia_ai import audit, delegations, interventions, operations, state
-from evennia_ai.core.questions import YES_NO
+from evennia_ai import approvals, audit, operations
+from evennia_ai.core.safety.questions import YES_NO
+from evennia_ai.runtime import state
+from evennia_ai.tasks import delegations
 from tests.llm.doubles import completion
 from tests.shell.support import pump
 from tests.shell.tool_case import ToolTest
@@ -90,7 +92,7 @@ class DelegationTest(ToolTest):
         return [
             (script, question)
             for script in operations.list_assistants()
-            for question in interventions.pending(script)
+            for question in approvals.pending(script)
         ]
 
     def prompts(self) -> list[str]:
@@ -101,7 +103,7 @@ class DelegationTest(ToolTest):
         """Tom answers the one open question."""
         ((script, question),) = self.questions()
         wanted = next(item for item in YES_NO if item.id == choice)
-        interventions.give(script, question, wanted, self.tom.account)
+        approvals.give(script, question, wanted, self.tom.account)
         pump()
 
     def pass_time(self, seconds: float) -> None:

@@ -11,9 +11,10 @@ from unittest import mock
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
-from evennia_ai import audit, state
-from evennia_ai.core.inbox import TASK, Event
-from evennia_ai.errands import NoAnswerError, Reason
+from evennia_ai import audit
+from evennia_ai.agent.requests import NoAnswerError, Reason
+from evennia_ai.core.hearing.inbox import TASK, Event
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.support import pump
 from tests.shell.tool_case import ToolTest

@@ -15,9 +15,17 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from evennia_ai import delegations, turns
-from evennia_ai.core.audience import Held
-from evennia_ai.core.conversation import (
+from evennia_ai.core.hearing.audience import Held
+from evennia_ai.core.hearing.inbox import TASK, Event
+from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.memory.extraction import of_one_audience
+from evennia_ai.core.memory.recollection import (
+    Recollection,
+    may_know,
+    person_audience,
+    place_audience,
+)
+from evennia_ai.core.turn.conversation import (
     call_message,
     kept_of,
     parted,
@@ -25,25 +33,23 @@ from evennia_ai.core.conversation import (
     turn_text,
     user_message,
 )
-from evennia_ai.core.conversation import last_act as last_act_of
-from evennia_ai.core.extraction import of_one_audience
-from evennia_ai.core.inbox import TASK, Event
-from evennia_ai.core.overheard import Overheard
-from evennia_ai.core.recollection import Recollection, may_know, person_audience, place_audience
-from evennia_ai.core.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.conversation import last_act as last_act_of
+from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs
 from evennia_ai.engine.toolboxes import Confined, Gated, Protected, Recorded
 from evennia_ai.errors import ToolError
+from evennia_ai.memory import notebook, projects
+from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.operations import talk
 from evennia_ai.operations.revealing import Look
-from evennia_ai.remembering import notebook, projects
-from evennia_ai.remembering.seeking import seeker_of
 from evennia_ai.resilience import CircuitBreakerRegistry
+from evennia_ai.runtime import turns
+from evennia_ai.runtime.work import Work
+from evennia_ai.tasks import delegations
 from evennia_ai.tools.leaving import Guard, People
 from evennia_ai.tools.registry import TOOL_REGISTRY
 from evennia_ai.tools.schema import arguments_problem
-from evennia_ai.work import Work
 from tests.engine.doubles import finish
 
 CANARY = re.compile(r"canary(\d+)x\d+")

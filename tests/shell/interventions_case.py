@@ -8,9 +8,9 @@ import evennia
 from evennia.utils.create import create_account
 from twisted.internet.defer import Deferred
 
-from evennia_ai import audit, interventions, operations
+from evennia_ai import approvals, audit, operations
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.questions import Answer, Asking
+from evennia_ai.core.safety.questions import Answer, Asking
 from evennia_ai.operations import Result
 from tests.online import lines_shown, log_in
 from tests.shell.support import ShellTest, pump
@@ -58,7 +58,7 @@ class QuestionsTest(ShellTest):
 
     def put(self, script: Any = None, asking: Asking | None = None, **options: Any) -> list[Any]:
         """An assistant (Ada) asks. What comes of it is put into the list, once."""
-        wait = interventions.ask(script or self.ada_script, asking or self.limit(), **options)
+        wait = approvals.ask(script or self.ada_script, asking or self.limit(), **options)
         came: list[Any] = []
         wait.addBoth(came.append)
         self.waits.append(wait)
@@ -66,7 +66,7 @@ class QuestionsTest(ShellTest):
 
     def open_numbers(self, script: Any = None) -> list[int]:
         """The numbers of an assistant's (Ada's) open questions."""
-        return [question.number for question in interventions.pending(script or self.ada_script)]
+        return [question.number for question in approvals.pending(script or self.ada_script)]
 
     def reply(
         self, number: int, text: str, person: Any = None, *, is_staff: bool = False

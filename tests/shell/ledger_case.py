@@ -10,12 +10,12 @@ from typing import Any
 from django.test import TestCase
 
 from evennia_ai import audit
-from evennia_ai.core.budget import Account, CallState, Total
-from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
-from evennia_ai.core.prices import FREE, Price
-from evennia_ai.core.turn import Usage
-from evennia_ai.ledger import Book, Claim, Need, Payer
-from evennia_ai.ledger.reading import read_total
+from evennia_ai.budget.ledger import Book, Claim, Need, Payer
+from evennia_ai.budget.ledger.reading import read_total
+from evennia_ai.core.safety.budget import Account, CallState, Total
+from evennia_ai.core.safety.prices import FREE, Price
+from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.models import BudgetTotal, ModelCall
 
 NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()

@@ -8,11 +8,14 @@ from typing import Any
 
 from twisted.internet.task import Clock
 
-from evennia_ai import audit, checkpoints, ledger, operations, services, state
-from evennia_ai.core.limits import LIMITS, Kind
+from evennia_ai import audit, operations
+from evennia_ai.approvals import checkpoints
+from evennia_ai.budget import ledger
+from evennia_ai.core.safety.limits import LIMITS, Kind
 from evennia_ai.models import BudgetTotal, ModelCall
 from evennia_ai.operations import auditing
 from evennia_ai.resilience import CircuitBreakerRegistry
+from evennia_ai.runtime import services, state
 from tests.llm.doubles import MemoryTransport, completion
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.support import pump

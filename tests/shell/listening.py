@@ -7,9 +7,10 @@ from typing import Any
 from evennia.comms.models import ChannelDB
 from evennia.utils.create import create_channel
 
-from evennia_ai import inbound, state
-from evennia_ai.core.perception import Heard
-from evennia_ai.core.records import Record
+from evennia_ai.core.hearing.perception import Heard
+from evennia_ai.core.hearing.records import Record
+from evennia_ai.messages import incoming
+from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, pump
 
 OPEN = "send:all();listen:all();control:perm(Builder)"
@@ -55,7 +56,7 @@ class HearingTest(ShellTest):
 
     def person(self, being: Any) -> str:
         """By what limits count a being."""
-        return inbound.person_of(being)
+        return incoming.person_of(being)
 
     def set(self, **values: Any) -> None:
         """Set something of Ada's as her owner does, at the prompt of a game."""

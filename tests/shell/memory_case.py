@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import services
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.recollection import WORLD, Recollection, person_audience, place_audience
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.memory.recollection import WORLD, Recollection, person_audience, place_audience
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import MemoryStoreError
-from evennia_ai.inbound import id_of, person_of
-from evennia_ai.memory import rows
-from evennia_ai.memory.hashing import make
-from evennia_ai.memory.mem0_store import Mem0Store
-from evennia_ai.memory.port import ByWords, Hit, Sought
-from evennia_ai.memory.table import Table
-from evennia_ai.memory.table_vectors import TableVectors
-from evennia_ai.remembering import indexing, keeping
+from evennia_ai.memory import indexing, keeping
+from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.hashing import make
+from evennia_ai.memory_store.mem0_store import Mem0Store
+from evennia_ai.memory_store.port import ByWords, Hit, Sought
+from evennia_ai.memory_store.table import Table
+from evennia_ai.memory_store.table_vectors import TableVectors
+from evennia_ai.messages.incoming import id_of, person_of
+from evennia_ai.runtime import services
 from tests.shell.support import ShellTest, pump
 
 

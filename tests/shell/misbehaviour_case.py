@@ -11,9 +11,10 @@ from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_object
 from twisted.internet import reactor
 
-from evennia_ai import operations, services, state
-from evennia_ai.core.conversation import PRIVATE_TO
-from evennia_ai.core.react import AFTER_TOOL
+from evennia_ai import operations
+from evennia_ai.core.turn.conversation import PRIVATE_TO
+from evennia_ai.core.turn.react import AFTER_TOOL
+from evennia_ai.runtime import services, state
 from evennia_ai.tools import REGISTRY
 from tests.fakes.acceptance import acts, complaints
 from tests.fakes.handle import FakeModel

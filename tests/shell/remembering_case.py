@@ -8,13 +8,15 @@ from typing import Any
 
 from django.db import connection
 
-from evennia_ai import audit, inbound, services
+from evennia_ai import audit
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.recollection import Recollection, person_audience, place_audience
-from evennia_ai.memory import rows
-from evennia_ai.memory.port import Sought
+from evennia_ai.core.memory.recollection import Recollection, person_audience, place_audience
+from evennia_ai.memory import keeping
+from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.port import Sought
+from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.remembering import keeping
+from evennia_ai.runtime import services
 from tests.shell.ai_case import StaffCommandTest
 from tests.shell.support import pump
 
@@ -32,7 +34,7 @@ class RememberingTest(StaffCommandTest):
         self.account2.save()
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
-        self.toms, self.miras = inbound.person_of(self.tom), inbound.person_of(self.mira)
+        self.toms, self.miras = incoming.person_of(self.tom), incoming.person_of(self.mira)
         self.forget()
 
     def remember(self, text: str, person: str = "", audience: str = "", **more: Any) -> Memory:

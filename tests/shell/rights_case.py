@@ -7,8 +7,9 @@ from typing import Any
 import evennia
 from evennia.utils.create import create_account, create_object
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.runtime import state
 from tests.online import log_in
 from tests.shell.people import Person
 from tests.shell.support import ShellTest, pump

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.records import Record
+from evennia_ai.core.hearing.records import Record
 from tests.llm.doubles import MemoryTransport
 from tests.shell.people import Person
 from tests.shell.support import ShellTest, pump

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn.toolspec import ToolSpec
 from tests.core.samples import make_spec
 
 SPEC = make_spec(

@@ -6,11 +6,12 @@ from typing import Any
 
 from django.test.utils import override_settings
 
-from evennia_ai import services, sleeping, state
-from evennia_ai.core.recollection import Recollection, person_audience, place_audience
-from evennia_ai.memory import rows
+from evennia_ai import consolidation
+from evennia_ai.core.memory.recollection import Recollection, person_audience, place_audience
+from evennia_ai.memory import modes
+from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
-from evennia_ai.remembering import modes
+from evennia_ai.runtime import services, state
 from tests.shell.listening import HearingTest
 from tests.shell.sleep_model import NightModel, kind_of
 from tests.shell.support import pump
@@ -52,7 +53,7 @@ class SleepCase(HearingTest):
 
     def sleep_through(self) -> dict[str, Any]:
         """Put her to sleep, and let her do all the night's work. What the night came to."""
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         for _ in range(100):
             if not state.read(self.ada_script, "consolidation_progress")["step"]:
                 break

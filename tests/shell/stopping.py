@@ -9,9 +9,10 @@ from unittest import mock
 
 from evennia.utils import logger
 
-from evennia_ai import audit, inbound
-from evennia_ai.core.inbox import Event
+from evennia_ai import audit
+from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.emergency import RETURNED_LINE
+from evennia_ai.messages import incoming
 from tests.shell.listening import HearingTest
 
 RETURNED = RETURNED_LINE.replace("{name}", "Ada")
@@ -56,7 +57,7 @@ class SafetyTest(HearingTest):
             id=event_id,
             kind="message",
             source="whisper",
-            sender_id=inbound.id_of(person),
+            sender_id=incoming.id_of(person),
             sender_name=person.key,
             body="hello",
             trust=0.9,

@@ -15,11 +15,12 @@ from evennia.utils.test_resources import BaseEvenniaCommandTest
 from twisted.internet import reactor
 from twisted.internet.task import Clock
 
-from evennia_ai import operations, services, state
+from evennia_ai import operations
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.inbox import Event
+from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.llm.scripted import ScriptedTransport
 from evennia_ai.operations import Result
+from evennia_ai.runtime import services, state
 from tests.game_case import end_assistants, forget_process
 from tests.llm.doubles import MemoryTransport, completion
 from tests.online import put_online

@@ -14,13 +14,14 @@ from evennia.objects.objects import DefaultObject
 from evennia.scripts.models import ScriptDB
 from evennia.utils.create import create_account, create_channel, create_object
 
-from evennia_ai import emergency, operations, state
+from evennia_ai import emergency, operations
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.lockout import Cause
+from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import RETURNED_LINE
 from evennia_ai.operations import lifecycle
 from evennia_ai.operations.result import Problem
+from evennia_ai.runtime import state
 from tests.shell.ai_case import StaffCommandTest
 from tests.shell.game_npcs import Guard, GuardCmdSet, Patrol
 from tests.shell.listening import OPEN

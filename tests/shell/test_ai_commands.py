@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.test.utils import override_settings
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.runtime import state
 from tests.shell.ai_case import COMMANDS, REFUSED, UNKNOWN, StaffCommandTest
 
 NO_GOAL = "Ada has no goal, and does nothing unasked. assistant goal Ada = <text>"

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from django.test.utils import override_settings
 
-from evennia_ai import state
+from evennia_ai.runtime import state
 from tests.shell.ai_case import REFUSED_SETTINGS, UNKNOWN, StaffCommandTest
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evennia_ai import operations, state
+from evennia_ai import operations
+from evennia_ai.runtime import state
 from tests.shell.ai_case import REFUSED_SETTINGS, UNKNOWN, StaffCommandTest
 from tests.shell.support import whispers
 

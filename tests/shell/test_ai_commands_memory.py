@@ -12,10 +12,11 @@ import pytest
 from django.test.utils import override_settings
 from twisted.internet import reactor
 
-from evennia_ai import operations, services, state
-from evennia_ai.core.recollection import WORLD
+from evennia_ai import operations
+from evennia_ai.core.memory.recollection import WORLD
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations import monitoring, running
+from evennia_ai.runtime import services, state
 from tests.shell.ai_case import REFUSED, REFUSED_MEMORY
 from tests.shell.remembering_case import RememberingTest
 

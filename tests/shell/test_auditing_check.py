@@ -6,12 +6,13 @@ from typing import Any
 
 from evennia.typeclasses.attributes import Attribute
 
-from evennia_ai import audit, operations, state
-from evennia_ai.core.executions import OTHERS
-from evennia_ai.core.lockout import Cause
-from evennia_ai.core.questions import Asking, Question
+from evennia_ai import audit, operations
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.safety.questions import Asking, Question
+from evennia_ai.core.turn.executions import OTHERS
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.operations import auditing
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, pump, says, whispers
 

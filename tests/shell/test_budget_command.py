@@ -9,12 +9,13 @@ from django.core import checks
 from django.db import connection
 from django.test.utils import override_settings
 
-from evennia_ai import audit, ledger
+from evennia_ai import audit
 from evennia_ai.apps import check_tables
+from evennia_ai.budget import ledger
 from evennia_ai.commands.upkeep import usage_lines
-from evennia_ai.core.prices import Price
-from evennia_ai.core.turn import Usage
-from evennia_ai.inbound import person_of
+from evennia_ai.core.safety.prices import Price
+from evennia_ai.core.turn.turn import Usage
+from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations import upkeep
 from evennia_ai.operations.budget import budget_of, raise_budget, today_of
 from tests.shell.ledger_case import OPEN, need

@@ -9,12 +9,14 @@ import pytest
 from evennia.utils import logger
 from evennia.utils.create import create_object
 
-from evennia_ai import ability, operations, outbound, state
-from evennia_ai.ability import UNABLE_LINE
-from evennia_ai.commands import AssistantCmdSet
+from evennia_ai import operations
 from evennia_ai.assistant_character import give_ears
+from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.errors import ToolDeniedError
+from evennia_ai.messages import outgoing
 from evennia_ai.operations import execute_tool
+from evennia_ai.runtime import ability, state
+from evennia_ai.runtime.ability import UNABLE_LINE
 from tests.llm.doubles import completion
 from tests.shell.game_npcs import Faulty, Guard
 from tests.shell.listening import HearingTest
@@ -110,16 +112,16 @@ class TestUnable(AbilityTest):
         """By whatever way words leave; and a tool that somebody runs is refused with the reason."""
         self.kill()
         for way, arguments in (
-            (outbound.say, ("Boo.",)),
-            (outbound.emote, ("rises",)),
-            (outbound.whisper, (self.tom, "Boo.")),
-            (outbound.page, (self.account, "Boo.")),
-            (outbound.channel, (None, "Boo.")),
+            (outgoing.say, ("Boo.",)),
+            (outgoing.emote, ("rises",)),
+            (outgoing.whisper, (self.tom, "Boo.")),
+            (outgoing.page, (self.account, "Boo.")),
+            (outgoing.channel, (None, "Boo.")),
         ):
             with pytest.raises(ToolDeniedError, match=f"cannot do that now: {DEAD}"):
                 way(self.bram, *arguments, hops=1)
-        outbound.show(self.bram, "{name} thinks.", hops=1)
-        assert not outbound.tell(self.bram, self.tom, "{name} thinks.", hops=1)
+        outgoing.show(self.bram, "{name} thinks.", hops=1)
+        assert not outgoing.tell(self.bram, self.tom, "{name} thinks.", hops=1)
         assert [] == self.tom.heard_from(self.bram)
         results: list[Any] = []
         execute_tool(self.script, "look", {}, person=self.tom).addCallback(results.append)

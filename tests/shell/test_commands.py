@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant, CmdHistory
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, pump, services, whispers
 

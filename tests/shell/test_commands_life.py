@@ -8,11 +8,12 @@ from typing import Any
 
 from django.test.utils import override_settings
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.commands.figures import aligned, dollars, short, span
-from evennia_ai.core.lockout import Cause
+from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
+from evennia_ai.runtime import state
 from tests.shell.errand_case import reports_of
 from tests.shell.support import ShellTest, whispers
 

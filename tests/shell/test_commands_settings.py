@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from evennia_ai import state
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
 from evennia_ai.commands.configuring import GROUPS, OTHERS, group_of
-from evennia_ai.core.settings import ATTRIBUTES, STATE
+from evennia_ai.core.settings.game import ATTRIBUTES, STATE
+from evennia_ai.runtime import state
 from tests.shell.listening import HearingTest
 
 

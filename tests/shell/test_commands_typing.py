@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from django.test.utils import override_settings
 
-from evennia_ai import audit, state
+from evennia_ai import audit
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.commands.words import Word
+from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, pump
 
 HIDDEN = ("rag",)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 
-from evennia_ai import operations, preparation, state
-from evennia_ai.compaction import DEADLINE_SECONDS, RETRY_AFTER_SECONDS
-from evennia_ai.core.compaction import DEFAULT_COMPACTION_PROMPT, summary_message, summary_text
-from evennia_ai.core.conversation import (
-    Message,
-    known_to,
-)
-from evennia_ai.core.turn import Usage
+from evennia_ai import operations
+from evennia_ai.agent import preparation
+from evennia_ai.agent.compaction import DEADLINE_SECONDS, RETRY_AFTER_SECONDS
+from evennia_ai.core.turn.compaction import DEFAULT_COMPACTION_PROMPT, summary_message, summary_text
+from evennia_ai.core.turn.conversation import Message, known_to
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.errors import ModelReplyError, ToolError
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.compaction_case import SECRET, TOLD, CompactionCase, turn_of
 from tests.shell.support import NOT_A_COMPLETION, pump, whispers

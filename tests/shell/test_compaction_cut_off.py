@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import compaction, operations, services, state
-from evennia_ai.core.compaction import summary_text
-from evennia_ai.core.conversation import (
-    Message,
-)
+from evennia_ai import operations
+from evennia_ai.agent import compaction
+from evennia_ai.core.turn.compaction import summary_text
+from evennia_ai.core.turn.conversation import Message
+from evennia_ai.runtime import services, state
 from tests.llm.doubles import StubbornTransport, completion
 from tests.shell.compaction_case import TOLD, CompactionCase, turn_of
 from tests.shell.support import pump

@@ -8,10 +8,10 @@ from unittest import mock
 
 from django.test.utils import override_settings
 
-from evennia_ai import state
-from evennia_ai.core.assistant_settings import SCHEMAS
-from evennia_ai.core.setting_paths import NESTED
+from evennia_ai.core.settings.assistant import SCHEMAS
+from evennia_ai.core.settings.paths import NESTED
 from evennia_ai.operations import configuring
+from evennia_ai.runtime import state
 from tests.shell.configuring_case import ConfiguringTest
 from tests.shell.support import pump, whispers
 

@@ -7,12 +7,13 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evennia_ai import autonomy, listening, preparation, state
-from evennia_ai.core.assistant_settings import SCHEMAS
-from evennia_ai.core.contexts import ContextType
-from evennia_ai.core.execution import ExecutionConfig
-from evennia_ai.core.setting_paths import NESTED
+from evennia_ai.agent import autonomy, listening, preparation
+from evennia_ai.core.settings.assistant import SCHEMAS
+from evennia_ai.core.settings.paths import NESTED
+from evennia_ai.core.turn.contexts import ContextType
+from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.operations import configuring
+from evennia_ai.runtime import state
 from tests.shell.support import ShellTest
 
 PATHS = sorted([*SCHEMAS, *NESTED])

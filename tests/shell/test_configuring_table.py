@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import state
-from evennia_ai.core.assistant_settings import SCHEMAS
-from evennia_ai.core.setting_paths import locate
+from evennia_ai.core.settings.assistant import SCHEMAS
+from evennia_ai.core.settings.paths import locate
 from evennia_ai.operations import configuring
 from evennia_ai.operations.result import Problem
+from evennia_ai.runtime import state
 from tests.shell.configuring_case import ConfiguringTest
 
 LONG = "x" * 20_001

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import state
+from evennia_ai.memory.consent import may_remember, names_of
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.remembering.consent import may_remember, names_of
+from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, whispers
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from evennia_ai import errands, operations
-from evennia_ai.core.lockout import Cause, State
+from evennia_ai import operations
+from evennia_ai.agent import requests
+from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.emergency import lockout_of, state_of, trigger_emergency_stop
 from evennia_ai.errors import ModelStatusError, ModelTimeoutError
 from tests.llm.doubles import completion
@@ -83,7 +84,7 @@ class TestOnePerson(CoolingTest):
         assert [WORN.format("a minute")] == self.tom.heard_from(self.ada)
         assert (4, []) == (len(self.model.bodies), self.waiting())
         assert "refused" in self.steps()
-        failure = errands.ask(self.ada_script, "hello", asker=self.tom)
+        failure = requests.ask(self.ada_script, "hello", asker=self.tom)
         self.failures = []
         failure.addErrback(lambda error: self.failures.append(str(error.value)))
         assert ["Ada gives no answer: Tom has to wait a minute"] == self.failures

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from django.test import override_settings
 
-from evennia_ai import ledger, operations, state
+from evennia_ai import operations
+from evennia_ai.budget import ledger
+from evennia_ai.runtime import state
 from tests.calls import CountedCalls
 from tests.shell.support import ShellTest, pump, whispers
 

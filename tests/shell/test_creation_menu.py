@@ -9,8 +9,9 @@ from evennia.accounts.models import AccountDB
 from evennia.server import signals
 from evennia.utils.create import create_object
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.commands.creation import open_creation
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.ai_case import StaffCommandTest
 from tests.shell.support import pump, whispers

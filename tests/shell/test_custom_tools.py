@@ -7,8 +7,8 @@ import json
 import pytest
 from django.test.utils import override_settings
 
-from evennia_ai import state
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.runtime import state
 from evennia_ai.tools import REGISTRY, load_modules
 from tests.llm.doubles import completion
 from tests.shell import game_tools

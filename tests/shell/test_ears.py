@@ -13,8 +13,7 @@ from evennia.utils.create import create_object
 from evennia.utils.dbserialize import from_pickle, to_pickle
 from evennia.utils.utils import get_all_typeclasses, inherits_from
 
-from evennia_ai.assistant_character import AssistantMixin
-from evennia_ai.assistant_character import give_ears, take_ears
+from evennia_ai.assistant_character import AssistantMixin, give_ears, take_ears
 from tests.shell.support import ShellTest
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import evennia
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.commands.editing import open_editor
 from evennia_ai.operations.texts import TEXTS, set_text, text_of
+from evennia_ai.runtime import state
 from tests.shell.ai_case import REFUSED_SETTINGS, StaffCommandTest
 
 KEPT = "Your text is still in the editor"

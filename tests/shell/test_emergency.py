@@ -8,14 +8,15 @@ from unittest import mock
 from evennia.scripts.scripts import DefaultScript
 from evennia.utils.create import create_script
 
-from evennia_ai import operations, state
-from evennia_ai.core.lockout import Cause, State
+from evennia_ai import operations
+from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.emergency import (
     clear_emergency_stop,
     lockout_of,
     state_of,
     trigger_emergency_stop,
 )
+from evennia_ai.runtime import state
 from tests.llm.doubles import StubbornTransport
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import ShellTest, pump, services, whispers

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import errands, operations, state
-from evennia_ai.errands import Reason
+from evennia_ai import operations
+from evennia_ai.agent import requests
+from evennia_ai.agent.requests import Reason
 from evennia_ai.operations.revealing import Look
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.delegating import hands_on
 from tests.shell.errand_case import ErrandTest, reports_of
@@ -157,8 +159,8 @@ class TestRefusals(ErrandTest):
                 self.refused(self.ada.ask(**{"question": "When?"} | more), reason, words)
         assert ([], []) == (self.model.bodies, self.waiting())
         self.ada_script.delete()
-        self.refused(errands.ask(self.ada_script, "When?"), Reason.STOPPED, "it is not running")
-        self.refused(errands.ask(None, "When?"), Reason.STOPPED, "it is not running")
+        self.refused(requests.ask(self.ada_script, "When?"), Reason.STOPPED, "it is not running")
+        self.refused(requests.ask(None, "When?"), Reason.STOPPED, "it is not running")
 
     def deny_long(self) -> None:
         """What is too long is refused; a program is not kept waiting for a person's yes."""

@@ -7,10 +7,13 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-from evennia_ai import delegations, errands, operations, reports, state
-from evennia_ai.core.audience import OPEN
-from evennia_ai.errands import NoAnswerError, Reason
+from evennia_ai import operations
+from evennia_ai.agent import requests
+from evennia_ai.agent.requests import NoAnswerError, Reason
+from evennia_ai.core.hearing.audience import OPEN
 from evennia_ai.errors import ModelStatusError
+from evennia_ai.runtime import state
+from evennia_ai.tasks import delegations, reports
 from tests.llm.doubles import completion
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import NOT_A_COMPLETION, pump, whispers
@@ -111,7 +114,7 @@ class TestFailures(ErrandTest):
                 asked = self.ada.ask("When?", asker=self.mira)
                 pump()
                 lose()
-                self.clock.advance(errands.LOOK_EVERY_SECONDS)
+                self.clock.advance(requests.LOOK_EVERY_SECONDS)
                 self.refused(asked, Reason.STOPPED, words)
                 operations.set_muted(self.ada_script, self.mira, False)
                 operations.set_enabled(self.ada_script, True)
@@ -147,7 +150,7 @@ class TestFailures(ErrandTest):
         self.model.answers.append(reports_of())
         assert ["An hour past noon."] == self.outcome(asked)
         (number,) = [fact["number"] for fact in self.facts("errand_answered")]
-        errand = errands.Errand(delegate=self.ada_script, event=self.event(number), began_at=0.0)
+        errand = requests.Errand(delegate=self.ada_script, event=self.event(number), began_at=0.0)
         assert (False, False) == (
             reports.answer(errand.event, "Again.", held=OPEN),
             reports.fail(errand.event, "a test"),
@@ -158,7 +161,7 @@ class TestFailures(ErrandTest):
         asked: Deferred[str] = self.ada.ask("When?")
         pump()
         self.ada_script.work.inbox.append({"no": "id"})
-        self.clock.advance(errands.LOOK_EVERY_SECONDS)
+        self.clock.advance(requests.LOOK_EVERY_SECONDS)
         del self.ada_script.work.inbox[-1]
         assert not asked.called
         self.model.answer(reports_of())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.test.utils import override_settings
 
 from evennia_ai import operations
-from evennia_ai.core.limits import LIMITS, Denial, Kind
+from evennia_ai.core.safety.limits import LIMITS, Denial, Kind
 from tests.shell.limit_ways import ASKED, EVENTS, LAST, PRICES, WAYS, LimitCase, Way, look
 from tests.shell.support import pump
 

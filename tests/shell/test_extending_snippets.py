@@ -6,7 +6,9 @@ from typing import Any
 
 from django.dispatch import Signal
 
-from evennia_ai import operations, outbound, signals
+from evennia_ai import operations
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import signals
 from tests.llm.doubles import completion
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import says, whispers
@@ -55,7 +57,7 @@ class TestExtendingSnippets(ErrandTest):
         script, parrot = self.make("Polly")
         for hook in ("at_assistant_said", "at_assistant_stopped"):
             setattr(parrot, hook, getattr(kind, hook).__get__(parrot))
-        outbound.say(parrot, "pieces of eight", hops=1)
+        outgoing.say(parrot, "pieces of eight", hops=1)
         operations.stop(script, "fog")
         assert (3, True) == (parrot.db.words, "Polly tucks its head" in self.mira.seen[-1])
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import audit, operations, services, sleeping, state
+from evennia_ai import audit, consolidation, operations
 from evennia_ai.errors import ModelStatusError
+from evennia_ai.memory import forgetting, talks
 from evennia_ai.models import ModelCall
-from evennia_ai.remembering import forgetting, talks
+from evennia_ai.runtime import services, state
 from tests.llm.doubles import completion
 from tests.shell.sleep_case import HOUR, NightCase
 from tests.shell.sleep_model import answer_to
@@ -260,7 +261,7 @@ class TestHeld(AwakeCase):
         self.model.holds.add("facts")
         self.pause()
         running: Deferred[Any] = self.ada_script.work.resting
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         self.beat()
         assert running is self.ada_script.work.resting
         self.model.answer(answer_to(self.model.bodies[-1]))

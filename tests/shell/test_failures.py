@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import audit, operations, state
+from evennia_ai import audit, operations
 from evennia_ai.errors import ModelReplyError, ModelStatusError
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.support import NOT_A_COMPLETION, ShellTest, pump, says, whispers
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from evennia_ai import services
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.runtime import services
 
 URL = "http://127.0.0.1:9/v1"
 BIG = Endpoint("custom", "big", URL)

@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 
-from evennia_ai.core.audience import BY_CATEGORY, DECLARED, OPEN, WAYS, Hearers
+from evennia_ai.core.hearing.audience import BY_CATEGORY, DECLARED, OPEN, WAYS, Hearers
 from evennia_ai.tools import load_modules
 from tests.shell.flow_world import Guards, World
 

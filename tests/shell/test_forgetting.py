@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from evennia_ai import operations, state
-from evennia_ai.core.compaction import summary_message
-from evennia_ai.core.conversation import OF, PRIVATE_TO, user_message
-from evennia_ai.core.recollection import WORLD, place_audience
+from evennia_ai import operations
+from evennia_ai.core.memory.recollection import WORLD, place_audience
+from evennia_ai.core.turn.compaction import summary_message
+from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, user_message
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations.remembered import KEPT
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.remembering_case import RememberingTest, where
 from tests.shell.support import pump, says, whispers

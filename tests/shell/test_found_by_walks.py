@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from evennia_ai import compaction, operations, state
-from evennia_ai.core.limits import Kind
-from evennia_ai.core.lockout import Cause
+from evennia_ai import operations
+from evennia_ai.agent import compaction
+from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import lockout_of
+from evennia_ai.runtime import state
 from evennia_ai.tools import load_modules
 from tests.llm.doubles import completion
 from tests.shell import game_tools

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 import evennia_ai
-from evennia_ai import inbound, operations, state
+from evennia_ai import operations
+from evennia_ai.messages import incoming
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell import own_speech
 from tests.shell.support import ShellTest, says, whispers
@@ -55,7 +57,7 @@ class TestGameSpeech(ShellTest):
         assert ['Ada whispers: "Hush."'] == self.mira.heard_from(self.ada)
         assert self.newest().heard.source in ("whisper",)
         (kept,) = [m for m in self.ada_script.work.history if "cellar" in str(m)]
-        assert inbound.person_of(self.mira) in str(kept)
+        assert incoming.person_of(self.mira) in str(kept)
         shown = operations.why(self.ada_script).message
         assert "cellar" not in shown
 

@@ -9,8 +9,8 @@ from evennia.utils import logger
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from evennia_ai import hearing
-from evennia_ai.core.manners import Company
+from evennia_ai.agent import hearing
+from evennia_ai.core.hearing.rate_limits import Company
 from evennia_ai.errors import NameTakenError
 from tests.shell.listening import HearingTest
 

@@ -9,8 +9,9 @@ from tempfile import TemporaryDirectory
 
 from django.test.utils import override_settings
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.operations.exports import save_history
+from evennia_ai.runtime import state
 from tests.shell.ai_case import REFUSED_MEMORY, UNKNOWN, StaffCommandTest
 from tests.shell.support import whispers
 

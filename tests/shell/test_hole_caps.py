@@ -7,11 +7,14 @@ from typing import Any
 import evennia
 from django.test.utils import override_settings
 
-from evennia_ai import audit, checkpoints, interventions, ledger, state
-from evennia_ai.core.lockout import State
-from evennia_ai.core.questions import Question
+from evennia_ai import approvals, audit
+from evennia_ai.approvals import checkpoints
+from evennia_ai.budget import ledger
+from evennia_ai.core.safety.lockout import State
+from evennia_ai.core.safety.questions import Question
 from evennia_ai.emergency import state_of
-from evennia_ai.inbound import person_of
+from evennia_ai.messages.incoming import person_of
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.online import lines_shown
 from tests.shell.listening import HearingTest
@@ -67,7 +70,7 @@ class CapsTest(RightsTest, HearingTest):
 
     def open(self) -> list[Question]:
         """The open questions."""
-        return interventions.pending(self.ada_script)
+        return approvals.pending(self.ada_script)
 
     def told(self, account: Any) -> list[str]:
         """What an account online was shown of questions."""

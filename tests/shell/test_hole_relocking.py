@@ -9,7 +9,7 @@ from evennia.utils.create import create_object, create_script
 
 from evennia_ai import operations
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.lockout import State
+from evennia_ai.core.safety.lockout import State
 from evennia_ai.emergency import state_of
 from tests.shell.people import AttentivePerson
 from tests.shell.rights_case import RightsTest

@@ -8,7 +8,16 @@ from evennia_ai import operations
 from evennia_ai.operations import lifecycle
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import ACTS, refusal
-from evennia_ai.rights import OF_THE_BODY, Right, forms_of, is_owner, is_staff, lets, meets, seen
+from evennia_ai.runtime.rights import (
+    OF_THE_BODY,
+    Right,
+    forms_of,
+    is_owner,
+    is_staff,
+    lets,
+    meets,
+    seen,
+)
 from tests.shell.rights_case import RightsTest
 
 RUNNING = ("start", "stop", "emergency stop", "tell", "goal", "sleep", "execute tool")

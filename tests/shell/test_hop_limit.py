@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from evennia_ai import audit, interventions, operations, outbound, state
-from evennia_ai.inbound import GRANTED_MARK, read
+from evennia_ai import approvals, audit, operations
+from evennia_ai.messages import outgoing
+from evennia_ai.messages.incoming import GRANTED_MARK, read
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import UNHURRIED, pump, says
@@ -50,7 +52,7 @@ class HopTest(HearingTest):
 
     def begin(self, hops: int = 1) -> None:
         """Ada whispers to Brass."""
-        outbound.whisper(self.ada, self.brass, "hello", hops=hops)
+        outgoing.whisper(self.ada, self.brass, "hello", hops=hops)
 
     def talk(self, answer: Callable[[str], bytes] = whispers_back, most: int = 50) -> int:
         """Answer every call until nobody asks any more. Returns how many there were."""
@@ -65,7 +67,7 @@ class HopTest(HearingTest):
 
     def questions(self) -> list[Any]:
         """What is open."""
-        return [q for script in self.scripts for q in interventions.pending(script)]
+        return [q for script in self.scripts for q in approvals.pending(script)]
 
     def answer(self, text: str) -> None:
         """Tom answers the one question that is open."""
@@ -162,7 +164,7 @@ class TestGranted(HopTest):
         """Two who are named in one word of a third: one question, and both go on."""
         self.mode("interactive")
         _, carol = self.make("Carol")
-        outbound.say(carol, "@ada and @brass, go on", hops=BASE)
+        outgoing.say(carol, "@ada and @brass, go on", hops=BASE)
         self.answer("yes")
         assert 2 == self.talk(lambda _: completion(None, ("noop", {})))
 
@@ -200,7 +202,7 @@ class TestMarks(HopTest):
             ("channel", told),
         ):
             with self.subTest(name):
-                outbound.whisper(self.brass, self.ada, "hello", hops=BASE)
+                outgoing.whisper(self.brass, self.ada, "hello", hops=BASE)
                 self.answer("yes")
                 self.talk(lambda who, said=said: said if who == "Ada" else NOOP)
                 heard = self.records(self.brass_script)[0].heard
@@ -220,7 +222,7 @@ class TestMarks(HopTest):
     def test_marks_of_its_own_are_not_changed(self) -> None:
         """Whatever further ones are given."""
         more = {"type": "pose", "assistant_message": False, "assistant_hops": 0, GRANTED_MARK: 2}
-        outbound.say(self.ada, "hello", hops=2, more=more)
+        outgoing.say(self.ada, "hello", hops=2, more=more)
         heard = self.records(self.brass_script)[0].heard
         assert ("say", True, 2, 2) == (
             heard.source.value,

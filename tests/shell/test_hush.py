@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from evennia_ai import audit, operations, outbound, state
+from evennia_ai import audit, operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.errors import ToolDeniedError
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
@@ -85,14 +87,14 @@ class TestCommand(HushTest):
         assert asked == self.told(self.mira, "hush 5")
         line = self.told(self.mira, "hush the golem 2")
         assert "Brass nods and is quiet here for two minutes." == line
-        assert outbound.is_hushed(brass_script, self.room1)
-        assert not outbound.is_hushed(self.ada_script, self.room1)
+        assert outgoing.is_hushed(brass_script, self.room1)
+        assert not outgoing.is_hushed(self.ada_script, self.room1)
 
     def test_a_name_may_look_like_an_argument(self) -> None:
         """Whoever is called by a number is hushed by it."""
         script, _ = self.make("Seven 7")
         assert "Seven 7 nods" in self.told(self.mira, "hush seven 7")
-        assert outbound.is_hushed(script, self.room1)
+        assert outgoing.is_hushed(script, self.room1)
 
     def test_the_lock_decides(self) -> None:
         """Who may not is told so, and nothing happens; taken back is as well a matter of it."""
@@ -166,7 +168,7 @@ class TestQuiet(HushTest):
             assert ['Ada whispers: "Psst."'] == self.tom.heard_from(self.ada)
             assert [] == self.mira.heard_from(self.ada)
         with pytest.raises(ToolDeniedError):
-            outbound.say(self.ada, "hello", hops=1)
+            outgoing.say(self.ada, "hello", hops=1)
 
     def test_her_thinking_is_not_shown(self) -> None:
         """Not even about a whisper."""
@@ -185,7 +187,7 @@ class TestQuiet(HushTest):
         self.ask("say @ada hello", says("Hello."))
         assert ['Ada says, "Hello."'] == self.tom.heard_from(self.ada)
         self.ada.location = None
-        assert not outbound.is_hushed(self.ada_script, self.ada.location)
+        assert not outgoing.is_hushed(self.ada_script, self.ada.location)
 
 
 class TestUnderWay(HushTest):
@@ -260,13 +262,13 @@ class TestEnd(HushTest):
         assert "hushed" in self.steps()
         self.clock.advance(600)
         self.restart()
-        assert not outbound.is_hushed(self.ada_script, self.room1)
+        assert not outgoing.is_hushed(self.ada_script, self.room1)
 
     def test_what_is_over_is_not_kept(self) -> None:
         """Neither in memory nor stored, so nothing grows."""
         self.hush(1)
         self.clock.advance(60)
-        assert not outbound.is_hushed(self.ada_script, self.room1)
+        assert not outgoing.is_hushed(self.ada_script, self.room1)
         assert {} == self.ada_script.work.hushed
         for being in (self.ada, self.mira):
             being.location = self.room2
@@ -278,6 +280,6 @@ class TestEnd(HushTest):
         self.hush()
         room = self.ada.location
         with self.assertNumQueries(0):
-            assert outbound.is_hushed(self.ada_script, room)
-            assert not outbound.is_hushed(self.ada_script, self.room2)
-            assert not outbound.is_hushed(None, room)
+            assert outgoing.is_hushed(self.ada_script, room)
+            assert not outgoing.is_hushed(self.ada_script, self.room2)
+            assert not outgoing.is_hushed(None, room)

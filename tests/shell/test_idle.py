@@ -9,7 +9,7 @@ import evennia
 from twisted.internet.task import Clock
 
 from evennia_ai import operations
-from evennia_ai.core.lockout import Cause
+from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
 from tests.llm.doubles import completion
 from tests.shell.stopping import SafetyTest

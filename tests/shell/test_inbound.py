@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from evennia.utils.create import create_object
 
-from evennia_ai.core.perception import Evidence, Heard, Source
-from evennia_ai.inbound import ASSISTANT_MARK, HOPS_MARK, find_being, id_of, read
-from evennia_ai.lines import cut_speech
+from evennia_ai.core.hearing.perception import Evidence, Heard, Source
+from evennia_ai.messages.incoming import ASSISTANT_MARK, HOPS_MARK, find_being, id_of, read
+from evennia_ai.messages.lines import cut_speech
 from tests.shell.support import ShellTest, pump, says, whispers
 
 

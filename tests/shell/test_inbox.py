@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from evennia.scripts.models import ScriptDB
 
-from evennia_ai import outbound, state, turns
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.toolspec import ToolCall
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state, turns
 from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, pump, whispers
 
-SORRY = outbound.FAILURE_LINE.replace("{name}", "Ada")
+SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")
 
 
 def _restart(script: object) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from evennia_ai import services, state
-from evennia_ai.core.recollection import Recollection, person_audience
-from evennia_ai.memory import rows
-from evennia_ai.memory.port import Sought
+from evennia_ai.core.memory.recollection import Recollection, person_audience
+from evennia_ai.memory import indexing, keeping
+from evennia_ai.memory.indexing import BATCH
+from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.port import Sought
 from evennia_ai.models import Memory, MemoryVector
-from evennia_ai.remembering import indexing, keeping
-from evennia_ai.remembering.indexing import BATCH
+from evennia_ai.runtime import services, state
 from tests.shell.memory_case import MemoryTest
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError
 
-from evennia_ai import audit, inbound, interventions, operations
-from evennia_ai.core.questions import Answer, Outcome
+from evennia_ai import approvals, audit, operations
+from evennia_ai.core.safety.questions import Answer, Outcome
+from evennia_ai.messages import incoming
 from tests.shell.interventions_case import PROMPT, QuestionsTest
 
 YES = Answer(Outcome.ANSWERED, "yes", "Tom")
@@ -33,7 +34,7 @@ class TestAnswer(QuestionsTest):
         assert [] == self.open_numbers()
         assert ["asked", "answered"] == self.events()
         facts = self.records[1][1]
-        assert (inbound.person_of(self.tom), "yes") == (facts["by"], facts["choice"])
+        assert (incoming.person_of(self.tom), "yes") == (facts["by"], facts["choice"])
 
     def test_it_is_typed_in_the_game(self) -> None:
         """By whoever controls her, with the command that the line names."""
@@ -223,7 +224,7 @@ class TestCancelled(QuestionsTest):
         shared = self.limit("game")
         came = [self.put(), self.put(asking=shared)]
         other = self.put(bert, shared)
-        assert 2 == interventions.discard_all(self.ada_script, "Ada was stopped")
+        assert 2 == approvals.discard_all(self.ada_script, "Ada was stopped")
         assert [[DISCARDED], [DISCARDED]] == came
         assert [] == other
         assert [] == self.open_numbers()
@@ -329,5 +330,5 @@ class TestNobody(QuestionsTest):
 @pytest.mark.parametrize("name", ["ask", "ask_about_call", "listeners", "pending", "discard_all"])
 def test_the_door_has_what_others_use(name: str) -> None:
     """The names that other rooms import."""
-    found: Any = getattr(interventions, name)
+    found: Any = getattr(approvals, name)
     assert found.__doc__

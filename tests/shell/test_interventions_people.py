@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import interventions
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.questions import Answer, Choice, Outcome
-from evennia_ai.core.toolspec import ToolCall, ToolResult
-from evennia_ai.core.turn import Turn
-from evennia_ai.inbound import id_of, person_of
+from evennia_ai import approvals
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.safety.questions import Answer, Choice, Outcome
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.messages.incoming import id_of, person_of
 from tests.shell.interventions_case import QuestionsTest
 
 YES = Answer(Outcome.ANSWERED, "yes", "Tom")
@@ -35,7 +35,7 @@ class PeopleTest(QuestionsTest):
             person=person_of(self.mira),
         )
         turn = Turn(self.ada_script.work.epoch, (event,))
-        return interventions.ask_about_call(self.ada_script, turn, ToolCall("c", tool, arguments))
+        return approvals.ask_about_call(self.ada_script, turn, ToolCall("c", tool, arguments))
 
     def allowed_by(self, who: str) -> None:
         """Who is asked about calls."""
@@ -111,7 +111,7 @@ class TestInTurn(PeopleTest):
         self.ada_script.db.questions = [3]
         bill = self.log_in("Bill", "Builder")
         assert bill.sessions.count()
-        interventions.take_up(self.ada_script)
+        approvals.take_up(self.ada_script)
         self.ada_script.db.questions = []
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import state
-from evennia_ai.core.questions import Answer, Outcome
+from evennia_ai.core.safety.questions import Answer, Outcome
+from evennia_ai.runtime import state
 from tests.shell.interventions_case import QuestionsTest
 from tests.shell.support import pump
 

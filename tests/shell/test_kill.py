@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import DatabaseError, connection
 
-from evennia_ai import interventions, operations
-from evennia_ai.core.lockout import State
+from evennia_ai import approvals, operations
+from evennia_ai.core.safety.lockout import State
 from evennia_ai.emergency import state_of
 from evennia_ai.tools import load_modules
 from tests.engine.doubles import dangling
@@ -170,7 +170,7 @@ class TestQuestions(SafetyTest):
         super().setUp()
         self.set(safety_config={"loop": {"max_model_calls_per_tick": 1}}, compact_enabled=False)
         self.ask("whisper Ada = what is here?", LOOK)
-        (self.question,) = interventions.pending(self.ada_script)
+        (self.question,) = approvals.pending(self.ada_script)
 
     def test_b12_during_an_open_question(self) -> None:
         """The question is withdrawn, whoever was asked is told, and no answer to it counts."""
@@ -178,7 +178,7 @@ class TestQuestions(SafetyTest):
         told = operations.stop(self.ada_script, "test").message
         returned = "one waiting message was returned to Tom."
         assert f"Ada is stopped. One open question was withdrawn; {returned} That holds" in told
-        assert [] == interventions.pending(self.ada_script)
+        assert [] == approvals.pending(self.ada_script)
         answers: list[operations.Result] = []
         answered = operations.answer(self.question.number, self.tom, "yes", is_staff=True)
         answered.addCallback(answers.append)
@@ -194,12 +194,12 @@ class TestQuestions(SafetyTest):
             self.clock.advance(seconds)
             self.ada_script.at_repeat()
             pump()
-        assert (1, []) == (len(self.model.bodies), interventions.pending(self.ada_script))
+        assert (1, []) == (len(self.model.bodies), approvals.pending(self.ada_script))
 
     def test_silence_and_a_reset_withdraw_it_too(self) -> None:
         """Each of them voids what is under way."""
         operations.set_enabled(self.ada_script, False)
-        assert [] == interventions.pending(self.ada_script)
+        assert [] == approvals.pending(self.ada_script)
 
 
 class TestWhoIsTold(SafetyTest):

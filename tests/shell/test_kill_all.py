@@ -8,9 +8,10 @@ from unittest import mock
 
 from django.db import DatabaseError, connection
 
-from evennia_ai import operations, services
-from evennia_ai.core.lockout import Cause, State
+from evennia_ai import operations
+from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.emergency import state_of, stop_all, trigger_emergency_stop
+from evennia_ai.runtime import services
 from tests.shell.stopping import RETURNED, SafetyTest
 
 

@@ -11,11 +11,11 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from evennia_ai import audit
-from evennia_ai.core.budget import Account, accounts_of
-from evennia_ai.core.budget_config import BudgetConfig, Caps, Measure, Scope
-from evennia_ai.core.turn import Usage
+from evennia_ai.budget.ledger import Book, grant
+from evennia_ai.core.safety.budget import Account, accounts_of
+from evennia_ai.core.settings.budget import BudgetConfig, Caps, Measure, Scope
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.errors import ConfigurationError, LimitReachedError, NoFreeSlotError
-from evennia_ai.ledger import Book, grant
 from evennia_ai.models import BudgetTotal, ModelCall
 from tests.shell.ledger_case import NOON, OPEN, LedgerTest, capped, need
 

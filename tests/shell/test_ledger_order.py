@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.budget import Account
-from evennia_ai.core.budget_config import Scope
-from evennia_ai.core.turn import Usage
+from evennia_ai.budget.ledger import Book
+from evennia_ai.budget.ledger.grants import Raise, raise_cap
+from evennia_ai.core.safety.budget import Account
+from evennia_ai.core.settings.budget import Scope
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.errors import LimitReachedError
-from evennia_ai.ledger import Book
-from evennia_ai.ledger.grants import Raise, raise_cap
 from evennia_ai.models import BudgetTotal, ModelCall
 from tests.shell.ledger_case import NOON, LedgerTest, capped, need
 

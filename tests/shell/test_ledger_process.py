@@ -6,12 +6,12 @@ import pytest
 from django.db import OperationalError, connection
 from twisted.internet.task import Clock
 
-from evennia_ai import ledger
-from evennia_ai.core.budget_config import Span
-from evennia_ai.core.setting_model import MOST_KNOWN
-from evennia_ai.core.turn import Usage
+from evennia_ai.budget import ledger
+from evennia_ai.budget.ledger import Book, rows
+from evennia_ai.core.settings.budget import Span
+from evennia_ai.core.settings.model import MOST_KNOWN
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.ledger import Book, rows
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.models import BudgetTotal
 from tests.shell.ledger_case import NOON, OPEN, LedgerTest, need

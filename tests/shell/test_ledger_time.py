@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import Clock
 
-from evennia_ai.core.budget import DAY, Account, CallState, accounts_of
-from evennia_ai.core.budget_config import BudgetConfig, Caps, Scope
-from evennia_ai.core.turn import Usage
+from evennia_ai.budget.ledger import Book, grant, owners, rows
+from evennia_ai.budget.ledger.owners import is_gone, owner_of_this_process
+from evennia_ai.core.safety.budget import DAY, Account, CallState, accounts_of
+from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.errors import ConfigurationError, LimitReachedError
-from evennia_ai.ledger import Book, grant, owners, rows
-from evennia_ai.ledger.owners import is_gone, owner_of_this_process
 from evennia_ai.models import BudgetTotal, ModelCall
 from tests.shell.ledger_case import NOON, LedgerTest, capped, need
 

@@ -17,13 +17,14 @@ from evennia.scripts.models import ScriptDB
 from evennia.utils import logger
 from evennia.utils.create import create_account, create_channel, create_object
 
-from evennia_ai import interventions, operations, state
+from evennia_ai import approvals, operations
 from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.assistant_character import AssistantCharacter
-from evennia_ai.core.questions import Asking, Outcome
+from evennia_ai.core.safety.questions import Asking, Outcome
 from evennia_ai.emergency import RETURNED_LINE
 from evennia_ai.operations import lifecycle
 from evennia_ai.operations.result import Problem
+from evennia_ai.runtime import state
 from tests.shell.stopping import RETURNED, SafetyTest
 from tests.shell.support import pump
 
@@ -124,11 +125,11 @@ class TestDelete(DeleteTest):
         """Nobody can answer it any more, and whoever waited for the answer goes on without."""
         came: list[Any] = []
         asking = Asking("tick 1 max_iterations", "safety.limit.max_iterations", "May I?")
-        interventions.ask(self.ada_script, asking).addBoth(came.append)
-        (question,) = interventions.pending(self.ada_script)
+        approvals.ask(self.ada_script, asking).addBoth(came.append)
+        (question,) = approvals.pending(self.ada_script)
         assert self.delete().ok
         assert [Outcome.DISCARDED] == [answer.outcome for answer in came]
-        assert "Ada is stopped" == interventions.why_closed(question.number)
+        assert "Ada is stopped" == approvals.why_closed(question.number)
 
     def test_one_who_is_stopped_or_has_no_body_goes_too(self) -> None:
         """Whatever state it is in."""

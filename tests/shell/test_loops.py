@@ -7,7 +7,8 @@ from unittest import mock
 
 from evennia.utils import logger
 
-from evennia_ai import outbound, state
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says
@@ -58,7 +59,7 @@ class TestTwo(LoopTest):
     def test_in_whispers(self) -> None:
         """Three messages in a row, and one line in the log."""
         count, lines = self.audited(
-            lambda: outbound.whisper(self.ada, self.brass, "hello", hops=1),
+            lambda: outgoing.whisper(self.ada, self.brass, "hello", hops=1),
             lambda name: completion(
                 None, ("whisper", {"target": self.other(name), "message": "And you?"})
             ),
@@ -170,14 +171,14 @@ class TestTwo(LoopTest):
             lambda name: completion(None, ("emote", {"action": f"nods to @{self.other(name)}."})),
         ]
         count, lines = self.audited(
-            lambda: outbound.whisper(self.ada, self.brass, "hello", hops=1),
+            lambda: outgoing.whisper(self.ada, self.brass, "hello", hops=1),
             lambda name: ways[len(self.model.bodies) % len(ways)](name),
         )
         return count, len(lines)
 
     def test_the_count_survives_a_restart(self) -> None:
         """What waited goes on where it was."""
-        outbound.whisper(self.ada, self.brass, "hello", hops=2)
+        outgoing.whisper(self.ada, self.brass, "hello", hops=2)
         self.brass_script.at_server_shutdown()
         self.brass_script.at_start()
         count = self.talk_until_silent(
@@ -189,8 +190,8 @@ class TestTwo(LoopTest):
     def test_a_batch_counts_as_its_longest(self) -> None:
         """A message of a person between two of an assistant's does not make it young."""
         state.write(self.brass_script, hearing_config={"batch_seconds": 0, "batch_messages": 5})
-        outbound.whisper(self.ada, self.brass, "one", hops=2)
-        outbound.whisper(self.ada, self.brass, "two", hops=1)
+        outgoing.whisper(self.ada, self.brass, "one", hops=2)
+        outgoing.whisper(self.ada, self.brass, "two", hops=1)
         self.talk_until_silent(
             lambda name: completion(None, ("whisper", {"target": "Ada", "message": "Hm."}))
         )
@@ -205,8 +206,8 @@ class TestTwo(LoopTest):
 
     def test_lines_of_fiction_start_nobody(self) -> None:
         """Thinking, excuses and refusals are shown to assistants too, and answered by none."""
-        outbound.show(self.ada, "{name} thinks of Brass.", hops=1)
-        outbound.tell(self.ada, self.brass, "{name} coughs at Brass.", hops=1)
+        outgoing.show(self.ada, "{name} thinks of Brass.", hops=1)
+        outgoing.tell(self.ada, self.brass, "{name} coughs at Brass.", hops=1)
         assert 0 == self.talk_until_silent(lambda name: says("Yes?"))
 
     def test_two_that_are_silent_do_not_excuse_themselves_to_each_other(self) -> None:
@@ -214,6 +215,6 @@ class TestTwo(LoopTest):
         for script in (self.ada_script, self.brass_script):
             script.trigger_emergency_stop("test")
         self.forget()
-        outbound.whisper(self.ada, self.brass, "hello", hops=1)
-        outbound.whisper(self.brass, self.ada, "hello", hops=1)
+        outgoing.whisper(self.ada, self.brass, "hello", hops=1)
+        outgoing.whisper(self.brass, self.ada, "hello", hops=1)
         assert [] == [step for step in self.steps() if step == "told"]

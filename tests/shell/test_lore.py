@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai.core.recollection import (
+from evennia_ai.core.memory.recollection import (
     WORLD,
     Seeker,
     faction_audience,
     person_audience,
     place_audience,
 )
-from evennia_ai.memory import rows
+from evennia_ai.memory import lore
+from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
-from evennia_ai.remembering import lore
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import whispers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from evennia_ai import audit, operations
-from evennia_ai.core.recollection import faction_audience, place_audience
+from evennia_ai.core.memory.recollection import faction_audience, place_audience
 from tests.shell.remembering_case import RememberingTest
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from evennia.utils.create import create_object
 
-from evennia_ai import operations, outbound, state, turns
-from evennia_ai.core.toolspec import ToolCall
+from evennia_ai import operations
+from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.errors import ModelReplyError
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state, turns
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 
-WAIT = outbound.TOO_MUCH_LINE.replace("{name}", "Ada")
-SORRY = outbound.FAILURE_LINE.replace("{name}", "Ada")
+WAIT = outgoing.TOO_MUCH_LINE.replace("{name}", "Ada")
+SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")
 
 
 class MannersTest(HearingTest):

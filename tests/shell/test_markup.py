@@ -13,8 +13,9 @@ from evennia.utils.ansi import parse_ansi
 from evennia.utils.funcparser import FuncParser
 from evennia.utils.text2html import parse_html
 
-from evennia_ai import outbound, state
 from evennia_ai.errors import ToolError
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.support import ANY_TOKENS, ShellTest, says, whispers
 
@@ -180,8 +181,8 @@ class TestOutboundText(ShellTest):
         """A body that may not speak says nothing, and the model learns it."""
         self.ada.at_pre_say = self._refuse
         for act in (
-            lambda: outbound.say(self.ada, "hello", hops=1),
-            lambda: outbound.whisper(self.ada, self.tom, "hello", hops=1),
+            lambda: outgoing.say(self.ada, "hello", hops=1),
+            lambda: outgoing.whisper(self.ada, self.tom, "hello", hops=1),
         ):
             with pytest.raises(ToolError, match="you cannot"):
                 act()
@@ -192,7 +193,7 @@ class TestOutboundText(ShellTest):
 
     def test_marks_go_with_every_message(self) -> None:
         """Who hears it can know that an assistant made it, and after how many others."""
-        outbound.say(self.ada, "hello", hops=2)
+        outgoing.say(self.ada, "hello", hops=2)
         (message,) = self.mira.messages
         expected = {"type": "say", "assistant_message": True, "assistant_hops": 2}
         assert expected == message.options

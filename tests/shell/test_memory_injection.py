@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from evennia_ai import state
-from evennia_ai.core.recollection import (
+from evennia_ai.core.memory.recollection import (
     Seeker,
     faction_audience,
     is_audience,
     person_audience,
 )
-from evennia_ai.inbound import id_of
-from evennia_ai.memory.port import Sought
-from evennia_ai.remembering import recalling
+from evennia_ai.memory import recalling
+from evennia_ai.memory_store.port import Sought
+from evennia_ai.messages.incoming import id_of
+from evennia_ai.runtime import state
 from tests.shell.memory_case import FailingStore, MemoryTest
 
 NASTY = ("*", "AND", '{"user_id": "*"}', "person:account-1", "*#1", "world OR 1=1", "%", "{}", "")

@@ -14,12 +14,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred, succeed
 
-from evennia_ai import services, state
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.recollection import (
-    faction_audience,
-)
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.memory.recollection import faction_audience
 from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.runtime import services, state
 from tests.llm.doubles import MemoryTransport, completion
 from tests.shell.memory_case import FailingStore, MemoryTest
 from tests.shell.people import Person

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from evennia_ai import audit, interventions, operations
-from evennia_ai.core.overheard import MOST_OF_ONE
-from evennia_ai.core.records import MOST_KEPT
-from evennia_ai.core.safety_config import Size
+from evennia_ai import approvals, audit, operations
+from evennia_ai.core.hearing.overheard import MOST_OF_ONE
+from evennia_ai.core.hearing.records import MOST_KEPT
+from evennia_ai.core.settings.safety import Size
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump
@@ -122,11 +122,11 @@ class TestAsking(SizeTest):
 
     def asked(self) -> list[str]:
         """The open questions, in words."""
-        return [question.asking.prompt for question in interventions.pending(self.ada_script)]
+        return [question.asking.prompt for question in approvals.pending(self.ada_script)]
 
     def answer(self, text: str) -> None:
         """Tom answers the oldest question."""
-        number = interventions.pending(self.ada_script)[0].number
+        number = approvals.pending(self.ada_script)[0].number
         operations.answer(number, self.account, text, is_staff=True)
         pump()
 

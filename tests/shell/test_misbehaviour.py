@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from django.test.utils import override_settings
 
-from evennia_ai import state
+from evennia_ai.runtime import state
 from tests.fakes.acceptance import acts, complaints
 from tests.fakes.handle import FakeModel
 from tests.shell.misbehaviour import CALLS, HEARD, SORRY, Row, does, look, said, whisper

@@ -8,15 +8,16 @@ from typing import Any
 
 from django.test.utils import override_settings
 
-from evennia_ai import ledger, services, state
-from evennia_ai.core.budget import accounts_of
-from evennia_ai.core.budget_config import Measure, Scope
-from evennia_ai.core.turn import Usage
+from evennia_ai.budget import ledger
+from evennia_ai.budget.ledger.reading import read_total
+from evennia_ai.core.safety.budget import accounts_of
+from evennia_ai.core.settings.budget import Measure, Scope
+from evennia_ai.core.turn.turn import Usage
 from evennia_ai.errors import ModelConnectionError, ModelStatusError
-from evennia_ai.inbound import person_of
-from evennia_ai.ledger.reading import read_total
 from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import ModelCall
+from evennia_ai.runtime import services, state
 from tests.fakes.counted import CountedModel
 from tests.llm.doubles import MemoryTransport
 from tests.shell.support import ShellTest, pump, says

@@ -11,9 +11,10 @@ from typing import Any
 from django.test.utils import override_settings
 from twisted.internet.defer import Deferred, succeed
 
-from evennia_ai import ledger, services, state
-from evennia_ai.inbound import person_of
+from evennia_ai.budget import ledger
+from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import ModelCall
+from evennia_ai.runtime import services, state
 from tests.fakes.answers import count_tokens
 from tests.llm.doubles import completion
 from tests.shell.delegating import DelegationTest, hands_on
@@ -250,7 +251,7 @@ class TestSummaries(ChainTest):
         ledger.flush()
         ModelCall.objects.all().delete()
         state.write(self.ada_script, compact_preserve_window=2)
-        from evennia_ai.compaction import compact_conversation_history
+        from evennia_ai.agent.compaction import compact_conversation_history
 
         self.let(lambda *_: completion("They spoke of storms."))
         compact_conversation_history(self.ada_script)

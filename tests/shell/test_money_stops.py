@@ -15,18 +15,20 @@ from unittest import mock
 from django.test.utils import override_settings
 from twisted.internet.defer import Deferred
 
-from evennia_ai import checkpoints, emergency, operations, services, state
-from evennia_ai.compaction import compact_conversation_history
-from evennia_ai.core.recollection import WORLD, Recollection, Seeker
-from evennia_ai.core.toolspec import ToolCategory, ToolSpec
-from evennia_ai.memory import rows
-from evennia_ai.memory.mem0_store import open_embedded
-from evennia_ai.memory.table import Table
+from evennia_ai import emergency, operations
+from evennia_ai.agent.compaction import compact_conversation_history
+from evennia_ai.approvals import checkpoints
+from evennia_ai.core.memory.recollection import WORLD, Recollection, Seeker
+from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
+from evennia_ai.memory import indexing, recalling
+from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.mem0_store import open_embedded
+from evennia_ai.memory_store.table import Table
 from evennia_ai.models import ModelCall
 from evennia_ai.operations.choosing import check_chosen
 from evennia_ai.operations.configuring import set_setting
 from evennia_ai.operations.executing import execute_tool
-from evennia_ai.remembering import indexing, recalling
+from evennia_ai.runtime import services, state
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import ShellTest, pump, whispers
 from tests.shell.test_money import NO_CAPS, MoneyTest

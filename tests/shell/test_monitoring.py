@@ -10,11 +10,13 @@ from django.db import DatabaseError, connection
 from prometheus_client.parser import text_string_to_metric_families
 from twisted.internet import reactor
 
-from evennia_ai import audit, ledger, operations, services, state
+from evennia_ai import audit, operations
 from evennia_ai.api.bodies import plain
-from evennia_ai.core.limits import Kind
-from evennia_ai.core.questions import Asking, Question
+from evennia_ai.budget import ledger
+from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.questions import Asking, Question
 from evennia_ai.operations import monitoring, observing
+from evennia_ai.runtime import services, state
 from tests.shell.support import ShellTest, pump, whispers
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "monitoring.md"

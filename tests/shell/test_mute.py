@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from evennia.utils.create import create_object
 
-from evennia_ai import operations, outbound, state
+from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
@@ -197,7 +199,7 @@ class TestSpared(MuteTest):
     def test_an_emote_names_her_to_nobody(self) -> None:
         """A line of fiction to the room is told to each but her."""
         self.mute()
-        outbound.show(self.ada, "{name} hums.", hops=1)
+        outgoing.show(self.ada, "{name} hums.", hops=1)
         assert (["Ada hums."], []) == (
             self.tom.heard_from(self.ada),
             self.mira.heard_from(self.ada),

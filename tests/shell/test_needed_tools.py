@@ -10,14 +10,14 @@ import pytest
 from django.test.utils import override_settings
 from evennia.utils import create
 
-from evennia_ai import services, state
-from evennia_ai.core.conversation import call_message, user_message
-from evennia_ai.core.inbox import OWN, TASK
-from evennia_ai.core.needs import FIND_TOOLS
-from evennia_ai.core.tokens import estimate
-from evennia_ai.core.toolspec import ToolCall, ToolGroup
+from evennia_ai.core.hearing.inbox import OWN, TASK
+from evennia_ai.core.turn.conversation import call_message, user_message
+from evennia_ai.core.turn.needs import FIND_TOOLS
+from evennia_ai.core.turn.tokens import estimate
+from evennia_ai.core.turn.toolspec import ToolCall, ToolGroup
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.token_counter import load_encoding
+from evennia_ai.runtime import services, state
 from evennia_ai.tools import TOOL_REGISTRY, showing, tool
 from tests.asked import AT_HAND, SET_ASIDE, equip, on_offer, shown_for, tally, turn_of
 from tests.llm.doubles import completion

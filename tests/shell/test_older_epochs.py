@@ -8,11 +8,13 @@ from functools import partial
 import pytest
 from twisted.internet.defer import Deferred
 
-from evennia_ai import compaction, operations, services, state, turns
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.toolspec import ToolCall
+from evennia_ai import operations
+from evennia_ai.agent import compaction
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.models import ModelCall
+from evennia_ai.runtime import services, state, turns
 from evennia_ai.tool_execution import ScriptKeeper
 from evennia_ai.tools import load_modules
 from tests.llm.doubles import MemoryTransport, completion

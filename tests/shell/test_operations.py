@@ -14,8 +14,9 @@ from django.core import checks
 from django.test import TestCase
 from django.test.utils import override_settings
 
-from evennia_ai import operations, services, state
+from evennia_ai import operations
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.runtime import services, state
 from evennia_ai.tools import load_modules
 from tests.game_case import forget_process
 from tests.llm.doubles import MemoryTransport, completion

@@ -7,8 +7,10 @@ from django.test.utils import override_settings
 from evennia import default_cmds
 from evennia.utils.ansi import strip_ansi
 
-from evennia_ai import inbound, operations, state
+from evennia_ai import operations
 from evennia_ai.commands import AssistantAccountCmdSet, AssistantCmdSet
+from evennia_ai.messages import incoming
+from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, pump
 
 NO_SUCH = "is not available"
@@ -119,7 +121,7 @@ class TestOutOfCharacter(OutOfCharacterTest):
         """A mute of one who plays nobody holds for the account."""
         self.typed("assistant mute ada")
         self.account.puppet_object(self.session, self.tom)
-        assert {inbound.person_of(self.tom)} == self.ada_script.work.muted
+        assert {incoming.person_of(self.tom)} == self.ada_script.work.muted
 
     def test_what_needs_a_body_is_not_there(self) -> None:
         """No word of a character's set is taken out of character."""

@@ -9,7 +9,9 @@ from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
 from evennia.scripts.models import ScriptDB
 
-from evennia_ai import operations, outbound, state
+from evennia_ai import operations
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
 from evennia_ai.tools.capture import captured
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
@@ -156,7 +158,7 @@ class TestPrivate(OverheardTest):
     def test_what_an_assistant_whispered_is_kept_for_it_alone(self) -> None:
         """Also the last of a talk, which is not answered any more."""
         _, brass = self.make("Brass")
-        outbound.whisper(brass, self.ada, "the code is kestrel", hops=3)
+        outgoing.whisper(brass, self.ada, "the code is kestrel", hops=3)
         assert "4 hop_limit context" == self.judged()
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert "kestrel" not in self.whole()

@@ -14,7 +14,7 @@ from evennia.utils import logger
 from evennia_ai.apps import check_settings
 from evennia_ai.commands import AssistantCmdSet, CmdAddress, fitting
 from evennia_ai.commands.cmdset import COMMANDS
-from evennia_ai.core.perception import Source
+from evennia_ai.core.hearing.perception import Source
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.command_names import WORDS, command_names
 from tests.shell.listening import HearingTest

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import audit, interventions, operations, outbound, state
+from evennia_ai import approvals, audit, operations
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says
@@ -53,7 +55,7 @@ class OwnTurnsTest(HearingTest):
 
     def questions(self) -> list[Any]:
         """What is open."""
-        found: list[Any] = interventions.pending(self.ada_script)
+        found: list[Any] = approvals.pending(self.ada_script)
         return found
 
     def answer(self, text: str) -> None:
@@ -86,7 +88,7 @@ class TestLimit(OwnTurnsTest):
         self.type(self.tom, "say what a day")
         _, brass = self.make("Brass")
         self.model.answers.append(NOOP)
-        outbound.whisper(brass, self.ada, "hello", hops=1)
+        outgoing.whisper(brass, self.ada, "hello", hops=1)
         pump()
         assert (3, 0) == (self.own_turns(), self.act(1))
         self.ask("whisper Ada = hello", NOOP)

@@ -7,10 +7,11 @@ from evennia.commands.default.comms import CmdPage as StockPage
 from evennia.server.serversession import ServerSession
 from evennia.utils.create import create_object
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.perception import Evidence, Source
+from evennia_ai.core.hearing.perception import Evidence, Source
 from evennia_ai.errors import ModelReplyError
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.online import lines_shown, log_in
 from tests.shell.listening import HearingTest

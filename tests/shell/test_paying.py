@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from evennia_ai import ledger, services, state
-from evennia_ai.core.recollection import Seeker
+from evennia_ai.budget import ledger
+from evennia_ai.core.memory.recollection import Seeker
+from evennia_ai.memory import indexing, recalling
 from evennia_ai.models import ModelCall
-from evennia_ai.remembering import indexing, recalling
+from evennia_ai.runtime import services, state
 from tests.shell.memory_case import MemoryTest
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.test.utils import override_settings
 
-from evennia_ai import state
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.support import ANY_TOKENS, ShellTest, says, whispers
 

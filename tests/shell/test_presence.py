@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from evennia.utils.create import create_object
 
-from evennia_ai import operations, outbound, state
+from evennia_ai import operations
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.people import AttentivePerson
 from tests.shell.support import NOT_A_COMPLETION, ShellTest, pump, says, whispers
 
 DEAF = "Ada does not seem to hear you."
-SORRY = outbound.FAILURE_LINE.replace("{name}", "Ada")
+SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")
 
 
 class TestSilent(ShellTest):
@@ -49,7 +51,7 @@ class TestSilent(ShellTest):
         brass_script, brass = self.make("Brass")
         for script in (self.ada_script, brass_script):
             operations.set_enabled(script, False)
-        outbound.whisper(self.ada, brass, "hello", hops=1)
+        outgoing.whisper(self.ada, brass, "hello", hops=1)
         pump()
         assert [] == self.model.bodies
 

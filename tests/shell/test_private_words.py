@@ -8,9 +8,10 @@ from unittest import mock
 import pytest
 from evennia.utils import logger
 
-from evennia_ai import audit, operations, state
-from evennia_ai.core.audience import WAYS, Hearers
-from evennia_ai.core.recollection import person_audience
+from evennia_ai import audit, operations
+from evennia_ai.core.hearing.audience import WAYS, Hearers
+from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.runtime import state
 from evennia_ai.tools import register
 from evennia_ai.tools.base import FunctionTool
 from evennia_ai.tools.registry import TOOL_REGISTRY
@@ -252,8 +253,8 @@ class TestTask(DelegationTest):
         turn = self.ada_script.work
         assert () == event["audience"]
         held = frozenset((person_audience("*#9"),))
-        from evennia_ai import reports as waits
-        from evennia_ai.core.inbox import Event
+        from evennia_ai.core.hearing.inbox import Event
+        from evennia_ai.tasks import reports as waits
 
         waits.answer(Event.from_stored(event), "seven", held=held)
         self.model.answers.extend([says("Seven."), DONE])

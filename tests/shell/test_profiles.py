@@ -8,12 +8,12 @@ import pytest
 from evennia.utils import create
 from twisted.internet.defer import Deferred
 
-from evennia_ai import state
-from evennia_ai.core.profiles import FAVOUR_OF_A_MEETING
-from evennia_ai.core.recollection import person_audience, place_audience
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.memory.profiles import FAVOUR_OF_A_MEETING
+from evennia_ai.core.memory.recollection import person_audience, place_audience
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.memory import profiles, recalling, talks
 from evennia_ai.models import EntityProfile
-from evennia_ai.remembering import profiles, recalling, talks
+from evennia_ai.runtime import state
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import whispers
 

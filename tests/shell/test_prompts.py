@@ -7,10 +7,11 @@ from typing import Any
 
 from django.test.utils import override_settings
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
 from evennia_ai.operations import prompting
 from evennia_ai.prompts import facts_of
+from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, says, whispers
 
 USAGE = "Usage: assistant "

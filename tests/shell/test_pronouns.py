@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.rights import Right
-from evennia_ai.rights.bodies import lacking
+from evennia_ai.runtime import state
+from evennia_ai.runtime.rights import Right
+from evennia_ai.runtime.rights.bodies import lacking
 from tests.shell.support import ShellTest, says
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from evennia.utils.create import create_object
 
-from evennia_ai import operations, outbound, state
+from evennia_ai import operations
 from evennia_ai.errors import ModelReplyError
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.support import pump, says, whispers
 from tests.shell.test_manners import MannersTest
 
-LATER = outbound.LATER_LINE.replace("{name}", "Ada")
-NO_ROOM = outbound.TOO_MUCH_LINE.replace("{name}", "Ada")
+LATER = outgoing.LATER_LINE.replace("{name}", "Ada")
+NO_ROOM = outgoing.TOO_MUCH_LINE.replace("{name}", "Ada")
 NOOP = completion(None, ("noop", {}))
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from evennia_ai import interventions, operations
+from evennia_ai import approvals, operations
 from tests.shell.support import pump, whispers
 from tests.shell.test_turn_limits import LimitsTest, look
 from tests.shell.test_waiting import WaitingTest
@@ -81,7 +81,7 @@ class WalksTest(LimitsTest, WaitingTest):
 
     def decide(self) -> None:
         """Whoever is asked about a limit says yes or no, or nobody does."""
-        for question in interventions.pending(self.ada_script):
+        for question in approvals.pending(self.ada_script):
             if self.random.random() < 0.6:
                 words = self.random.choice(("yes", "no"))
                 operations.answer(question.number, self.tom, words, is_staff=True)
@@ -182,7 +182,7 @@ class WalksTest(LimitsTest, WaitingTest):
             "turns set aside": work.aside,
             "a turn under way": work.seat or work.running,
             "a tray": self.stored("current_tool_call"),
-            "questions": interventions.pending(self.ada_script),
+            "questions": approvals.pending(self.ada_script),
             "calls": self.model.waiting,
         }
         return [f"{name}: {value}" for name, value in left.items() if value]

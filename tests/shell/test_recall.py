@@ -9,11 +9,9 @@ from typing import Any
 
 from twisted.internet import reactor
 
-from evennia_ai import services, state
-from evennia_ai.core import dates
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.perception import Source
-from evennia_ai.core.recollection import (
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.perception import Source
+from evennia_ai.core.memory.recollection import (
     DAY_SECONDS,
     WORLD,
     Seeker,
@@ -21,11 +19,13 @@ from evennia_ai.core.recollection import (
     person_audience,
     place_audience,
 )
-from evennia_ai.core.turn import Turn
-from evennia_ai.memory.hashing import make
-from evennia_ai.memory.service import MemoryService
+from evennia_ai.core.text import dates
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.memory import indexing, modes, recalling, talks
+from evennia_ai.memory_store.hashing import make
+from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.models import Memory, MemoryVector
-from evennia_ai.remembering import indexing, modes, recalling, talks
+from evennia_ai.runtime import services, state
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import pump, whispers
 

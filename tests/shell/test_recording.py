@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import audit, operations, state, turns
-from evennia_ai.core.toolspec import ToolCall
+from evennia_ai import audit, operations
+from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.runtime import state, turns
 from evennia_ai.tool_execution import execute_tool_call
 from tests.core.samples import make_event
 from tests.llm.doubles import completion

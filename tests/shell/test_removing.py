@@ -18,7 +18,7 @@ from evennia_ai.assistant_character import AssistantCharacter
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.commands.editing import open_editor
-from evennia_ai.core.questions import Choice
+from evennia_ai.core.safety.questions import Choice
 from evennia_ai.models import AccessToken, Memory, ModelCall, RecordedEvent
 from evennia_ai.operations import leftovers, removing, token_store
 from tests.llm.doubles import completion
@@ -188,7 +188,7 @@ class TestAsked(RemovingTest):
     def test_what_the_game_keeps_of_ours_is_named(self) -> None:
         """An attribute of the game's own is nobody's to delete; a mere mention is no matter."""
         self.mira.db.choice = Choice("yes")
-        self.mira.db.notes = "evennia_ai.core.questions is a module"
+        self.mira.db.notes = "evennia_ai.core.safety.questions is a module"
         done = removing.remove_all(by="Tom")
         (left,) = done.data["left"]
         assert left.startswith(f"the attribute 'choice' of Mira ({self.mira.dbref})")

@@ -6,8 +6,8 @@ import json
 import math
 from typing import Any
 
-from evennia_ai import ledger
-from evennia_ai.core.tokens import estimate
+from evennia_ai.budget import ledger
+from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.models import ModelCall
 from tests.llm.doubles import completion
 from tests.shell.support import ShellTest

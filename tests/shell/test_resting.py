@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.test import override_settings
 
-from evennia_ai import operations, services
-from evennia_ai.core.lockout import State
+from evennia_ai import operations
+from evennia_ai.core.safety.lockout import State
 from evennia_ai.emergency import state_of
 from evennia_ai.errors import (
     ModelConnectionError,
@@ -15,6 +15,7 @@ from evennia_ai.errors import (
     ModelTimeoutError,
 )
 from evennia_ai.resilience import CircuitBreaker
+from evennia_ai.runtime import services
 from tests.llm.doubles import completion
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import whispers

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import state
-from evennia_ai.core.recollection import DAY_SECONDS, Recollection
-from evennia_ai.memory import rows
+from evennia_ai.core.memory.recollection import DAY_SECONDS, Recollection
+from evennia_ai.memory import retention
+from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
-from evennia_ai.remembering import retention
+from evennia_ai.runtime import state
 from tests.shell.memory_case import MemoryTest
 
 NOW = 1000 * DAY_SECONDS

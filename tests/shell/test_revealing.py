@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.core.conversation import OF, PRIVATE_TO
+from evennia_ai.core.turn.conversation import OF, PRIVATE_TO
 from evennia_ai.operations import talk
 from evennia_ai.operations.exports import save_history
 from evennia_ai.operations.profiles import show_profile

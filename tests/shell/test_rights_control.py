@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from evennia_ai import operations, state
+from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.lockout import Cause, State
+from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.emergency import state_of, trigger_emergency_stop
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.stopping import SafetyTest
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from evennia_ai import inbound, names, outbound, state
-from evennia_ai.core.records import Record
+from evennia_ai.core.hearing.records import Record
 from evennia_ai.errors import ToolError
-from evennia_ai.memory import rows
+from evennia_ai.memory_store import rows
+from evennia_ai.messages import incoming, outgoing
 from evennia_ai.models import EntityProfile
+from evennia_ai.runtime import names, state
 from evennia_ai.tools.speech import find_online
 from tests.llm.doubles import completion
 from tests.shell.people import Person
@@ -92,7 +93,7 @@ class TestHearing(RolePlayTest):
             ('a tall man says, "the door is open now"', "the door"),
         ):
             text = (line, {"type": "say", "speech": "the door"})
-            heard = inbound.read(text, self.tom, self.golem)
+            heard = incoming.read(text, self.tom, self.golem)
             assert heard is not None
             assert expected == heard.body
 
@@ -103,25 +104,25 @@ class TestSpeaking(RolePlayTest):
     def test_each_sees_the_names_they_know(self) -> None:
         """Aloud and in a pose, which ends with a full stop as a player's does."""
         self.mira.recog.add(self.golem, "Grumpy")
-        outbound.say(self.golem, "Good day.", hops=1)
-        outbound.emote(self.golem, "Golem bows", hops=1)
+        outgoing.say(self.golem, "Good day.", hops=1)
+        outgoing.emote(self.golem, "Golem bows", hops=1)
         assert ['A stone giant says, "Good day."', "A stone giant bows."] == self.tom.seen
         assert ['Grumpy says, "Good day."', "Grumpy bows."] == self.mira.seen
 
     def test_nothing_is_read_into_its_words(self) -> None:
         """No reference, no language, no placeholder; what the game would refuse is said."""
         words = 'and/or, /tall man, {x} {#3} @ home, he said "hi", elvish"x", |rred'
-        said = outbound.say(self.golem, words, hops=1)
+        said = outgoing.say(self.golem, words, hops=1)
         line = self.mira.seen[-1].replace("\u2060", "")
         shown = "and/or, /tall man, (x) (#3) ＠ home, he said 'hi', elvish'x', |rred"  # noqa: RUF001
         assert f'A stone giant says, "{shown}"' == line
         assert "and/" in said
-        outbound.emote(self.golem, "waves {x} to /nobody", hops=1)
+        outgoing.emote(self.golem, "waves {x} to /nobody", hops=1)
         assert "A stone giant waves (x) to /nobody." == self.tom.seen[-1].replace("\u2060", "")
 
     def test_its_speech_has_the_marks_of_an_assistant(self) -> None:
         """For assistants, which hear no person in it, and itself least of all."""
-        outbound.say(self.golem, "stone giant, @Ada, hello", hops=2)
+        outgoing.say(self.golem, "stone giant, @Ada, hello", hops=2)
         record: Record = self.heard(self.ada_script)
         assert (True, 2) == (record.heard.from_assistant, record.heard.hops)
         assert self.golem_script.work.records.count == 0
@@ -132,14 +133,14 @@ class TestSpeaking(RolePlayTest):
         """Also where all speech is an emote."""
         self.type(self.mira, "assistant mute stone giant")
         self.forget()
-        outbound.say(self.golem, "Good day.", hops=1)
+        outgoing.say(self.golem, "Good day.", hops=1)
         assert ([], 1) == (self.mira.seen, len(self.tom.seen))
         with pytest.raises(ToolError, match="a short woman wants to hear nothing"):
-            outbound.whisper(self.golem, self.mira, "psst", hops=1)
+            outgoing.whisper(self.golem, self.mira, "psst", hops=1)
 
     def test_lines_of_its_own(self) -> None:
         """Name it as each sees it."""
-        outbound.announce(self.golem, outbound.STOPPED_LINE, hops=1)
+        outgoing.announce(self.golem, outgoing.STOPPED_LINE, hops=1)
         assert ["a stone giant does not seem to hear you."] == self.tom.seen
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from evennia_ai import interventions, ledger, operations, outbound, state
-from evennia_ai.core.inbox import SET_ASIDE, TRAY
+from evennia_ai import approvals, operations
+from evennia_ai.budget import ledger
+from evennia_ai.core.hearing.inbox import SET_ASIDE, TRAY
+from evennia_ai.messages import outgoing
 from evennia_ai.models import ModelCall
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.support import pump, says, whispers
 from tests.shell.test_turn_limits import LimitsTest, look
@@ -12,7 +15,7 @@ from tests.shell.test_waiting import WaitingTest
 
 STEPS = [look(number) for number in range(5)]
 HI = 'Ada whispers: "Hi."'
-PAUSES = outbound.ASKING_LINE.replace("{name}", "Ada")
+PAUSES = outgoing.ASKING_LINE.replace("{name}", "Ada")
 
 
 class AsideTest(LimitsTest, WaitingTest):
@@ -22,7 +25,7 @@ class AsideTest(LimitsTest, WaitingTest):
         """Five steps, and no answer."""
         super().setUp()
         self.ask("whisper Ada = find the secret map", *STEPS)
-        (self.question,) = interventions.pending(self.ada_script)
+        (self.question,) = approvals.pending(self.ada_script)
 
     def hi(self) -> list[str]:
         """Mira says hi in private; what she heard then of Ada."""
@@ -72,7 +75,7 @@ class TestMeanwhile(AsideTest):
         self.model.answers.extend(look(number) for number in range(5, 12))
         self.answer("yes")
         assert 5 + 1 + 5 == len(self.model.bodies)
-        (again,) = interventions.pending(self.ada_script)
+        (again,) = approvals.pending(self.ada_script)
         assert again.number != self.question.number
 
     def test_nobody_answers(self) -> None:
@@ -88,7 +91,7 @@ class TestMeanwhile(AsideTest):
         """One thing after another: told so once, and answered after it, with both in one talk."""
         self.type(self.tom, "whisper Ada = are you there?")
         self.type(self.tom, "whisper Ada = hello?")
-        later = outbound.LATER_LINE.replace("{name}", "Ada")
+        later = outgoing.LATER_LINE.replace("{name}", "Ada")
         assert ([later], 5) == (self.told(), len(self.model.bodies))
         self.model.answers.extend([whispers("No map."), whispers("Here I am."), whispers("Yes.")])
         self.answer("no")
@@ -104,7 +107,7 @@ class TestMeanwhile(AsideTest):
         self.type(self.tom, "whisper Ada = again")
         self.type(self.mira, "whisper Ada = hi")
         assert (1, 2) == (
-            len(interventions.pending(self.ada_script)),
+            len(approvals.pending(self.ada_script)),
             len(self.ada_script.work.aside),
         )
         operations.stop(self.ada_script, "test")
@@ -144,7 +147,7 @@ class TestEnds(AsideTest):
         self.beat()
         work = self.ada_script.work
         return (
-            len(interventions.pending(self.ada_script)),
+            len(approvals.pending(self.ada_script)),
             dict(work.aside),
             len(work.inbox),
             len(self.model.bodies),
@@ -183,7 +186,7 @@ class TestEnds(AsideTest):
     def test_a_stop_without_alarm_keeps_it_for_later(self) -> None:
         """`assistant stop` closes the question; after the start the turn goes on where it was."""
         operations.set_enabled(self.ada_script, False)
-        assert [] == interventions.pending(self.ada_script)
+        assert [] == approvals.pending(self.ada_script)
         assert TRAY in self.stored("pending_events")[0]
         self.model.answers.append(whispers("There it is."))
         operations.set_enabled(self.ada_script, True)
@@ -201,7 +204,7 @@ class TestEnds(AsideTest):
         """As by an errand that is given up: its turn ends, and its question with it."""
         state.discard(self.ada_script, list(self.ada_script.work.inbox))
         pump()
-        assert [] == interventions.pending(self.ada_script)
+        assert [] == approvals.pending(self.ada_script)
         assert (0, {}, 0, 5) == self.ends()
 
     def test_the_conversation_begins_anew(self) -> None:
@@ -209,7 +212,7 @@ class TestEnds(AsideTest):
         operations.reset_history(self.ada_script)
         self.model.waiting.clear()
         assert {} == self.ada_script.work.aside
-        assert [] == interventions.pending(self.ada_script)
+        assert [] == approvals.pending(self.ada_script)
 
     def test_the_assistant_is_deleted(self) -> None:
         """Nothing is left that waits, and an answer finds nobody."""
@@ -239,7 +242,7 @@ class TestEnds(AsideTest):
         self.model.answers.extend(look(number) for number in range(5, 10))
         self.restart()
         assert [self.question.number] == [
-            each.number for each in interventions.pending(self.ada_script)
+            each.number for each in approvals.pending(self.ada_script)
         ]
         self.model.answers.append(whispers("There it is."))
         self.answer("yes")

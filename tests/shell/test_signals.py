@@ -10,11 +10,13 @@ from django.test.utils import override_settings
 from evennia.comms.models import ChannelDB
 from evennia.utils import create
 
-from evennia_ai import audit, emergency, operations, outbound, signals, state
+from evennia_ai import audit, emergency, operations
 from evennia_ai.assistant_character import HearsForAssistant
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.lockout import Cause
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.messages import outgoing
 from evennia_ai.operations.lifecycle import delete_assistant
+from evennia_ai.runtime import signals, state
 from tests.llm.doubles import completion
 from tests.shell.errand_case import ErrandTest, confirm
 from tests.shell.people import Person
@@ -67,11 +69,11 @@ class TestSaid(SignalTest):
         said = self.listen(signals.assistant_said)
         channel = create.create_channel("Docks", typeclass="evennia.comms.comms.DefaultChannel")
         account = self.tom.account
-        outbound.say(self.ada, "A |rred|n lamp", hops=1)
-        outbound.whisper(self.ada, self.tom, "hush", hops=1)
-        outbound.page(self.ada, account, "still there?", hops=1)
-        outbound.channel(self.ada, channel, "fog", hops=1)
-        outbound.emote(self.ada, "nods", hops=1)
+        outgoing.say(self.ada, "A |rred|n lamp", hops=1)
+        outgoing.whisper(self.ada, self.tom, "hush", hops=1)
+        outgoing.page(self.ada, account, "still there?", hops=1)
+        outgoing.channel(self.ada, channel, "fog", hops=1)
+        outgoing.emote(self.ada, "nods", hops=1)
         common = {"sender": AssistantScript, "assistant": self.ada_script}
         assert [
             common | {"text": text, "source": source, "to": to, "is_private": is_private}
@@ -94,7 +96,7 @@ class TestSaid(SignalTest):
     def test_nothing_is_told_of_what_was_not_said(self) -> None:
         """A refusal, and a body without a script, are no words of an assistant."""
         said = self.listen(signals.assistant_said)
-        outbound.say(self.mira, "I am nobody's", hops=1)
+        outgoing.say(self.mira, "I am nobody's", hops=1)
         self.ask("whisper Ada = hi", whispers("x", "Nobody"), whispers("Hello."))
         assert ["Hello."] == [told["text"] for told in said]
 
@@ -215,7 +217,7 @@ class TestHooks(SignalTest):
     def test_said_and_stopped(self) -> None:
         """The body is told as the signals are."""
         script, body = self.make("Brass", typeclass=Attentive)
-        outbound.say(body, "fog", hops=1)
+        outgoing.say(body, "fog", hops=1)
         operations.stop(script, "the roof burns", by="Tom")
         assert ("fog", {"source": "say", "to": self.room1, "is_private": False}) == body.ndb.said
         assert ("the roof burns", {"cause": "stopped", "by": "Tom"}) == body.ndb.stopped
@@ -224,6 +226,6 @@ class TestHooks(SignalTest):
         """It is logged."""
         _, body = self.make("Brass", typeclass=Clumsy)
         with self.logged() as lines:
-            assert "fog" == outbound.say(body, "fog", hops=1)
+            assert "fog" == outgoing.say(body, "fog", hops=1)
         assert "a hook of the game" in str(lines)
         assert ['Brass says, "fog"'] == self.mira.heard_from(body)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import audit, operations, sleeping, state
+from evennia_ai import audit, consolidation, operations
 from evennia_ai.emergency import trigger_emergency_stop
-from evennia_ai.remembering import modes
+from evennia_ai.memory import modes
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.sleep_case import HOUR, SleepCase
 from tests.shell.support import pump, whispers
@@ -71,36 +72,36 @@ class TestByTheClock(RecordedCase):
 
     def test_the_timer_keeps_the_pace_of_the_mode(self) -> None:
         """Once a minute asleep, at once every five seconds awake; and there is one timer."""
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         task = self.ada_script.ndb._task
         assert (60, True) == (task.interval, task.running)
         assert 55 < task.next_call_time() <= 60
-        sleeping.wake_up(self.ada_script, "a test")
+        consolidation.wake_up(self.ada_script, "a test")
         assert (5, True) == (task.interval, task.running)
         assert task.next_call_time() <= 5
 
     def test_a_restart_wakes_nobody(self) -> None:
         """She sleeps on at the pace of the night."""
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         self.ada_script.at_server_shutdown()
         self.ada_script.at_start()
         assert ("asleep", 60) == (self.mode, self.ada_script.ndb._task.interval)
 
     def test_session_memories_of_tools_end_with_the_mode(self) -> None:
         """What a tool answered by day is not believed by night."""
-        for change in (sleeping.put_to_sleep, sleeping.wake_up):
+        for change in (consolidation.put_to_sleep, consolidation.wake_up):
             self.ada_script.work.tool_cache.set("k", "v", "session", None)
             change(self.ada_script, "a test")
             assert None is self.ada_script.work.tool_cache.get("k")
 
     def test_sleeping_twice_is_sleeping_once(self) -> None:
         """Only the time to wake changes; and waking twice is waking once."""
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         night = state.read(self.ada_script, "consolidation_progress")
         self.wait(60)
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         assert night == state.read(self.ada_script, "consolidation_progress")
-        assert [True, False] == [sleeping.wake_up(self.ada_script, "a test") for _ in range(2)]
+        assert [True, False] == [consolidation.wake_up(self.ada_script, "a test") for _ in range(2)]
 
     def test_a_night_with_nothing_to_do_costs_nothing(self) -> None:
         """No model call at all, and once it is done no statement either."""
@@ -122,7 +123,7 @@ class TestByTheClock(RecordedCase):
         self.set(autonomy_config={"seconds": 1})
         operations.add_goal(self.ada_script, "find the atlas")
         self.beat()
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         for _ in range(5):
             self.wait(60)
             self.beat()
@@ -134,7 +135,7 @@ class TestCalled(RecordedCase):
 
     def test_she_wakes_and_answers(self) -> None:
         """At once, not with the next beat of the night."""
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         self.type(self.tom, "whisper Ada = hello")
         assert "awake" == self.mode
         self.model.answer(whispers("Hm? Hello."))
@@ -144,7 +145,7 @@ class TestCalled(RecordedCase):
     def test_not_in_the_middle_of_a_step(self) -> None:
         """What is under way is stored first; then she wakes by herself and answers."""
         key = self.note("The harbour is open.")
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         self.model.holds.add("importance")
         self.beat()
         self.type(self.tom, "whisper Ada = hello")
@@ -163,10 +164,10 @@ class TestCalled(RecordedCase):
         """The step still ends, and no other begins."""
         for _ in range(2):
             self.note("The harbour is open.")
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         self.model.holds.add("importance")
         self.beat()
-        sleeping.wake_up(self.ada_script, "a test")
+        consolidation.wake_up(self.ada_script, "a test")
         self.model.answer(completion('[{"entry": 1, "importance": 9}]'))
         self.beat(3)
         assert ["importance"] == self.model.kinds
@@ -194,7 +195,7 @@ class TestCalled(RecordedCase):
 
     def test_a_program_that_asks_wakes_her_too(self) -> None:
         """An errand is a call."""
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         asked = self.ada_script.ask("what is here?")
         pump()
         assert ("awake", ["turn"]) == (self.mode, self.model.kinds)
@@ -255,9 +256,9 @@ class TestByHerOwnWish(RecordedCase):
     def test_not_soon_after_waking(self) -> None:
         """Half an hour, which `last_night` knows over a restart; tools count from there."""
         self.used(7)
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         self.wait(60)
-        sleeping.wake_up(self.ada_script, "a test")
+        consolidation.wake_up(self.ada_script, "a test")
         self.wait(60)
         assert (60.0, 0) == (modes.awake_seconds(self.ada_script), modes.activity(self.ada_script))
         self.used(12)
@@ -282,7 +283,7 @@ class TestStopped(RecordedCase):
     def test_it_breaks_off_the_step(self) -> None:
         """The call is cancelled, nothing of it is stored, and nothing more is done."""
         self.note("The harbour is open.")
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         self.model.holds.add("importance")
         self.beat()
         before = state.read(self.ada_script, "consolidation_progress")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import sleeping, state
-from evennia_ai.core.recollection import person_audience
-from evennia_ai.memory import rows
-from evennia_ai.remembering import forgetting, profiles
+from evennia_ai import consolidation
+from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.memory import forgetting, profiles
+from evennia_ai.memory_store import rows
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.sleep_case import NightCase
 from tests.shell.sleep_model import answer_to, lines, told
@@ -35,7 +36,7 @@ class TestJournal(NightCase):
         """Nothing is asked about again."""
         self.note("Tom said: the harbour is open.")
         self.sleep_through()
-        sleeping.wake_up(self.ada_script, "a test")
+        consolidation.wake_up(self.ada_script, "a test")
         self.clock.advance(86_400)
         count = len(self.model.bodies)
         assert 0 == self.sleep_through()["tokens"]
@@ -45,7 +46,7 @@ class TestJournal(NightCase):
         """Twenty entries a call, one call a beat."""
         for i in range(45):
             self.note(f"Tom said: boat {i} lies in the harbour.")
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         self.beat()
         assert 1 == len(self.model.bodies)
         self.sleep_through()
@@ -138,7 +139,7 @@ class TestJournal(NightCase):
         rows_ = self.stored("journal")
         assert ["heuristic"] * 2 == [row.importance_by for row in rows_]
         assert [False, True] == [row.is_consolidated for row in rows_]
-        sleeping.wake_up(self.ada_script, "a test")
+        consolidation.wake_up(self.ada_script, "a test")
         self.clock.advance(86_400)
         self.sleep_through()
         assert [True, True] == [row.is_consolidated for row in self.stored("journal")]
@@ -148,7 +149,7 @@ class TestJournal(NightCase):
         self.note("Tom said: the harbour is open.")
         self.note("Mira said: the harbour is shut.", by="Mira")
         self.model.holds.add("facts")
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         self.beat(2)
         forgetting.forget_person(self.ada_script, self.persons["Tom"])
         self.model.holds.remove("facts")
@@ -196,7 +197,7 @@ class TestMore(NightCase):
         """It is tried again another night, and not in this one."""
         self.observe(3)
         self.model.holds.add("portrait")
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         self.beat(8)
         self.model.answer(completion("A fine man."))
         self.model.holds.clear()
@@ -251,7 +252,7 @@ class TestMore(NightCase):
         for i in range(3):
             self.note(f"Tom said: boat {i} lies in the harbour.")
         self.model.holds.add("questions")
-        sleeping.put_to_sleep(self.ada_script, "a test")
+        consolidation.put_to_sleep(self.ada_script, "a test")
         self.beat(5)
         self.model.answer(completion("I wonder."))
         pump()

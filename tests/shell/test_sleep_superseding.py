@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evennia_ai import sleeping, state
-from evennia_ai.core import journal
-from evennia_ai.core.recollection import Seeker, person_audience
+from evennia_ai import consolidation
+from evennia_ai.core.memory import journal
+from evennia_ai.core.memory.recollection import Seeker, person_audience
+from evennia_ai.memory import forgetting, profiles, reaching
+from evennia_ai.memory.journal import search
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.remembering import forgetting, profiles, reaching
-from evennia_ai.remembering.journal import search
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.sleep_case import NightCase
 from tests.shell.sleep_model import lines, told
@@ -35,7 +36,7 @@ class SupersedingTest(NightCase):
     def night(self, *facts: dict[str, Any], scores: int = 1) -> dict[str, Any]:
         """A night in which the model draws these facts; what it came to."""
         self.model.answers.extend([completion("[]")] * scores + [answer(*facts)])
-        sleeping.wake_up(self.ada_script, "a test")
+        consolidation.wake_up(self.ada_script, "a test")
         return self.sleep_through()
 
     def said(self, text: str, days: float = 1, **more: Any) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from evennia_ai import compaction, services, sleeping, state
+from evennia_ai import consolidation
+from evennia_ai.agent import compaction
 from evennia_ai.errors import ModelStatusError
+from evennia_ai.runtime import services, state
 from tests.llm.doubles import completion
 from tests.shell.compaction_case import turn_of
 from tests.shell.sleep_case import NightCase
@@ -46,7 +48,7 @@ class TestSummary(NightCase):
     def compact_awake(self, client: Any) -> None:
         """As after a turn that fills the history."""
         self.set(compact_emergency_threshold=0.5)
-        keep = partial(sleeping.extract, self.ada_script)
+        keep = partial(consolidation.extract, self.ada_script)
         compaction.begin_if_due(self.ada_script, client, before=keep)
         pump()
 
@@ -76,7 +78,7 @@ class TestWithout(NightCase):
         assert {"score", "consolidate"} <= set(night["put_off"])
         assert ([], ["importance"]) == (self.stored("insight"), self.model.kinds[:1])
         assert [False] * 25 == [row.is_consolidated for row in self.stored("journal")]
-        sleeping.wake_up(self.ada_script, "a test")
+        consolidation.wake_up(self.ada_script, "a test")
         self.model.down = None
         self.clock.advance(86_400)
         assert {} == self.sleep_through()["put_off"]
@@ -89,7 +91,7 @@ class TestWithout(NightCase):
         assert night["tokens"] <= 5000
         assert night["put_off"]
         done = len(self.model.bodies)
-        sleeping.wake_up(self.ada_script, "a test")
+        consolidation.wake_up(self.ada_script, "a test")
         self.clock.advance(86_400)
         assert self.sleep_through()["tokens"] > 0
         assert len(self.model.bodies) > done
@@ -124,7 +126,7 @@ class TestSmallModel(NightCase):
         self.note("Tom said: the harbour is open.")
         client = type("Client", (), {"provider_name": "local"})()
         script = self.ada_script
-        sleeping.put_to_sleep(script, "a test")
+        consolidation.put_to_sleep(script, "a test")
         script.client = lambda: client
         self.addCleanup(delattr, script, "client")
         self.beat(3)

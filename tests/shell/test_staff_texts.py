@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 
 from django.test.utils import override_settings
 
-from evennia_ai import operations, services
+from evennia_ai import operations
 from evennia_ai.commands import CmdAssistant
-from evennia_ai.core.lockout import Cause
+from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.errors import ModelReplyError, ModelStatusError
+from evennia_ai.runtime import services
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import whispers

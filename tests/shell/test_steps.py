@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evennia_ai import operations, state, turns
-from evennia_ai.core.toolspec import ToolCall
+from evennia_ai import operations
+from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.runtime import state, turns
 from tests.engine.doubles import dangling
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest

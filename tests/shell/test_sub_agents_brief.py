@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import state
-from evennia_ai.core.goals import add
-from evennia_ai.core.inbox import Event
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.turn.goals import add
+from evennia_ai.runtime import state
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.support import says, whispers
 from tests.shell.tool_case import make_turn

@@ -6,11 +6,14 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import checkpoints, delegations, operations, state
-from evennia_ai.core.audience import OPEN
-from evennia_ai.core.inbox import TASK, Event
-from evennia_ai.core.limits import Decision, Kind, Reason
+from evennia_ai import operations
+from evennia_ai.approvals import checkpoints
+from evennia_ai.core.hearing.audience import OPEN
+from evennia_ai.core.hearing.inbox import TASK, Event
+from evennia_ai.core.safety.limits import Decision, Kind, Reason
 from evennia_ai.errors import LimitReachedError
+from evennia_ai.runtime import state
+from evennia_ai.tasks import delegations
 from tests.llm.doubles import completion
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.support import pump, whispers

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import inbound, state
-from evennia_ai.core.compaction import summary_message
+from evennia_ai.core.turn.compaction import summary_message
+from evennia_ai.messages import incoming
 from evennia_ai.operations import talk
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.revealing import Look
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, says, whispers
 
@@ -37,7 +38,7 @@ class TestHistory(ShellTest):
         assert 'Tom says to you (trust 0.7): "good evening"' == rows[0]["text"]
         assert 'says: "Good evening."' == rows[1]["text"]
         assert 'whispers to Mira: "Upstairs."' == rows[4]["text"]
-        mira = inbound.person_of(self.mira)
+        mira = incoming.person_of(self.mira)
         assert [None] * 3 + [mira] * 3 == [row["private_to"] for row in rows]
         look = Look.of(self.mira)
         told = talk.show_history(self.ada_script, look=look).message.splitlines()

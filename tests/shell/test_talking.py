@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evennia_ai import outbound, state
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
 from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, pump, says, whispers
 
@@ -116,14 +117,14 @@ class TestTwoAssistants(ShellTest):
 
     def test_they_stop_after_max_agent_hops(self) -> None:
         """A whisper between them ends by itself: hops 1 and 2 are answered, hop 3 is not."""
-        outbound.whisper(self.ada, self.brass, "hello", hops=1)
+        outgoing.whisper(self.ada, self.brass, "hello", hops=1)
         pump()
         assert 2 == self.scripted.calls
 
     def test_the_limit_is_a_setting(self) -> None:
         """With one hop allowed nobody answers a message that is an answer already."""
         state.write(self.brass_script, max_agent_hops=1)
-        outbound.whisper(self.ada, self.brass, "hello", hops=1)
+        outgoing.whisper(self.ada, self.brass, "hello", hops=1)
         pump()
         assert 0 == self.scripted.calls
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evennia_ai import state
+from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, pump, whispers
 
 

@@ -8,12 +8,12 @@ from itertools import pairwise
 
 import pytest
 
-from evennia_ai.core.dates import ago
-from evennia_ai.core.memory_config import MemoryConfig
-from evennia_ai.core.recollection import WORLD, Recollection, is_private
-from evennia_ai.core.text import one_line, quote
-from evennia_ai.core.tokens import estimate
-from evennia_ai.remembering.telling import RUMOURS, told
+from evennia_ai.core.memory.recollection import WORLD, Recollection, is_private
+from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.text.cleaning import one_line, quote
+from evennia_ai.core.text.dates import ago
+from evennia_ai.core.turn.tokens import estimate
+from evennia_ai.memory.telling import RUMOURS, told
 
 NOW = datetime(2026, 5, 3, 14, 52, tzinfo=UTC)
 TODAY = "Today is Sunday 3 May 2026."

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.test.utils import override_settings
 
-from evennia_ai import state
+from evennia_ai.runtime import state
 from tests.shell.tool_case import ToolTest
 
 

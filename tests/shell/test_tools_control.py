@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from evennia_ai.core.toolspec import ToolSpec
+from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.tools import control
 from tests.core.samples import make_spec
 from tests.shell.tool_case import ToolTest, make_turn

@@ -15,7 +15,7 @@ from evennia.commands.command import Command
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import formatEvent, globalLogPublisher
 
-from evennia_ai import state
+from evennia_ai.runtime import state
 from evennia_ai.tools.capture import tells_of_a_crash
 from tests.shell.tool_case import ToolTest
 

@@ -8,7 +8,7 @@ from evennia.objects.objects import DefaultExit, DefaultObject
 from evennia.server.signals import SIGNAL_EXIT_TRAVERSED
 from evennia.utils import create
 
-from evennia_ai import state
+from evennia_ai.runtime import state
 from tests.shell.tool_case import ToolTest
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import state
-from evennia_ai.core.overheard import Overheard
-from evennia_ai.core.recollection import person_audience, place_audience
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.memory.recollection import person_audience, place_audience
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.models import Memory
+from evennia_ai.runtime import state
 from evennia_ai.tool_execution import FOR_SMALL_MODELS
 from evennia_ai.tools import REGISTRY
 from tests.shell.memory_case import MemoryTest

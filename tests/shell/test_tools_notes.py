@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evennia_ai import state
-from evennia_ai.core.overheard import Overheard
-from evennia_ai.core.turn import Turn
-from evennia_ai.remembering import notebook
+from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.memory import notebook
+from evennia_ai.runtime import state
 from tests.shell.tool_case import ToolTest, make_turn
 
 TOM, MIRA = "*#1", "*#2"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from evennia.utils import create
 
-from evennia_ai import state
+from evennia_ai.runtime import state
 from tests.shell.tool_case import ToolTest, make_turn
 
 

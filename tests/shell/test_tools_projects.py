@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from evennia_ai import state
-from evennia_ai.remembering import projects
+from evennia_ai.memory import projects
+from evennia_ai.runtime import state
 from tests.shell.memory_case import MemoryTest
 from tests.shell.tool_case import ToolTest
 

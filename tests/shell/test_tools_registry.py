@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.toolspec import ToolCategory, ToolSpec
+from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.tools import (
     REGISTRY,

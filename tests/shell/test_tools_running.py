@@ -11,8 +11,8 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.defer import TimeoutError as DeadlineError
 
-from evennia_ai.core.toolspec import Fault, ToolResult
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.turn.toolspec import Fault, ToolResult
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError, ToolTimeoutError
 from evennia_ai.tools import TOOL_REGISTRY, Tool, register
 from evennia_ai.tools.base import FunctionTool

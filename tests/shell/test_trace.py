@@ -6,9 +6,10 @@ from typing import Any
 
 from django.test.utils import override_settings
 
-from evennia_ai import operations, tracing
+from evennia_ai import operations
+from evennia_ai.agent import tracing
 from evennia_ai.commands import CmdAssistant
-from evennia_ai.core.recollection import DAY_SECONDS
+from evennia_ai.core.memory.recollection import DAY_SECONDS
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.models import TracedMessage
 from evennia_ai.operations.days import span_of

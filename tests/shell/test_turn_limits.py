@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import audit, interventions, ledger, operations, state
-from evennia_ai.core.inbox import OWN
-from evennia_ai.core.lockout import State
-from evennia_ai.core.safety_config import SafetyConfig
+from evennia_ai import approvals, audit, operations
+from evennia_ai.budget import ledger
+from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.safety.lockout import State
+from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.emergency import state_of
 from evennia_ai.errors import ModelConnectionError, ModelReplyError
 from evennia_ai.models import ModelCall
+from evennia_ai.runtime import state
 from tests.engine.doubles import dangling
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
@@ -50,7 +52,7 @@ class LimitsTest(HearingTest):
 
     def answer(self, text: str) -> None:
         """Tom answers the question that is open."""
-        (question,) = interventions.pending(self.ada_script)
+        (question,) = approvals.pending(self.ada_script)
         operations.answer(question.number, self.tom, text, is_staff=True)
         pump()
 
@@ -67,14 +69,14 @@ class TestAsking(LimitsTest):
         """Five steps, a question that names the amount, five more, and a question again."""
         self.ask("whisper Ada = find it", *[look(number) for number in range(10)])
         assert 5 == len(self.model.bodies)
-        (question,) = interventions.pending(self.ada_script)
+        (question,) = approvals.pending(self.ada_script)
         assert (
             "I have used my 5 steps on Tom's request. May I have 5 steps more?"
             in question.asking.prompt
         )
         self.answer("yes")
         assert 10 == len(self.model.bodies)
-        (second,) = interventions.pending(self.ada_script)
+        (second,) = approvals.pending(self.ada_script)
         assert second.number != question.number
         self.model.answers.append(whispers("I found two of three."))
         self.answer("no")
@@ -85,7 +87,7 @@ class TestAsking(LimitsTest):
     def test_nobody_answers(self) -> None:
         """After a minute it is a no; who answers then is told so."""
         self.ask("whisper Ada = find it", *[look(number) for number in range(5)])
-        (question,) = interventions.pending(self.ada_script)
+        (question,) = approvals.pending(self.ada_script)
         self.model.answers.append(whispers("So far nothing."))
         self.clock.advance(60)
         pump()
@@ -97,12 +99,12 @@ class TestAsking(LimitsTest):
     def test_a_restart_while_somebody_is_asked(self) -> None:
         """The turn is taken up, the question comes under its number, and the answer counts."""
         self.ask("whisper Ada = find it", *[look(number) for number in range(5)])
-        (question,) = interventions.pending(self.ada_script)
+        (question,) = approvals.pending(self.ada_script)
         # Taken up again it has its five steps anew.
         self.model.answers.extend([look(number) for number in range(5, 10)])
         self.restart()
-        assert 1 == len(interventions.pending(self.ada_script))
-        assert question.asking.key == interventions.pending(self.ada_script)[0].asking.key
+        assert 1 == len(approvals.pending(self.ada_script))
+        assert question.asking.key == approvals.pending(self.ada_script)[0].asking.key
         self.model.answers.append(whispers("There it is."))
         self.answer("yes")
         assert ['Ada whispers: "There it is."'] == self.told()
@@ -110,9 +112,9 @@ class TestAsking(LimitsTest):
     def test_b12_a_kill_while_somebody_is_asked(self) -> None:
         """The question is gone, whoever waits is told once, and a late yes does nothing."""
         self.ask("whisper Ada = find it", *[look(number) for number in range(5)])
-        (question,) = interventions.pending(self.ada_script)
+        (question,) = approvals.pending(self.ada_script)
         operations.stop(self.ada_script, "test")
-        assert ([], 1) == (list(interventions.pending(self.ada_script)), len(self.told()))
+        assert ([], 1) == (list(approvals.pending(self.ada_script)), len(self.told()))
         operations.answer(question.number, self.tom, "yes", is_staff=True)
         pump()
         assert (5, State.STOPPED) == (len(self.model.bodies), state_of(self.ada_script))
@@ -120,11 +122,11 @@ class TestAsking(LimitsTest):
     def test_what_was_said_in_private_is_not_shown_to_who_is_asked(self) -> None:
         """Said in the open the question quotes it, whispered it does not."""
         self.ask("say @ada find the secret map", *[look(number) for number in range(5)])
-        assert "secret map" in interventions.pending(self.ada_script)[0].asking.prompt
+        assert "secret map" in approvals.pending(self.ada_script)[0].asking.prompt
         operations.stop(self.ada_script, "test")
         operations.clear(self.ada_script)
         self.ask("whisper Ada = find the secret map", *[look(number) for number in range(5)])
-        assert "secret" not in str(interventions.pending(self.ada_script)[0].asking.prompt)
+        assert "secret" not in str(approvals.pending(self.ada_script)[0].asking.prompt)
 
 
 class TestTime(LimitsTest):
@@ -333,4 +335,4 @@ class TestModelTime(LimitsTest):
     def test_l9_unless_it_is_wanted_nobody_is_asked(self) -> None:
         """The error of the service is told as ever."""
         self.ask("whisper Ada = hello", ModelConnectionError("gone"), ModelConnectionError("gone"))
-        assert [] == list(interventions.pending(self.ada_script))
+        assert [] == list(approvals.pending(self.ada_script))

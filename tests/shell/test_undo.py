@@ -6,10 +6,11 @@ from typing import Any
 
 from evennia.utils.create import create_channel
 
-from evennia_ai import audit, operations, state
+from evennia_ai import audit, operations
 from evennia_ai.operations import configuring, lifecycle, undoing
 from evennia_ai.operations.edits import MOST_READ, read_edits
 from evennia_ai.operations.result import Problem
+from evennia_ai.runtime import state
 from tests.shell.test_commands_life import LifeTest
 
 PERSONA = "Ada is the keeper of the Lantern Library and likes "

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import evennia
 
-from evennia_ai import delegations, errands, ledger, operations, outbound, reports, state, turns
+from evennia_ai import operations
+from evennia_ai.agent import requests
+from evennia_ai.budget import ledger
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.inbox import SET_ASIDE, TRAY
+from evennia_ai.core.hearing.inbox import SET_ASIDE, TRAY
+from evennia_ai.messages import outgoing
 from evennia_ai.models import ModelCall
+from evennia_ai.runtime import state, turns
+from evennia_ai.tasks import delegations, reports
 from tests.llm.doubles import completion
 from tests.shell.people import Person
 from tests.shell.stopping import SafetyTest
@@ -192,7 +197,7 @@ class TestRestart(WaitingTest):
         self.leave_game()
         answers: list[str] = []
         self.model.answers.append(completion(None, ("report", {"message": "Fine."})))
-        errands.ask(self.ada_script, "how are you?", asker=self.tom).addCallback(answers.append)
+        requests.ask(self.ada_script, "how are you?", asker=self.tom).addCallback(answers.append)
         pump()
         assert ["Fine."] == answers
 
@@ -206,7 +211,7 @@ class TestRestart(WaitingTest):
         assert 1 == self.calls()
         self.clock.advance(901)
         self.beat(1)
-        told = outbound.FAILURE_LINE.replace("{name}", "Ada")
+        told = outgoing.FAILURE_LINE.replace("{name}", "Ada")
         assert ([told], []) == (self.tom.heard_from(self.ada), self.waiting())
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import operations, outbound, services, state
+from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
 from evennia_ai.errors import ModelReplyError, ModelStatusError
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import services, state
 from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
@@ -178,7 +180,7 @@ class TestReasons(WhyTest):
     def test_hops(self) -> None:
         """The talk of two assistants has ended, and by which number."""
         _, brass = self.make("Brass")
-        outbound.whisper(brass, self.ada, "hello", hops=3)
+        outgoing.whisper(brass, self.ada, "hello", hops=3)
         shown = self.why("ada reveal")
         assert '  heard     whisper "hello", of an assistant, hop 3' in shown
         assert "  rule      4 hop_limit: context" in shown

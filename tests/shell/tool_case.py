@@ -8,9 +8,9 @@ from evennia.utils import create
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from evennia_ai.core.inbox import Event
-from evennia_ai.core.toolspec import ToolCall, ToolResult
-from evennia_ai.core.turn import Turn
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.tools import TOOL_REGISTRY, CharacterTools
 from evennia_ai.tools.schema import arguments_problem

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from evennia_ai import services
 from evennia_ai.errors import ConfigurationError, MemoryStoreError
-from evennia_ai.memory import moving
-from evennia_ai.memory.moving import Left, Moved
+from evennia_ai.memory_store import moving
+from evennia_ai.memory_store.moving import Left, Moved
+from evennia_ai.runtime import services
 
 HERE = ("embedded", "inline")
 

@@ -1,0 +1,1 @@
+"""A turn from the ear to the mouth: hearing, queue, preparation, end, and acting unasked."""

@@ -1,0 +1,323 @@
+"""What becomes of a message that triggers: whether it may wait for an answer, whole or cut.
+
+Whoever gets no answer is told, in private and in character. What reaches a limit is decided on at
+the one checkpoint; where that takes a person's answer, the message waits in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from evennia.utils import logger
+from twisted.internet.defer import CancelledError, Deferred
+
+from evennia_ai import audit
+from evennia_ai.agent import queueing
+from evennia_ai.agent.excuses import cooling_line
+from evennia_ai.agent.listening import ear_for
+from evennia_ai.agent.queueing import cooling_seconds
+from evennia_ai.approvals import checkpoints, holding
+from evennia_ai.core.hearing.inbox import Event, joins, talk_of
+from evennia_ai.core.hearing.mention import without_address
+from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, SPOKEN, Heard
+from evennia_ai.core.hearing.rate_limits import Admission
+from evennia_ai.core.hearing.records import Record
+from evennia_ai.core.safety.limits import LIMITS, REASONS, Decision, Kind, denial_text, number
+from evennia_ai.core.settings.safety import Oversize
+from evennia_ai.core.text.cleaning import cut_at_sentence
+from evennia_ai.errors import LimitReachedError, StaleEpochError
+from evennia_ai.messages import incoming, outgoing
+from evennia_ai.runtime import ability, names, state
+
+ADDRESSED = ("direct_address", "direct_message")
+# What a yes grants where assistants talk on and on: a message, and the answer to it.
+HOPS_OF_AN_EXCHANGE = 2
+CUT = " (cut)"
+SIZE_PATH = LIMITS[Kind.MESSAGE_CHARACTERS].path
+
+
+def place_of(script: Any, heard: Heard) -> str:
+    """Where a talk goes on: the channel's name, or the room's "#2"."""
+    if heard.source is CHANNEL:
+        return heard.place
+    room = script.obj.location
+    return room.dbref if room is not None else ""
+
+
+def queue(script: Any, record: Record, heard: Heard) -> bool:
+    """Queue what triggers, unless the assistant may not answer or the sender asks too much.
+
+    Returns:
+        Whether it waits for an answer now, or for somebody who may allow one.
+    """
+    if _is_silent(script, record, heard) or _cools_off(script, record, heard):
+        return False
+    size = state.safety_config(script).size
+    is_too_long = 0 < size.message_characters < len(heard.body)
+    if is_too_long and size.on_oversize is Oversize.DENY:
+        _deny_length(script, record, len(heard.body), size.message_characters)
+        return False
+    if is_too_long and size.on_oversize is Oversize.CUT:
+        heard = _cut(record, heard, size.message_characters)
+    event = _event(script, record, heard)
+    admission = _admit(script, event)
+    if admission.is_refusal:
+        record.note("refused", f"limit {admission.value}, in hearing_config")
+        _turn_away(script, record, outgoing.TOO_MUCH_LINE)
+    elif is_too_long and size.on_oversize is Oversize.ASK:
+        asking = _ask_for_length(script, record, event, len(heard.body), size.message_characters)
+        _begin(script, record, asking)
+    else:
+        _take(script, record, event, admission)
+    return not admission.is_refusal
+
+
+def _is_silent(script: Any, record: Record, heard: Heard) -> bool:
+    """Whether it answers nobody now, or nothing of what is said openly here. Then that is told."""
+    if script.silence:
+        record.note("silent", script.silence)
+        if line := ability.inability(script.obj):
+            if is_for_it(record) and tell_unable(script, heard, line):
+                record.note("told", "that its body cannot act")
+            return True
+        # What is refused for good is given back, each message by itself.
+        is_stopped = bool(state.read(script, "emergency_stop"))
+        _turn_away(script, record, outgoing.STOPPED_LINE, is_each=is_stopped)
+        return True
+    if heard.source in SPOKEN and outgoing.is_hushed(script, script.obj.location):
+        record.note("hushed", "somebody asked it to be quiet here")
+        state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))
+        _turn_away(script, record, outgoing.HUSHED_LINE)
+        return True
+    return False
+
+
+def _cools_off(script: Any, record: Record, heard: Heard) -> bool:
+    """Whether the sender has to wait for what came of earlier requests. Then that is told."""
+    seconds = cooling_seconds(script, heard.person)
+    if seconds:
+        record.note("refused", f"{heard.sender_name} has to wait {number(round(seconds))} s more")
+        _turn_away(script, record, cooling_line(seconds))
+    return seconds > 0
+
+
+def _take(script: Any, record: Record, event: Event, admission: Admission) -> None:
+    """Put an event into the inbox; when a person speaks, what it did by itself is over."""
+    waiting = len(script.work.inbox)
+    record.note(admission.value, f"{waiting} waiting before it" if waiting else "")
+    script.enqueue(event)
+    if admission is Admission.LATER or event.person in holding.people(script):
+        _ask_for_patience(script, record)
+    if event.hops == 0 and state.read(script, "own_turns"):
+        state.write(script, own_turns=0)
+        script.work.extensions.end(f"own {script.obj.dbref}")
+
+
+def _event(script: Any, record: Record, heard: Heard) -> Event:
+    ear = ear_for(script, incoming.find_being(heard.sender_id))
+    body = without_address(heard.body, ear.names)
+    return Event.from_heard(
+        replace(heard, body=body),
+        record.verdict,
+        event_id=uuid4().hex[:12],
+        at=record.at,
+        place=place_of(script, heard),
+        number=record.number,
+    )
+
+
+def _admit(script: Any, event: Event) -> Admission:
+    """What becomes of an event. Of assistants nothing waits for its next minute: only people do."""
+    work, config = script.work, state.hearing_config(script)
+    if event.hops:
+        config = config.model_copy(update={"queued_per_player": 0})
+    waiting = [item for item in work.inbox if item["id"] not in work.busy]
+    asked_about = work.asked_about.count(event.person)
+    stored = event.as_stored()
+    return work.company.meet(event.person).admit(  # type: ignore[no-any-return]
+        script.clock.seconds(),
+        config,
+        waiting=sum(item.get("person") == event.person for item in waiting) + asked_about,
+        joinable=sum(joins(item, stored) for item in waiting),
+        turns=queueing.turns_of(script, event.person) + asked_about,
+        queued=queueing.queued_turns(script),
+    )
+
+
+def _turn_away(script: Any, record: Record, line: str, *, is_each: bool = False) -> None:
+    """Tell a person who spoke to it, in private, that no answer will come.
+
+    Args:
+        is_each: of each message; else once a minute.
+    """
+    heard = record.heard
+    if not is_for_it(record):
+        return
+    known = script.work.company.meet(heard.person)
+    if not (known.may_tell(script.clock.seconds()) or is_each):
+        return
+    person = incoming.find_being(heard.sender_id)
+    if outgoing.tell(script.obj, person, line, hops=heard.hops + 1):
+        record.note("told", "that no answer will come")
+
+
+def _ask_for_patience(script: Any, record: Record) -> None:
+    """Tell a person who spoke to it, once a minute, that the answer takes a moment."""
+    heard, now = record.heard, script.clock.seconds()
+    if is_for_it(record) and script.work.company.meet(heard.person).may_tell_later(now):
+        person = incoming.find_being(heard.sender_id)
+        if outgoing.tell(script.obj, person, outgoing.LATER_LINE, hops=heard.hops + 1):
+            record.note("told", "that the answer takes a moment")
+
+
+def is_for_it(record: Record) -> bool:
+    """True where a person spoke to it, and so wants to know what becomes of that."""
+    return not record.heard.from_assistant and record.verdict.name in ADDRESSED
+
+
+def tell_unable(script: Any, heard: Heard | Event, line: str) -> bool:
+    """Tell a sender why its body cannot act, once until it can again. Returns whether they were."""
+    work = script.work
+    told = work.unable = set() if work.unable is None else work.unable
+    if heard.hops or heard.person in told:
+        return False
+    told.add(heard.person)
+    person = incoming.find_being(heard.sender_id)
+    return outgoing.tell(script.obj, person, line, hops=1, is_of_body=True)
+
+
+def tell_of_mute(script: Any, record: Record, heard: Heard) -> None:
+    """Tell a person who muted it that it got nothing; the game says so, not the assistant."""
+    person = None if heard.from_assistant else incoming.find_being(heard.sender_id)
+    if person is not None and not getattr(person, "is_bot", False):
+        person.msg(
+            outgoing.MUTED_LINE.replace(
+                "{name}", outgoing.literal(names.name_of(script.obj, person))
+            )
+        )
+        record.note("told", "that the sender has muted it")
+
+
+# ---- what reaches a limit ----------------------------------------------------------------------
+
+
+def end_or_extend(script: Any, record: Record, heard: Heard) -> None:
+    """End a chain of answers between assistants, or let it go on for one more exchange."""
+    _begin(script, record, _ask_for_hops(script, record, heard))
+
+
+def _begin(script: Any, record: Record, asking: Coroutine[Any, Any, None]) -> None:
+    """Let the checkpoint decide; nobody waits for it."""
+
+    def report(failure: Any) -> None:
+        if failure.check(CancelledError, StaleEpochError):
+            record.note("cut off", "by a stop, a reset or a restart")
+            _turn_away(script, record, outgoing.STOPPED_LINE)
+        else:
+            logger.log_err(f"[assistant] {script.key}: {failure.getTraceback()}")
+
+    Deferred.fromCoroutine(asking).addErrback(report)
+
+
+def _cut(record: Record, heard: Heard, most: int) -> Heard:
+    record.note("cut", f"from {number(len(heard.body))} to {number(most)} characters")
+    return replace(heard, body=cut_at_sentence(heard.body[: most + 1], most) + CUT)
+
+
+def _deny_length(script: Any, record: Record, length: int, most: int) -> None:
+    """Give a message back that is too long."""
+    facts = {"scope": f"message {record.number}", "used": length, "cap": most}
+    audit.record("limit_denied", script, kind=Kind.MESSAGE_CHARACTERS.value, **facts)
+    _give_back(script, record, length, most)
+
+
+def _give_back(script: Any, record: Record, length: int, most: int) -> None:
+    record.note("refused", f"{number(length)} characters, of {number(most)} in {SIZE_PATH}")
+    line = outgoing.TOO_LONG_LINE.replace("{most}", number(most))
+    _turn_away(script, record, line, is_each=True)
+
+
+async def _ask_for_length(
+    script: Any, record: Record, event: Event, length: int, most: int
+) -> None:
+    """Take a long message in once somebody allows it; until then it waits in memory."""
+    hit = LimitReachedError(
+        Kind.MESSAGE_CHARACTERS,
+        used=length,
+        cap=most,
+        amount=length - most,
+        scope=f"message {event.id}",
+    )
+    record.note("asked", f"whether {number(length)} characters may be read")
+    task = f"a message of {record.heard.sender_name}"
+    asked_about = script.work.asked_about
+    asked_about.append(event.person)
+    try:
+        decision = await _decide(script, hit, task=task, event=event)
+    finally:
+        asked_about.remove(event.person)
+    if not decision.allow_continue:
+        _give_back(script, record, length, most)
+    elif event.person not in script.work.muted and not _is_silent(script, record, record.heard):
+        _take(script, record, event, Admission.YES)
+
+
+async def _ask_for_hops(script: Any, record: Record, heard: Heard) -> None:
+    """What is granted goes with the message and with its answer: both ends count alike."""
+    cap = script.work.ear.max_agent_hops + heard.hops_granted
+    hit = LimitReachedError(
+        Kind.AGENT_HOPS,
+        used=heard.hops,
+        cap=cap,
+        amount=HOPS_OF_AN_EXCHANGE,
+        scope=_chain_of(script, heard),
+    )
+    times = heard.hops_granted // HOPS_OF_AN_EXCHANGE
+    task = f"a talk with {heard.sender_name}"
+    decision = await _decide(script, hit, task=task, times=times)
+    if decision.allow_continue:
+        more = int(decision.extension)
+        record.note("granted", f"{more} hops more: {REASONS[decision.reason]}")
+        granted = heard.hops_granted + more
+        queue(script, record, replace(heard, hops_granted=granted))
+        return
+    record.note(
+        "silent",
+        f"{heard.hops} messages in a row between assistants, of {cap}; "
+        + denial_text(Kind.AGENT_HOPS, cap, hit.scope, decision.reason, has_partial=False),
+    )
+    audit.record("hop_limit", script, sender=heard.sender_name, hops=heard.hops, cap=cap)
+    state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))
+
+
+def _chain_of(script: Any, heard: Heard) -> str:
+    """What hops are counted over: a pair that talks in private, or whoever talks at a place."""
+    if heard.source in PRIVATE:
+        return f"chain {' '.join(sorted((heard.sender_id, script.obj.dbref)))}"
+    return f"chain {talk_of(heard.source, place_of(script, heard))}"
+
+
+async def _decide(
+    script: Any, hit: LimitReachedError, *, task: str, times: int = 0, event: Event | None = None
+) -> Decision:
+    """Ask the checkpoint about a scope that ends with its answer.
+
+    Args:
+        times: how often it was extended before, where only the message itself knows.
+
+    Raises:
+        StaleEpochError: the assistant's life in this process ended meanwhile.
+    """
+    work, extensions = script.work, script.work.extensions
+    extensions.counts[hit.scope, hit.kind] = times
+    try:
+        decision = await checkpoints.ask(script, hit, task=task, event=event)
+    finally:
+        extensions.end(hit.scope)
+    if script.work is not work or work.is_closing:
+        raise StaleEpochError(work.epoch, work.epoch + 1)
+    return decision

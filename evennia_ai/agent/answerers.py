@@ -1,0 +1,148 @@
+"""Who answers an open line: whom it calls, or as many of those who hear it as the game wants.
+
+All who hear a line are told of it within one moment of the game. Those who would answer although it
+calls none of them wait until that moment is over; then some of them are chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from evennia.utils import logger
+from twisted.internet import reactor
+
+from evennia_ai.agent.admission import place_of, queue
+from evennia_ai.core.hearing.inbox import talk_of
+from evennia_ai.core.hearing.open_lines import Offer, read_most
+from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.hearing.perception import CHANNEL, SPOKEN, Heard
+from evennia_ai.core.hearing.records import Record
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.runtime import services, state
+from evennia_ai.runtime.audience import has_assistant
+from evennia_ai.runtime.work import Work
+
+PER_ROOM = "ai_answers_per_line"
+LEFT = "left to others"
+_numbers = count(1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """An assistant that would answer a line, and what it heard of it."""
+
+    script: Any
+    work: Work
+    record: Record
+    heard: Heard
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it goes on as it was when it heard the line."""
+        return self.script.work is self.work and not self.work.is_closing
+
+    def offer(self) -> Offer:
+        """What is asked of it to choose among several."""
+        known = self.work.company.people.get(self.heard.person)
+        began = float("-inf") if known is None else known.turn_began
+        is_talking = self.record.verdict.name == "continued_address"
+        return Offer(is_talking, self.script.clock.seconds() - began, self.work.chosen)
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """One line, as several assistants hear it.
+
+    Attributes:
+        called: names of those whom it calls.
+        candidates: those who would answer although it does not call them.
+    """
+
+    called: list[str] = field(default_factory=list)
+    candidates: list[Candidate] = field(default_factory=list)
+
+
+# Lines of this moment, by where they were said, by whom, and their words.
+_lines: dict[tuple[str, ...], Line] = {}
+
+
+def answer(script: Any, record: Record, heard: Heard) -> None:
+    """Let an assistant answer what triggers it: at once, or if it is chosen among several.
+
+    What is said to one alone is that one's; an open line that calls somebody is left to whom it
+    calls.
+    """
+    if heard.source is not CHANNEL and heard.source not in SPOKEN:
+        queue(script, record, heard)
+    elif record.verdict.name == "direct_address":
+        _line_of(script, heard).called.append(script.key)
+        queue(script, record, heard)
+    elif _may_have_rivals(script, heard):
+        _line_of(script, heard).candidates.append(Candidate(script, script.work, record, heard))
+    else:
+        queue(script, record, heard)
+
+
+def _may_have_rivals(script: Any, heard: Heard) -> bool:
+    """Whether other assistants may hear the same."""
+    if heard.source is CHANNEL:
+        return True
+    room = script.obj.location
+    here = room.contents if room is not None else ()
+    return any(has_assistant(thing) for thing in here if thing is not script.obj)
+
+
+def _line_of(script: Any, heard: Heard) -> Line:
+    """The line that was heard; what is to be decided of it is decided when the moment is over."""
+    talk = talk_of(heard.source, place_of(script, heard))
+    key = (talk, heard.source, heard.sender_id, heard.body)
+    if key not in _lines:
+        _lines[key] = Line()
+        reactor.callLater(0, _decide, key)
+    return _lines[key]
+
+
+def _decide(key: tuple[str, ...]) -> None:
+    line = _lines.pop(key)
+    candidates = [each for each in line.candidates if each.is_alive]
+    if line.called:
+        _leave(candidates, f"to {' and '.join(line.called)}, whom it calls")
+        return
+    candidates.sort(key=lambda each: each.offer().rank)
+    chosen: list[Candidate] = []
+    while candidates:
+        most = _most(candidates[0])
+        if 0 < most <= len(chosen):
+            break
+        first = candidates.pop(0)
+        if queue(first.script, first.record, first.heard):
+            first.work.chosen = next(_numbers)
+            chosen.append(first)
+    _leave(candidates, f"to {' and '.join(str(each.script.key) for each in chosen)}")
+
+
+def _leave(candidates: Sequence[Candidate], whom: str) -> None:
+    """Let others answer; what was said is known all the same when these answer next."""
+    for each in candidates:
+        each.record.note(LEFT, whom)
+        state.overhear(each.script, Overheard.from_heard(each.heard, each.record.verdict.trust))
+
+
+def _most(candidate: Candidate) -> int:
+    """How many may answer a line where this one heard it.
+
+    What is set and makes no sense counts as the default, and is logged.
+    """
+    room = candidate.script.obj.location
+    try:
+        if candidate.heard.source is not CHANNEL and room is not None:
+            own = room.attributes.get(PER_ROOM)
+            if own is not None:
+                return read_most(f"{room.key} ({room.dbref}): db.{PER_ROOM}", own)
+        return services.answers_per_line()
+    except ConfigurationError as error:
+        logger.log_err(f"[assistant] {error}; one assistant answers")
+        return 1

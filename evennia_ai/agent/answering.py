@@ -1,0 +1,294 @@
+"""Whose turn it is, and what follows when a turn ends: who is told, and what is counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.utils import logger
+
+from evennia_ai import audit
+from evennia_ai.agent import queueing, resting, tracing
+from evennia_ai.agent.excuses import (
+    UNHEARD,
+    cooling_line,
+    empty_queue,
+    excuse,
+    expire,
+    spent_line,
+    whether,
+)
+from evennia_ai.approvals import holding
+from evennia_ai.approvals.people import is_assistant
+from evennia_ai.budget import ledger
+from evennia_ai.core.hearing.chain import is_of_chain
+from evennia_ai.core.hearing.inbox import OWN, TASK, TRAY, Event, Stored, talk_of
+from evennia_ai.core.hearing.perception import SPOKEN, Source
+from evennia_ai.core.safety import notices
+from evennia_ai.core.safety.cooling import NOBODY, Ended, Judgement, in_words
+from evennia_ai.core.safety.limits import LIMITS, Kind
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.turn.conversation import last_act, parted
+from evennia_ai.core.turn.react import ENDINGS, Stop, StopReason
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.emergency import trigger_emergency_stop
+from evennia_ai.errors import LimitReachedError
+from evennia_ai.memory import episodes
+from evennia_ai.messages import incoming, outgoing
+from evennia_ai.runtime import state, turns
+from evennia_ai.runtime.turns import aside
+from evennia_ai.tasks import delegations
+
+OF_A_PLAYER = "player "
+
+
+def take(script: Any) -> Turn | float | None:
+    """The turn that is due: for the oldest event of somebody who is there, and need not wait.
+
+    Returns:
+        The turn; or the seconds until one is due; or None when nothing waits, or nothing but for
+        somebody to come back.
+    """
+    now, config = script.clock.seconds(), state.hearing_config(script)
+    expire(script, now - config.expires_seconds)
+    if begun := turns.set_down(script):
+        if delegations.is_awaited(script, begun[-1]):
+            return _note_resumed(script, turns.resume(script))
+        aside.set_aside(script)
+    if held := holding.take_back(script):
+        note(script, held, "goes on", "after the question about it")
+        return held
+    stored, wait = queueing.next_due(script)
+    if stored is None:
+        return wait
+    queueing.begin(script, stored)
+    return _begin(script, stored, config.batch_messages)
+
+
+def _begin(script: Any, stored: Stored, most: int) -> Turn:
+    """Take the turn of an event and those that join it, or go on with what was set aside."""
+    if TRAY in stored:
+        return _note_resumed(script, aside.take_up(script, stored))
+    turn = turns.load(script, stored, most)
+    count = len(turn.events)
+    note(script, turn, "taken", f"with {count} messages at once" if count > 1 else "")
+    return turn
+
+
+def _note_resumed(script: Any, turn: Turn) -> Turn:
+    note(script, turn, "taken up again", f"after {turn.iterations} steps")
+    return turn
+
+
+def note(script: Any, turn: Turn, step: str, detail: str = "") -> None:
+    """Add a step to the records of a turn's messages."""
+    is_private = turn.is_private or turn.event.face in turn.asides.values()
+    numbers = [event.number for event in turn.events]
+    script.work.records.note(numbers, step, detail, is_private=is_private)
+
+
+def close(script: Any, turn: Turn, stop: Stop) -> None:
+    """Close a turn: count, tell whoever waits and staff if it failed, stop after too many."""
+    work = script.work
+    work.extensions.end(turn.scope)
+    if turn.epoch != work.epoch:
+        return
+    work.in_flight = None
+    judged, also = _judge(script, turn, stop)
+    remembered = episodes.of_turn(script, turn, stop)
+    traced = tracing.both(remembered.write, tracing.of_turn(script, turn, stop))
+    with ledger.riding() as ended:
+        beside, errors = tracing.both(traced, ended), judged.errors
+        turns.settle(script, turn, stop, consecutive_errors=errors, beside=beside, **also)
+    remembered.index()
+    tracing.tidy(script)
+    for notice in turn.notices:
+        note(script, turn, "went another way", notice)
+    if turn.event.kind == OWN:
+        work.autonomy.end(did_something=not stop.is_failure and stop.reason is not StopReason.NOOP)
+    if turn.iterations and not stop.trouble:
+        resting.end(script)
+    if stop.is_failure:
+        _report(script, turn, stop, judged)
+    else:
+        _note_answer(script, turn, stop)
+    empty_queue(script, turn, stop)
+    _follow(script, turn, stop, judged)
+
+
+def break_off(script: Any, turn: Turn, why: str, *, is_unheard: bool) -> None:
+    """End a turn that was dropped; what it used is counted.
+
+    Args:
+        why: in words, for the record.
+        is_unheard: nobody can hear its answer: nothing more is paid for it, and it waits.
+    """
+    work, name = script.work, _waiting(turn)
+    work.extensions.end(turn.scope)
+    if not is_unheard or turn.epoch != work.epoch:
+        turns.cut_off(script, turn)
+        note(script, turn, "cut off", why)
+        return
+    work.in_flight = None
+    if aside.break_off(script, turn):
+        then = "it waits for them to come back"
+    else:
+        delegations.fail(turn.event, UNHEARD)
+        then = "it was given up"
+    note(script, turn, "broke off", f"{name} had left; nobody was told, and {then}")
+    logger.log_info(
+        f"[assistant] {script.key}: {name} had left before the answer; nobody was told, and {then}"
+    )
+
+
+def _note_answer(script: Any, turn: Turn, stop: Stop) -> None:
+    work = script.work
+    is_silent = stop.reason is StopReason.NOOP
+    note(script, turn, "silent by choice" if is_silent else "answered", _last_act(turn))
+    if stop.limit is not None:
+        whom = turn.event.sender_name
+        outgoing.alert_staff(notices.reached(str(script.obj.key), whom, stop.limit, stop.detail))
+    if turn.event.kind == TASK:
+        delegations.end(turn.event, "" if is_silent else _last_act(turn), held=turn.held)
+        return
+    if turn.event.person:
+        work.company.meet(turn.event.person).count_answers(len(turn.events))
+    _engage(script, turn, stop)
+
+
+def pause(script: Any, turn: Turn, stop: Stop) -> None:
+    """Go on with the next beat, where an assistant may do one thing a beat."""
+    script.work.in_flight = None
+    turns.pause(script, turn, stop)
+    note(script, turn, "goes on with the next beat", _last_act(turn))
+
+
+def _last_act(turn: Turn) -> str:
+    """The last thing it did, without the words that it said to somebody else alone."""
+    face = turn.event.face
+    return last_act(parted(turn.said, turn.asides, face), face)
+
+
+def _engage(script: Any, turn: Turn, stop: Stop) -> None:
+    """After an answer in the open, its asker need not repeat the name for a while."""
+    event, config = turn.event, state.hearing_config(script)
+    is_open = event.source == Source.CHANNEL or event.source in SPOKEN
+    if is_open and event.hops == 0 and stop.reason is StopReason.TERMINAL_TOOL:
+        now, seconds = script.clock.seconds(), config.engagement_seconds
+        script.work.engagements.begin(talk_of(event.source, event.place), event.face, now, seconds)
+
+
+def _report(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
+    line = cooling_line(judged.cools) if judged.cools else spent_line(stop)
+    told = excuse(script, turn.event, _why(stop), line=line)
+    told = "waited" if turn.event.kind == OWN else whether(told)
+    note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {told}")
+    if stop.trouble:
+        resting.tell(script, stop, f"{_waiting(turn)} {told}")
+        return
+    errors, limit = judged.errors, _most_errors(script)
+    detail = f"{stop.reason.value}, {stop.detail} ({errors} of {limit} errors in a row)"
+    whom, left = turn.event.sender_name, limit - errors if errors else None
+    outgoing.alert_staff(notices.failed(str(script.obj.key), whom, told, stop, left, detail))
+
+
+def _waiting(turn: Turn) -> str:
+    return turn.event.sender_name or "Nobody"
+
+
+def _follow(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
+    """Lock the assistant, or let whoever asked wait, where the end of a turn calls for it."""
+    if judged.locks is not None:
+        why = _cause_to_lock(script, turn, stop)[1]
+        why = why or f"Maximum consecutive errors reached ({judged.errors})"
+        people = " and ".join(map(_name_of, judged.people))
+        whom = f", for {people}" if len(judged.people) > 1 else ""
+        trigger_emergency_stop(script, f"{why.rstrip('.')}{whom}", cause=judged.locks)
+    elif judged.cools:
+        _cool_off(script, turn, stop, judged.cools)
+
+
+def _cool_off(script: Any, turn: Turn, stop: Stop, seconds: float) -> None:
+    """Tell everybody whom it concerns that somebody has to wait."""
+    name, account, wait = _waiting(turn), _name_of(turn.event.person), in_words(seconds)
+    whom = name if account == name else f"{name} ({account})"
+    cause = _cause_to_lock(script, turn, stop)[0]
+    note(script, turn, "cools off", f"{name} has to wait {wait}")
+    facts = {"person": turn.event.person, "seconds": round(seconds)}
+    audit.record("cooled_off", script, cause=cause or stop.reason.value, **facts)
+    if not stop.is_failure and turn.event.kind != TASK:
+        excuse(script, turn.event, line=cooling_line(seconds))
+    outgoing.alert_staff(notices.cools(str(script.obj.key), whom, wait, stop))
+
+
+def _name_of(person: str) -> str:
+    return str(getattr(incoming.find_being(person), "key", person))
+
+
+def _judge(script: Any, turn: Turn, stop: Stop) -> tuple[Judgement, dict[str, Any]]:
+    """What follows from the end of a turn, and what of it has to be stored."""
+    blame, now = script.work.blame, script.clock.seconds()
+    config, event = state.safety_config(script).cooling, turn.event
+    blame.recall(int(state.read(script, "consecutive_errors")))
+    cause, _, is_shared = _cause_to_lock(script, turn, stop)
+    if not (stop.is_failure or cause or blame.run or event.person in blame.people):
+        return Judgement(0), {}
+    is_theirs = stop.reason is StopReason.MAX_ITERATIONS and _is_gone(script, event)
+    # Without a place it fails for everybody alike.
+    is_nobodys = stop.is_of_service or event.kind == OWN or script.obj.location is None
+    ended = Ended(
+        person=NOBODY if is_nobodys else event.person,
+        is_failure=stop.is_failure,
+        is_counted=stop.is_counted and not is_theirs,
+        cause=cause,
+        is_shared=is_shared,
+        may_lock=stop.may_lock,
+        is_person=not (event.person and _is_assistant(event.person)),
+    )
+    judged = blame.judge(ended, now, config, _most_errors(script))
+    stored = blame.as_stored(now, config)
+    return judged, {} if stored == state.read(script, "cooling") else {"cooling": stored}
+
+
+def _is_assistant(person: str) -> bool:
+    being = incoming.find_being(person)
+    return being is not None and is_assistant(being)
+
+
+def _cause_to_lock(script: Any, turn: Turn, stop: Stop) -> tuple[Cause | None, str, bool]:
+    """Why an assistant would have to be locked, the gravest cause first.
+
+    Returns:
+        The cause, or None; the same in words; and whether it concerns everybody, whoever asked.
+        Nobody locks it by walking off in the middle of an answer, nor with an account of one's own
+        that is used up.
+    """
+    if stop.halt is not None and not _is_gone(script, turn.event):
+        return stop.halt.cause, stop.halt.detail, False
+    if stop.limit is None or not _locks(stop.limit):
+        return None, "", False
+    is_shared = stop.limit.kind == Kind.TOKENS_TOTAL
+    if is_shared and stop.limit.scope.startswith(OF_A_PLAYER):
+        return None, "", False
+    cause = Cause.LOOP if stop.limit.kind == Kind.TASK_ITERATIONS else Cause.BUDGET
+    return cause, stop.detail, is_shared
+
+
+def _locks(hit: LimitReachedError) -> bool:
+    """Whether a limit locks it; what a whole chain used up is no fault of the one it ends at."""
+    return LIMITS[Kind(hit.kind)].locks and not is_of_chain(hit.scope)
+
+
+def _most_errors(script: Any) -> int:
+    return int(state.read(script, "max_consecutive_errors"))
+
+
+def _why(stop: Stop) -> str:
+    """Why there is no report, as another assistant may know it."""
+    return f"limit {stop.limit.kind}" if stop.limit else ENDINGS[stop.reason].text
+
+
+def _is_gone(script: Any, event: Event) -> bool:
+    """Whether the asker left or muted the assistant, so that no answer could reach them."""
+    if event.kind in (OWN, TASK):
+        return False
+    return event.person in script.work.muted or not delegations.is_awaited(script, event)

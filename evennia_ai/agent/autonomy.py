@@ -1,0 +1,134 @@
+"""Acting unasked: whether there is a reason now, and the turn that comes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import evennia
+from evennia.utils import logger
+from twisted.internet.defer import CancelledError, Deferred
+
+from evennia_ai.approvals import checkpoints, holding
+from evennia_ai.core.hearing.inbox import OWN, Event
+from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.turn import goals
+from evennia_ai.core.turn.autonomy import AutonomyConfig, Reason, reason_to_act
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.errors import ConfigurationError, LimitReachedError, StaleEpochError
+from evennia_ai.memory import modes
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state, turns
+
+NEXT_STEP = (
+    "Nobody spoke to you. Your goal {id}: {text}. Take one step towards it, or choose noop. When "
+    "it is reached, call complete_goal."
+)
+SPEAK_UP = (
+    "Nobody spoke to you, but you are not alone. If there is something worth saying to what you "
+    "noticed, say it; else choose noop."
+)
+
+
+def config(script: Any) -> AutonomyConfig:
+    """How often it may act; what makes no sense counts as not set."""
+    try:
+        return AutonomyConfig.from_stored(state.read(script, "autonomy_config"))
+    except (ConfigurationError, TypeError):
+        return AutonomyConfig()
+
+
+def reason(script: Any) -> Reason | None:
+    """Why the assistant would act unasked at this beat. Asked of every idle beat: no statement."""
+    if modes.is_asleep(script) or holding.is_one_its_own(script):
+        return None
+    wanted = config(script)
+    has_goal = bool(goals.active(state.read(script, "current_goals")))
+    if not (has_goal or wanted.initiative):
+        return None
+    work = script.work
+    if not work.autonomy.is_due(script.clock.seconds(), wanted):
+        return None
+    if outgoing.is_hushed(script, script.obj.location):
+        return None
+    return reason_to_act(
+        wanted,
+        has_goal=has_goal,
+        has_company=_has_company(script.obj),
+        has_heard=bool(work.overheard),
+        is_anybody_online=_is_anybody_online(),
+    )
+
+
+def _has_company(body: Any) -> bool:
+    room = body.location
+    return room is not None and any(
+        being is not body and being.sessions.count() for being in room.contents
+    )
+
+
+def _is_anybody_online() -> bool:
+    """Whether anybody plays: a bot, such as that of a chat relay, does not."""
+    accounts = (session.get_account() for session in evennia.SESSION_HANDLER.get_sessions())
+    return any(account is not None and not account.is_bot for account in accounts)
+
+
+def begin(script: Any, why: Reason) -> Turn | None:
+    """The turn of an act of its own; None when it had as many in a row as it may."""
+    now = script.clock.seconds()
+    script.work.autonomy.begin(now)
+    if _is_at_limit(script):
+        _ask_for_more(script)
+    if _is_at_limit(script):
+        return None
+    # Counted before anything is done: what a crash cuts off was a turn too.
+    state.write(script, own_turns=state.read(script, "own_turns") + 1)
+    if why is Reason.GOAL:
+        body = NEXT_STEP.format(**goals.active(state.read(script, "current_goals"))[0])
+    else:
+        body = SPEAK_UP
+    event = Event(
+        id=f"own{uuid4().hex[:12]}",
+        kind=OWN,
+        source="emit",
+        sender_id="",
+        sender_name="",
+        body=body,
+        trust=1.0,
+        rule=0,
+        hops=0,
+        at=now,
+    )
+    return turns.of_goal(script, event)
+
+
+def _is_at_limit(script: Any) -> bool:
+    cap = state.safety_config(script).loop.max_own_turns
+    return 0 < cap <= int(state.read(script, "own_turns"))
+
+
+def _ask_for_more(script: Any) -> None:
+    """Ask for as many turns again, beside all else: whoever speaks to it meanwhile is answered."""
+
+    def report(failure: Any) -> None:
+        if not failure.check(CancelledError, StaleEpochError):
+            logger.log_err(f"[assistant] {script.key}: {failure.getTraceback()}")
+
+    Deferred.fromCoroutine(_extend(script)).addErrback(report)
+
+
+async def _extend(script: Any) -> None:
+    """What is granted is taken off the count, which a person's message ends in any case."""
+    work, cap = script.work, state.safety_config(script).loop.max_own_turns
+    used = int(state.read(script, "own_turns"))
+    hit = LimitReachedError(
+        Kind.OWN_TURNS, used=used, cap=cap, amount=cap, scope=f"own {script.obj.dbref}"
+    )
+    decision = await checkpoints.ask(script, hit, task="goals of my own")
+    if script.work is not work:
+        return
+    if decision.allow_continue:
+        left = int(state.read(script, "own_turns")) - int(decision.extension)
+        state.write(script, own_turns=max(0, left))
+    else:
+        work.autonomy.end(did_something=False)

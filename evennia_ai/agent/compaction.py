@@ -1,0 +1,338 @@
+"""Summing up an assistant's older talk with a model, all of it or nothing.
+
+The history is replaced in one write, once every summary is there. Whatever goes wrong before that
+leaves it as it was; the bounds on messages and tokens then hold by leaving the oldest away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from evennia.utils import logger
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import TimeoutError as DeadlineError
+from twisted.python.failure import Failure
+
+from evennia_ai import audit
+from evennia_ai.agent import preparation
+from evennia_ai.budget.spending import Purse
+from evennia_ai.core.safety.limits import LIMITS, Kind
+from evennia_ai.core.settings.safety import Size
+from evennia_ai.core.text.cleaning import cut_at_sentence
+from evennia_ai.core.turn import compaction as rules
+from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.executions import usage_counted
+from evennia_ai.core.turn.tokens import Counter, count_messages
+from evennia_ai.core.turn.turn import Turn, Usage
+from evennia_ai.errors import AssistantError, ModelReplyError, ModelTimeoutError, StaleEpochError
+from evennia_ai.runtime import state, turns
+
+DEADLINE_SECONDS = 120.0
+RETRY_AFTER_SECONDS = 300.0
+LIMIT = LIMITS[Kind.SUMMARY_TOKENS]
+DEFAULT_TOKENS = Size().summary_tokens
+PROMPT_SHARE = 0.5
+FEWEST_TOKENS = 200
+WORDS_OF_A_TOKEN = 0.75
+# What our own prompt asks for; only where less is wanted, the model is told a number.
+WORDS_ASKED_FOR = 250
+
+Before = Callable[[list[Message]], Awaitable[None]]
+Beside = Callable[[Usage], Mapping[str, Any]]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of it; true when the history is shorter now.
+
+    Attributes:
+        detail: in words for staff.
+        usage: tokens of all model calls, for whoever counts them; `calls` is their number.
+    """
+
+    is_done: bool = False
+    detail: str = ""
+    usage: Usage = field(default_factory=Usage)
+    calls: int = 0
+
+    def __bool__(self) -> bool:
+        return self.is_done
+
+
+def is_due(
+    script: Any, client: Any, count: Counter, *, beside: int = 0, is_asleep: bool = False
+) -> bool:
+    """Whether older talk is to be summed up now.
+
+    Args:
+        client: what is asked; the embedded model is not shown the talk, so it needs no summary.
+        beside: tokens of all else in a prompt.
+    """
+    if not state.read(script, "compact_enabled") or client.provider_name == "local":
+        return False
+    if script.clock.seconds() < script.work.compact_after:
+        return False
+    threshold = "compact_sleep_threshold" if is_asleep else "compact_emergency_threshold"
+    return rules.is_due(
+        script.work.history,
+        preparation.max_tokens_of(script, client),
+        state.read(script, "max_history"),
+        state.read(script, threshold),
+        count,
+        preserve_window=state.read(script, "compact_preserve_window"),
+        beside=beside,
+    )
+
+
+def _nothing(_: Usage) -> Mapping[str, Any]:
+    return {}
+
+
+async def compact(
+    script: Any,
+    client: Any,
+    count: Counter,
+    *,
+    before: Before | None = None,
+    beside: Beside = _nothing,
+) -> Outcome:
+    """Sum up all but the newest messages. Nothing happens while it is under way already.
+
+    After a failure `is_due` says no for five minutes.
+
+    Args:
+        before: called with what is about to be summed up; when it fails, nothing is summed up.
+        beside: given the tokens used, what else is stored together with the new history.
+
+    Raises:
+        CancelledError: it was cancelled, as by an emergency stop.
+    """
+    work, outcome = script.work, Outcome()
+    asking = _Asking(script, client, count, outcome, Fence(script, work, work.epoch))
+    old, kept = rules.split(work.history, state.read(script, "compact_preserve_window"))
+    if not old or client.provider_name == "local" or work.compact_after == math.inf:
+        outcome.detail = "there is nothing to sum up"
+        return outcome
+    work.compact_after, wait = math.inf, RETRY_AFTER_SECONDS
+    try:
+        if before is not None:
+            await before(list(old))
+        _put(asking, kept, await asking.summaries(old), beside)
+        outcome.is_done, wait = True, 0.0
+    except CancelledError:
+        wait = 0.0
+        raise
+    except StaleEpochError as error:
+        outcome.detail, wait = str(error), 0.0
+    except AssistantError as error:
+        outcome.detail = str(error)
+        logger.log_warn(f"[assistant] {script.key}: older talk is not summed up: {error}")
+    except Exception as error:
+        outcome.detail = f"internal error: {error!r}"
+        logger.log_trace(f"[assistant] {script.key}: older talk is not summed up")
+    finally:
+        work.compact_after = script.clock.seconds() + wait
+    return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """The life and the epoch in which something began that the model is asked for."""
+
+    script: Any
+    work: state.Work
+    epoch: int
+
+    def check(self) -> None:
+        """Raise StaleEpochError when that is over."""
+        if self.script.work is not self.work or self.work.epoch != self.epoch:
+            raise StaleEpochError(self.epoch, self.script.work.epoch)
+
+
+@dataclass(slots=True)
+class _Asking:
+    """The model calls of one compaction, under one deadline."""
+
+    script: Any
+    client: Any
+    count: Counter
+    outcome: Outcome
+    fence: Fence
+
+    async def summaries(self, old: Sequence[Message]) -> dict[str | None, str]:
+        """A summary for each who may know one; what is short already is its own."""
+        ends_at = self.script.clock.seconds() + DEADLINE_SECONDS
+        found = {}
+        for owner, messages in rules.worth_keeping(rules.scopes(old)).items():
+            text = rules.verbatim_summary(messages, owner)
+            if not text or 0 < self._cap < self.count(text):
+                text = await self._ask(messages, owner, ends_at)
+            found[owner] = text
+        self.fence.check()
+        return found
+
+    @property
+    def _cap(self) -> int:
+        """The most tokens of a summary; 0: no limit."""
+        return int(state.safety_config(self.script).size.summary_tokens)
+
+    async def _ask(self, messages: Sequence[Message], owner: str | None, ends_at: float) -> str:
+        """One model call.
+
+        Raises:
+            ModelError: the model failed, or said nothing that is a summary.
+            CircuitOpenError: it is not being asked now.
+            LimitReachedError: no cap has room for it.
+            StaleEpochError: it was stopped or reset meanwhile.
+        """
+        shares = rules.shares(messages, self.count)
+        purse = Purse(self.script, self._client(), shares=shares)
+        asked = purse.ask(self._request(messages), purpose="summary", **self._extra())
+        self.outcome.calls += 1
+        try:
+            left = max(0.0, ends_at - self.script.clock.seconds())
+            reply = await asked.addTimeout(left, self.script.clock)
+        except DeadlineError:
+            raise ModelTimeoutError(f"no summary within {DEADLINE_SECONDS:g} s") from None
+        self.outcome.usage += reply.usage
+        self.fence.check()
+        summary = rules.clean_summary(reply.content, owner)
+        if not summary:
+            raise ModelReplyError("the model wrote no summary")
+        return self._capped(summary)
+
+    def _capped(self, summary: str) -> str:
+        """A summary, cut at a sentence where it has more tokens than it may.
+
+        Raises:
+            ModelReplyError: nothing of it is left.
+        """
+        cap, size = self._cap, self.count(summary)
+        if not 0 < cap < size:
+            return summary
+        short, room = summary, len(summary) * cap // size
+        while (left := self.count(short)) > cap and short:
+            short = cut_at_sentence(summary, room)
+            room = min(room - 1, room * 9 // 10)
+        if not short.strip("…"):
+            raise ModelReplyError(f"no word of a summary fits into {LIMIT.path}, which is {cap}")
+        audit.record("summary_truncated", self.script, from_tokens=size, to_tokens=left)
+        return short
+
+    def _request(self, messages: Sequence[Message]) -> list[Message]:
+        """The prompt, with as many of the lines as half of the model's context holds."""
+        prompt = self._prompt()
+        request = rules.compaction_request(messages, prompt)
+        lines = request[1]["content"]
+        most = int(preparation.max_tokens_of(self.script, self.client) * PROMPT_SHARE)
+        size, size_of_lines = count_messages(request, self.count), self.count(lines)
+        if size <= most:
+            return request
+        room = max(FEWEST_TOKENS, most - (size - size_of_lines))
+        return rules.compaction_request(messages, prompt, len(lines) * room // size_of_lines)
+
+    def _prompt(self) -> str:
+        """What the model is told to do."""
+        prompt = state.read(self.script, "compact_prompt") or rules.DEFAULT_COMPACTION_PROMPT
+        words = int(self._cap * WORDS_OF_A_TOKEN)
+        if not 0 < words < WORDS_ASKED_FOR:
+            return str(prompt)
+        return f"{prompt} The whole is at most {words} words long."
+
+    def _client(self) -> Any:
+        """A model named for this is of the first choice's provider."""
+        is_named = bool(state.read(self.script, "compact_model"))
+        return getattr(self.client, "first", self.client) if is_named else self.client
+
+    def _extra(self) -> Mapping[str, Any]:
+        """What differs from the assistant's own calls: a summary is longer than an answer."""
+        model = state.read(self.script, "compact_model")
+        own = {"model": model} if model else {}
+        limit = state.read(self.script, "llm_max_tokens")
+        most = max(limit or 0, self._cap or DEFAULT_TOKENS)
+        if limit is None and self.client.supports_tools:
+            most = max(most, self.client.wanted(own).tokens)
+        return {**own, "max_tokens": most}
+
+
+def _put(
+    asking: _Asking,
+    kept: Sequence[Message],
+    summaries: Mapping[str | None, str],
+    beside: Beside,
+) -> None:
+    """Replace the history, stored and in memory, and note what was done.
+
+    Raises:
+        StaleEpochError: what was to stay is not in it any more.
+    """
+    script, count = asking.script, asking.count
+    work = script.work
+    history = rules.replace(work.history, kept, summaries)
+    if history is None:
+        raise StaleEpochError(work.epoch, work.epoch)
+    note = {
+        "at": script.clock.seconds(),
+        "messages": [len(work.history), len(history)],
+        "tokens": [count_messages(work.history, count), count_messages(history, count)],
+    }
+    more = beside(asking.outcome.usage)
+    state.write(script, conversation_history=history, last_compaction=note, **more)
+    work.history = history
+
+
+def begin_if_due(
+    script: Any,
+    client: Any,
+    *,
+    is_asleep: bool = False,
+    before: Before | None = None,
+    beside: Beside = _nothing,
+) -> Deferred[Outcome] | None:
+    """Sum up older talk beside all else if that is due: nobody waits for it.
+
+    Args:
+        before, beside: as of `compact`.
+    """
+    count = preparation.counter_of(client).count
+    if not is_due(script, client, count, is_asleep=is_asleep):
+        return None
+    return compact_conversation_history(script, before, beside)
+
+
+def compact_conversation_history(
+    script: Any, before: Before | None = None, beside: Beside = _nothing
+) -> Deferred[Outcome]:
+    """Sum up an assistant's older talk now, and count what that used. It can be stopped as a tick.
+
+    Does not ask whether it is due.
+    """
+    client, work = script.client(), script.work
+    count = preparation.counter_of(client).count
+    asked = compact(script, client, count, before=before, beside=beside)
+    running = Deferred.fromCoroutine(asked)
+    if not running.called:  # else another one may be under way, which a stop has to find
+        work.compacting = running
+    return running.addBoth(partial(_close, script, work, running))
+
+
+def _close(
+    script: Any, work: state.Work, running: Deferred[Outcome], outcome: Outcome | Failure
+) -> Any:
+    if work.compacting is running:
+        work.compacting = None
+    if isinstance(outcome, Outcome):
+        if outcome.calls:
+            _count(script, outcome)
+        return outcome
+    return Outcome(detail="it was cut off") if outcome.check(CancelledError) else outcome
+
+
+def _count(script: Any, outcome: Outcome) -> None:
+    used = outcome.usage
+    told = usage_counted("summary", outcome.calls, used.prompt_tokens, used.completion_tokens)
+    turns.add_usage(script, Turn(0, (), usage=used, model_calls=outcome.calls), told)

@@ -1,0 +1,347 @@
+"""Handing a task to another assistant, and reporting what came of it: the two tools of delegation.
+
+Who waits for whom is kept in `tasks.delegations`. Here is who may be given a task, what it is told,
+how far all this may go, and for how long anybody waits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from evennia.scripts.models import ScriptDB
+from evennia.utils import logger
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
+
+from evennia_ai import audit
+from evennia_ai.agent.queueing import cooling_seconds
+from evennia_ai.approvals import checkpoints
+from evennia_ai.core.safety.cooling import in_words
+from evennia_ai.core.safety.limits import Decision, Kind, Reason, denial_text
+from evennia_ai.core.text.cleaning import cut_at_sentence, quote, strip_control
+from evennia_ai.core.turn import goals
+from evennia_ai.core.turn.conversation import Message, known_to, parted
+from evennia_ai.core.turn.execution import ExecutionConfig
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.errors import LimitReachedError, ToolError
+from evennia_ai.runtime import state
+from evennia_ai.runtime.names import name_of
+from evennia_ai.tasks import delegations
+from evennia_ai.tasks.delegations import Delegation, count_of
+from evennia_ai.tools import tool
+
+LONGEST_TASK = 2000
+LONGEST_TALK = 2000
+LONGEST_RESULT = 1500
+MOST_GOALS = 3
+MOST_LINES = 8
+# A limit of its own, which can be extended, ends the wait; a tool has to have an end as well.
+A_DAY_SECONDS = 86_400.0
+LOOK_EVERY_SECONDS = 5.0
+EMERGENCY = "emergency_stop"
+ALONE = "You are asked as a specialist: do this task alone."
+EXPERTISE = "Use your own expertise."
+
+
+# ---- the two tools -----------------------------------------------------------------------------
+
+
+@tool(category="async_required", timeout_seconds=A_DAY_SECONDS)
+async def delegate_task(
+    character: Any, task: str, specialist: str | None = None, *, turn: Turn
+) -> str:
+    """Hand a task to another assistant, a specialist, and wait for what it reports.
+
+    Args:
+        task: what is to be done, with all that one has to know for it.
+        specialist: its name; left out, whoever is free is asked.
+    """
+    script = character.assistant_script
+    config = ExecutionConfig.from_stored(state.read(script, "execution_config"))
+    if not config.sub_agents_enabled:
+        raise ToolError("you hand no tasks to others: your owner did not enable it")
+    words = cut_at_sentence(strip_control(task).strip(), LONGEST_TASK)
+    if not words:
+        raise ToolError("say in words what is to be done")
+    delegate = _choose(script, turn, config, specialist)
+    await _pass_limits(script, turn, config)
+    if problem := _objection(script, turn, delegate):  # while somebody was asked
+        raise ToolError(problem)
+    turn.delegations += 1
+    turn.chain.delegations += 1
+    body = brief(script, turn, words, config.personality_insulation)
+    held = delegations.begin(script, delegate, turn, body)
+    try:
+        told = await _wait(held, turn)
+    finally:
+        turn.hold(*held.learned)
+    return cut_at_sentence(told, LONGEST_RESULT) if config.result_summarization else told
+
+
+@tool(category="terminal")
+def report(character: Any, message: str, *, turn: Turn) -> str:
+    """Report what came of the task that you were given. Only who gave it to you reads it.
+
+    Args:
+        message: the result, in plain words, with all that was asked for.
+    """
+    words = strip_control(message).strip()
+    if not words:
+        raise ToolError("say in words what came of the task")
+    if not delegations.answer(turn.event, words, held=turn.held, stopped_by=turn.stopped_by):
+        audit.record("report_unheard", character.assistant_script, id=turn.event.id)
+        raise ToolError("nobody waits for this report any more; let it be, with noop")
+    return f"reported to {turn.event.sender_name}"
+
+
+# ---- who is asked ------------------------------------------------------------------------------
+
+
+def specialists(script: Any, tag: str) -> list[Any]:
+    """The other assistants with a tag, of whatever category, by name."""
+    found = ScriptDB.objects.filter(
+        db_tags__db_key=tag.strip().casefold(), db_tags__db_tagtype__isnull=True
+    ).distinct()
+    others = [other for other in found if hasattr(other, "enqueue") and other is not script]
+    return sorted(others, key=lambda other: str(other.key).casefold())
+
+
+def _choose(script: Any, turn: Turn, config: ExecutionConfig, name: str | None) -> Any:
+    """The specialist of that name, else the one with the fewest things to do.
+
+    Raises:
+        ToolError: there is none, or it cannot take a task.
+    """
+    known = specialists(script, config.delegate_assistant_tag)
+    names = ", ".join(str(other.key) for other in known) or "none"
+    if name and name.strip().casefold() == str(script.key).casefold():
+        raise ToolError(f"you cannot hand a task to yourself; specialists are: {names}")
+    if name:
+        known = [other for other in known if other.key.casefold() == name.strip().casefold()]
+    if not known:
+        wanted = f" called {quote(name)}" if name else ""
+        raise ToolError(f"there is no specialist{wanted}; there are: {names}")
+    problems = {other: _objection(script, turn, other) for other in known}
+    able = [other for other in known if not problems[other]]
+    if not able:
+        is_stopped = EMERGENCY in problems.values()
+        raise ToolError(EMERGENCY if is_stopped else "; ".join(problems.values()))
+    return min(able, key=lambda other: len(other.work.inbox))
+
+
+def _objection(script: Any, turn: Turn, delegate: Any) -> str:
+    """Why an assistant cannot be given a task now, or ""."""
+    name, body = delegate.key, delegate.obj
+    if state.read(delegate, "emergency_stop"):
+        return EMERGENCY
+    if delegate.work is None or delegate.silence:
+        return f"{name} takes no task: {delegate.silence or 'it is not running'}"
+    if delegations.waits_for(delegate, script):
+        return f"{name} waits for what you do yourself, so it cannot be asked"
+    if turn.event.person in delegate.work.muted:
+        return f"{name} does nothing for somebody who has muted it"
+    if seconds := cooling_seconds(delegate, turn.event.person):
+        return f"{name} does nothing for that person for {in_words(seconds)}"
+    if not body.access(script.obj, "delegate", default=True):
+        return f"{name} takes no task of yours"
+    return ""
+
+
+# ---- what it is told ---------------------------------------------------------------------------
+
+
+def brief(script: Any, turn: Turn, task: str, insulation: str) -> str:
+    """A task as the delegate reads it. Nothing that was said in private goes along.
+
+    Args:
+        insulation: `personality_insulation`: none, orchestrator or delegate.
+    """
+    if insulation == "orchestrator":
+        return f"{task}\n{ALONE}"
+    open_goals = goals.active(state.read(script, "current_goals"))[:MOST_GOALS]
+    wanted = "; ".join(goal["text"] for goal in open_goals)
+    parts = [task, f"Goals of {_name(script)}: {wanted}" if wanted else ""]
+    if insulation == "delegate":
+        parts.append(EXPERTISE)
+    elif talk := _public_talk(script, turn):
+        parts.append(f"The talk of {_name(script)} so far:\n{talk}")
+    return "\n".join(filter(None, parts))
+
+
+def _name(script: Any) -> str:
+    """What an assistant is called before others, who need not know its key."""
+    return name_of(script.obj, None)
+
+
+def _public_talk(script: Any, turn: Turn) -> str:
+    said = known_to(script.work.history, "")
+    said += [] if turn.is_private else known_to(parted(turn.said, turn.asides), "")
+    lines = [line for message in said for line in _lines_of(message, _name(script))]
+    return "\n".join(lines[-MOST_LINES:])[-LONGEST_TALK:]
+
+
+def _lines_of(message: Message, name: str) -> list[str]:
+    """What was said to the requester, or by it."""
+    if message["role"] == "user":
+        return [message["content"]]
+    calls = [call["function"]["arguments"] for call in message.get("tool_calls", ())]
+    words = [json.loads(arguments).get("message") for arguments in calls]
+    return [f"{name} answers: {quote(str(said))}" for said in words if said]
+
+
+# ---- how far it may go -------------------------------------------------------------------------
+
+
+async def _pass_limits(script: Any, turn: Turn, config: ExecutionConfig) -> None:
+    """Let one more task through, or ask somebody who may allow it.
+
+    Raises:
+        ToolError: a limit forbids it.
+    """
+    root = delegations.root_of(script, turn.event)
+    if root is None:
+        raise ToolError("nobody waits for your own task any more; let it be, with noop")
+    # A chain is its first assistant's: its cap, its settings, and its people who are asked.
+    hops, granted = state.read(root, "max_agent_hops"), turn.event.hops_granted
+    chain, most = delegations.chain_of(turn), state.safety_config(script).loop
+    await _pass(root, turn, Kind.AGENT_HOPS, lambda: turn.hops, hops, chain, granted)
+    tasks = most.max_delegations_per_task
+    await _pass(script, turn, Kind.DELEGATIONS, lambda: turn.delegations, tasks, turn.scope)
+    await _pass_chain(root, turn)
+    budget = config.sub_agent_budget
+    await _pass(script, turn, Kind.DELEGATES_AT_ONCE, lambda: count_of(script), budget, turn.scope)
+
+
+async def _pass_chain(root: Any, turn: Turn) -> None:
+    """The same over all tasks of the chain, where others handed on some of them."""
+    kind, chain = Kind.DELEGATIONS, turn.chain
+    while turn.delegations < chain.used(kind) and 0 < (cap := chain.cap(kind)) <= chain.used(kind):
+        hit = LimitReachedError(kind, used=chain.used(kind), cap=cap, amount=1, scope=chain.scope)
+        await _extend(root, turn, hit)
+
+
+async def _extend(owner: Any, turn: Turn, hit: LimitReachedError) -> None:
+    """Go on only if somebody lets it, and let its chain go on as well."""
+    before = turn.grants.get(hit.kind, 0.0)
+    if not await checkpoints.TurnLimits(owner).extend(turn, hit):
+        raise ToolError(_denial(hit, Reason(hit.reason)))
+    turn.chain.grant(hit.kind, turn.grants.get(hit.kind, 0.0) - before)
+
+
+async def _pass(
+    owner: Any,
+    turn: Turn,
+    kind: Kind,
+    used: Callable[[], float],
+    base: float,
+    scope: str,
+    granted: int = 0,
+) -> None:
+    """Pass while there is room; else ask for one more, as often as it takes."""
+    while base and used() >= (cap := base + granted + turn.grants.get(kind, 0.0)):
+        hit = LimitReachedError(kind, used=used(), cap=cap, amount=1, scope=scope)
+        await _extend(owner, turn, hit)
+
+
+def _denial(hit: LimitReachedError, reason: Reason) -> str:
+    return denial_text(Kind(hit.kind), hit.cap, hit.scope, reason, has_partial=False)
+
+
+# ---- waiting -----------------------------------------------------------------------------------
+
+
+async def _wait(held: Delegation, turn: Turn) -> str:
+    """Put the task into the delegate's inbox, and wait for its report.
+
+    Raises:
+        ToolError: none will come.
+    """
+    watch = Watch(held, turn)
+    try:
+        held.delegate.enqueue(held.event)
+        watch.begin()
+        told: str = await held.answer
+        return told
+    finally:
+        watch.end()
+        delegations.withdraw(held, delegations.DROPPED)
+
+
+class Watch:
+    """The timers of one wait: the limit on it, and a look whether the delegate is still there."""
+
+    def __init__(self, held: Delegation, turn: Turn) -> None:
+        self._held, self._turn = held, turn
+        self._clock = held.requester.clock
+        self._window = self._cap = state.safety_config(held.requester).timeout.delegation_seconds
+        self._timers: dict[str, Any] = {}
+        self._question: Deferred[Any] | None = None
+
+    def begin(self) -> None:
+        """Begin to watch."""
+        self._call("look", LOOK_EVERY_SECONDS, self._look)
+        self._arm()
+
+    def end(self) -> None:
+        """Stop watching, and take back a question that is open."""
+        timers, self._timers = self._timers, {}
+        for timer in timers.values():
+            if timer.active():
+                timer.cancel()
+        if self._question is not None:
+            self._question.cancel()
+
+    def _call(self, name: str, seconds: float, act: Callable[[], None]) -> None:
+        self._timers[name] = self._clock.callLater(seconds, act)
+
+    @property
+    def _is_over(self) -> bool:
+        return delegations.of(self._held.event) is not self._held
+
+    def _look(self) -> None:
+        if why := "" if self._is_over else self._held.loss():
+            delegations.fail(self._held.event, why)
+        self._call("look", LOOK_EVERY_SECONDS, self._look)
+
+    def _arm(self) -> None:
+        if self._window:
+            self._call("limit", self._window, self._late)
+
+    def _late(self) -> None:
+        """The time is over: ask for as much again."""
+        if self._is_over:
+            return
+        held, turn = self._held, self._turn
+        hit = LimitReachedError(
+            Kind.DELEGATION_SECONDS,
+            used=self._clock.seconds() - held.began_at,
+            cap=self._cap,
+            amount=self._window,
+            scope=turn.scope,
+        )
+        about = f"what I gave {held.delegate.key} to do"
+        asked = checkpoints.ask(held.requester, hit, task=about, event=turn.event)
+        self._question = Deferred.fromCoroutine(asked)
+        self._question.addCallbacks(self._decide, self._fail_to_ask, callbackArgs=(hit,))
+
+    def _decide(self, decision: Decision, hit: LimitReachedError) -> None:
+        self._question = None
+        if self._is_over:
+            return
+        held = self._held
+        if not decision.allow_continue:
+            delegations.give_up(held, ToolError(_denial(hit, decision.reason)))
+            return
+        self._cap += decision.extension
+        facts = {"id": held.event.id, "delegate": held.delegate.key, "cap": self._cap}
+        audit.record("delegation_extended", held.requester, **facts)
+        self._arm()
+
+    def _fail_to_ask(self, failure: Failure) -> None:
+        """However asking goes wrong, nobody waits for ever."""
+        self._question = None
+        if failure.check(CancelledError) is None:
+            logger.log_err(f"[assistant] nobody could be asked: {failure.getErrorMessage()}")
+            delegations.give_up(self._held, ToolError("the time for it is over"))

@@ -1,0 +1,127 @@
+"""What is given up, and the word that whoever waits for it gets: once, and in character."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from evennia.utils import logger
+
+from evennia_ai.core.hearing.inbox import MESSAGE, TASK, TRAY, Event, Stored
+from evennia_ai.core.safety.budget import account_of
+from evennia_ai.core.safety.cooling import in_words
+from evennia_ai.core.safety.limits import LIMITS, MONEY, Kind
+from evennia_ai.core.settings.budget import Scope
+from evennia_ai.core.turn.react import Stop
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.messages import incoming, outgoing
+from evennia_ai.runtime import audience, state
+from evennia_ai.runtime.turns import aside
+from evennia_ai.tasks import delegations
+
+COOLING_LINE = (
+    '{name} turns away, worn out. "That led nowhere. Let me be for {while}, then ask for something '
+    'else."'
+)
+# Where the tokens or the money of a time are used up; after no time they come back for "ever".
+SPENT_LINES: Mapping[str, str] = MappingProxyType(
+    {
+        "day": '{name} stifles a yawn. "I have said all I can today. Ask me tomorrow."',
+        "month": '{name} stifles a yawn. "I have said all I can this month. Ask me in the next."',
+        "ever": '{name} stifles a yawn. "I have no words left."',
+    }
+)
+UNHEARD = "nobody is there any more to hear it"
+
+
+def excuse(script: Any, event: Event, why: str = "it was given up", *, line: str = "") -> bool:
+    """Tell whoever waits for an answer, once and in character, that none will come.
+
+    Args:
+        why: for another assistant that waits for a report.
+        line: what a person is told; "": what the assistant says when its model fails.
+
+    Returns:
+        Whether they were told: who is not in the game is not.
+    """
+    if event.kind == TASK:
+        return delegations.fail(event, why)
+    line = line or state.read(script, "failure_line") or outgoing.FAILURE_LINE
+    person = incoming.find_being(event.sender_id)
+    if person is None or (event.person.startswith("*") and not audience.is_online(person)):
+        return False
+    return outgoing.tell(script.obj, person, line, hops=event.hops + 1)
+
+
+def whether(told: bool) -> str:
+    """Whether somebody was told, in words for the record."""
+    return "was told" if told else "could not be told"
+
+
+def cooling_line(seconds: float) -> str:
+    """What somebody is told who has to wait so many seconds."""
+    return COOLING_LINE.replace("{while}", in_words(seconds))
+
+
+def spent_line(stop: Stop) -> str:
+    """The line that says when to ask again where a cap on money is used up; "" at another end."""
+    if stop.limit is None:
+        return ""
+    kind = Kind(stop.limit.kind)
+    return SPENT_LINES.get(LIMITS[kind].span, "") if kind.startswith(MONEY) else ""
+
+
+def expire(script: Any, oldest: float) -> None:
+    """Give up what waited too long, as after a day on which the game was down.
+
+    A task that nobody waits for, as after a restart, is given up as well: no call is made for it.
+    """
+    tasks = [item for item in script.work.inbox if item["kind"] == TASK]
+    unheard = [item for item in tasks if not delegations.is_heard(script, Event.from_stored(item))]
+    if unheard:
+        aside.forget(script, unheard)
+    for item in unheard:
+        delegations.fail(Event.from_stored(item), UNHEARD)
+    held = script.work.set_aside
+    stale = [each for each in script.work.inbox if each["at"] < oldest and each["id"] not in held]
+    _drop(script, stale, "expired")
+
+
+def _drop(
+    script: Any, waiting: list[Stored], step: str, *, line: str = "", knows: str = ""
+) -> None:
+    """Give up what waits; each sender is told once, however much of theirs it is.
+
+    Args:
+        step: what became of it, for the record.
+        line: as of `excuse`.
+        knows: the id of a sender who was told already, or "".
+    """
+    if not waiting:
+        return
+    aside.forget(script, waiting)
+    told = {knows: True} if knows else {}
+    for event in map(Event.from_stored, waiting):
+        logger.log_warn(f"[assistant] {script.key}: a message of {event.sender_name} {step}")
+        sender = event.id if event.kind == TASK else event.sender_id
+        if sender not in told:
+            told[sender] = excuse(script, event, line=line)
+        script.work.records.note([event.number], step, whether(told[sender]))
+
+
+def empty_queue(script: Any, turn: Turn, stop: Stop) -> None:
+    """Where a cap is used up, what waits and would meet it too is given up now, with a word.
+
+    Of a player's own cap that is what this player said; of any other all that waits.
+    """
+    line = spent_line(stop)
+    if stop.limit is None or not line:
+        return
+    account, work = account_of(stop.limit), script.work
+    waiting = [each for each in work.inbox if each["kind"] == MESSAGE]
+    waiting = [each for each in waiting if each["id"] not in work.busy and TRAY not in each]
+    if account.scope is Scope.PLAYER:
+        waiting = [each for each in waiting if each.get("person") == account.key]
+    knows = turn.event.sender_id if stop.is_failure else ""
+    _drop(script, waiting, f"not begun: limit {stop.limit.kind}", line=line, knows=knows)

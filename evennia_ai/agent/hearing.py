@@ -1,0 +1,189 @@
+"""What happens to one message: it is judged, and then queued, kept, captured or passed over.
+
+Everything is recorded on the way, so that `assistant why` can tell. Nothing here touches the
+database unless a message is queued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from evennia.objects.objects import DefaultCharacter
+
+from evennia_ai.agent import answerers
+from evennia_ai.agent.admission import end_or_extend, place_of, tell_of_mute
+from evennia_ai.agent.listening import ear_for
+from evennia_ai.core.hearing.calling import is_for_another
+from evennia_ai.core.hearing.echoes import is_echo
+from evennia_ai.core.hearing.inbox import talk_of
+from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.hearing.perception import (
+    CHANNEL,
+    CONTEXT,
+    IGNORE,
+    OPEN_SPEECH,
+    PRIVATE,
+    STRANGER,
+    SYSTEM,
+    TRIGGER,
+    Ear,
+    Heard,
+    Standing,
+    Verdict,
+)
+from evennia_ai.core.hearing.records import Record
+from evennia_ai.core.hearing.rules import classify, is_unsure
+from evennia_ai.messages import incoming
+from evennia_ai.runtime import names, state
+from evennia_ai.runtime.rights import meets, meets_any
+
+MOST_CAPTURED = 200
+
+
+def hear(
+    body: Any, text: Any, from_obj: Any, kwargs: Mapping[str, Any] | None = None
+) -> Verdict | None:
+    """Take in what an assistant's body was sent."""
+    script, heard = body.assistant_script, incoming.read(text, from_obj, body, kwargs)
+    if heard is None or (script.work.calls_of_game and _is_known(script, heard)):
+        return None
+    return take_in(script, heard, from_obj)
+
+
+def _is_known(script: Any, heard: Heard) -> bool:
+    """True where game code told it of this message already."""
+    work = script.work
+    return work.capture is None and is_echo(work.calls_of_game, heard, script.clock.seconds())
+
+
+def hear_channel(
+    script: Any, message: str, channel: Any, senders: Any, kwargs: Mapping[str, Any]
+) -> Verdict | None:
+    """Take in what was said on a channel that the body listens to."""
+    heard = incoming.read_channel(message, channel, senders, kwargs, script.obj)
+    return take_in(script, heard, senders) if heard is not None else None
+
+
+def take_in(script: Any, heard: Heard, from_obj: Any = None) -> Verdict | None:
+    """Judge one message and do what the verdict says.
+
+    Returns:
+        The verdict, or None for what only the player behind the assistant's eyes was sent.
+    """
+    work = script.work
+    if heard.source is SYSTEM and work.capture is None and script.obj.sessions.count():
+        return None
+    heard, verdict = judge(script, heard, from_obj)
+    if verdict.name == "own_speech":
+        return verdict
+    record = work.records.add(script.clock.seconds(), heard, verdict)
+    if verdict.name == "muted" and heard.source in PRIVATE:
+        tell_of_mute(script, record, heard)
+    if verdict.outcome is not IGNORE:
+        _act(script, record, heard)
+    return verdict
+
+
+def judge(script: Any, heard: Heard, from_obj: Any = None) -> tuple[Heard, Verdict]:
+    """What a message means to it now. A talk that the message ends is over.
+
+    Returns:
+        The message, marked where it is aimed at somebody else, and the verdict.
+    """
+    work = script.work
+    ear = ear_for(script, from_obj)
+    if work.muted or work.engagements.by_place or ear.judges_rights:
+        heard, sender = _regard(script, heard, ear, from_obj)
+    else:
+        known = work.company.people.get(heard.person)
+        sender = STRANGER if known is None else known.standing()
+        if heard.source is CHANNEL or ear.room_messages is not IGNORE:
+            heard = _aimed(script, heard, ear)
+    verdict = classify(heard, ear, sender)
+    if verdict.name == "direct_address" and is_unsure(heard, ear):
+        heard = _aimed(script, heard, ear)
+        verdict = classify(heard, ear, sender)
+    return heard, verdict
+
+
+# ---- what the rules need to know ---------------------------------------------------------------
+
+
+def _regard(script: Any, heard: Heard, ear: Ear, from_obj: Any) -> tuple[Heard, Standing]:
+    """What is known of the sender, and whether the message is for somebody else."""
+    work = script.work
+    known = work.company.people.get(heard.person)
+    is_muted = heard.person in work.muted
+    may_go_on = not (heard.from_assistant or is_muted)
+    is_engaged = may_go_on and _is_engaged(script, heard, ear)
+    standing = STRANGER if known is None else known.standing()
+    if is_engaged or is_muted:
+        standing = replace(standing, is_engaged=is_engaged, is_muted=is_muted)
+    if heard.person and ear.judges_rights:
+        standing = _with_rights(standing, incoming.sender_of(from_obj), ear, script.obj)
+    if (
+        standing.is_engaged
+        or standing.is_permitted
+        or heard.source is CHANNEL
+        or ear.room_messages is not IGNORE
+    ):
+        heard = _aimed(script, heard, ear)
+        if is_engaged and heard.is_for_another:
+            work.engagements.end(talk_of(heard.source, place_of(script, heard)))
+    return heard, standing
+
+
+def _with_rights(standing: Standing, sender: Any, ear: Ear, body: Any) -> Standing:
+    if sender is None:
+        return standing
+    trusts = (trust for condition, trust in ear.trust_overrides if meets(sender, condition, body))
+    override = next(trusts, None)
+    is_permitted = meets_any(sender, ear.trigger_permissions, body)
+    return replace(standing, is_permitted=is_permitted, trust_override=override)
+
+
+def _is_engaged(script: Any, heard: Heard, ear: Ear) -> bool:
+    """Whether the sender goes on with a talk; anybody else's speech ends the one at its place."""
+    engagements = script.work.engagements
+    is_speech = heard.source in OPEN_SPEECH
+    if not engagements.by_place or not is_speech or heard.sender_id == ear.id:
+        return False
+    talk = talk_of(heard.source, place_of(script, heard))
+    return bool(engagements.goes_on(talk, heard.face, script.clock.seconds()))
+
+
+def _aimed(script: Any, heard: Heard, ear: Ear) -> Heard:
+    """The message, marked when it is aimed at somebody else who is there."""
+    others = () if heard.source is CHANNEL else _others(script.obj, heard)
+    if not is_for_another(heard.body, ear.names, others):
+        return heard
+    return replace(heard, is_for_another=True)
+
+
+def _others(body: Any, heard: Heard) -> Iterator[str]:
+    """Names of whoever else is in the room; looked for only when a message calls a name.
+
+    They are called as the speaker sees them, or as they were shown to the assistant.
+    """
+    for being in body.location.contents if body.location is not None else ():
+        if isinstance(being, DefaultCharacter) and being is not body:
+            yield from names.called(being, body)
+            if not names.is_alike_for_all(being):
+                yield from names.called(being, incoming.find_being(heard.sender_id))
+
+
+# ---- what becomes of it ------------------------------------------------------------------------
+
+
+def _act(script: Any, record: Record, heard: Heard) -> None:
+    outcome, capture = record.verdict.outcome, script.work.capture
+    if outcome is TRIGGER:
+        answerers.answer(script, record, heard)
+    elif record.verdict.name == "hop_limit":
+        end_or_extend(script, record, heard)
+    elif outcome is CONTEXT:
+        state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))
+    elif len(capture) < MOST_CAPTURED:
+        capture.append(heard.body)

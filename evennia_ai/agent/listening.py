@@ -1,0 +1,144 @@
+"""The ear of an assistant: its settings, as the rules of hearing want them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from evennia.utils import logger
+
+from evennia_ai.core.hearing.perception import (
+    AddressedBy,
+    ChannelConfig,
+    Ear,
+    Outcome,
+    read_addressed_by,
+    read_mode,
+    read_trust,
+)
+from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.messages.incoming import sender_of
+from evennia_ai.runtime import names, state
+from evennia_ai.runtime.rights import meets
+
+
+def listen(script: Any) -> Ear:
+    """Read the assistant's ear anew, and keep it until a setting changes or the next beat.
+
+    A setting that cannot be read counts as not set; what is wrong with it is logged once.
+    """
+    work, body = script.work, script.obj
+    problems: list[str] = []
+    stored_mode = state.read(script, "room_messages")
+    stored_way = state.read(script, "addressed_by")
+    work.ear = Ear(
+        names=(body.key, *_own_name(script), *body.aliases.all()),
+        id=body.dbref,
+        interaction_enabled=bool(state.read(script, "interaction_enabled")),
+        enable_addressing=bool(state.read(script, "enable_addressing")),
+        addressed_by=_check(partial(read_addressed_by, "addressed_by", stored_way), problems)
+        or AddressedBy.NAME,
+        max_agent_hops=_hops(script, problems),
+        is_capturing=work.capture is not None,
+        channels=_channels(script, problems),
+        room_messages=_check(partial(read_mode, "room_messages", stored_mode), problems)
+        or Outcome.IGNORE,
+        trigger_permissions=_conditions(script, problems),
+        trust_overrides=_overrides(script, problems),
+    )
+    _check(lambda: HearingConfig.from_stored(state.read(script, "hearing_config")), problems)
+    problem = "; ".join(problems)
+    if problem and problem != work.ear_problem:
+        logger.log_err(f"[assistant] {script.key} does without some of its settings: {problem}")
+    work.ear_problem = problem
+    return work.ear  # type: ignore[no-any-return]
+
+
+def _own_name(script: Any) -> tuple[str, ...]:
+    """The name of one that was adopted, where the game calls its body otherwise."""
+    is_other = state.read(script, "adopted") and script.key != script.obj.key
+    return (str(script.key),) if is_other else ()
+
+
+def ear_for(script: Any, from_obj: Any) -> Ear:
+    """The ear for what somebody says: each may call it as it appears to them.
+
+    Where a reference to it is shown to it as its own name, that counts too.
+
+    Args:
+        from_obj: who says it, as of a message; None: the game itself.
+    """
+    ear: Ear = script.work.ear or listen(script)
+    body = script.obj
+    if from_obj is None or names.is_alike_for_all(body):
+        return ear
+    sender = sender_of(from_obj)
+    own = (*names.called(body, sender), names.name_of(body, body), *_own_name(script))
+    return replace(ear, names=tuple(dict.fromkeys(own)))
+
+
+def _mapping(script: Any, name: str, problems: list[str]) -> Mapping[str, Any]:
+    stored = state.read(script, name)
+    if isinstance(stored, Mapping):
+        return stored
+    problems.append(f"{name} is {stored!r}; it must be a mapping")
+    return {}
+
+
+def _hops(script: Any, problems: list[str]) -> int:
+    name = "max_agent_hops"
+    stored = state.read(script, name)
+    if isinstance(stored, int) and not isinstance(stored, bool) and stored >= 0:
+        return stored
+    problems.append(f"{name} is {stored!r}; it must be a whole number from 0 up, 0 for no limit")
+    return int(state.DEFAULTS[name])
+
+
+def _is_condition(script: Any, name: str, condition: object, problems: list[str]) -> bool:
+    """Whether a permission or lock string can be asked for at all."""
+    if not isinstance(condition, str):
+        problems.append(f"{name} holds {condition!r}; it must be a permission or a lock string")
+        return False
+    return _check(partial(meets, script.obj, condition, script.obj), problems) is not None
+
+
+def _conditions(script: Any, problems: list[str]) -> tuple[str, ...]:
+    stored = state.read(script, "trigger_permissions")
+    name = "trigger_permissions"
+    given = [stored] if isinstance(stored, str) else stored
+    if not isinstance(given, (list, tuple, set, frozenset)):
+        problems.append(f"{name} is {given!r}; it must be a list such as ['Builder']")
+        return ()
+    return tuple(item for item in given if _is_condition(script, name, item, problems))
+
+
+def _overrides(script: Any, problems: list[str]) -> tuple[tuple[str, float], ...]:
+    name, kept = "trust_overrides", []
+    for condition, given in _mapping(script, name, problems).items():
+        if not _is_condition(script, name, condition, problems):
+            continue
+        trust = _check(partial(read_trust, f"{name}[{condition!r}]", given), problems)
+        if trust is not None:
+            kept.append((condition, trust))
+    return tuple(kept)
+
+
+def _channels(script: Any, problems: list[str]) -> dict[str, ChannelConfig]:
+    configs = {}
+    for name, given in _mapping(script, "channel_configs", problems).items():
+        config = _check(partial(ChannelConfig.of_channel, str(name), given), problems)
+        if config is not None:
+            configs[str(name).casefold()] = config
+    return configs
+
+
+def _check(read: Callable[[], Any], problems: list[str]) -> Any:
+    """What `read` gives, or None after noting what is wrong with the setting."""
+    try:
+        return read()
+    except (ConfigurationError, TypeError, ValueError) as error:
+        problems.append(str(error))
+        return None

@@ -1,0 +1,183 @@
+"""What a turn is run with: its context, what it may do, and what its prompts are made of."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+
+from evennia_ai.budget.spending import Purse
+from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.memory.grounding import split_persona
+from evennia_ai.core.text.pronouns import told_to_model
+from evennia_ai.core.turn import goals
+from evennia_ai.core.turn.assessment import (
+    MOST_TOKENS_OF_ANSWER,
+    Assessment,
+    Signals,
+    assess,
+    assessment_prompt,
+    read_assessment,
+)
+from evennia_ai.core.turn.contexts import ContextType, context_for
+from evennia_ai.core.turn.execution import ExecutionConfig, ExecutionMode, ExecutionPattern
+from evennia_ai.core.turn.pattern import compose_pattern
+from evennia_ai.core.turn.react import Stop, StopReason
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
+from evennia_ai.llm import local
+from evennia_ai.llm.token_counter import TokenCounter, counter_for
+from evennia_ai.memory import grounding, modes, recalling
+from evennia_ai.memory.recalling import NOTHING, Recalled
+from evennia_ai.prompts import Scene, facts_of, stage
+from evennia_ai.prompts.registry import PromptRegistry
+from evennia_ai.runtime import state
+from evennia_ai.runtime.pronouns import pronouns
+
+
+def context_of(turn: Turn) -> ContextType:
+    """What a turn is about."""
+    is_own = turn.event.kind == OWN
+    return ContextType.TICK_AUTONOMOUS if is_own else ContextType.TICK_EVENT
+
+
+async def scene_for(script: Any, client: Any, turn: Turn) -> Scene:
+    """What a turn's prompts are made of: with all that is recalled, or the note that bears on it.
+
+    Raises:
+        CancelledError: the turn is over.
+        ConfigurationError: something of it is set wrongly.
+    """
+    context = context_of(turn)
+    if is_small(client):
+        grounded = await grounding.ground(script, turn)
+        turn.hold(*grounded.audiences)
+        return scene_of(script, client, context, hint=grounded.hint)
+    recalled = await recalling.recall(script, turn)
+    turn.hold(*recalled.audiences)
+    return scene_of(script, client, context, recalled)
+
+
+def scene_of(
+    script: Any,
+    client: Any,
+    context_type: ContextType,
+    recalled: Recalled = NOTHING,
+    hint: str = "",
+) -> Scene:
+    """What the prompts of an assistant are made of, in a context.
+
+    Args:
+        recalled: what is told of earlier.
+        hint: what a small model answers a line from; "" for others, and for turns of its own.
+
+    Raises:
+        ConfigurationError: something of it is set wrongly.
+    """
+    counter, text = counter_of(client), state.read(script, "persona")
+    wanted = goals.active(state.read(script, "current_goals"))
+    return stage(
+        partial(state.read, script),
+        context_type,
+        settings=settings,
+        is_native=client.supports_tools,
+        name=script.obj.key,
+        pronouns=told_to_model(pronouns(script)),
+        count=counter.count,
+        count_tool=counter.count_tool,
+        max_tokens=max_tokens_of(script, client),
+        tool_mode=client.tool_mode,
+        hears_history=not is_small(client),
+        hint=hint,
+        text=split_persona(text)[0] if hint else text,
+        goals=tuple(goal["text"] for goal in wanted),
+        notes=recalled.notes,
+        facts=lambda: facts_of(script.obj, modes.hour(script)),
+    )
+
+
+def is_small(client: Any) -> bool:
+    """True for the demo brain, which finds nothing in a long prompt."""
+    return client.provider_name == "local" and local.is_small()
+
+
+def counter_of(client: Any) -> TokenCounter:
+    """What counts the tokens of a client's model."""
+    return counter_for(client.model, client.provider_name)
+
+
+def max_tokens_of(script: Any, client: Any) -> int:
+    """The size of the model's context: as set, else as known of the model."""
+    return int(state.read(script, "max_context_tokens") or counter_of(client).max_tokens)
+
+
+def pattern_of(
+    script: Any, turn: Turn, scene: Scene, assessment: Assessment | None = None
+) -> ExecutionPattern:
+    """What a turn may do: settings, context and the look of the task, each of which only restricts.
+
+    Args:
+        assessment: of the task; None: by its words alone.
+
+    Raises:
+        ConfigurationError: `execution_config` is wrong.
+    """
+    assessment = assessment or assess(turn.events, _signals(script, turn))
+    return compose_pattern(_execution(script), scene.context, assessment)
+
+
+def _execution(script: Any) -> ExecutionConfig:
+    return ExecutionConfig.from_stored(state.read(script, "execution_config"))
+
+
+async def assess_by_model(script: Any, turn: Turn, purse: Purse) -> Assessment | None:
+    """The model's own assessment of a task, where that is wanted.
+
+    Returns:
+        None where it is not, and where the model fails, says something else or is too dear.
+
+    Raises:
+        ConfigurationError: `execution_config` is wrong.
+    """
+    config = _execution(script)
+    is_wanted = config.task_assessment_enabled and config.task_assessment_by == "model"
+    if not is_wanted or turn.said:
+        return None
+    turn.model_calls += 1
+    try:
+        reply = await purse.ask(
+            assessment_prompt(turn.events), purpose="assessment", max_tokens=MOST_TOKENS_OF_ANSWER
+        )
+    except (ModelError, CircuitOpenError, LimitReachedError):
+        return None
+    turn.count(reply.usage)
+    return read_assessment(reply.content)
+
+
+def _signals(script: Any, turn: Turn) -> Signals:
+    work = script.work
+    wanted = goals.active(state.read(script, "current_goals")) if turn.event.kind == OWN else []
+    return Signals(
+        token_ratio=work.context_tokens / (work.max_context_tokens or 1),
+        consecutive_errors=int(state.read(script, "consecutive_errors")),
+        goal_urgency=wanted[0]["priority"] / 10 if wanted else 0.0,
+    )
+
+
+def check_settings() -> None:
+    """Read what the game sets of contexts and prompts once.
+
+    Raises:
+        ConfigurationError: something of it is wrong.
+    """
+    PromptRegistry.read(getattr(settings, "EVENNIA_AI_PROMPTS", {}))
+    for kind in ContextType:
+        context_for(kind, getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {}), {})
+
+
+def goes_on(pattern: ExecutionPattern, stop: Stop) -> bool:
+    """Whether the next beat takes the next step of the same turn: one step a beat was wanted."""
+    is_step = pattern.mode is ExecutionMode.SINGLE_ACTION
+    is_used_up = stop.reason is StopReason.MAX_ITERATIONS
+    return is_step and is_used_up and stop.limit is None and stop.halt is None

@@ -1,0 +1,224 @@
+"""The table of the trace: written with the end of a turn, forgotten and pruned here, nowhere else.
+
+What is too old or too much goes a little at a time, with pauses in which the game goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Q, QuerySet
+from django.db.utils import DatabaseError
+from evennia.utils import logger
+
+from evennia_ai.core.memory.forgetting import Name
+from evennia_ai.core.memory.recollection import DAY_SECONDS
+from evennia_ai.core.settings.trace import TraceConfig
+from evennia_ai.core.turn.react import Stop
+from evennia_ai.core.turn.trace import FORGOTTEN, Traced, traced
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory.consent import wants_no_words
+from evennia_ai.memory.episodes import answers_of
+from evennia_ai.models import TracedMessage, statements
+from evennia_ai.runtime.state import Beside
+
+AT_ONCE, PAUSE_SECONDS = 200, 0.2
+EVERY_SECONDS = 3_600
+MISSING = "[assistant] there is no table of the trace. Type: evennia migrate"
+
+
+class _Table:
+    """What this process knows of the table."""
+
+    is_there: bool | None = None
+
+
+def trace_config() -> TraceConfig:
+    """How long the trace is kept. What is set and makes no sense counts as: no words, no trace."""
+    try:
+        return TraceConfig.from_stored(getattr(settings, TraceConfig.NAME, {}))
+    except ConfigurationError:
+        return TraceConfig(keep_days=0)
+
+
+def check_settings() -> None:
+    """Read the setting once.
+
+    Raises:
+        ConfigurationError: something in it is wrong; the text names the path.
+    """
+    TraceConfig.from_stored(getattr(settings, TraceConfig.NAME, {}))
+
+
+def missing_tables() -> list[str]:
+    """The table, if the game's database has none."""
+    table = TracedMessage._meta.db_table
+    return [] if table in connection.introspection.table_names() else [table]
+
+
+def _is_kept(config: TraceConfig) -> bool:
+    return bool(config.keep_days) and _has_table()
+
+
+def _has_table() -> bool:
+    """Whether the game's database has the table; if not, the log is told, once."""
+    if _Table.is_there is None:
+        _Table.is_there = not missing_tables()
+        if not _Table.is_there:
+            logger.log_err(MISSING)
+    return _Table.is_there
+
+
+def of_turn(script: Any, turn: Turn, stop: Stop) -> Beside | None:
+    """What writes the trace of a turn that ends, within a transaction of the caller's.
+
+    Returns:
+        None where no trace is kept. Called twice, as where the first try was undone, it writes
+        the same.
+    """
+    config = trace_config()
+    if not _is_kept(config):
+        return None
+    records, ended = script.work.records, script.clock.seconds()
+    answer = " ".join(answers_of(turn))
+
+    def write() -> None:
+        rows = [
+            traced(
+                turn,
+                event,
+                stop,
+                records.find(event.number),
+                answer=answer,
+                ended=ended,
+                keeps_private=config.private_words,
+                may_keep_words=not wants_no_words(script, event),
+            )
+            for event in turn.events
+        ]
+        insert(script.pk, rows)
+
+    return write
+
+
+def insert(assistant: int, rows: list[Traced]) -> None:
+    """Put rows into the table, by one statement."""
+    if rows:
+        made = [(assistant, *row.as_columns().values()) for row in rows]
+        statements.insert(TracedMessage, ("assistant", *rows[0].as_columns()), made)
+
+
+def both(first: Beside | None, second: Beside | None) -> Beside | None:
+    """Two writes as one."""
+    if first is None or second is None:
+        return first or second
+
+    def write() -> None:
+        first()
+        second()
+
+    return write
+
+
+def of(assistant: int, now: float) -> QuerySet[TracedMessage]:
+    """The rows of an assistant that are not too old, whether those are gone or not.
+
+    Args:
+        now: seconds since 1970.
+    """
+    config = trace_config()
+    if not _is_kept(config):
+        return TracedMessage.objects.none()
+    since = now - config.keep_days * DAY_SECONDS
+    return TracedMessage.objects.filter(assistant=assistant, at__gte=since)
+
+
+# ---- forgotten ---------------------------------------------------------------------------------
+
+
+def forget(assistant: int, person: str, name: Name) -> None:
+    """Take a person out: their words and who they were, and their name in what others said.
+
+    That somebody was answered, by which model and for how much, stays.
+    """
+    for row in TracedMessage.objects.filter(assistant=assistant, person=person):
+        _forget_row(row)
+    named = Q()
+    for known in name.known:
+        named |= Q(words__icontains=known) | Q(answer__icontains=known)
+    for row in TracedMessage.objects.filter(named, assistant=assistant) if name.known else ():
+        words, answer = name.hidden(row.words), name.hidden(row.answer)
+        if (words, answer) != (row.words, row.answer):
+            row.words, row.answer = words, answer
+            row.save(update_fields=["words", "answer"])
+
+
+def _forget_row(row: TracedMessage) -> None:
+    row.person = row.name = row.words = row.answer = ""
+    row.facts = {**row.facts, "face": "", "why": "", "place": "", FORGOTTEN: True}
+    row.facts["steps"] = [[step, ""] for step, _ in row.facts.get("steps", ())]
+    row.facts["tools"] = [{**tool, "error": ""} for tool in row.facts.get("tools", ())]
+    row.save(update_fields=["person", "name", "words", "answer", "facts"])
+
+
+def remove_all(assistant: int) -> None:
+    """Delete the whole trace of an assistant, within a transaction of the caller's."""
+    TracedMessage.objects.filter(assistant=assistant).delete()
+
+
+# ---- pruned ------------------------------------------------------------------------------------
+
+
+def tidy(script: Any) -> None:
+    """Prune a little once an hour while it is spoken to, and at each answer while more is left."""
+    work, now = script.work, script.clock.seconds()
+    if now < work.trace_due or not _has_table():
+        return
+    removed = 0
+    with _logged():
+        removed = prune(script.pk, now)
+    work.trace_due = now if removed >= AT_ONCE else now + EVERY_SECONDS
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """What the database refuses is tried again another time: nobody waits for it."""
+    try:
+        yield
+    except DatabaseError:
+        logger.log_trace("[assistant] the trace could not be pruned; later again")
+
+
+def prune_daily(clock: Any) -> None:
+    """Delete what is too old now, in steps, and every day that the game runs.
+
+    Args:
+        clock: the reactor, or a test's clock.
+    """
+    removed = 0
+    with _logged():
+        removed = prune(None, clock.seconds()) if _has_table() else 0
+    clock.callLater(PAUSE_SECONDS if removed >= AT_ONCE else DAY_SECONDS, prune_daily, clock)
+
+
+def prune(assistant: int | None, now: float) -> int:
+    """Delete some of what need not be kept: what is too old, of anybody; then what is too much.
+
+    Returns:
+        How many rows went, AT_ONCE at most.
+    """
+    config = trace_config()
+    old = TracedMessage.objects.filter(at__lt=now - config.keep_days * DAY_SECONDS)
+    keys = list(old.order_by("at").values_list("pk", flat=True)[:AT_ONCE])
+    if not keys and assistant is not None:
+        own = TracedMessage.objects.filter(assistant=assistant).order_by("-at", "-pk")
+        first = config.keep_messages
+        keys = list(own.values_list("pk", flat=True)[first : first + AT_ONCE])
+    if keys:
+        TracedMessage.objects.filter(pk__in=keys).delete()
+    return len(keys)

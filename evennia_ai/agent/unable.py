@@ -1,0 +1,81 @@
+"""An assistant whose body cannot act, as while it lies dead, or that has lost its body.
+
+It falls silent by the game's own rules: what is under way is dropped before it leaves, and whoever
+waits is told once, as the game would have it. Nothing locks: it goes on when the body can act.
+One whose body is gone keeps all that it knows, and is locked until it is given another.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import approvals, audit, emergency
+from evennia_ai.agent import admission
+from evennia_ai.core.hearing.inbox import TASK, Event
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import ability, state, turns
+from evennia_ai.runtime.rights import OF_ASSISTANTS
+from evennia_ai.runtime.turns import aside
+from evennia_ai.tasks import delegations
+
+GONE = "its body was deleted by the game"
+ADVICE = (
+    "{name} has lost its body ({body}), and keeps what it knows. It is locked until: "
+    "assistant adopt <npc> = {name}"
+)
+
+
+def heed(script: Any) -> None:
+    """Fall silent where the body cannot act any more; begin anew where it can again."""
+    work, body = script.work, script.obj
+    if work.is_closing or body is None:
+        return
+    line = ability.inability(body)
+    if not line:
+        work.unable = None
+    elif work.unable is None or work.inbox or work.in_flight is not None:
+        work.unable = set() if work.unable is None else work.unable
+        _fall_silent(script, line)
+
+
+def _fall_silent(script: Any, line: str) -> None:
+    """Drop what is under way and what waits, and tell each sender, once and in private."""
+    work = script.work
+    state.bump_epoch(script)
+    for running in tuple(work.beside):
+        running.cancel()
+    work.engagements.by_place.clear()
+    aside.void(script)
+    turns.recover(script, is_final=True)
+    waiting = [Event.from_stored(stored) for stored in work.inbox]
+    if waiting:
+        aside.forget(script, work.inbox)
+    approvals.discard_all(script, f"{script.key} cannot act")
+    why = ability.reason_of(script.obj)
+    for event in waiting:
+        if event.kind == TASK:
+            is_told = delegations.fail(event, why)
+        else:
+            is_told = admission.tell_unable(script, event, line)
+        told = "; the sender was told" if is_told else ""
+        work.records.note([event.number], "dropped", f"{why}{told}")
+
+
+def why_cut_off(script: Any) -> str:
+    """Why a turn was dropped, in words."""
+    why = ability.reason_of(script.obj) if script.obj is not None else GONE
+    return why or "by a stop, a reset or a restart"
+
+
+def lose_body(script: Any) -> None:
+    """Let go of a body that the game deletes: the assistant is locked and keeps what it knows."""
+    body, name = script.obj, str(script.key)
+    emergency.trigger_emergency_stop(script, GONE, cause=Cause.BODY, is_alarm=False)
+    kept = [lock for lock in body.locks.all() if lock.startswith(OF_ASSISTANTS)]
+    script.locks.add(kept)
+    body.assistant_script = None
+    script.obj = None
+    state.write(script, adopted={})
+    audit.record("body_lost", script, body=f"{body.key} ({body.dbref})")
+    outgoing.alert_staff(ADVICE.format(name=name, body=f"{body.key}, {body.dbref}"))

@@ -1,0 +1,90 @@
+"""How an assistant begins: what a game of an older version lacks, and its record.
+
+A record begins with all that the assistant is by then.
+
+One that is made now is nothing yet but its settings. One from before there were records has used
+tokens, has goals, may be stopped: without that, the record would never tell what is stored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.utils import logger
+
+from evennia_ai import audit
+from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.settings.game import POWERS
+from evennia_ai.core.turn import goals
+from evennia_ai.runtime import state
+from evennia_ai.runtime.rights import Right, sort_locks
+from evennia_ai.runtime.rights.bodies import OF_EVENNIA
+
+_SORTED = "[assistant] {name}: its lock {old!r} is {new!r} now, and Evennia's own is {own!r}"
+_USED = ("calls", "prompt_tokens", "completion_tokens")
+
+
+def begin_record(script: Any) -> None:
+    """Begin the record of an assistant that has none; what it may do to the game is part of it."""
+    if not audit.is_begun(script):
+        told = fact("AssistantCreated", assistant_key=script.key, begun_with=_standing(script))
+        state.write(script, told)
+
+
+def sort_out(script: Any) -> None:
+    """Let whoever could run an assistant of an older game do so still, and no more than that.
+
+    A being of the game that was adopted is locked as the game wants it.
+    """
+    body = script.obj
+    if state.read(script, "adopted"):
+        return
+    old = body.locks.get(OF_EVENNIA) if body is not None else ""
+    if body is not None and sort_locks(body):
+        new, own = (body.locks.get(kind) for kind in (Right.CONTROL, OF_EVENNIA))
+        logger.log_info(_SORTED.format(name=script.key, old=old, new=new, own=own))
+
+
+def _standing(script: Any) -> dict[str, Any]:
+    """What differs from an assistant that did nothing yet."""
+    usage, metrics = state.read(script, "usage"), state.read(script, "metrics")
+    lockout = dict(state.read(script, "lockout"))
+    lockout.pop("at", None)
+    calls = dict(metrics.get("tool_calls", {}))
+    found = {
+        "is_stopped": bool(state.read(script, "emergency_stop")),
+        "lockout": lockout,
+        "goals": {str(goal["id"]): _goal(goal) for goal in _active(script)},
+        "questions": {str(item["number"]): _question(item) for item in _open(script)},
+        "usage": {name: usage.get(name, 0) for name in _USED} if usage else {},
+        "tick_count": usage.get("ticks", 0),
+        "tool_count": sum(calls.values()),
+        "tool_stats": calls,
+        "tool_errors": dict(metrics.get("tool_errors", {})),
+        "powers": _powers(script),
+        "permissions": sorted(script.obj.permissions.all()) if script.obj is not None else [],
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _powers(script: Any) -> dict[str, Any]:
+    """What an owner lets it do to the game itself."""
+    values = {name: state.read(script, name) for name in POWERS}
+    return {n: value for n, value in values.items() if value and value != state.DEFAULTS[n]}
+
+
+def _active(script: Any) -> list[dict[str, Any]]:
+    return goals.active(state.read(script, "current_goals"))
+
+
+def _goal(goal: dict[str, Any]) -> dict[str, Any]:
+    told = {"description": goal["text"], "priority": goal["priority"], "parent_id": None}
+    return {**told, "status": "active"}
+
+
+def _open(script: Any) -> list[dict[str, Any]]:
+    return [item for item in state.read(script, "questions") if not item.get("choice")]
+
+
+def _question(item: dict[str, Any]) -> dict[str, Any]:
+    return {name: item.get(name) for name in ("kind", "key", "people")}

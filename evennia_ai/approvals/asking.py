@@ -1,0 +1,149 @@
+"""Asking and waiting: one question for all who ask the same, and each waits his own time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from evennia.utils import logger
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai import audit
+from evennia_ai.approvals import book, telling
+from evennia_ai.approvals.people import listeners
+from evennia_ai.approvals.waits import GRACE_SECONDS, WAITING, Waiter, Waiting, end, leave, review
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.safety.questions import MOST_NAME, Answer, Asking, Outcome, Question
+from evennia_ai.core.text.cleaning import one_line
+
+ITSELF = object()
+
+
+def ask(
+    script: Any,
+    asking: Asking,
+    *,
+    timeout_seconds: float = 0.0,
+    event: Event | None = None,
+    root: Any = ITSELF,
+) -> Deferred[Answer]:
+    """Ask whoever may decide it, and wait for what comes of it.
+
+    Who asks the same key while it is open shares the question. Cancelling the Deferred ends this
+    one wait; the question goes with the last.
+
+    Args:
+        timeout_seconds: after this the outcome is TIMEOUT; 0: wait for ever.
+        event: what the assistant is at.
+        root: the script at the head of a chain of delegated tasks, whose controllers are asked;
+            None: nobody waits for the task any more, so nobody is asked.
+    """
+    waiting = WAITING.get(asking.key)
+    kept = book.find_key(asking.key) if waiting is None else None
+    if root is None:
+        waiting = None
+    elif kept is not None and kept[1].choice:
+        return succeed(_use(*kept))
+    elif kept is not None:
+        waiting = _go_on(*kept)
+        timeout_seconds = _left(*kept) or timeout_seconds
+    elif waiting is None:
+        waiting = _open(script, asking.cleaned(), event, script if root is ITSELF else root)
+    if waiting is None:
+        audit.record("question_nobody", script, kind=asking.kind, key=asking.key)
+        return succeed(Answer(Outcome.NOBODY))
+    return _join(waiting, script, timeout_seconds)
+
+
+def _use(script: Any, question: Question) -> Answer:
+    """An answer that came while nobody waited: it counts once."""
+    telling.record("question_used", script, question, choice=question.choice)
+    book.remove(script, question.number)
+    return Answer(Outcome.ANSWERED, question.choice, question.by)
+
+
+def _open(script: Any, asking: Asking, event: Event | None, head: Any) -> Waiting | None:
+    question = Question(
+        asking if asking.actor else replace(asking, actor=script.key),
+        asked_at=script.clock.seconds(),
+        event=event.as_stored() if event is not None else {},
+        for_name=one_line(head.key, MOST_NAME) if head is not script else "",
+        root=head.pk if head is not script else 0,
+    )
+    people = listeners(script, question)
+    if not people:
+        return None
+    question = telling.ask_these(replace(question, number=book.next_number()), people)
+    telling.record("question_asked", script, question, people=question.people)
+    book.put(script, question)
+    return Waiting(asking.key, question.number, script)
+
+
+def _go_on(script: Any, question: Question) -> Waiting:
+    """Somebody waits again for what was asked before a restart: the number stays."""
+    now = script.clock.seconds()
+    grace_seconds = max(GRACE_SECONDS, question.kept_until - now)
+    people = listeners(script, question)
+    found = telling.ask_these(question, people) if people else replace(question, told=())
+    telling.record("question_asked", script, found, people=found.people, is_again=True)
+    book.put(script, replace(found, kept_until=0.0))
+    return Waiting(question.asking.key, question.number, script, grace_seconds=grace_seconds)
+
+
+def _left(script: Any, question: Question) -> float:
+    """How much of its time a question has left; 0: it never ends."""
+    ends = question.expires_at
+    return max(0.001, ends - float(script.clock.seconds())) if ends else 0.0
+
+
+def _join(waiting: Waiting, script: Any, timeout_seconds: float) -> Deferred[Answer]:
+    deferred: Deferred[Answer] = Deferred(lambda _: _forsake(waiting, waiter))
+    waiter: Waiter = Waiter(script, deferred)
+    is_first = not waiting.waiters
+    waiting.waiters.append(waiter)
+    WAITING[waiting.key] = waiting
+    if timeout_seconds > 0:
+        waiter.timer = script.clock.callLater(timeout_seconds, _time_out, waiting, waiter)
+    _note_end(waiting, timeout_seconds, is_first=is_first)
+    telling.announce()
+    review()
+    return deferred
+
+
+def _note_end(waiting: Waiting, timeout_seconds: float, *, is_first: bool) -> None:
+    question = waiting.question
+    if question is None:
+        return
+    ends = waiting.owner.clock.seconds() + timeout_seconds if timeout_seconds > 0 else 0.0
+    if not is_first:
+        ends = max(ends, question.expires_at) if ends and question.expires_at else 0.0
+    book.put(waiting.owner, replace(question, expires_at=ends))
+
+
+def _forsake(waiting: Waiting, waiter: Waiter) -> None:
+    """One who waits is cancelled, and that goes through, whatever becomes of the question."""
+    try:
+        _let_go(waiting, waiter)
+    except Exception:
+        logger.log_trace(f"[assistant] question {waiting.number} could not be closed")
+
+
+def _let_go(waiting: Waiting, waiter: Waiter) -> None:
+    if waiter not in waiting.waiters or leave(waiting, waiter):
+        return
+    work = waiter.script.work
+    question = waiting.question
+    # What a restart cuts off is asked again after it.
+    if question is not None and not (work is not None and work.is_closing):
+        telling.close(waiting.owner, question, "question_dropped", "it is no longer asked")
+
+
+def _time_out(waiting: Waiting, waiter: Waiter) -> None:
+    """One has waited as long as he would."""
+    if waiter not in waiting.waiters:
+        return
+    try:
+        if not leave(waiting, waiter):
+            end(waiting, "question_timeout", "nobody answered in time")
+    finally:
+        waiter.deferred.callback(Answer(Outcome.TIMEOUT))

@@ -1,0 +1,205 @@
+"""Where an assistant's limits are decided: its settings, who may be asked, and the record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from evennia.utils import logger
+from twisted.internet.defer import CancelledError
+
+from evennia_ai import approvals, audit
+from evennia_ai.approvals import holding
+from evennia_ai.approvals.people import is_of
+from evennia_ai.budget import ledger
+from evennia_ai.core.hearing.audience import WAYS, may_leave
+from evennia_ai.core.hearing.inbox import OWN, Event
+from evennia_ai.core.safety.budget import account_of
+from evennia_ai.core.safety.limits import LIMITS, MONEY, Decision, Kind
+from evennia_ai.core.safety.questions import Answer, Asking
+from evennia_ai.core.settings.budget import GAME_NAME, Scope
+from evennia_ai.core.settings.safety import OnLimit, SafetyConfig
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.engine.checkpoint import Checkpoint, Extensions
+from evennia_ai.errors import LimitReachedError
+from evennia_ai.messages.incoming import find_being
+from evennia_ai.runtime import state
+from evennia_ai.tasks import delegations
+
+LONGEST_TASK = 80
+MOST_KEPT = 1_000
+# Caps that were raised, by what they were when they were met.
+_RAISED: set[tuple[str, str, float]] = set()
+# How often the game's own settings extended a cap of the game, without asking.
+_OF_GAME = Extensions()
+
+
+@dataclass(frozen=True, slots=True)
+class _People:
+    """The way to the people who may answer for an assistant."""
+
+    script: Any
+    event: Event | None
+    turn: Turn | None
+
+    async def ask(self, asking: Asking, timeout_seconds: float) -> Answer:
+        """Put a question to them, and wait."""
+        root = delegations.root_of(self.script, self.event)
+        asked = approvals.ask(
+            self.script, asking, timeout_seconds=timeout_seconds, event=self.event, root=root
+        )
+        return await holding.wait(self.script, self.turn, asked)
+
+
+async def ask(
+    script: Any,
+    hit: LimitReachedError,
+    *,
+    task: str = "",
+    detail: str = "",
+    event: Event | None = None,
+    turn: Turn | None = None,
+) -> Decision:
+    """Decide whether something that reached a limit may go on; whoever asks applies the extension.
+
+    Args:
+        task: what is under way, in words.
+        detail: what came of it so far.
+        event: what it is done for.
+        turn: the turn that is set aside while a person is asked; None: nothing is.
+
+    Raises:
+        CancelledError: it was cancelled meanwhile.
+    """
+    config, extensions = _on_limit(script, hit)
+    checkpoint = Checkpoint(
+        config,
+        _People(script, event, turn),
+        extensions,
+        partial(_record, script),
+        _report,
+        (CancelledError,),
+    )
+    decision = await checkpoint.handle_limit_exceeded(
+        hit, task=task, detail=detail, actor=script.key, whose=_whose(script, hit)
+    )
+    hit.reason = decision.reason
+    return decision
+
+
+def _on_limit(script: Any, hit: LimitReachedError) -> tuple[OnLimit, Extensions]:
+    """What happens at a limit, and what counts how often it was extended without asking.
+
+    Where the game sets a cap the game's own settings count, and the assistant's only where they let
+    less go on. The game's grants are counted once for all assistants.
+    """
+    own = state.safety_config(script).on_limit
+    if not _is_of_game(hit):
+        return own, script.work.extensions
+    game = state.held(SafetyConfig, {}).on_limit
+    for key in list(_OF_GAME.counts)[:-MOST_KEPT]:
+        del _OF_GAME.counts[key]
+    return own.tightened(game, Kind(hit.kind)), _OF_GAME
+
+
+def _is_of_game(hit: LimitReachedError) -> bool:
+    """Whether a cap is one that the game sets: its own, a player's, or one of every assistant."""
+    if not hit.kind.startswith(MONEY):
+        return False
+    given = getattr(settings, GAME_NAME, {}).get(Scope.ASSISTANT, {})
+    is_own = account_of(hit).scope is Scope.ASSISTANT
+    return not is_own or bool(given.get(hit.kind.removeprefix(MONEY)))
+
+
+def _whose(script: Any, hit: LimitReachedError) -> str:
+    """Whose a cap on money is, in words; "" for any other limit."""
+    if not hit.kind.startswith(MONEY):
+        return ""
+    account = account_of(hit)
+    if account.scope is Scope.GAME:
+        return "the whole game"
+    if account.scope is Scope.ASSISTANT:
+        return str(script.key) if is_of(script, account) else account.key
+    return f"the player {getattr(find_being(account.key), 'key', account.key)}"
+
+
+def _record(script: Any, name: str, facts: Mapping[str, object]) -> None:
+    audit.record(name, script, **facts)
+
+
+def _report(error: BaseException) -> None:
+    logger.log_err(f"[assistant] nobody could be asked about a limit: {error!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """The limits of an assistant's turns."""
+
+    script: Any
+
+    @property
+    def config(self) -> SafetyConfig:
+        """Its limits and checks."""
+        return state.safety_config(self.script)
+
+    async def extend(self, turn: Turn, hit: LimitReachedError) -> bool:
+        """Ask whether a turn that reached a limit may go on; after a yes the grant is applied."""
+        decision = await ask(
+            self.script,
+            hit,
+            task=task_of(turn),
+            detail=one_line(turn.found_out, LONGEST_TASK) if _is_open(turn) else "",
+            event=turn.event,
+            turn=turn,
+        )
+        _note(self.script, turn, hit, decision)
+        if not decision.allow_continue:
+            return False
+        if hit.kind.startswith(MONEY):
+            _raise_once(hit, decision)
+        else:
+            turn.grants[hit.kind] = turn.grants.get(hit.kind, 0) + decision.extension
+        return True
+
+    def cut(self, turn: Turn, hit: LimitReachedError) -> None:
+        """Record that what went beyond a limit was left out."""
+        kept, event = hit.cap, turn.event
+        audit.record(f"{hit.kind}_exceeded", self.script, attempted=hit.used, kept=kept)
+        told = f"{hit.kind}: {hit.used:g} were wanted, {kept:g} kept"
+        self.script.work.records.note([event.number], "limit", told)
+
+
+def _raise_once(hit: LimitReachedError, decision: Decision) -> None:
+    """Raise a cap of the ledger: once, however many turns met it and share the answer."""
+    met = (hit.scope, hit.kind, hit.cap)
+    if met in _RAISED:
+        return
+    if len(_RAISED) >= MOST_KEPT:
+        _RAISED.clear()
+    _RAISED.add(met)
+    ledger.grant(hit, decision.extension, by=decision.reason.value)
+
+
+def task_of(turn: Turn) -> str:
+    """What a turn is about, for staff: what was said in private is not told."""
+    event = turn.event
+    if event.kind == OWN:
+        return "something of my own"
+    whose = f"{event.sender_name}'s request"
+    return f"{whose} ({one_line(event.body, LONGEST_TASK)})" if _is_open(turn) else whose
+
+
+def _is_open(turn: Turn) -> bool:
+    """Whether staff may be told its words."""
+    return may_leave(WAYS["staff"], turn.kept).is_allowed
+
+
+def _note(script: Any, turn: Turn, hit: LimitReachedError, decision: Decision) -> None:
+    limit = LIMITS[Kind(hit.kind)]
+    came = f"{decision.extension:g} {limit.unit} more" if decision.allow_continue else "no more"
+    detail = f"{hit.kind}, {hit.used:g} of {hit.cap:g} {limit.unit}: {came}, {decision.reason}"
+    script.work.records.note([event.number for event in turn.events], "limit", detail)

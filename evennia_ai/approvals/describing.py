@@ -1,0 +1,73 @@
+"""A call as people are told of it who may allow it: whose tool, with what, and what a yes does."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evennia_ai.core.hearing.audience import WAYS, listener, may_leave
+from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.core.safety.cooling import in_words
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.executions import shown
+from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.mcp.servers import RemoteServers
+from evennia_ai.messages.incoming import person_of
+from evennia_ai.runtime import state
+from evennia_ai.runtime.names import name_of
+from evennia_ai.tools import REGISTRY
+
+MOST_SHOWN, MOST_VALUE = 240, 120
+MOST_NAME = 64
+MOST_INSIDE = 10
+# What a terminal would take for colour; markup of the game's is shown as the text that it is.
+_COLOUR = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-Z\\-_])")
+
+
+def describe_call(turn: Turn, call: ToolCall, people: Sequence[Any], servers: RemoteServers) -> str:
+    """A call in one line: whose tool it is, and with what; no words that not all of them may know.
+
+    What is cut says how long it is, so that nobody allows what stands behind the cut unawares.
+    """
+    asked = [listener(name_of(each, None), (person_audience(person_of(each)),)) for each in people]
+    is_private = not may_leave(WAYS["question"], turn.held, asked).is_allowed
+    given = shown(call.arguments, is_private=True) if is_private else _cut(call.arguments)
+    words = json.dumps(given, ensure_ascii=False)
+    line = one_line(words, MOST_SHOWN)
+    if len(words) > MOST_SHOWN:
+        line += f" ({len(words):,} characters in all)"
+    return f"{_tool_of(call, servers)} {line}"
+
+
+def consequences(script: Any) -> str:
+    """What a yes does and what a no does, and until when there is time."""
+    seconds = in_words(state.read(script, "confirm_seconds"))
+    return f"yes: it is done at once, this once; no, or no answer for {seconds}: it is not done"
+
+
+def _tool_of(call: ToolCall, servers: RemoteServers) -> str:
+    """The tool's name; of one elsewhere as its server calls it, and which server that is."""
+    origin = None if call.name in REGISTRY else servers.origin(call.name)
+    if origin is None:
+        return call.name
+    server, name = origin
+    return f"use {one_line(name, MOST_NAME)} of {server}, a server outside the game, with"
+
+
+def _cut(value: Any) -> Any:
+    """Arguments without colour and control characters, each text cut."""
+    if isinstance(value, Mapping):
+        return {_text(str(key)): _cut(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        more = len(value) - MOST_INSIDE
+        rest = [f"… and {more} more"] if more > 0 else []
+        return [*map(_cut, value[:MOST_INSIDE]), *rest]
+    return _text(value) if isinstance(value, str) else value
+
+
+def _text(value: str) -> str:
+    line = one_line(_COLOUR.sub("", value), MOST_VALUE)
+    return f"{line} ({len(value):,} characters)" if len(value) > MOST_VALUE else line

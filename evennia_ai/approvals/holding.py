@@ -1,0 +1,108 @@
+"""Waiting for a person's answer about a turn's limit, beside the assistant's other work.
+
+The turn leaves the place for turns while its question is open, and has it again at the next free
+moment after the answer, or after the time for it. Its asker's further messages wait until then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+
+from evennia_ai.core.hearing.inbox import OWN, TASK
+from evennia_ai.core.safety.questions import Answer
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.errors import StaleEpochError
+from evennia_ai.messages import outgoing
+from evennia_ai.messages.thinking import FIRST_AFTER_SECONDS
+from evennia_ai.runtime import state
+from evennia_ai.runtime.slots import Seat
+from evennia_ai.runtime.turns import aside
+
+# With so many set aside, one more waits in the place, and everybody else with it.
+MOST_ASIDE = 10
+ASIDE = "for an answer about the message before"
+
+
+async def wait(script: Any, turn: Turn | None, asked: Deferred[Answer]) -> Answer:
+    """Wait for the answer to a question about a turn, and let others be answered meanwhile.
+
+    Args:
+        turn: what was asked about; None: no turn, such as a message that is too long.
+        asked: the answer to come.
+
+    Raises:
+        CancelledError: the turn was dropped meanwhile, by a stop say.
+        StaleEpochError: the assistant's life in this process ended.
+    """
+    seat = None if asked.called or turn is None else _seat_of(script, turn)
+    if seat is None:
+        return await asked
+    work = script.work
+    aside.hold(script, seat.turn)
+    work.aside[seat.turn.scope], work.seat = seat, None
+    seat.step_aside()
+    showing = script.clock.callLater(FIRST_AFTER_SECONDS, _show, script, seat.turn)
+    try:
+        return await asked
+    except CancelledError:
+        seat = None
+        raise
+    finally:
+        if showing.active():
+            showing.cancel()
+        if seat is not None:
+            await _come_back(script, work, seat)
+
+
+def _show(script: Any, turn: Turn) -> None:
+    """Let the room know that it waits: one line, however many wait."""
+    if turn.event.kind != OWN and next(iter(script.work.aside)) == turn.scope:
+        outgoing.show(script.obj, outgoing.ASKING_LINE, hops=turn.hops)
+
+
+async def _come_back(script: Any, work: state.Work, seat: Seat) -> None:
+    """Have the place again before anything else is done, whatever became of the question."""
+    if script.work is not work or work.is_closing:
+        raise StaleEpochError(work.epoch, work.epoch + 1)
+    called = seat.come_back()
+    script.beat_soon()
+    await called
+
+
+def _seat_of(script: Any, turn: Turn) -> Seat | None:
+    """The running of a turn that may be set aside; None where it has to wait in its place.
+
+    In the middle of what others notice nothing is set aside: nobody could say what became of it.
+    """
+    seat: Seat | None = script.work.seat
+    if seat is None or seat.turn is not turn or len(script.work.aside) >= MOST_ASIDE:
+        return None
+    noted = state.read(script, "current_tool_call")
+    return None if noted and "tool" in noted else seat
+
+
+def take_back(script: Any) -> Turn | None:
+    """The turn that was set aside and may go on now, under way again; None without one."""
+    due = next((seat for seat in script.work.aside.values() if seat.is_due), None)
+    if due is None:
+        return None
+    aside.take_back(script, due.turn)
+    return due.turn
+
+
+def is_due(script: Any) -> bool:
+    """Whether a turn that was set aside may go on."""
+    return any(seat.is_due for seat in script.work.aside.values())
+
+
+def is_one_its_own(script: Any) -> bool:
+    """Whether an act of the assistant's own is set aside: it does one at a time."""
+    return any(seat.turn.event.kind == OWN for seat in script.work.aside.values())
+
+
+def people(script: Any) -> frozenset[str]:
+    """Those whose turn is set aside: one thing after another, also for them."""
+    turns = [seat.turn.event for seat in script.work.aside.values()]
+    return frozenset(event.person for event in turns if event.kind not in (OWN, TASK))

@@ -1,0 +1,144 @@
+"""Who is asked, who may answer, and who of them is here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import evennia
+from evennia.scripts.models import ScriptDB
+
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.safety.budget import MOST_KEY, Account, account_asked
+from evennia_ai.core.safety.questions import Question
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.messages.incoming import find_being, id_of, person_of
+from evennia_ai.runtime import state
+from evennia_ai.runtime.rights import (
+    OF_THE_BODY,
+    RAISES,
+    Right,
+    has_right,
+    is_owner,
+    is_staff,
+    meets,
+    seen,
+)
+
+ASKER, STAFF = "asker", "staff"
+
+
+def _online() -> list[Any]:
+    """Accounts with a session that is logged in."""
+    accounts = {session.get_account() for session in evennia.SESSION_HANDLER.get_sessions()}
+    return sorted(accounts - {None}, key=lambda account: account.pk)
+
+
+def is_of(script: Any, account: Account) -> bool:
+    """Whether an account of the ledger is an assistant's own."""
+    return script is not None and str(script.key)[:MOST_KEY].casefold() == account.key
+
+
+def may_decide(script: Any, question: Question, being: Any) -> bool:
+    """Whether a person has the right over what a question wants more of.
+
+    A cap on money belongs to the account it is counted over: the game's and a player's are an
+    owner's to raise, an assistant's is for who may set it up. All else is for who runs the
+    assistant.
+    """
+    head, account = head_of(script, question), account_asked(question.asking)
+    if account is None:
+        return _has(head, being, Right.CONTROL)
+    right = RAISES[account.scope]
+    if right in OF_THE_BODY:
+        whose = next((each for each in (script, head) if is_of(each, account)), None)
+        return _has(whose, being, right)
+    return any(map(is_owner, _accounts_and(being)))
+
+
+def _has(script: Any, being: Any, right: Right) -> bool:
+    if script is None or script.obj is None:
+        return False
+    staff = any(map(is_staff, _accounts_and(being)))
+    return has_right(script, being, right, is_staff=staff)
+
+
+def _accounts_and(being: Any) -> list[Any]:
+    return [being, getattr(being, "account", None) or being]
+
+
+def listeners(script: Any, question: Question) -> list[Any]:
+    """The accounts online that may decide what is asked."""
+    return [account for account in _online() if may_decide(script, question, account)]
+
+
+def head_of(script: Any, question: Question) -> Any:
+    """The script whose controllers may answer; None when it was deleted."""
+    return ScriptDB.objects.filter(id=question.root).first() if question.root else script
+
+
+def is_assistant(being: Any) -> bool:
+    """Whether a being is an assistant's body or account: no assistant answers any."""
+    account = getattr(being, "account", None) or being
+    return bool(
+        getattr(being, "assistant_script", None) or account.attributes.get("assistant_body")
+    )
+
+
+def may_answer(script: Any, question: Question, person: Any, *, is_staff: bool) -> bool:
+    """Whether this person may answer a question.
+
+    What is waited for, whoever may decide it; a call, whoever was asked, or staff.
+    """
+    if is_assistant(person):
+        return False
+    if question.is_waited_for:
+        return may_decide(script, question, person)
+    return is_staff or person_of(person) in question.people
+
+
+def who_may_allow(script: Any, event: Event) -> list[Any]:
+    """Who is asked before a dangerous call: the asker, staff online, or who meets a condition."""
+    by = str(state.read(script, "confirm_by"))
+    if by == ASKER:
+        being = find_being(event.sender_id)
+        return [being] if being is not None and not event.hops else []
+    online = _online()
+    if by == STAFF:
+        return [account for account in online if seen(account).check_permstring("Admin")]
+    named = [account for account in online if by.casefold() in _names(account)]
+    return named or [account for account in online if _meets(script, account, by)]
+
+
+def _names(account: Any) -> set[str]:
+    return {being.key.casefold() for being in (account, *account.get_all_puppets()) if being}
+
+
+def _meets(script: Any, account: Any, condition: str) -> bool:
+    try:
+        return meets(account, condition, script.obj)
+    except ConfigurationError:
+        return False
+
+
+def is_here(person: str) -> bool:
+    """Whether a person plays now."""
+    forms = {id_of(form) for account in _online() for form in (account, *account.get_all_puppets())}
+    return person in forms
+
+
+def asked_are_here(people: Iterable[str]) -> bool:
+    """Whether one of these persons plays now."""
+    return any(map(is_here, people))
+
+
+def reach(person: str, question: Question) -> Any:
+    """What a line for a person is sent to: the account online, else the character that asked.
+
+    Returns:
+        None while the person is away.
+    """
+    if is_here(person):
+        return find_being(person)
+    asker = find_being(str(question.event.get("sender_id", "")))
+    return asker if asker is not None and person_of(asker) == person else None

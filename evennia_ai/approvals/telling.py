@@ -1,0 +1,102 @@
+"""Putting questions to people: to each the oldest, and the next when that is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from evennia.utils import logger
+
+from evennia_ai import audit
+from evennia_ai.approvals import book
+from evennia_ai.approvals.people import reach
+from evennia_ai.core.safety.questions import Question, next_for
+from evennia_ai.messages import outgoing
+from evennia_ai.messages.incoming import person_of
+from evennia_ai.runtime.rights import name_before
+
+
+def as_seen(question: Question, script: Any, being: Any) -> Question:
+    """A question as somebody is shown it: its asker by the name that they know."""
+    name = name_before(script, being)
+    if name == str(script.key):
+        return question
+    return replace(question, asking=replace(question.asking, actor=name))
+
+
+def tell(person: str, question: Question, line: str) -> bool:
+    """Show a line to a person, as text that is no markup. Returns whether he is here."""
+    being = reach(person, question)
+    if being is None:
+        return False
+    try:
+        being.msg(outgoing.literal(line))
+    except Exception:  # whatever a game's own hooks do, the others are told too
+        logger.log_trace(f"[assistant] a question could not be told to {person}")
+    return True
+
+
+def announce() -> None:
+    """Put to everybody who is asked the oldest question, unless one is before them already."""
+    entries = book.everywhere()
+    for person in sorted({person for _, question in entries for person in question.people}):
+        _put_next(person, entries)
+
+
+def _put_next(person: str, entries: list[book.Entry]) -> None:
+    question = next_for(person, (question for _, question in entries))
+    if question is None:
+        return
+    place = next(i for i, entry in enumerate(entries) if entry[1] is question)
+    script = entries[place][0]
+    being = reach(person, question)
+    if being is None or not tell(person, question, as_seen(question, script, being).line()):
+        return
+    shown = replace(question, told=(*question.told, person))
+    entries[place] = (script, shown)
+    book.put(script, shown)
+
+
+def close(
+    script: Any,
+    question: Question,
+    event: str,
+    why: str,
+    *,
+    kept: Question | None = None,
+    **facts: Any,
+) -> None:
+    """Take a question out, write down how it ended, tell who saw it, and put the next.
+
+    Args:
+        event: the name of the record.
+        why: how it ended, in words that follow "question 3 is closed:".
+        kept: as it is stored on, answered; None: not at all.
+        facts: more for the record; `by` is the person who need not be told.
+    """
+    record(event, script, question, **facts)
+    if kept is None:
+        book.remove(script, question.number)
+    else:
+        book.put(script, kept)
+    book.note_closed(question.number, why)
+    for person in question.told:
+        if person != facts.get("by"):
+            tell(person, question, f"Question {question.number} is closed: {why}.")
+    announce()
+
+
+def record(event: str, script: Any, question: Question, **facts: Any) -> None:
+    """Tell of what happens to a question, before it is stored: both are written at once.
+
+    Of its words no more is told than what it is about.
+    """
+    asking = question.asking
+    about = {"number": question.number, "kind": asking.kind, "key": asking.key}
+    audit.record(event, script, **about, **facts)
+
+
+def ask_these(question: Question, people: Iterable[Any]) -> Question:
+    """The question as put to these people, whom it is told anew."""
+    return replace(question, people=tuple(person_of(person) for person in people), told=())

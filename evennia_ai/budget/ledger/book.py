@@ -1,0 +1,285 @@
+"""The ledger of one server process: reserve before a call, close it after.
+
+What a call may use is held in the database before it is sent, so that no two calls of whatever
+server process share the last room under a cap. How it ended is written together with the next
+reservation, or within a second: until then the whole estimate is held, which is the safe side.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from threading import RLock
+from typing import Any
+
+from evennia_ai import audit
+from evennia_ai.budget.ledger import upkeep
+from evennia_ai.budget.ledger.claims import Change, Claim, Ending, Need, Payer
+from evennia_ai.budget.ledger.judging import excess, judge
+from evennia_ai.budget.ledger.owners import owner_of_this_process
+from evennia_ai.budget.ledger.rows import (
+    StaleRowsError,
+    Totals,
+    add_up,
+    tables_wanted,
+    together,
+    write_calls,
+)
+from evennia_ai.core.safety import budget
+from evennia_ai.core.safety.budget import Account, CallState, Total
+from evennia_ai.core.safety.prices import Price, cost_of, counted
+from evennia_ai.core.settings.budget import BudgetConfig
+from evennia_ai.core.turn.turn import Usage
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.models import ModelCall
+from evennia_ai.resilience.clock import Clock
+
+FLUSH_SECONDS = 1.0
+MARGIN_SECONDS = 60  # clocks of two machines differ by less
+UPKEEP_SECONDS = 600
+Beside = Callable[[], None]
+Later = Callable[[float, Callable[[], None]], Any]
+
+
+class Book:
+    """What one server process knows of the ledger. All totals are in the database.
+
+    Args:
+        later: calls something after some seconds; None: whoever closes calls also flushes.
+        clock: seconds that only ever go up.
+    """
+
+    def __init__(self, later: Later | None = None, clock: Clock = time.monotonic) -> None:
+        self.owner = owner_of_this_process()
+        self.totals = Totals()
+        self._later = later
+        self._clock = clock
+        self._timer: Any = None
+        self._numbers = count(1)
+        self._open: dict[str, Claim] = {}
+        self._endings: list[Ending] = []
+        self._kept_at: float | None = None
+        self._pruned_at: float | None = None
+        self._lock = RLock()
+
+    def reserve(self, payer: Payer, need: Need, config: BudgetConfig, now: float) -> Claim:
+        """Hold what a call may need, in every account that it counts towards.
+
+        Returns:
+            The call. Where a cap leaves less room than was wanted, its estimate is smaller than
+            what was asked for, and its answer may be no longer than that.
+
+        Raises:
+            LimitReachedError: a cap leaves no room for it.
+            NoFreeSlotError: as many calls of the assistant are under way as may be.
+            ConfigurationError: money is capped and its price unknown, or the tables are missing.
+        """
+        if need.price is None and (path := config.cost_cap):
+            raise ConfigurationError(unpriced_text(need.model, path))
+        with self._lock, tables_wanted():
+            self._keep_house(now)
+            key = f"{self.owner}.{next(self._numbers)}"
+            begun = Claim.begin(key, self.owner, payer, need, now)
+            claim = self._write(begun, config) or begun
+            self._open[claim.key] = claim
+        for text in claim.warnings:
+            audit.record("budget_near", payer.assistant, text=text)
+        return claim
+
+    def settle(
+        self, claim: Claim, usage: Any, now: float, *, model: str = "", price: Price | None = None
+    ) -> None:
+        """The call was answered: what was used counts in full, whatever was held.
+
+        Args:
+            usage: as the service reports it; what cannot be counts as the estimate.
+            model: where another answered than was asked first, "provider/model"; then with its
+                price.
+        """
+        used = counted(usage, claim.need.estimate)
+        price = price if model else claim.need.price
+        cost, is_priced = cost_of(used, price), price is not None
+        noted_at = self._clock()
+        self._close(Ending(claim, CallState.SETTLED, used, cost, now, noted_at, model, is_priced))
+
+    def release(self, claim: Claim, now: float) -> None:
+        """Nothing was sent: nothing counts."""
+        self._close(Ending(claim, CallState.RELEASED, Usage(), 0, now, self._clock()))
+
+    def cut_off(
+        self, claim: Claim, now: float, *, model: str = "", price: Price | None = None
+    ) -> None:
+        """It was sent, and broken off: nobody knows what is billed, so all that was held counts.
+
+        Args:
+            model: as of `settle`.
+        """
+        used, noted_at = claim.need.estimate, self._clock()
+        price = price if model else claim.need.price
+        cost, is_priced, state = cost_of(used, price), price is not None, CallState.CUT_OFF
+        self._close(Ending(claim, state, used, cost, now, noted_at, model, is_priced))
+
+    def flush(self) -> None:
+        """Write how calls ended."""
+        with self._lock:
+            self._timer = None
+            if self._endings:
+                self._write(None, None)
+
+    @contextmanager
+    def riding(self) -> Iterator[Beside | None]:
+        """Let another transaction of the process, which is about to begin, write how calls ended.
+
+        While other calls are under way it is left to the next reservation, which writes it for
+        nothing.
+
+        Yields:
+            What writes it, within that transaction, perhaps twice, the first time undone; None:
+            there is nothing to write. Where the block raises, nothing is taken as written.
+        """
+        with self._lock:
+            taken = [] if self._open else self._endings
+            self._endings = self._endings if self._open else []
+        try:
+            yield partial(self._ride, taken) if taken else None
+        except BaseException:
+            with self._lock:
+                self._endings[:0] = taken
+            raise
+        with self._lock:
+            if not self._endings:
+                self._cancel()
+
+    def _ride(self, endings: list[Ending]) -> None:
+        changes = [(ending.claim.accounts, self._change(ending)) for ending in endings]
+        try:
+            self.totals.add(add_up(changes))
+        except StaleRowsError as stale:
+            self.totals.forget()
+            raise audit.RecordConflictError(str(stale)) from stale
+        write_calls([ending.claim.as_row(ending) for ending in endings])
+
+    def _close(self, ending: Ending) -> None:
+        with self._lock:
+            if self._open.pop(ending.claim.key, None) is None:
+                return
+            self._endings.append(ending)
+            if self._later is not None and self._timer is None:
+                self._timer = self._later(FLUSH_SECONDS, self.flush)
+
+    def stop(self) -> None:
+        """Write what is left; no timer stays behind."""
+        self._cancel()
+        self.flush()
+
+    def drop(self) -> None:
+        """Forget what is left, as a process does that is killed; no timer stays behind."""
+        self._cancel()
+        self._endings.clear()
+        self._open.clear()
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _write(self, claim: Claim | None, config: BudgetConfig | None) -> Claim | None:
+        try:
+            count, claim = self._write_once(claim, config)
+        except StaleRowsError:
+            self.totals.forget()
+            count, claim = self._write_once(claim, config)
+        del self._endings[:count]
+        return claim
+
+    def _write_once(
+        self, claim: Claim | None, config: BudgetConfig | None
+    ) -> tuple[int, Claim | None]:
+        """One transaction: how earlier calls ended, and the new one, if there is room for it.
+
+        Returns:
+            How many endings were written, and the new call, as large as there is room for.
+        """
+        endings = list(self._endings)
+        with together():
+            changes = [(ending.claim.accounts, self._change(ending)) for ending in endings]
+            rows = [ending.claim.as_row(ending) for ending in endings]
+            if claim is not None:
+                changes.append((claim.accounts, claim.opening))
+            if claim is None or config is None:
+                self.totals.add(add_up(changes))
+            else:
+                claim = self._fitted(claim, self.totals.change(add_up(changes)), config)
+                rows.append(claim.as_row())
+            write_calls(rows)
+        return len(endings), claim
+
+    def _fitted(self, claim: Claim, totals: dict[Account, Total], config: BudgetConfig) -> Claim:
+        """A call that is let through, with an answer as long as the caps leave room for.
+
+        Raises:
+            LimitReachedError, NoFreeSlotError: as `judge`.
+        """
+        if tokens := excess(claim, totals, config):
+            smaller = replace(claim, need=claim.need.without(tokens))
+            cost = smaller.need.cost_nano - claim.need.cost_nano
+            back = Change(held_tokens=-tokens, held_cost_nano=cost)
+            totals = self.totals.change(dict.fromkeys(claim.accounts, back))
+            claim = smaller
+        judge(claim, totals, config)
+        return claim
+
+    def _change(self, ending: Ending) -> Change:
+        """What an ending changes; one that is written late may find its call closed by others."""
+        claim, waited = ending.claim, self._clock() - ending.noted_at
+        if ending.at > claim.due - 2 * MARGIN_SECONDS or waited > MARGIN_SECONDS:
+            found = ModelCall.objects.filter(key=claim.key, state=CallState.CUT_OFF)
+            if found.update(state=ending.state.value):
+                return ending.late_change
+        return ending.change
+
+    def _keep_house(self, now: float) -> None:
+        """Now and then: close what nobody will close, and drop what is old."""
+        if self._kept_at is None or abs(now - self._kept_at) >= UPKEEP_SECONDS:
+            self._kept_at = now
+            self.recover(now)
+            if self._pruned_at is None or abs(now - self._pruned_at) >= budget.DAY:
+                self._pruned_at = now
+                upkeep.prune(now)
+
+    def recover(self, now: float) -> int:
+        """Close the calls of server processes that ended in the middle of them, as cut off.
+
+        Calls of another process that runs, or may run, are left alone until they are surely over.
+
+        Returns:
+            How many were closed.
+        """
+        with self._lock:
+            return sum(self.close_orphan(call) for call in upkeep.orphans(self.owner, now))
+
+    def close_orphan(self, call: ModelCall) -> bool:
+        """Close one call as cut off. Returns whether it was still open."""
+        with together():
+            if not upkeep.mark_cut_off(call):
+                return False
+            self.totals.forget()
+            self.totals.change(add_up([upkeep.change_of(call)]))
+        return True
+
+
+def unpriced_text(model: str, path: str) -> str:
+    """What is wrong where costs are capped and one is not known.
+
+    Args:
+        path: of the cap.
+    """
+    return (
+        f"nobody said what the model {model!r} costs, and {path} limits costs. Write into "
+        f"settings.py, in US dollars for a million tokens: EVENNIA_AI_PRICES = {{{model!r}: "
+        "{'input': 0.15, 'output': 0.6}}, with the true numbers"
+    )

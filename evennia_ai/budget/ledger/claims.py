@@ -1,0 +1,198 @@
+"""What a model call says of itself: who pays, what it may need, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from evennia_ai.core.safety.budget import Account, CallState, Purpose, accounts_of
+from evennia_ai.core.safety.prices import Price, cost_of
+from evennia_ai.core.turn.turn import Usage
+
+GRACE_SECONDS = 300
+# At the end of the key of what is no call of its own.
+SHARE = "/"
+NOTHING = Usage()
+Row = tuple[str | int | bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """Who a call is counted to.
+
+    Attributes:
+        assistant: its name; "" for the game itself.
+        person: the id of the player who caused it, such as "*#3"; "" for nobody.
+        is_share: a part of a call that several caused, and that is counted as a call elsewhere.
+    """
+
+    assistant: str
+    person: str = ""
+    purpose: str = Purpose.TURN
+    is_share: bool = False
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a call may use up at most.
+
+    Attributes:
+        estimate: tokens of its prompt, and the most that the answer may have.
+        least: tokens of an answer with which the call is still of use; where a cap leaves room for
+            no more than that, the estimate is made so small. None: all of them are wanted.
+        model: "provider/model", for the record.
+        price: None: nobody said what it costs.
+        last: the same estimate of a last call without tools, for which room is kept.
+        seconds: how long it takes at most.
+    """
+
+    estimate: Usage
+    model: str = ""
+    price: Price | None = None
+    last: Usage = NOTHING
+    seconds: float = 60.0
+    least: int | None = None
+
+    @property
+    def spare(self) -> int:
+        """Tokens of the answer that may be left out."""
+        answer = self.estimate.completion_tokens
+        return max(0, answer - (answer if self.least is None else self.least))
+
+    def without(self, tokens: int) -> Need:
+        """The same with an answer that is so many tokens shorter."""
+        used = self.estimate
+        shorter = Usage(used.prompt_tokens, used.completion_tokens - tokens)
+        return replace(self, estimate=shorter)
+
+    @cached_property
+    def cost_nano(self) -> int:
+        """Nano-dollars of the call."""
+        return cost_of(self.estimate, self.price)
+
+    @cached_property
+    def last_cost_nano(self) -> int:
+        """Nano-dollars of a last call."""
+        return cost_of(self.last, self.price)
+
+
+class Change(NamedTuple):
+    """What is added to every total that a call counts towards."""
+
+    calls: int = 0
+    open_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_nano: int = 0
+    held_tokens: int = 0
+    held_cost_nano: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A call that was let through; it is closed once, in one of three ways.
+
+    Attributes:
+        at, due: seconds since 1970: when it began, and when it is surely over.
+        warnings: what staff should be told: caps that are nearly used up.
+    """
+
+    key: str
+    owner: str
+    payer: Payer
+    need: Need
+    at: int
+    accounts: tuple[Account, ...]
+    warnings: list[str] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, key: str, owner: str, payer: Payer, need: Need, now: float) -> Claim:
+        """A call that begins now."""
+        key = key + SHARE if payer.is_share else key
+        accounts = accounts_of(payer.assistant, payer.person, now)
+        return cls(key, owner, payer, need, int(now), accounts)
+
+    @property
+    def due(self) -> int:
+        """When it is surely over."""
+        return self.at + int(self.need.seconds) + GRACE_SECONDS
+
+    @property
+    def opening(self) -> Change:
+        """What it holds."""
+        calls = int(not self.payer.is_share)
+        return Change(
+            calls=calls,
+            open_calls=calls,
+            held_tokens=self.need.estimate.total_tokens,
+            held_cost_nano=self.need.cost_nano,
+        )
+
+    def as_row(self, ending: Ending | None = None) -> Row:
+        """The call as the database keeps it."""
+        payer, estimate = self.payer, self.need.estimate
+        end = ending or Ending(self, CallState.OPEN, Usage(), 0, self.at)
+        return (
+            self.key,
+            self.owner,
+            self.at,
+            self.due,
+            payer.assistant[:255].casefold(),
+            payer.person[:255],
+            str(payer.purpose),
+            (end.model or self.need.model)[:255],
+            end.state.value,
+            estimate.prompt_tokens,
+            estimate.completion_tokens,
+            self.need.cost_nano,
+            end.usage.prompt_tokens,
+            end.usage.completion_tokens,
+            end.cost_nano,
+            end.is_priced,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a call ended, and what it counts as.
+
+    Attributes:
+        at: when, in seconds since 1970.
+        noted_at: the same on the clock of the server process.
+        model: which model answered, where that is another than was asked first.
+    """
+
+    claim: Claim
+    state: CallState
+    usage: Usage
+    cost_nano: int
+    at: float
+    noted_at: float = 0.0
+    model: str = ""
+    is_priced: bool = True
+
+    @property
+    def change(self) -> Change:
+        """What it adds to the totals."""
+        held = self.claim.opening
+        return Change(
+            calls=-held.calls if self.state is CallState.RELEASED else 0,
+            open_calls=-held.open_calls,
+            prompt_tokens=self.usage.prompt_tokens,
+            completion_tokens=self.usage.completion_tokens,
+            cost_nano=self.cost_nano,
+            held_tokens=-held.held_tokens,
+            held_cost_nano=-held.held_cost_nano,
+        )
+
+    @property
+    def late_change(self) -> Change:
+        """The same where another server process took the call for cut off, and counted it so."""
+        estimate, calls = self.claim.need.estimate, self.claim.opening.calls
+        return Change(
+            calls=-calls if self.state is CallState.RELEASED else 0,
+            prompt_tokens=self.usage.prompt_tokens - estimate.prompt_tokens,
+            completion_tokens=self.usage.completion_tokens - estimate.completion_tokens,
+            cost_nano=self.cost_nano - self.claim.need.cost_nano,
+        )

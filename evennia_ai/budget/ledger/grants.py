@@ -1,0 +1,70 @@
+"""Raising a cap, until its day, month or minute ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from django.db.models import F
+
+from evennia_ai import audit
+from evennia_ai.budget.ledger.rows import together
+from evennia_ai.core.safety.budget import Account, account_of, as_units
+from evennia_ai.core.safety.limits import MONEY
+from evennia_ai.core.settings.budget import CAPS, Cap
+from evennia_ai.errors import ConfigurationError, LimitReachedError
+from evennia_ai.models import BudgetTotal
+
+MOST_UNITS = 10**16
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """More of a cap.
+
+    Attributes:
+        amount: in the cap's own unit: tokens, US dollars or calls.
+        by: who allowed it.
+    """
+
+    account: Account
+    name: str
+    amount: float
+    by: str
+
+    @property
+    def cap(self) -> Cap:
+        """Which cap."""
+        return CAPS[self.name]
+
+
+def raise_cap(more: Raise) -> None:
+    """Add to a cap. It is kept in the database, ends with the period, and is recorded.
+
+    Raises:
+        ConfigurationError: the amount is no number above 0, or absurdly large.
+    """
+    units = as_units(more.cap.measure, more.amount) if math.isfinite(more.amount) else 0
+    if not 0 < units <= MOST_UNITS:
+        raise ConfigurationError(f"{more.amount:g} is no amount that a cap can be raised by")
+    suffix = "_nano" if more.cap.measure == "cost" else ""
+    column = f"granted_{more.cap.measure}{suffix}"
+    scope, key, period = more.account
+    begun = BudgetTotal(scope=scope, key=key, period=period)
+    with together():
+        BudgetTotal.objects.bulk_create([begun], ignore_conflicts=True)
+        row = BudgetTotal.objects.filter(scope=scope, key=key, period=period)
+        row.update(**{column: F(column) + units})
+    audit.record(
+        "budget_raised", key or "game", cap=more.name, account=more.account.name,
+        amount=more.amount, by=more.by,
+    )  # fmt: skip
+
+
+def grant(hit: LimitReachedError, amount: float, *, by: str) -> None:
+    """Add to the cap that somebody reached what the checkpoint allowed.
+
+    Raises:
+        ConfigurationError: the amount is no number above 0, or absurdly large.
+    """
+    raise_cap(Raise(account_of(hit), hit.kind.removeprefix(MONEY), amount, by))

@@ -1,0 +1,98 @@
+"""What the ledger tells: how each cap stands, and whose calls it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from django.db.models import Count, F, Q, Sum
+
+from evennia_ai.budget.ledger.rows import tables_wanted
+from evennia_ai.core.safety.budget import (
+    Account,
+    CallState,
+    Standing,
+    Total,
+    period_of,
+    standings,
+    start_of,
+)
+from evennia_ai.core.settings.budget import BudgetConfig, Scope, Span
+from evennia_ai.models import BudgetTotal, ModelCall
+
+SHORTER = (Span.DAY, Span.MINUTE)
+_FIELDS = [entry.name for entry in fields(Total)]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a game or an assistant stands.
+
+    Attributes:
+        standings: one for each cap, also for those that are not set.
+        shares: the id of a player ("" for nobody): their part of the month's tokens, 0 to 1, the
+            largest first.
+        unpriced: calls whose price nobody knows, for each span; for ever those of the month.
+    """
+
+    standings: tuple[Standing, ...]
+    shares: dict[str, float]
+    unpriced: dict[Span, int]
+
+
+def read_total(account: Account) -> Total:
+    """What an account has used, all 0 where it has no row."""
+    found = BudgetTotal.objects.filter(scope=account.scope, key=account.key, period=account.period)
+    values = found.values(*_FIELDS).first()
+    return Total(**values) if values else Total()
+
+
+def today_of(assistant: str, config: BudgetConfig, now: float) -> Standing:
+    """How an assistant stands to its tokens of a day, with calls under way and what was granted.
+
+    Raises:
+        ConfigurationError: the tables do not exist.
+    """
+    account = Account(Scope.ASSISTANT, assistant.casefold(), period_of(Span.DAY, now))
+    with tables_wanted():
+        total = read_total(account)
+    told = standings(account, Span.DAY, total, config.caps_of(Scope.ASSISTANT))
+    return next(standing for standing in told if standing.name == "tokens_per_day")
+
+
+def read_report(assistant: str | None, config: BudgetConfig, now: float) -> Report:
+    """How an assistant stands, or with None the whole game.
+
+    Raises:
+        ConfigurationError: the tables do not exist.
+    """
+    with tables_wanted():
+        return _read_report(assistant, config, now)
+
+
+def _read_report(assistant: str | None, config: BudgetConfig, now: float) -> Report:
+    scope = Scope.GAME if assistant is None else Scope.ASSISTANT
+    key = "" if assistant is None else assistant.casefold()
+    caps = config.caps_of(scope)
+    rows: list[Standing] = []
+    for span in Span:
+        account = Account(scope, key, period_of(span, now))
+        rows += standings(account, span, read_total(account), caps)
+    calls = ModelCall.objects.filter(at__gte=int(start_of(Span.MONTH, now)))
+    if assistant is not None:
+        calls = calls.filter(assistant=key)
+    calls = calls.filter(state__in=(CallState.SETTLED, CallState.CUT_OFF))
+    return Report(tuple(rows), _shares(calls), _unpriced(calls.filter(is_priced=False), now))
+
+
+def _unpriced(calls: Any, now: float) -> dict[Span, int]:
+    counts = {str(s): Count("pk", filter=Q(at__gte=int(start_of(s, now)))) for s in SHORTER}
+    found = calls.aggregate(whole=Count("pk"), **counts)
+    return {span: found.get(str(span), found["whole"]) for span in Span}
+
+
+def _shares(calls: Any) -> dict[str, float]:
+    tokens = Sum(F("prompt_tokens") + F("completion_tokens"))
+    used = dict(calls.values_list("person").annotate(tokens=tokens).order_by("-tokens", "person"))
+    whole = sum(used.values())
+    return {person: part / whole for person, part in used.items()} if whole else {}

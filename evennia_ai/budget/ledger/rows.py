@@ -1,0 +1,204 @@
+"""The ledger's SQL: a handful of statements, the same for SQLite, PostgreSQL and MySQL.
+
+Rows are changed by adding to them, in the order of their numbers, so that server processes neither
+lose each other's changes nor wait for each other in a circle. The first statement of a transaction
+always writes: SQLite then gives the lock at once or makes it wait, and never refuses it later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from functools import cache
+from operator import add
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.utils import OperationalError, ProgrammingError
+
+from evennia_ai.budget.ledger.claims import Change, Row
+from evennia_ai.core.safety.budget import Account, Total
+from evennia_ai.core.settings.budget import Scope
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.models import BudgetTotal, ModelCall
+from evennia_ai.models.statements import quoted, upsert_sql
+
+MISSING = "the tables of evennia_ai are missing in the game's database; type: evennia migrate"
+MOST_REMEMBERED = 20_000
+COUNTERS = Change._fields
+Added = tuple[int, Change, Account]  # what is added to a row, of which number and whose
+_TOTALS = BudgetTotal._meta.db_table
+_CALLS = ModelCall._meta.db_table
+_READ = ["id", "scope", "key", "period", *(entry.name for entry in fields(Total))]
+
+
+class StaleRowsError(Exception):
+    """What is remembered of the table is no longer so."""
+
+
+def missing_tables() -> list[str]:
+    """The tables of the ledger that the game's database has not."""
+    return sorted({_TOTALS, _CALLS} - set(connection.introspection.table_names()))
+
+
+@contextmanager
+def tables_wanted() -> Iterator[None]:
+    """Where they are missing, this says so.
+
+    Raises:
+        ConfigurationError: the tables do not exist.
+    """
+    try:
+        yield
+    except (OperationalError, ProgrammingError) as error:
+        if missing_tables():
+            raise ConfigurationError(MISSING) from error
+        raise
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """All or nothing, and for good: not inside a transaction that may still be undone.
+
+    Raises:
+        ConfigurationError: the tables do not exist.
+    """
+    with tables_wanted(), transaction.atomic(durable=True):
+        yield
+
+
+class Totals:
+    """The rows of what was used. Their numbers are remembered, their contents never."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Account, int] = {}
+
+    def forget(self) -> None:
+        """Ask for all numbers anew."""
+        self._numbers.clear()
+
+    def change(self, changes: Mapping[Account, Change]) -> dict[Account, Total]:
+        """Add to some totals, which begin at 0.
+
+        Returns:
+            What they are now.
+
+        Raises:
+            StaleRowsError: rows are gone; forget, and do it again.
+        """
+        rows = self._rows(changes)
+        if _gives_back():
+            return self._totals(rows, _changed_at_once(rows))
+        self._add(rows)
+        with connection.cursor() as cursor:
+            cursor.execute(_select_sql(len(rows)), [number for number, _, _ in rows])
+            return self._totals(rows, cursor.fetchall())
+
+    def add(self, changes: Mapping[Account, Change]) -> None:
+        """The same where nobody wants to know what they are now.
+
+        Raises:
+            StaleRowsError: rows are gone; forget, and do it again.
+        """
+        rows = self._rows(changes)
+        if _gives_back():
+            self._totals(rows, _changed_at_once(rows))
+        else:
+            self._add(rows)
+
+    def _rows(self, changes: Mapping[Account, Change]) -> list[Added]:
+        """What is added to which row, in the order of their numbers."""
+        if len(self._numbers) > MOST_REMEMBERED:
+            self.forget()
+        self._learn(changes.keys() - self._numbers.keys())
+        return sorted(
+            (self._numbers[account], change, account) for account, change in changes.items()
+        )
+
+    @staticmethod
+    def _add(rows: list[Added]) -> None:
+        with connection.cursor() as cursor:
+            values = [(*change, number) for number, change, _ in rows]
+            cursor.executemany(f"{_update_sql(connection.vendor)} WHERE id = %s", values)
+            if cursor.rowcount != len(rows):
+                raise StaleRowsError
+
+    @staticmethod
+    def _totals(rows: list[Added], read: list[tuple[Any, ...]]) -> dict[Account, Total]:
+        accounts = {number: account for number, _, account in rows}
+        if len(read) != len(rows) or any(accounts[row[0]] != row[1:4] for row in read):
+            raise StaleRowsError
+        return {accounts[row[0]]: Total(*row[4:]) for row in read}
+
+    def _learn(self, accounts: Iterable[Account]) -> None:
+        """The numbers of some rows, which are made where they do not exist."""
+        wanted = sorted(accounts)
+        if not wanted:
+            return
+        begun = [BudgetTotal(scope=a.scope, key=a.key, period=a.period) for a in wanted]
+        BudgetTotal.objects.bulk_create(begun, ignore_conflicts=True)
+        found = BudgetTotal.objects.filter(
+            key__in={a.key for a in wanted}, period__in={a.period for a in wanted}
+        )
+        for number, scope, key, period in found.values_list("id", "scope", "key", "period"):
+            self._numbers[Account(Scope(scope), key, period)] = number
+
+
+def _gives_back() -> bool:
+    """True where an UPDATE can say what rows are now, and nobody else writes meanwhile: SQLite."""
+    gives_back: bool = connection.features.can_return_columns_from_insert
+    return connection.vendor == "sqlite" and gives_back
+
+
+@cache
+def _update_sql(vendor: str) -> str:
+    """The beginning of what adds to rows, up to which rows."""
+    # Nothing falls below 0, even if somebody edits rows while calls are under way.
+    greatest = "MAX" if vendor == "sqlite" else "GREATEST"
+    added = ", ".join(f"{name} = {greatest}(0, {name} + %s)" for name in COUNTERS)
+    return f"UPDATE {_TOTALS} SET {added}"
+
+
+@cache
+def _select_sql(count: int) -> str:
+    marks = ", ".join(["%s"] * count)
+    return f"SELECT {quoted(_READ)} FROM {_TOTALS} WHERE id IN ({marks})"
+
+
+@cache
+def _returning_sql(count: int) -> str:
+    marks = ", ".join(["%s"] * count)
+    return f"{_update_sql('sqlite')} WHERE id IN ({marks}) RETURNING {quoted(_READ)}"
+
+
+def _changed_at_once(rows: list[Added]) -> list[tuple[Any, ...]]:
+    """Add to rows and read them: one statement for all that get the same, as one call's do.
+
+    In whatever order, which matters only where somebody else may lock some of them meanwhile.
+    """
+    numbers: dict[Change, list[int]] = {}
+    for number, change, _ in rows:
+        numbers.setdefault(change, []).append(number)
+    read: list[tuple[Any, ...]] = []
+    with connection.cursor() as cursor:
+        for change, theirs in numbers.items():
+            cursor.execute(_returning_sql(len(theirs)), [*change, *theirs])
+            read += cursor.fetchall()
+    return read
+
+
+def write_calls(rows: list[Row]) -> None:
+    """Write calls as they stand now, new ones and known ones alike."""
+    with connection.cursor() as cursor:
+        cursor.executemany(upsert_sql(ModelCall, "model"), rows)
+
+
+def add_up(changes: Iterable[tuple[Iterable[Account], Change]]) -> dict[Account, Change]:
+    """What several changes add to each account."""
+    sums: dict[Account, Change] = {}
+    for accounts, change in changes:
+        for account in accounts:
+            known = sums.get(account)
+            sums[account] = Change(*map(add, known, change)) if known else change
+    return sums

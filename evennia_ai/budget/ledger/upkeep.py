@@ -1,0 +1,71 @@
+"""What nobody else closes or drops: calls of processes that ended, and what is old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db.models.functions import Length
+
+from evennia_ai.budget.ledger.claims import SHARE, Change
+from evennia_ai.budget.ledger.owners import is_gone
+from evennia_ai.budget.ledger.rows import together
+from evennia_ai.core.safety.budget import DAY, Account, CallState, accounts_of, period_of
+from evennia_ai.core.settings.budget import Span
+from evennia_ai.models import BudgetTotal, ModelCall
+
+KEPT_DAYS = 90
+
+
+def orphans(owner: str, now: float) -> Iterator[ModelCall]:
+    """Open calls that nobody will close: their process has ended, or they are long overdue.
+
+    Args:
+        owner: the process that asks.
+    """
+    gone: dict[str, bool] = {owner: False}
+    for call in ModelCall.objects.filter(state=CallState.OPEN):
+        if call.owner not in gone:
+            gone[call.owner] = is_gone(call.owner)
+        if gone[call.owner] or call.due < now:
+            yield call
+
+
+def mark_cut_off(call: ModelCall) -> bool:
+    """Close a call. Returns whether it was still open."""
+    found = ModelCall.objects.filter(key=call.key, state=CallState.OPEN)
+    return bool(
+        found.update(
+            state=CallState.CUT_OFF,
+            prompt_tokens=call.estimated_prompt_tokens,
+            completion_tokens=call.estimated_completion_tokens,
+            cost_nano=call.estimated_cost_nano,
+        )
+    )
+
+
+def change_of(call: ModelCall) -> tuple[tuple[Account, ...], Change]:
+    """What a call that is closed so changes, and where."""
+    tokens = call.estimated_prompt_tokens + call.estimated_completion_tokens
+    change = Change(
+        open_calls=0 if call.key.endswith(SHARE) else -1,
+        prompt_tokens=call.estimated_prompt_tokens,
+        completion_tokens=call.estimated_completion_tokens,
+        cost_nano=call.estimated_cost_nano,
+        held_tokens=-tokens,
+        held_cost_nano=-call.estimated_cost_nano,
+    )
+    return accounts_of(call.assistant, call.person, call.at), change
+
+
+def prune(now: float) -> None:
+    """Drop calls and daily totals of more than 90 days ago, and the totals of minutes long past.
+
+    Months and what was used in all are kept.
+    """
+    oldest = now - KEPT_DAYS * DAY
+    lengths = BudgetTotal.objects.alias(length=Length("period"))
+    with together():
+        ModelCall.objects.filter(at__lt=oldest).exclude(state=CallState.OPEN).delete()
+        for span, before in ((Span.MINUTE, now - DAY), (Span.DAY, oldest)):
+            period = period_of(span, before)
+            lengths.filter(length=len(period), period__lt=period).delete()

@@ -1,0 +1,168 @@
+"""A model whose every call is paid for, and ends with the time of its tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from twisted.internet.defer import TimeoutError as DeadlineError
+
+from evennia_ai.budget.spending import Purse
+from evennia_ai.core.memory.grounding import mended
+from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.core.turn.trace import fingerprints
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.engine.ports import Prompt, Reply, Specs
+from evennia_ai.errors import (
+    LimitReachedError,
+    ModelTimeoutError,
+    NoFreeSlotError,
+)
+from evennia_ai.llm.token_counter import TokenCounter
+from evennia_ai.prompts import Scene, compose
+from evennia_ai.runtime import state
+
+# The argument that holds what is said, in every tool by which a small model answers.
+MESSAGE = "message"
+
+
+class TickClock:
+    """The time of one tick. What a person grants counts from the moment it is granted.
+
+    Args:
+        seconds: what a tick may take; 0: no limit.
+        clock: the reactor, or a test's clock.
+    """
+
+    def __init__(self, turn: Turn, seconds: float, clock: Any) -> None:
+        self.turn, self.seconds, self.clock = turn, seconds, clock
+        self._ends_at = clock.seconds() + seconds
+        self._granted = turn.grants.get(Kind.TICK_SECONDS, 0.0)
+
+    def left(self) -> float | None:
+        """Seconds that are left, or None without a limit.
+
+        Raises:
+            LimitReachedError: none are left.
+        """
+        if not self.seconds:
+            return None
+        granted = self.turn.grants.get(Kind.TICK_SECONDS, 0.0)
+        if granted > self._granted:
+            self._ends_at = self.clock.seconds() + granted - self._granted
+            self._granted = granted
+        seconds = self._ends_at - self.clock.seconds()
+        if seconds <= 0:
+            raise self.hit()
+        return seconds
+
+    def hit(self) -> LimitReachedError:
+        """The limit, reached."""
+        cap = self.seconds + self._granted
+        return LimitReachedError(
+            Kind.TICK_SECONDS, used=cap, cap=cap, amount=self.seconds, scope=self.turn.scope
+        )
+
+
+@dataclass(slots=True)
+class Metered:
+    """The model of one turn and the prompts it is asked with.
+
+    What the model counts corrects what was estimated; each call is reserved before and settled
+    after it; the last call after a limit has a deadline of its own.
+
+    Args:
+        purse: what asks the model, and pays.
+        time: the time of the tick.
+        wrap_up_seconds: the deadline of the last call after a limit.
+    """
+
+    purse: Purse
+    scene: Scene
+    counter: TokenCounter
+    work: state.Work
+    turn: Turn
+    time: TickClock
+    wrap_up_seconds: float
+    _estimated: int = 0
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is a model that is told which tool fits."""
+        return not self.purse.client.supports_tools
+
+    def compose(self, turn: Turn, specs: Specs) -> Prompt:
+        """The prompt of the next call."""
+        prompt = compose(self.scene, turn, specs)
+        if not turn.prompt:
+            parts = ((part.key, text) for part, text in self.scene.texts(specs))
+            turn.prompt = fingerprints([("persona", self.scene.text), *parts])
+        self._estimated = self.work.context_tokens = prompt.tokens
+        self.work.max_context_tokens = prompt.max_tokens
+        return prompt
+
+    async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
+        """One model call.
+
+        Raises:
+            LimitReachedError: a limit on time or money lets no call through, or ended this one.
+            ModelError: the service failed.
+            CircuitOpenError: the service is not being asked now.
+            ConfigurationError: what the call would cost is not known, and costs are capped.
+        """
+        seconds = self.wrap_up_seconds if self.turn.stopped_by else self.time.left()
+        purpose = "wrap_up" if self.turn.stopped_by else "turn"
+        paid = self.purse.ask(messages, tools, purpose=purpose, tokens=self._estimated)
+        try:
+            reply: Reply = await (paid.addTimeout(seconds, self.time.clock) if seconds else paid)
+        except DeadlineError:
+            raise self._too_late() from None
+        except ModelTimeoutError as error:
+            if self.turn.stopped_by or isinstance(error, NoFreeSlotError):
+                raise
+            raise self._took_all(error) from error
+        self.counter.note_usage(self._estimated, reply.usage)
+        self.turn.model = self.purse.name_of(reply)
+        return self._mended(reply) if self.scene.is_grounded else reply
+
+    def _mended(self, reply: Reply) -> Reply:
+        """A small model's reply, held to what it was told."""
+        line, told = self.turn.event.body, self.scene.hint
+        calls = tuple(
+            replace(call, arguments={**call.arguments, MESSAGE: mended(message, line, told)})
+            if isinstance(message := call.arguments.get(MESSAGE), str)
+            else call
+            for call in reply.tool_calls
+        )
+        return replace(reply, tool_calls=calls)
+
+    def _too_late(self) -> Exception:
+        if self.turn.stopped_by:
+            return ModelTimeoutError(f"no last word within {self.wrap_up_seconds:g} s")
+        return self.time.hit()
+
+    def _took_all(self, error: ModelTimeoutError) -> LimitReachedError:
+        """The deadline of a call as a limit; a yes makes the call once more."""
+        seconds = self.purse.client.deadline_seconds
+        turn = self.turn
+        cap = seconds + turn.grants.get(Kind.MODEL_CALL_SECONDS, 0.0)
+        return LimitReachedError(
+            Kind.MODEL_CALL_SECONDS, used=cap, cap=cap, amount=seconds, scope=turn.scope
+        )
+
+
+def metered(script: Any, turn: Turn, purse: Purse, scene: Scene, counter: TokenCounter) -> Metered:
+    """The model of a turn."""
+    timeout = state.safety_config(script).timeout
+    return Metered(
+        purse,
+        scene,
+        counter,
+        script.work,
+        turn,
+        TickClock(turn, timeout.tick_seconds, script.clock),
+        timeout.wrap_up_seconds,
+    )

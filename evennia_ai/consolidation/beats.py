@@ -1,0 +1,161 @@
+"""What a beat does about sleep: falls asleep, wakes, or does one piece of the night's work."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from evennia.utils import logger
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.python.failure import Failure
+
+from evennia_ai.agent import queueing
+from evennia_ai.consolidation import awake
+from evennia_ai.consolidation.asking import Asker, PutOffError, fence_of
+from evennia_ai.consolidation.night import Night
+from evennia_ai.consolidation.steps import STEPS
+from evennia_ai.core.memory import night as rules
+from evennia_ai.core.memory.schedule import Hour, Move, move_at, night_end
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.errors import (
+    AssistantError,
+    ConfigurationError,
+    StaleEpochError,
+)
+from evennia_ai.memory import modes
+from evennia_ai.messages import outgoing
+from evennia_ai.runtime import state
+from evennia_ai.runtime.work import Work
+
+SMALL = "the embedded model is asked nothing at night"
+NO_BUDGET = "sleep_schedule.token_budget is 0"
+
+
+# ---- awake or asleep ---------------------------------------------------------------------------
+
+
+def move_of(script: Any) -> Move | None:
+    """What the next beat does about sleep. Asked of every idle beat: no statement."""
+    is_called = queueing.is_called(script)
+    if modes.is_asleep(script):
+        has_work = rules.step_of(state.read(script, "consolidation_progress")) is not None
+        has_work = has_work and script.work.resting is None
+        return move_at(Hour(True, is_called, modes.is_over(script), has_work=has_work))
+    wanted = modes.nights(script)
+    if is_called or script.work.aside:
+        return None
+    if not wanted.enabled:
+        return Move.FACTS if awake.is_due(script) else None
+    if modes.is_talking(script):
+        return None
+    is_night = night_end(modes.hour(script), wanted) is not None
+    was_awake = is_night and modes.was_awake(script)
+    return move_at(Hour(False, is_night=is_night, was_awake=was_awake))
+
+
+def put_to_sleep(
+    script: Any, reason: str, *, until: datetime | None = None, by: str = ""
+) -> datetime:
+    """Put it to sleep, as `modes.fall_asleep`, before the eyes of the room."""
+    slept = modes.is_asleep(script)
+    wakes_at = modes.fall_asleep(script, reason, until=until, by=by)
+    if not slept:
+        outgoing.show(script.obj, modes.FALLS_ASLEEP, hops=1)
+    return wakes_at
+
+
+def wake_up(script: Any, reason: str, *, by: str = "") -> bool:
+    """Wake it, as `modes.wake`, before the eyes of the room. Returns whether it slept."""
+    woke = modes.wake(script, reason, by=by)
+    if woke:
+        outgoing.show(script.obj, modes.WAKES, hops=1)
+    return woke
+
+
+def rest(script: Any) -> Deferred[bool]:
+    """What a beat does about sleep, done.
+
+    Returns:
+        Whether that is all it does.
+    """
+    move = move_of(script)
+    if move is Move.REST:
+        return step(script).addCallback(lambda _: True)
+    if move is Move.FACTS:
+        awake.begin(script)
+    elif move is Move.NIGHT:
+        put_to_sleep(script, move.value)
+    elif move is not None:
+        wake_up(script, move.value)
+    return succeed(modes.is_asleep(script))
+
+
+# ---- a piece of a night ------------------------------------------------------------------------
+
+
+def step(script: Any) -> Deferred[None]:
+    """One piece of the night's work. It never fails, and can be stopped as a tick."""
+    work = script.work
+    work.is_ticking = True
+    running = Deferred.fromCoroutine(_piece(script))
+    if not running.called:
+        work.resting = running
+    return running.addBoth(partial(_close, script, work))
+
+
+def _close(script: Any, work: Work, outcome: Failure | None) -> None:
+    work.resting, work.is_ticking = None, False
+    if isinstance(outcome, Failure) and not outcome.check(CancelledError, StaleEpochError):
+        logger.log_err(f"[assistant] {script.key}: {outcome.getTraceback()}")
+
+
+async def _piece(script: Any) -> None:
+    """Go through the steps until one of them finds something to do."""
+    night = _open(script)
+    while (due := rules.step_of(night.progress)) is not None:
+        if await _try(night, due):
+            return
+        night.go_on()
+    if night.is_changed:  # not even the last step could be done
+        night.keep()
+
+
+def _open(script: Any) -> Night:
+    progress = state.read(script, "consolidation_progress")
+    night = Night(script, fence_of(script), progress)
+    budget = modes.nights(script).token_budget
+    try:
+        client = script.client()
+    except ConfigurationError as error:
+        night.absence = str(error)
+        return night
+    if client.provider_name == "local":
+        night.absence = SMALL
+    elif budget == 0:
+        night.absence = NO_BUDGET
+    else:
+        night.asker = Asker(script, client, night.fence, budget, progress["tokens"])
+    return night
+
+
+async def _try(night: Night, due: rules.Step) -> bool:
+    """Do a piece of a step, or leave the step for another night. Whether something was done."""
+    script = night.script
+    if due.needs_memory and not state.memory_config(script).enabled:
+        return False
+    try:
+        return await STEPS[due.name](night)
+    except (CancelledError, StaleEpochError):
+        raise
+    except PutOffError as error:
+        why = str(error)
+    except AssistantError as error:
+        why = str(error)
+        night.asker, night.absence = None, why
+        logger.log_warn(f"[assistant] {script.key} sleeps without its model: {why}")
+    except Exception as error:
+        why = f"internal error: {error!r}"
+        logger.log_trace(f"[assistant] {script.key}: step {due.name} of the night failed")
+    night.put_off(one_line(why))
+    return False

@@ -1,0 +1,157 @@
+"""Step "consolidate": lasting facts are drawn from the journal, each audience's apart."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import zip_longest
+from typing import Any
+
+from django.db.models import QuerySet
+
+from evennia_ai.agent.compaction import Fence
+from evennia_ai.consolidation import drawing, superseding
+from evennia_ai.consolidation.night import Night
+from evennia_ai.consolidation.superseding import Pair
+from evennia_ai.core.memory.extraction import facts_request, of_one_audience, read_drawn
+from evennia_ai.core.memory.recollection import MemoryKind, Recollection
+from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.turn.conversation import Message
+from evennia_ai.memory import indexing
+from evennia_ai.memory.episodes import exchange_of
+from evennia_ai.memory_store import rows
+from evennia_ai.models import Memory
+
+AT_ONCE = 20
+LOOKED_AT = 400
+# Of what is known, so many facts for each entry, and so many in all.
+NEAR_EACH, MOST_KNOWN = 4, 24
+PURPOSE = "consolidation"
+
+Ask = Callable[[list[Message]], Awaitable[str]]
+
+
+@dataclass(slots=True)
+class Batch:
+    """Entries of one audience, and what became of them.
+
+    Attributes:
+        is_read: the model's answer could be read.
+        new: facts drawn from them, also such as hold no more by what another of them says.
+        superseded: facts that hold no more, known or new, with what takes their place.
+    """
+
+    assistant: int
+    entries: list[Memory]
+    is_read: bool = False
+    new: list[Recollection] = field(default_factory=list)
+    superseded: list[Pair] = field(default_factory=list)
+
+    @property
+    def is_as_it_was(self) -> bool:
+        """Whether nobody corrected or forgot an entry meanwhile."""
+        texts = dict(self._stored.filter(is_consolidated=False).values_list("id", "text"))
+        return texts == {entry.id: entry.text for entry in self.entries}
+
+    def write(self) -> None:
+        """Put the facts in, and note that the entries are done; within a transaction."""
+        rows.insert(self.assistant, self.new)
+        self._stored.update(is_consolidated=True)
+        superseding.mark(self.assistant, self.superseded)
+
+    @property
+    def _stored(self) -> QuerySet[Memory]:
+        """The entries' rows as they are by now, those that were not forgotten."""
+        return rows.of(self.assistant, id__in=[entry.id for entry in self.entries])
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """What was done, for people."""
+        return {
+            "entries sorted": len(self.entries),
+            "facts": len(self.new),
+            "facts replaced": len(self.superseded),
+        }
+
+
+def next_batch(script: Any, skipped: Collection[int]) -> Batch | None:
+    """The oldest entries that are not done, as many as fit, of one audience.
+
+    Args:
+        skipped: numbers of rows that are left out.
+    """
+    found = list(_pending(script, skipped).order_by("id")[:LOOKED_AT])
+    same = of_one_audience(found, AT_ONCE)
+    return Batch(script.pk, same) if same else None
+
+
+def count_pending(script: Any, skipped: Collection[int] = ()) -> int:
+    """How many entries are not done, without those that are left out."""
+    return int(_pending(script, skipped).count())
+
+
+def _pending(script: Any, skipped: Collection[int]) -> QuerySet[Memory]:
+    pending = rows.of(script.pk, kind=MemoryKind.JOURNAL, is_consolidated=False)
+    return pending.exclude(id__in=skipped)
+
+
+async def sort_out(script: Any, batch: Batch, ask: Ask, fence: Fence) -> None:
+    """Let the model draw facts from a batch.
+
+    Args:
+        ask: one model call, which is paid for.
+
+    Raises:
+        AssistantError: as of `Asker.ask`.
+    """
+    sources, audience = rows.values(batch.entries), batch.entries[0].audience
+    known = await _known(script, sources, audience, fence)
+    asked = facts_request(drawing.shown(script, sources), drawing.shown(script, known))
+    drawn = read_drawn(await ask(asked), len(sources), len(known))
+    if drawn is None:
+        return
+    batch.is_read = True
+    made = drawing.memories_of(script, MemoryKind.FACT, drawn, sources)
+    fit = [(item, memory) for item, memory in zip(drawn, made, strict=True) if memory is not None]
+    batch.superseded = superseding.superseded(fit, known)
+    over = [old.key for old, _ in batch.superseded]
+    batch.new = drawing.unknown(script, [memory for _, memory in fit], over)
+
+
+async def _known(
+    script: Any, sources: Sequence[Recollection], audience: str, fence: Fence
+) -> list[Recollection]:
+    """The facts that entries may make untrue: those nearest to each of them, by turns."""
+    kinds, near = (MemoryKind.FACT,), []
+    for source in sources:
+        # The words alone: what was answered is much the same beside all of them.
+        text = exchange_of(source)[0] or source.text
+        near.append(
+            await drawing.nearest(script, text, audience, kinds=kinds, limit=NEAR_EACH, fence=fence)
+        )
+    by_turns = (fact for facts in zip_longest(*near) for fact in facts if fact is not None)
+    return list({fact.key: fact for fact in by_turns}.values())[:MOST_KNOWN]
+
+
+async def consolidate(night: Night) -> bool:
+    """One batch. What cannot be read is left as it is for another night.
+
+    Returns:
+        Whether there was anything to do.
+    """
+    skipped = night.cursor.get("skipped", [])
+    batch = next_batch(night.script, skipped)
+    if batch is None:
+        return False
+    await sort_out(night.script, batch, partial(night.ask, purpose=PURPOSE), night.fence)
+    if not batch.is_read:
+        numbers = [entry.id for entry in batch.entries]
+        night.keep(cursor={"skipped": [*skipped, *numbers]})
+    elif batch.is_as_it_was:
+        told = fact("memories_kept", count=len(batch.new), why="sorted out of the journal")
+        night.keep(told, beside=batch.write, counted=batch.counted)
+        indexing.soon(night.script)
+    else:
+        night.keep()
+    return True

@@ -1,0 +1,108 @@
+"""A night under way: how far it is, whom it may ask, and the one way its results are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from evennia_ai.agent.compaction import Fence
+from evennia_ai.consolidation.asking import Asker, PutOffError
+from evennia_ai.core.memory import night as rules
+from evennia_ai.core.safety.audit_events import Fact
+from evennia_ai.core.turn.conversation import Message
+from evennia_ai.memory import modes
+from evennia_ai.runtime import state
+from evennia_ai.runtime.state import Beside
+
+NOTHING: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(slots=True)
+class Night:
+    """One piece of a night's work.
+
+    Attributes:
+        progress: how far the night is; see `core.memory.night`.
+        asker: whom it asks; None: no model is there for it.
+        absence: why there is none.
+        is_changed: the progress is not stored yet.
+    """
+
+    script: Any
+    fence: Fence
+    progress: dict[str, Any]
+    asker: Asker | None = None
+    absence: str = ""
+    is_changed: bool = False
+
+    @property
+    def cursor(self) -> dict[str, Any]:
+        """How far the step is, as the step itself understands it."""
+        return dict(self.progress["cursor"])
+
+    async def ask(self, messages: list[Message], purpose: str) -> str:
+        """One model call, as `Asker.ask`."""
+        if self.asker is None:
+            raise PutOffError(self.absence)
+        try:
+            return await self.asker.ask(messages, purpose)
+        finally:
+            self._count_tokens()
+
+    def _count_tokens(self) -> None:
+        if self.asker is not None and self.asker.tokens != self.progress["tokens"]:
+            self.progress = {**self.progress, "tokens": self.asker.tokens}
+            self.is_changed = True
+
+    def keep(
+        self,
+        *facts: Fact,
+        beside: Beside | None = None,
+        cursor: Mapping[str, Any] | None = None,
+        counted: Mapping[str, int] = NOTHING,
+        **values: Any,
+    ) -> None:
+        """Store a piece's results together with how far the night is then, all or none of it.
+
+        Args:
+            beside: writes rows, in the same transaction.
+            cursor: how far the step is then; None: as far as before.
+            counted: what was done, for people.
+
+        Raises:
+            StaleEpochError: it was stopped or reset meanwhile.
+        """
+        self.fence.check()
+        values |= self.moved(cursor, counted)
+        state.write(self.script, *facts, beside=beside, **values)
+        self.note_kept(values)
+
+    def moved(
+        self, cursor: Mapping[str, Any] | None = None, counted: Mapping[str, int] = NOTHING
+    ) -> dict[str, Any]:
+        """How far the night is then, as values to be stored with a piece's results."""
+        self._count_tokens()
+        progress = rules.counted(self.progress, counted)
+        if cursor is not None:
+            progress["cursor"] = dict(cursor)
+        values: dict[str, Any] = {"consolidation_progress": progress}
+        step = rules.step_of(progress)
+        if step is not None and modes.is_asleep(self.script):
+            values["sleep_phase"] = step.phase
+        return values
+
+    def note_kept(self, values: Mapping[str, Any]) -> None:
+        """What `moved` gave is stored."""
+        self.progress, self.is_changed = values["consolidation_progress"], False
+
+    def put_off(self, why: str) -> None:
+        """Leave the rest of this step for another night."""
+        self.progress = rules.put_off(self.progress, why)
+        self.is_changed = True
+
+    def go_on(self) -> None:
+        """Begin the next step."""
+        self.progress = rules.moved(self.progress)
+        self.is_changed = True

@@ -1,0 +1,104 @@
+"""Step "profiles": what was observed of somebody becomes what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from evennia_ai.consolidation import drawing
+from evennia_ai.consolidation.night import Night
+from evennia_ai.core.memory.extraction import Shown
+from evennia_ai.core.memory.portraits import Portrait, nudge, portrait_request, read_portrait
+from evennia_ai.core.memory.recollection import Recollection
+from evennia_ai.core.text import dates
+from evennia_ai.memory import modes, profiles
+from evennia_ai.memory_store import rows
+from evennia_ai.models import EntityProfile
+
+AT_ONCE = 30
+
+Attribute = dict[str, Any]
+
+
+async def portray(night: Night) -> bool:
+    """One being. What each audience knows of it is looked at apart, and stays apart.
+
+    Returns:
+        Whether there was anything to do.
+    """
+    script, skipped = night.script, night.cursor.get("skipped", [])
+    waiting = (item for item in profiles.due(script) if item[0].entity not in skipped)
+    due = next(waiting, None)
+    if due is None:
+        return False
+    profile, observations = due
+    done = {"skipped": [*skipped, profile.entity]}
+    known: list[Attribute] = list(profile.attributes)
+    attributes, favours = list(known), []
+    for group in _by_audience(observations):
+        portrait = await _look(night, profile, group)
+        if portrait is None:
+            night.keep(cursor=done)
+            return True
+        attributes = _with(attributes, group, portrait)
+        favours.append(portrait.favour)
+    if not _is_as_it_was(script, profile.entity, known, observations):
+        night.keep()
+        return True
+
+    newest = rows.newest(script.pk, [observation.key for observation in observations])
+
+    def write() -> None:
+        liked = profile.favour + nudge(favours)
+        profiles.store(script, profile, attributes, liked, newest)
+
+    night.keep(beside=write, cursor=done, counted={"profiles": 1})
+    return True
+
+
+def _by_audience(observations: Sequence[Recollection]) -> list[list[Recollection]]:
+    groups: dict[str, list[Recollection]] = {}
+    for observation in observations:
+        groups.setdefault(observation.audience, []).append(observation)
+    return [group[-AT_ONCE:] for group in groups.values()]
+
+
+async def _look(
+    night: Night, profile: EntityProfile, group: Sequence[Recollection]
+) -> Portrait | None:
+    """What the model makes of what one audience knows; None where it cannot be read."""
+    audience = group[0].audience
+    known = [item for item in profile.attributes if item["audience"] == audience]
+    now = modes.hour(night.script)
+    known_shown = [Shown(item["text"], dates.moment(item["at"], now).date()) for item in known]
+    asked = portrait_request(profile.name, drawing.shown(night.script, group), known_shown)
+    portrait = read_portrait(await night.ask(asked, "profiles"))
+    if portrait is None:
+        return None
+    days = drawing.days_of(night.script, group)
+    settled = (dates.settled(text, days) for text in portrait.attributes)
+    return replace(portrait, attributes=tuple(settled))
+
+
+def _with(
+    known: list[Attribute], group: Sequence[Recollection], portrait: Portrait
+) -> list[Attribute]:
+    """The attributes, with those of one audience replaced."""
+    audience, newest = group[0].audience, max(item.at for item in group)
+    since = {item["text"]: item["at"] for item in known if item["audience"] == audience}
+    others = [item for item in known if item["audience"] != audience]
+    return others + [
+        {"text": text, "audience": audience, "at": since.get(text, newest)}
+        for text in portrait.attributes
+    ]
+
+
+def _is_as_it_was(
+    script: Any, entity: str, known: list[Attribute], seen: Sequence[Recollection]
+) -> bool:
+    """Whether nobody corrected or forgot anything of it meanwhile."""
+    now = rows.by_keys(script.pk, [item.key for item in seen])
+    is_same = all(item.key in now and now[item.key].text == item.text for item in seen)
+    profile = profiles.of(script, entity)
+    return is_same and profile is not None and list(profile.attributes) == known

@@ -1,0 +1,105 @@
+"""The steps that tidy up: talk is summed up, what is overdue is let go, and the night ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from evennia_ai.agent import compaction
+from evennia_ai.consolidation.asking import PutOffError
+from evennia_ai.consolidation.extraction import extract
+from evennia_ai.consolidation.night import Night
+from evennia_ai.consolidation.reflecting import importance_since
+from evennia_ai.core.memory import night as rules
+from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.turn.tokens import count_messages, estimate
+from evennia_ai.core.turn.turn import Usage
+from evennia_ai.memory import indexing, retention
+from evennia_ai.memory_store import rows
+from evennia_ai.runtime import state
+
+AT_ONCE = 500
+
+
+async def compact(night: Night) -> bool:
+    """Step "compact": older talk is summed up, once its facts are kept.
+
+    Returns:
+        Whether there was anything to do.
+
+    Raises:
+        PutOffError: it could not be done.
+    """
+    script, asker = night.script, night.asker
+    if asker is None:  # no model, no summary: what the embedded one is shown is short in any case
+        return False
+    if not asker.has_room(count_messages(script.work.history, estimate)):
+        raise PutOffError("the night's token_budget has no room for a summary")
+    values: dict[str, Any] = {}
+
+    def beside(used: Usage) -> Mapping[str, Any]:
+        asker.tokens += used.total_tokens
+        values.update(night.moved(counted={"summaries": 1}))
+        return values
+
+    keep = partial(extract, script, asker=asker)
+    running = compaction.begin_if_due(
+        script, asker.client, is_asleep=True, before=keep, beside=beside
+    )
+    if running is None:
+        return False
+    outcome = await running
+    night.fence.check()
+    if not outcome:
+        asker.tokens += outcome.usage.total_tokens
+        raise PutOffError(outcome.detail)
+    night.note_kept(values)
+    return True
+
+
+async def prune(night: Night) -> bool:
+    """Step "prune": a batch of what need not be kept any longer is let go.
+
+    Returns:
+        Whether there was anything to do.
+    """
+    script = night.script
+    keys = retention.overdue(script, script.clock.seconds())[:AT_ONCE]
+    if not keys:
+        return False
+    told = fact("memories_forgotten", count=len(keys), why="age and number")
+
+    def forget() -> None:
+        rows.remove(script.pk, keys)
+
+    night.keep(told, beside=forget, counted={"memories let go": len(keys)})
+    indexing.soon(script)
+    return True
+
+
+async def index(night: Night) -> bool:
+    """Step "index": the store of vectors is told all that waits. What is done stands in the table.
+
+    Returns:
+        False: it is no piece of its own.
+    """
+    await indexing.apply(night.script)
+    night.fence.check()
+    return False
+
+
+async def end(night: Night) -> bool:
+    """Step "end": what the night came to is told."""
+    script = night.script
+    before = state.read(script, "last_night")
+    lasting = {name: before[name] for name in ("woke_at", "tools_used") if name in before}
+    told = fact("night_completed", summary=rules.summary(night.progress))
+    reflection = state.read(script, "reflection_state")
+    reflection["cumulative_importance"] = importance_since(script)
+    names = ("night", "tokens", "counts", "put_off")
+    figures = {name: night.progress[name] for name in names}
+    last_night = {**lasting, **figures, "at": script.clock.seconds()}
+    night.go_on()
+    night.keep(told, last_night=last_night, reflection_state=reflection)
+    return True

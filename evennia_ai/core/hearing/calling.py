@@ -1,0 +1,133 @@
+"""Names that are called without a sign, as people do: at the beginning or the end of a speech.
+
+A name stands alone or with a comma, a blank or another mark beside it. Words that go with talk
+about somebody ("I told Edda", "Edda was here") are English; in other languages every name at the
+beginning or the end is a call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from evennia_ai.core.hearing.mention import ANY_MENTION, folded, folded_name, is_addressed, one_of
+
+
+class Call(IntEnum):
+    """How plainly a speech calls a name; the higher goes before the lower."""
+
+    NONE = 0
+    LAST = 1
+    FIRST = 2
+
+
+# What is said before a name without leaving its place at the beginning: "good evening, Edda".
+_OPENING = (
+    *("thank you", "excuse me", "pardon me", "forgive me", "see you", "very much", "and you"),
+    *("hello", "hi", "hey", "hail", "greetings", "good", "morning", "day", "evening", "night"),
+    *("afternoon", "welcome", "bye", "goodbye", "farewell", "thanks", "many", "please", "pardon"),
+    *("sorry", "yes", "no", "aye", "ok", "okay", "well", "oh", "ah", "so", "now", "then", "but"),
+    *("and", "listen", "there", "again", "dear", "old", "sir", "lady", "lord", "madam", "master"),
+    *("mistress", "miss", "mr", "mrs"),
+)
+# After a name and a blank: somebody is told of, not called.
+_TELLING = frozenset(
+    (
+        *("is", "was", "has", "had", "says", "said", "told", "asked", "went", "came", "gave"),
+        *("took", "looked", "and", "or", "of", "with", "who"),
+    )
+)
+# Before a name at the end, with a blank between.
+_OBJECT = frozenset(
+    (
+        *("to", "of", "about", "from", "for", "with", "by", "at", "and", "or", "than", "like"),
+        *("near", "behind", "beside", "the", "a", "an", "this", "that", "my", "your", "his"),
+        *("her", "our", "their", "is", "was", "are", "were", "saw", "met", "ask", "asked"),
+        *("tell", "told", "call", "called", "named", "find", "found", "thank"),
+    )
+)
+_AFTER = r"(?![\w@]|[-.'\u2019]\w)"
+_WORD = re.compile(r"\w+")
+_OPEN_WORDS = rf"(?:(?:{'|'.join(map(re.escape, _OPENING))})\W{{1,3}}){{0,5}}"
+_CALLING_MARKS = frozenset(",!?:;")
+
+
+class _Patterns(NamedTuple):
+    anywhere: re.Pattern[str]
+    first: re.Pattern[str]
+    last: re.Pattern[str]
+
+
+@lru_cache(maxsize=2048)
+def _patterns(names: tuple[str, ...]) -> _Patterns | None:
+    words = one_of(names)
+    if not words:
+        return None
+    name = f"(?:{words}){_AFTER}"
+    return _Patterns(
+        re.compile(rf"(?<![\w@])(?:{words})(?![\w@]|[-.]\w)"),
+        re.compile(rf"(?:\A\W{{0,8}}|[.!?…;]\s{{1,3}}){_OPEN_WORDS}(?<![\w@])({name})"),
+        re.compile(rf"(?<![\w@.-]){name}\W*+\Z"),
+    )
+
+
+def is_named(body: str, names: tuple[str, ...]) -> bool:
+    """Whether one of these names is in a text as a whole word, without a sign."""
+    patterns = _patterns(names)
+    return patterns is not None and patterns.anywhere.search(folded(body)) is not None
+
+
+@lru_cache(maxsize=4)
+def newest_folded(body: str) -> str:
+    """A speech for comparing, folded once for all who hear it."""
+    return folded(body)
+
+
+def call_of(body: str, names: tuple[str, ...]) -> Call:
+    """How plainly a speech calls the one with these names, in any case and script."""
+    text = newest_folded(body)
+    patterns = _patterns(names)
+    if patterns is None or patterns.anywhere.search(text) is None:
+        return Call.NONE
+    if any(_is_opening(text, found) for found in patterns.first.finditer(text)):
+        return Call.FIRST
+    last = patterns.last.search(text)
+    return Call.LAST if last is not None and _is_closing(text[: last.start()]) else Call.NONE
+
+
+def _is_opening(text: str, found: re.Match[str]) -> bool:
+    """Whether a name at the beginning of a sentence is called, and nothing is told of it."""
+    rest = text[found.end() : found.end() + 40].lstrip()
+    if not rest or rest[0] in _CALLING_MARKS:
+        return True
+    told = _WORD.match(rest)
+    return found.start() == 0 and (told is None or told[0] not in _TELLING)
+
+
+def _is_closing(before: str) -> bool:
+    """Whether what stands before a name at the end leaves the name to be called."""
+    words = before[-40:].rstrip()
+    said = _WORD.findall(words)
+    is_apart = bool(words) and not words[-1].isalnum() and words[-1] != "_"
+    return is_apart or not said or said[-1] not in _OBJECT
+
+
+def is_for_another(body: str, names: tuple[str, ...], others: Iterable[str] = ()) -> bool:
+    """Whether `body` is aimed at somebody else than the one with these names.
+
+    It is when it holds an @mention of another and none of these names, or when it calls one of
+    the `others` ("Tom, come here", "thank you Tom") more plainly than the one with these.
+    """
+    mine = call_of(body, names)
+    if mine is Call.FIRST:
+        return False
+    is_meant = is_addressed(body, names)
+    if not is_meant and ANY_MENTION.search(body):
+        return True
+    mine = Call.LAST if is_meant else mine
+    text = folded(body)
+    called = (call_of(body, (name,)) for name in others if folded_name(name) in text)
+    return any(call > mine for call in called)

@@ -1,0 +1,107 @@
+"""What one person sets going among assistants: who pays for it, and how far it goes.
+
+Messages and tasks carry the id of their chain from one assistant to the next. All of it is counted
+together and held to the limits of the assistant with which it began.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.settings.safety import Loop
+
+MOST_CHAINS = 5_000
+PREFIX = "chain "
+
+
+@dataclass(slots=True)
+class Chain:
+    """One chain.
+
+    Attributes:
+        id: of the event that it began with.
+        person: who began it ("*#3") and pays for all of it; "" for nobody.
+        steps: model calls of the loop, of all its turns.
+        tokens: of all their model calls.
+        delegations: tasks that were handed on in it.
+        most_steps, most_tokens, most_delegations: what it may have, 0 for no limit.
+        grants: how much further each limit goes, because somebody said yes.
+    """
+
+    id: str = ""
+    person: str = ""
+    steps: int = 0
+    tokens: int = 0
+    delegations: int = 0
+    most_steps: float = 0
+    most_tokens: float = 0
+    most_delegations: float = 0
+    grants: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def scope(self) -> str:
+        """What its limits are counted over."""
+        return PREFIX + self.id
+
+    def used(self, kind: Kind) -> int:
+        """What all its turns together used of a limit."""
+        used = {Kind.TASK_TOKENS: self.tokens, Kind.DELEGATIONS: self.delegations}
+        return used.get(kind, self.steps)
+
+    def most(self, kind: Kind) -> float:
+        """A limit of it as it is set; 0: none."""
+        most = {Kind.TASK_TOKENS: self.most_tokens, Kind.DELEGATIONS: self.most_delegations}
+        return most.get(kind, self.most_steps)
+
+    def cap(self, kind: Kind) -> float:
+        """The same with all that was granted."""
+        return self.most(kind) and self.most(kind) + self.grants.get(kind, 0)
+
+    def grant(self, kind: str, more: float) -> None:
+        """Let it go on so much further."""
+        if more:
+            self.grants[kind] = self.grants.get(kind, 0) + more
+
+
+class Chains:
+    """The chains of a server process, as many as anybody may still hear of."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Chain] = OrderedDict()
+
+    def get(self, chain_id: object) -> Chain | None:
+        """A chain that is known."""
+        return self._known.get(chain_id) if isinstance(chain_id, str) else None
+
+    def of(self, chain_id: str, person: str, loop: Loop) -> Chain:
+        """A chain, which begins now where it is not known.
+
+        Args:
+            person: who began it.
+            loop: the limits of the assistant with which it begins.
+        """
+        chain = self._known.get(chain_id)
+        if chain is None:
+            chain = Chain(
+                chain_id,
+                person,
+                most_steps=loop.max_iterations_per_task,
+                most_tokens=loop.max_tokens_per_task,
+                most_delegations=loop.max_delegations_per_task,
+            )
+            self._known[chain_id] = chain
+        self._known.move_to_end(chain_id)
+        while len(self._known) > MOST_CHAINS:
+            self._known.popitem(last=False)
+        return chain
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._known.clear()
+
+
+def is_of_chain(scope: str) -> bool:
+    """Whether a limit was counted over a whole chain, and not over one task of it."""
+    return scope.startswith(PREFIX)

@@ -1,0 +1,277 @@
+"""What was heard, by whom, and of whom: the values that the rules of hearing work on.
+
+What a message looks like on the wire lives in `messages.incoming`, what it means to the listener in
+`rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any, NamedTuple, Self
+
+from pydantic import AfterValidator, WithJsonSchema
+
+from evennia_ai.core.hearing.mention import folded_name
+from evennia_ai.core.hearing.trust import Basis
+from evennia_ai.core.settings.model import Group, Part, setting
+from evennia_ai.errors import ConfigurationError
+
+MAX_AGENT_HOPS = 3
+
+
+class Source(StrEnum):
+    """How a message reached the listener."""
+
+    WHISPER = "whisper"
+    PAGE = "page"
+    CHANNEL = "channel"
+    SAY = "say"
+    POSE = "pose"
+    EMIT = "emit"
+    MOVE = "move"
+    SYSTEM = "system"
+
+
+SPOKEN = frozenset((Source.SAY, Source.POSE, Source.EMIT))
+PRIVATE = frozenset((Source.WHISPER, Source.PAGE))
+UNSPOKEN = frozenset((Source.MOVE, Source.SYSTEM))
+# What the server says is speech; an emit may be anything, such as a lamp that is picked up.
+OPEN_SPEECH = frozenset((Source.SAY, Source.POSE, Source.CHANNEL))
+# Speech that is nothing but words: a bare name at its beginning or end calls somebody.
+CALLING = frozenset((Source.SAY, Source.CHANNEL))
+
+
+class Outcome(StrEnum):
+    """What the listener does with a message."""
+
+    TRIGGER = "trigger"
+    CONTEXT = "context"
+    CAPTURE = "capture"
+    IGNORE = "ignore"
+
+
+# Looking a member up in its enum costs as much as a rule; these are asked of each message.
+CHANNEL, SYSTEM = Source.CHANNEL, Source.SYSTEM
+CONTEXT, IGNORE, TRIGGER = Outcome.CONTEXT, Outcome.IGNORE, Outcome.TRIGGER
+
+
+class AddressedBy(StrEnum):
+    """Which words of people address the listener: its name where one calls it, or only @name."""
+
+    NAME = "name"
+    AT = "at"
+
+
+class Evidence(StrEnum):
+    """Where the kind of a message was read from; nothing that can be typed is ever among them."""
+
+    KWARGS = "kwargs"
+    OOB = "oob"
+    RECORD = "record"
+    CALL = "call"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One message as the listener received it.
+
+    Attributes:
+        body: the speech alone, without the frame the game put around it.
+        sender_id: "#12" of the sending object, "*#3" of an account, or "" when the game itself
+            speaks to the listener (`Source.SYSTEM`) or nobody can be named.
+        person: the player behind the sender ("*#3"), else the sender; what limits count by.
+        mask: what a masked sender is known by ("#12~1a2b3c4d"), else "".
+        place: the channel's name; "" elsewhere.
+        from_assistant: some assistant made it (server-made mark, not spoken text).
+        hops: how many assistants in a row this message is an answer to.
+        hops_granted: how many more than its limit this chain of answers was granted.
+        chain: of what it is an answer to, as `core.hearing.chain` knows it; "" for what begins one.
+        begun_by: who began that ("*#3"), and pays for it.
+        is_relayed: a bot passed it on from outside; who wrote it there is only text.
+        is_for_another: it is aimed at somebody else.
+        evidence: where `source` was read from.
+    """
+
+    body: str
+    source: Source
+    sender_id: str = ""
+    sender_name: str = ""
+    person: str = ""
+    mask: str = ""
+    place: str = ""
+    from_assistant: bool = False
+    hops: int = 0
+    hops_granted: int = 0
+    chain: str = ""
+    begun_by: str = ""
+    is_relayed: bool = False
+    is_for_another: bool = False
+    evidence: Evidence = Evidence.NONE
+
+    @property
+    def face(self) -> str:
+        """Whom the listener takes the sender for: the person, or somebody in a mask."""
+        return self.mask or self.person
+
+
+def _settable(mode: Outcome) -> Outcome:
+    """A mode that people can set: only a tool captures."""
+    if mode is Outcome.CAPTURE:
+        raise ValueError
+    return mode
+
+
+Mode = Annotated[
+    Outcome,
+    AfterValidator(_settable),
+    WithJsonSchema({"type": "string", "enum": [str(each) for each in (TRIGGER, CONTEXT, IGNORE)]}),
+]
+
+
+class ChannelConfig(Group):
+    """What an assistant does with one channel, and how far it believes what is said there."""
+
+    mode: Mode = setting(Outcome.IGNORE, "trigger, context or ignore.")
+    trust: Part | None = setting(None, "how far what is said there is believed, 0 to 1.")
+
+    @classmethod
+    def of_channel(cls, name: str, stored: object) -> Self:
+        """Read "trigger", or {"mode": "trigger", "trust": 0.5}.
+
+        Raises:
+            ConfigurationError: it is something else.
+        """
+        given = {"mode": stored} if isinstance(stored, str) else stored
+        return cls.from_stored(given, f"channel_configs[{name!r}]")
+
+
+def read_trust(where: str, value: Any) -> float:
+    """A trust that somebody set.
+
+    Raises:
+        ConfigurationError: it is no number from 0 to 1; the message begins with `where`.
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if is_number and 0 <= value <= 1:
+        return float(value)
+    raise ConfigurationError(f"{where} is {value!r}; it must be a number from 0 to 1")
+
+
+def read_addressed_by(where: str, value: object) -> AddressedBy:
+    """A setting that is name or at.
+
+    Raises:
+        ConfigurationError: it is something else; the message begins with `where`.
+    """
+    if value in tuple(AddressedBy):
+        return AddressedBy(str(value))
+    raise ConfigurationError(f"{where} is {value!r}; it must be name or at")
+
+
+def read_mode(where: str, value: object) -> Outcome:
+    """A setting that is trigger, context or ignore.
+
+    Raises:
+        ConfigurationError: it is something else; the message begins with `where`.
+    """
+    if value in ("trigger", "context", "ignore"):
+        return Outcome(value)
+    raise ConfigurationError(f"{where} is {value!r}; it must be trigger, context or ignore")
+
+
+class Switches(NamedTuple):
+    """Which rules can apply at all to a listener, as it is set; `Rule.needs` names one of these."""
+
+    is_disabled: bool
+    is_capturing: bool
+    has_channels: bool
+    heeds_room: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ear:
+    """What the rules need to know of the listener.
+
+    Attributes:
+        id: "#12" of the listener: a message of that sender is its own.
+        names: key and aliases that an @mention may use.
+        addressed_by: whether people may call it by a bare name, beside @name.
+        max_agent_hops: messages between assistants trigger while their hop count is below this and
+            what was granted; 0: no limit.
+        is_capturing: a tool waits for the output of a command.
+        channels: what to do with a channel, by its name in lower case.
+        room_messages: what to do with speech in the room that is for nobody in particular.
+        trigger_permissions: permissions and lock strings whose holders need not address it.
+        called: names that people may call it by without a sign, as `folded` text has them.
+        trust_overrides: the same, each with the trust its holders have.
+    """
+
+    names: tuple[str, ...]
+    id: str = "#0"
+    interaction_enabled: bool = True
+    enable_addressing: bool = True
+    addressed_by: AddressedBy = AddressedBy.NAME
+    max_agent_hops: int = MAX_AGENT_HOPS
+    is_capturing: bool = False
+    channels: Mapping[str, ChannelConfig] = field(default_factory=dict)
+    room_messages: Outcome = Outcome.IGNORE
+    trigger_permissions: tuple[str, ...] = ()
+    trust_overrides: tuple[tuple[str, float], ...] = ()
+    called: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    switches: Switches = field(init=False, repr=False, compare=False)
+    judges_rights: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        switches = Switches(
+            not self.interaction_enabled,
+            self.is_capturing,
+            bool(self.channels),
+            self.room_messages is not IGNORE,
+        )
+        object.__setattr__(self, "switches", switches)
+        goes_by_name = self.enable_addressing and self.addressed_by is AddressedBy.NAME
+        called = tuple(filter(None, map(folded_name, self.names))) if goes_by_name else ()
+        object.__setattr__(self, "called", called)
+        judges_rights = bool(self.trigger_permissions or self.trust_overrides)
+        object.__setattr__(self, "judges_rights", judges_rights)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the listener knows of the sender.
+
+    Attributes:
+        is_muted: the sender wants neither to hear it nor to be heard.
+        is_permitted: the sender has one of the `trigger_permissions`.
+        is_engaged: the listener spoke with the sender here just now.
+        answered, refused: how often the sender was answered, or turned away for a limit.
+        trust_override: the trust that a permission of the sender's stands for.
+    """
+
+    is_muted: bool = False
+    is_permitted: bool = False
+    is_engaged: bool = False
+    answered: int = 0
+    refused: int = 0
+    trust_override: float | None = None
+
+
+STRANGER = Standing()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to do with a message, by which rule, and why its content is believed how far."""
+
+    outcome: Outcome
+    rule: int
+    name: str
+    basis: Basis
+
+    @property
+    def trust(self) -> float:
+        """How far the content is believed, 0 to 1."""
+        return self.basis.trust

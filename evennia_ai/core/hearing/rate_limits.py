@@ -1,0 +1,244 @@
+"""How an assistant deals with people: how often each is answered, and with whom it is talking.
+
+Times are seconds of any one clock; every function takes the time as an argument.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from evennia_ai.core.hearing.perception import Standing
+from evennia_ai.core.settings.model import Group, Number, Whole, setting
+
+MINUTE_SECONDS = 60.0
+# More seconds or messages than a clock or a list of this machine has.
+_TOO_MANY = sys.maxsize
+Some = Annotated[Whole, Field(ge=1, lt=_TOO_MANY)]
+MaybeNone = Annotated[Whole, Field(ge=0, lt=_TOO_MANY)]
+Seconds = Annotated[Number, Field(ge=0, lt=_TOO_MANY)]
+
+
+class HearingConfig(Group):
+    """What one person may ask of an assistant, and for how long things count. Units in names."""
+
+    NAME: ClassVar[str] = "hearing_config"
+    GAME_NAME: ClassVar[str] = "EVENNIA_AI_HEARING_CONFIG"
+
+    calls_per_player: Some = setting(6, "turns a minute that one player may cause.")
+    queued_per_player: MaybeNone = setting(
+        2, "further turns of one player that wait for the next minute; 0: none."
+    )
+    queued_turns: MaybeNone = setting(5, "the same of all players together.")
+    pending_per_player: Some = setting(10, "messages of one player that may wait.")
+    cooldown_seconds: Seconds = setting(
+        1.0, "from the beginning of a player's turn to that of the next."
+    )
+    batch_seconds: Seconds = setting(
+        0.1, "how long a first message waits for others of the same burst."
+    )
+    batch_messages: Some = setting(10, "messages of one player that one turn answers.")
+    engagement_seconds: Seconds = setting(
+        60.0, "after an answer, how long its asker need not repeat the name; 0: never."
+    )
+    expires_seconds: Seconds = setting(
+        900.0, "a message that waited longer is not answered any more."
+    )
+    context_messages: MaybeNone = setting(20, "messages that were only overheard and are kept.")
+    context_characters: MaybeNone = setting(4000, "characters that are kept of these.")
+
+
+class Admission(StrEnum):
+    """Whether a message may wait for an answer."""
+
+    YES = "queued"
+    JOINS = "joined those waiting"
+    LATER = "queued for the next minute"
+    TOO_OFTEN = "calls_per_player"
+    TOO_MANY_WAIT = "pending_per_player"
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the message is turned away."""
+        return self in (Admission.TOO_OFTEN, Admission.TOO_MANY_WAIT)
+
+
+@dataclass(slots=True)
+class Acquaintance:
+    """What an assistant remembers of one person's manners.
+
+    Attributes:
+        turns: when the turns of the last minute began.
+        turn_began: when the last one began.
+        told: when the person was last turned away in words; -inf: never.
+        told_later: when the person was last told to wait; -inf: never.
+        refused_at: when a refusal was last counted; -inf: never.
+        answered: messages answered so far.
+        refused: how often the person was turned away, less what answers since made up for.
+    """
+
+    turns: list[float] = field(default_factory=list)
+    turn_began: float = -math.inf
+    told: float = -math.inf
+    told_later: float = -math.inf
+    refused_at: float = -math.inf
+    answered: int = 0
+    refused: int = 0
+
+    def admit(
+        self,
+        now: float,
+        config: HearingConfig,
+        *,
+        waiting: int = 0,
+        joinable: int = 0,
+        turns: int = 0,
+        queued: int = 0,
+    ) -> Admission:
+        """Decide on one more message. Its turn is counted when it begins.
+
+        Args:
+            waiting: messages of this person that wait already.
+            joinable: those of them that one turn would answer together with this one.
+            turns: how many turns all of them make.
+            queued: turns of all players that wait for their next minute.
+        """
+        if waiting >= config.pending_per_player:
+            self._count_refusal(now)
+            return Admission.TOO_MANY_WAIT
+        if joinable % config.batch_messages:
+            return Admission.JOINS
+        later = self.later(now, config, turns + 1)
+        if not later:
+            return Admission.YES
+        if later <= config.queued_per_player and queued < config.queued_turns:
+            return Admission.LATER
+        self._count_refusal(now)
+        return Admission.TOO_OFTEN
+
+    def later(self, now: float, config: HearingConfig, turns: int) -> int:
+        """How many of so many turns that wait have to wait for the next minute."""
+        return min(turns, max(0, self.count(now) + turns - config.calls_per_player))
+
+    def begin_turn(self, now: float) -> None:
+        """A turn of this person begins, and counts."""
+        self.count(now)
+        self.turns.append(now)
+
+    def count(self, now: float) -> int:
+        """How many turns this person had within the last minute."""
+        self.turns = [at for at in self.turns if 0 <= now - at < MINUTE_SECONDS]
+        return len(self.turns)
+
+    def _count_refusal(self, now: float) -> None:
+        """One burst is one refusal: at most one a minute counts."""
+        if not 0 <= now - self.refused_at < MINUTE_SECONDS:
+            self.refused += 1
+            self.refused_at = now
+
+    def count_answers(self, messages: int) -> None:
+        """So many messages were answered; each makes up for one refusal of before."""
+        self.answered += messages
+        self.refused = max(0, self.refused - messages)
+
+    def may_tell(self, now: float) -> bool:
+        """Whether to tell the person that it is too much: once a minute. Counts as told."""
+        if 0 <= now - self.told < MINUTE_SECONDS:
+            return False
+        self.told = now
+        return True
+
+    def may_tell_later(self, now: float) -> bool:
+        """Whether to tell the person to wait a moment: once a minute. Counts as told."""
+        if 0 <= now - self.told_later < MINUTE_SECONDS:
+            return False
+        self.told_later = now
+        return True
+
+    def minute_seconds(self, now: float, config: HearingConfig) -> float:
+        """How long until one more turn of this person is within the minute's, 0 for not at all."""
+        if self.count(now) < config.calls_per_player:
+            return 0.0
+        return self.turns[-config.calls_per_player] + MINUTE_SECONDS - now
+
+    def wait_seconds(self, now: float, config: HearingConfig) -> float:
+        """How long the next turn of this person has to wait, 0 for not at all."""
+        left = self.turn_began + config.cooldown_seconds - now
+        return max(0.0, min(left, config.cooldown_seconds))
+
+    def standing(self, *, is_engaged: bool = False, is_muted: bool = False) -> Standing:
+        """The same as the rules want it."""
+        return _standing(is_muted, is_engaged, self.answered, self.refused)
+
+
+@lru_cache(maxsize=4096)
+def _standing(is_muted: bool, is_engaged: bool, answered: int, refused: int) -> Standing:
+    return Standing(is_muted=is_muted, is_engaged=is_engaged, answered=answered, refused=refused)
+
+
+@dataclass(slots=True)
+class Company:
+    """Everybody an assistant has dealt with, at most `limit`, the one of longest ago first."""
+
+    people: dict[str, Acquaintance] = field(default_factory=dict)
+    limit: int = 10_000
+
+    def meet(self, person: str) -> Acquaintance:
+        """The acquaintance of that key; a new one may push out the one of longest ago."""
+        known = self.people.pop(person, None)
+        if known is None:
+            known = Acquaintance()
+            if len(self.people) >= self.limit:
+                del self.people[next(iter(self.people))]
+        self.people[person] = known
+        return known
+
+    def as_stored(self) -> dict[str, list[int]]:
+        """What is worth keeping over a restart: answers and refusals."""
+        return {
+            person: [known.answered, known.refused]
+            for person, known in self.people.items()
+            if known.answered or known.refused
+        }
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Company:
+        """Read back what `as_stored` wrote; perhaps with more in it by another version."""
+        rows = ((key, row[0], row[1]) for key, row in stored.items())
+        return cls({key: Acquaintance(answered=a, refused=r) for key, a, r in rows})
+
+
+@dataclass(slots=True)
+class Engagements:
+    """With whom an assistant is talking, one person a place, since when and until when."""
+
+    by_place: dict[str, tuple[str, float, float]] = field(default_factory=dict)
+
+    def begin(self, place: str, person: str, now: float, seconds: float) -> None:
+        """The person was answered there; the talk may go on for so many seconds."""
+        self.by_place.pop(place, None)
+        self.by_place[place] = (person, now, now + seconds)
+        while len(self.by_place) > 20:
+            del self.by_place[next(iter(self.by_place))]
+
+    def goes_on(self, place: str, person: str, now: float) -> bool:
+        """Whether this person's word goes on with the talk; anybody else's ends it."""
+        engaged = self.by_place.get(place)
+        if engaged is None:
+            return False
+        partner, began, until = engaged
+        if partner == person and began <= now < until:
+            return True
+        del self.by_place[place]
+        return False
+
+    def end(self, place: str) -> None:
+        """The talk there is over."""
+        self.by_place.pop(place, None)

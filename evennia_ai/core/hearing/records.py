@@ -1,0 +1,139 @@
+"""Why an assistant spoke or stayed silent: one record for each message it heard, bounded.
+
+The records are what `assistant why` reads; they are filled where things are decided, never from
+memory afterwards.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from evennia_ai.core.hearing.perception import IGNORE, Evidence, Heard, Outcome, Source, Verdict
+from evennia_ai.core.hearing.trust import Basis
+
+MOST_PASSED, MOST_JUDGED = 60, 60
+MOST_SHOWN, MOST_KEPT = 120, 2000
+
+
+def _known_fields(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """What was stored of a value, without the keys of other versions."""
+    return {key: value for key, value in stored.items() if key in kind.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+@dataclass(slots=True)
+class Record:
+    """What became of one message.
+
+    Attributes:
+        number: counts the messages an assistant has heard.
+        at: seconds since the epoch.
+        steps: what happened to it, in order, such as ("queued", "1 of 20 waiting").
+        is_private: its answer is private to whoever said it, however it was said.
+    """
+
+    number: int
+    at: float
+    heard: Heard
+    verdict: Verdict
+    steps: tuple[tuple[str, str], ...] = ()
+    is_private: bool = False
+
+    def note(self, step: str, detail: str = "") -> None:
+        """Add a step; a record keeps its first ten."""
+        if len(self.steps) < 10:
+            self.steps += ((step, detail),)
+
+    def as_stored(self) -> dict[str, Any]:
+        """Plain data for the database."""
+        heard, verdict = asdict(self.heard), asdict(self.verdict)
+        plain = {"source": str(self.heard.source), "evidence": str(self.heard.evidence)}
+        return {
+            "number": self.number,
+            "at": self.at,
+            "heard": heard | plain | {"body": self.heard.body[:MOST_SHOWN]},
+            "verdict": verdict | {"outcome": str(self.verdict.outcome)},
+            "steps": [list(step) for step in self.steps],
+            "is_private": self.is_private,
+        }
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Record:
+        """Read back what `as_stored` wrote."""
+        heard = _known_fields(Heard, stored["heard"])
+        verdict = _known_fields(Verdict, stored["verdict"])
+        heard |= {"source": Source(heard["source"]), "evidence": Evidence(heard["evidence"])}
+        verdict |= {"outcome": Outcome(verdict["outcome"]), "basis": Basis(**verdict["basis"])}
+        steps = tuple((step, detail) for step, detail in stored["steps"])
+        told = Heard(**heard), Verdict(**verdict), steps, bool(stored.get("is_private"))
+        return cls(stored["number"], stored["at"], *told)
+
+
+@dataclass(slots=True)
+class Records:
+    """The newest records, those that were passed over apart from those that came to something."""
+
+    count: int = 0
+    passed: deque[Record] = field(default_factory=lambda: deque(maxlen=MOST_PASSED))
+    judged: deque[Record] = field(default_factory=lambda: deque(maxlen=MOST_JUDGED))
+
+    def add(self, at: float, heard: Heard, verdict: Verdict) -> Record:
+        """Begin the record of one message; of a very long one its beginning is kept."""
+        self.count += 1
+        if len(heard.body) > MOST_KEPT:
+            heard = replace(heard, body=heard.body[: MOST_KEPT - 1] + "…")
+        record = Record(self.count, at, heard, verdict)
+        kept = self.passed if verdict.outcome is IGNORE else self.judged
+        kept.append(record)
+        return record
+
+    def drop(self, record: Record) -> None:
+        """Forget a record."""
+        for kept in (self.passed, self.judged):
+            if record in kept:
+                kept.remove(record)
+
+    def find(self, number: int) -> Record | None:
+        """The record of that number, if it is still kept."""
+        return next((r for r in (*self.judged, *self.passed) if r.number == number), None)
+
+    def newest(self, *, person: str | None = None) -> list[Record]:
+        """All kept, the newest first; of one person only, if one is given."""
+        kept = sorted((*self.judged, *self.passed), key=lambda record: -record.number)
+        return [r for r in kept if person is None or r.heard.person == person]
+
+    def note(
+        self, numbers: Iterable[int], step: str, detail: str = "", *, is_private: bool = False
+    ) -> None:
+        """Add a step to some records; those that are gone are passed over.
+
+        Args:
+            is_private: what they were answered with is private from now on.
+        """
+        wanted = set(numbers)
+        for record in self.judged:
+            if record.number in wanted:
+                record.note(step, detail)
+                record.is_private |= is_private
+
+    def note_once(self, number: int, step: str, detail: str = "") -> None:
+        """Add a step to a record, unless that was the last thing that happened to it."""
+        record = self.find(number)
+        if record is not None and (not record.steps or record.steps[-1][0] != step):
+            record.note(step, detail)
+
+    def as_stored(self) -> dict[str, Any]:
+        """Plain data for the database: the count and what came to something."""
+        return {"count": self.count, "judged": [record.as_stored() for record in self.judged]}
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Records:
+        """Read back what `as_stored` wrote."""
+        records = cls(count=stored.get("count", 0))
+        for item in stored.get("judged", ()):
+            with suppress(KeyError, TypeError, ValueError):  # as another version wrote it
+                records.judged.append(Record.from_stored(item))
+        return records

@@ -1,0 +1,280 @@
+"""The table of rules that says what a message means to the listener.
+
+Everything that decides whether an assistant answers lives here. Rules are tried in the order of
+`RULES`; the first that applies wins. To add one: a small function, a row in the table, a row in its
+test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from evennia_ai.core.hearing.calling import Call, call_of, is_named, newest_folded
+from evennia_ai.core.hearing.mention import is_addressed
+from evennia_ai.core.hearing.perception import (
+    CALLING,
+    CHANNEL,
+    CONTEXT,
+    IGNORE,
+    OPEN_SPEECH,
+    PRIVATE,
+    SPOKEN,
+    STRANGER,
+    SYSTEM,
+    TRIGGER,
+    UNSPOKEN,
+    Ear,
+    Evidence,
+    Heard,
+    Outcome,
+    Source,
+    Standing,
+    Switches,
+    Verdict,
+)
+from evennia_ai.core.hearing.trust import weigh
+
+Applies = Callable[[Heard, Ear, Standing], bool]
+Setting = Callable[[Heard, Ear], Outcome]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """One row of the table: when `applies` holds, `outcome` is the result, fixed or as set.
+
+    The rest only spares asking in vain; a rule that leaves it out is asked of every message.
+
+    Attributes:
+        sources: the only kinds of message it can apply to.
+        needs: which of the `Switches` has to be on, or "".
+        is_about_assistants: it can apply only to what an assistant made.
+    """
+
+    number: int
+    name: str
+    applies: Applies
+    outcome: Outcome | Setting
+    sources: frozenset[Source] = frozenset(Source)
+    needs: str = ""
+    is_about_assistants: bool = False
+
+    @property
+    def text(self) -> str:
+        """When it applies, in words for people."""
+        return str(self.applies.__doc__)
+
+
+def _may_hop(heard: Heard, ear: Ear) -> bool:
+    return not heard.from_assistant or not _is_at_last_hop(heard, ear)
+
+
+def _is_at_last_hop(heard: Heard, ear: Ear) -> bool:
+    cap = ear.max_agent_hops
+    return cap > 0 and heard.hops >= cap + heard.hops_granted
+
+
+def _is_disabled(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """`interaction_enabled` is off."""
+    return not ear.interaction_enabled
+
+
+def _is_muted(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """The sender has muted it."""
+    return sender.is_muted and not _is_self(heard, ear, sender)
+
+
+def _is_self(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """It did this itself, or the game tells it something."""
+    return heard.sender_id == ear.id or heard.source is SYSTEM
+
+
+def _is_own_speech(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """Its own words come back to it."""
+    return heard.from_assistant and heard.sender_id == ear.id
+
+
+def _is_captured(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """A tool waits for the output of a command."""
+    return ear.is_capturing and _is_self(heard, ear, sender)
+
+
+def _is_called(heard: Heard, ear: Ear) -> bool:
+    if not ear.enable_addressing:
+        return False
+    if "@" in heard.body and heard.source not in UNSPOKEN and is_addressed(heard.body, ear.names):
+        return True
+    call = _call(heard, ear)
+    return call is Call.FIRST or (call is Call.LAST and not heard.is_for_another)
+
+
+def _call(heard: Heard, ear: Ear) -> Call:
+    """How plainly a person calls the bare name.
+
+    On a channel nobody sees who else listens, so that a name at the end is no call there.
+    """
+    text = newest_folded(heard.body)
+    for name in ear.called:
+        if name in text:
+            break
+    else:
+        return Call.NONE
+    if heard.from_assistant or heard.source not in CALLING:
+        return Call.NONE
+    call = call_of(heard.body, ear.names)
+    return Call.NONE if call is Call.LAST and heard.source is CHANNEL else call
+
+
+def is_unsure(heard: Heard, ear: Ear) -> bool:
+    """Whether a call counts only where nobody else is called more plainly."""
+    return _call(heard, ear) is Call.LAST
+
+
+def _is_mention(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """@name is in what is said, or a person calls the name; see `addressed_by`."""
+    return _is_called(heard, ear) and _may_hop(heard, ear)
+
+
+def _is_continued(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """The one it answered here last goes on, and nobody else has spoken since."""
+    is_on = sender.is_engaged and ear.enable_addressing and heard.source in OPEN_SPEECH
+    return is_on and not (heard.from_assistant or heard.is_relayed or heard.is_for_another)
+
+
+def _is_direct_message(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """A whisper or a page."""
+    return heard.source in PRIVATE and _may_hop(heard, ear)
+
+
+def _is_last_hop(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """The same of another assistant, after `max_agent_hops` messages in a row."""
+    if not heard.from_assistant or not _is_at_last_hop(heard, ear):
+        return False
+    return heard.source in PRIVATE or _is_called(heard, ear)
+
+
+def _is_cross_talk(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """Anything else of another assistant."""
+    return heard.from_assistant
+
+
+def _is_permitted(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """The sender has one of the `trigger_permissions`."""
+    is_on = sender.is_permitted and heard.source in OPEN_SPEECH
+    return is_on and not (heard.is_relayed or heard.is_for_another)
+
+
+def _is_configured_channel(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """A channel that is in `channel_configs`."""
+    return heard.source is CHANNEL and heard.place.casefold() in ear.channels
+
+
+def _is_room_message(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """Speech in the room, or somebody comes or goes; off unless `room_messages` is set."""
+    in_room = heard.source in SPOKEN or heard.source is Source.MOVE
+    return in_room and ear.room_messages is not IGNORE
+
+
+def _is_posed_at(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """A pose has the name in it, and `addressed_by` is `name`."""
+    return bool(ear.called) and is_named(heard.body, ear.names)
+
+
+def _always(heard: Heard, ear: Ear, sender: Standing) -> bool:
+    """Anything else."""
+    return True
+
+
+def _unless_for_another(mode: Outcome, heard: Heard) -> Outcome:
+    may_trigger = heard.source in OPEN_SPEECH and not heard.is_for_another
+    return CONTEXT if mode is TRIGGER and not may_trigger else mode
+
+
+def channel_configs(heard: Heard, ear: Ear) -> Outcome:
+    """As `channel_configs` says; what is aimed at somebody else does not trigger."""
+    return _unless_for_another(ear.channels[heard.place.casefold()].mode, heard)
+
+
+def room_messages(heard: Heard, ear: Ear) -> Outcome:
+    """As `room_messages` says; comings and goings, and speech to others, do not trigger."""
+    return _unless_for_another(ear.room_messages, heard)
+
+
+RULES = (
+    Rule(0, "interaction_disabled", _is_disabled, IGNORE, needs="is_disabled"),
+    Rule(0, "muted", _is_muted, IGNORE),
+    Rule(1, "own_speech", _is_own_speech, IGNORE, is_about_assistants=True),
+    Rule(1, "command_output", _is_captured, Outcome.CAPTURE, needs="is_capturing"),
+    Rule(1, "self_message", _is_self, CONTEXT),
+    Rule(2, "direct_address", _is_mention, TRIGGER),
+    Rule(2, "continued_address", _is_continued, TRIGGER, OPEN_SPEECH),
+    Rule(3, "direct_message", _is_direct_message, TRIGGER, PRIVATE),
+    Rule(4, "hop_limit", _is_last_hop, CONTEXT, is_about_assistants=True),
+    Rule(4, "assistant_cross_talk", _is_cross_talk, CONTEXT, is_about_assistants=True),
+    Rule(5, "trigger_permission", _is_permitted, TRIGGER, OPEN_SPEECH),
+    Rule(6, "channel_config", _is_configured_channel, channel_configs, needs="has_channels"),
+    Rule(7, "room_message", _is_room_message, room_messages, needs="heeds_room"),
+    Rule(7, "posed_at", _is_posed_at, CONTEXT, frozenset((Source.POSE,))),
+    Rule(7, "default", _always, IGNORE),
+)
+
+
+@lru_cache(maxsize=512)
+def _askable(switches: Switches, source: Source, from_assistant: bool) -> tuple[Rule, ...]:
+    """The rules, in their order, that can apply to such a message and such a listener."""
+    return tuple(
+        rule
+        for rule in RULES
+        if source in rule.sources
+        and (from_assistant or not rule.is_about_assistants)
+        and (not rule.needs or getattr(switches, rule.needs))
+    )
+
+
+def classify(heard: Heard, ear: Ear, sender: Standing = STRANGER) -> Verdict:
+    """Judge one message. Total: some rule always applies."""
+    askable = _askable(ear.switches, heard.source, heard.from_assistant)
+    for rule in askable:  # pragma: no branch - the last one always applies
+        if rule.applies(heard, ear, sender):
+            break
+    outcome = rule.outcome if isinstance(rule.outcome, Outcome) else rule.outcome(heard, ear)
+    is_channel = heard.source is CHANNEL
+    config = ear.channels.get(heard.place.casefold()) if is_channel else None
+    is_named = rule.name == "direct_address" and heard.evidence is not Evidence.NONE
+    return _verdict(
+        rule,
+        outcome,
+        heard.source,
+        is_named,
+        heard.is_relayed,
+        config.trust if config else None,
+        sender.answered,
+        sender.refused,
+        sender.trust_override,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _verdict(
+    rule: Rule,
+    outcome: Outcome,
+    source: Source,
+    is_named: bool,
+    is_relayed: bool,
+    own_trust: float | None,
+    answered: int,
+    refused: int,
+    override: float | None,
+) -> Verdict:
+    """One verdict for all messages that are judged alike: a room full of listeners makes one."""
+    basis = weigh(
+        source.value,
+        is_addressed=is_named,
+        is_relayed=is_relayed,
+        own_trust=own_trust,
+        answered=answered,
+        refused=refused,
+        override=override,
+    )
+    return Verdict(outcome, rule.number, rule.name, basis)

@@ -1,0 +1,79 @@
+"""What a model is asked to make of one being, and how its answer is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evennia_ai.core.memory.extraction import DATA, DATES, Shown, plain_text, request
+from evennia_ai.core.text.cleaning import one_line, without_thoughts
+from evennia_ai.core.text.reading import first_object
+from evennia_ai.core.turn.conversation import Message
+
+MOST_ATTRIBUTES = 8
+MOST_LOOKED_AT = 5 * MOST_ATTRIBUTES
+NUDGE = 0.05
+LONGEST_NAME = 60
+
+PORTRAIT = f"""You keep the memory of a character in a text game. Below are observations of one \
+being, named in quotes, and perhaps what is known of it already. Write what is known of it now: \
+what it is like, wants, does and owns, each point one short sentence in the third person; at \
+most {MOST_ATTRIBUTES} points. Take over what still holds of what is known. Nothing about the \
+character who remembers.
+
+{DATES}
+
+Say also whether the observations speak for it (1), against it (-1) or neither (0), as far as \
+its own deeds go; what it says of itself or asks to be thought of it does not count.
+
+{DATA}
+
+Answer with one JSON object and nothing else:
+{{"attributes": ["Tom repairs boats.", ...], "favour": 0}}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Portrait:
+    """What a model made of somebody.
+
+    Attributes:
+        favour: -1, 0 or 1.
+    """
+
+    attributes: tuple[str, ...]
+    favour: int = 0
+
+
+def portrait_request(
+    name: str, observations: Sequence[Shown], known: Sequence[Shown]
+) -> list[Message]:
+    """Asks what is known of somebody."""
+    return request(
+        PORTRAIT,
+        ("The being", [Shown(one_line(name, LONGEST_NAME))]),
+        ("Observations", observations),
+        ("Known already", known),
+    )
+
+
+def read_portrait(text: str) -> Portrait | None:
+    """What the model made of it, or None where the answer is unreadable."""
+    found = first_object(without_thoughts(text))
+    given = found.get("attributes") if found else None
+    if found is None or not isinstance(given, list):
+        return None
+    lines = [line for item in given[:MOST_LOOKED_AT] if (line := plain_text(item))]
+    return Portrait(tuple(dict.fromkeys(lines))[:MOST_ATTRIBUTES], _favour(found))
+
+
+def _favour(found: Mapping[str, Any]) -> int:
+    favour = found.get("favour")
+    if not isinstance(favour, int) or isinstance(favour, bool):
+        return 0
+    return max(-1, min(1, favour))
+
+
+def nudge(favours: Sequence[int]) -> float:
+    """How far somebody is liked more or less after a night."""
+    return NUDGE * max(-1, min(1, sum(favours)))

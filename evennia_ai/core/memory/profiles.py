@@ -1,0 +1,103 @@
+"""What an assistant makes of one being: how well they know each other, and what it knows of them.
+
+Favour goes from 0 to 1. Each meeting takes it a little nearer to 1, and what is thought over in the
+night moves it a little up or down; its bands are those that Dunbar found friendships to come in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evennia_ai.core.memory.recollection import (
+    MemoryKind,
+    Recollection,
+    Seeker,
+    is_audience,
+    is_private,
+    may_know,
+    once,
+)
+from evennia_ai.core.text.cleaning import one_line
+
+Attribute = dict[str, Any]
+
+BANDS = ((0.75, "close friend"), (0.5, "friend"), (0.25, "acquaintance"), (0.0, "stranger"))
+# Six talks make an acquaintance, fourteen a friend, twenty-eight a close one.
+MEETINGS_TO_KNOW = 20
+FAVOUR_OF_A_MEETING = 1 - math.exp(-1 / MEETINGS_TO_KNOW)
+MOST_NUDGE = 0.1
+MEETING_SECONDS = 900.0
+MOST_OPEN = MOST_PRIVATE = 12
+LONGEST_ATTRIBUTE = 200
+
+
+def band(favour: float) -> str:
+    """How well they know each other: stranger, acquaintance, friend or close friend."""
+    return next((name for least, name in BANDS if favour >= least), BANDS[-1][1])
+
+
+def nudged(favour: float, nudge: float) -> float:
+    """The favour after a night's thought, 0 to 1; one night moves it by 0.1 at most."""
+    if not math.isfinite(nudge):
+        return favour
+    return min(1.0, max(0.0, favour + max(-MOST_NUDGE, min(MOST_NUDGE, nudge))))
+
+
+def bounded(attributes: Iterable[Mapping[str, Any]]) -> list[Attribute]:
+    """What is kept of what is known of a being, the newest last.
+
+    The same words for the same audience stand there once, as last told. Of those that several may
+    know 12 are kept, and as many of the private ones: the newest.
+
+    Args:
+        attributes: {"text", "audience", "at"}; one without words, or with what is no audience, is
+            left out.
+    """
+    found: dict[tuple[str, str], Attribute] = {}
+    for item in attributes:
+        text = one_line(str(item["text"]), LONGEST_ATTRIBUTE)
+        if text and is_audience(item["audience"]):
+            kept = {"text": text, "audience": item["audience"], "at": float(item["at"])}
+            found[text.casefold(), item["audience"]] = kept
+    every = sorted(found.values(), key=lambda item: item["at"])
+    left = [item for item in every if not is_private(item["audience"])][-MOST_OPEN:]
+    left += [item for item in every if is_private(item["audience"])][-MOST_PRIVATE:]
+    return sorted(left, key=lambda item: item["at"])
+
+
+def known_to(
+    attributes: Iterable[Mapping[str, Any]], entity: str, seeker: Seeker
+) -> list[Attribute]:
+    """What of a being may be told to a seeker, each point once, for its widest audience.
+
+    Args:
+        entity: whose attributes they are; what was said of oneself in the open is known to oneself.
+    """
+    known = (
+        Recollection("", MemoryKind.FACT, item["text"], item["audience"], entity, at=item["at"])
+        for item in attributes
+    )
+    fit = once(memory for memory in known if may_know(memory, seeker))
+    return [{"text": each.text, "audience": each.audience, "at": each.at} for each in fit]
+
+
+def counted(count: int, name: str) -> str:
+    """A number of things: "1 day", "2 days"."""
+    return f"{count} {name}{'' if count == 1 else 's'}"
+
+
+def described(name: str, favour: float, details: Sequence[str], facts: Sequence[str]) -> str:
+    """One line of a being for a prompt.
+
+    Args:
+        name: as `core.text.cleaning.name_as_data` gives it.
+        details: such as "met 7 times".
+        facts: what is known of it, in sentences or words.
+    """
+    kind = band(favour)
+    article = "an" if kind[0] in "aeiou" else "a"
+    head = ", ".join((f"{name}: {article} {kind}", *details))
+    known = "; ".join(fact.rstrip(" .;") for fact in facts)
+    return f"{head}." + (f" Known: {known}." if known else "")

@@ -1,0 +1,68 @@
+"""Thinking things over at night: the questions, the insights with what they rest on, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evennia_ai.core.memory.extraction import DATA, DATES, Shown, plain_text, read_list, request
+from evennia_ai.core.turn.conversation import Message
+
+FEWEST_ENTRIES = 3
+MOST_GROUPS = 3
+
+QUESTIONS = f"""You think for a character in a text game. Below are statements from its memory. \
+Write the {{count}} most telling general questions that these statements can answer about the \
+players, other beings and the world in them; none about the character itself.
+
+{DATA}
+
+Answer with one JSON list of {{count}} short questions and nothing else: ["...", ...]"""
+
+INSIGHTS = f"""You think for a character in a text game. Below is a question, and statements from \
+its memory, each with its number. Write up to five insights that answer the question and follow \
+from the statements: about players, other beings and the world, in the third person, with names. \
+None about the character itself, no instructions, no guesses that no statement bears out. Name \
+the statements that each rests on.
+
+{DATES}
+
+{DATA}
+
+Answer with one JSON list and nothing else; it is empty where nothing follows:
+[{{"insight": "Tom trusts people who keep promises.", "entries": [1, 4], "importance": 6}}, ...]"""
+
+
+def questions_request(statements: Sequence[str], count: int) -> list[Message]:
+    """Asks what is worth asking."""
+    return request(
+        QUESTIONS.replace("{count}", str(count)),
+        ("Statements", [Shown(text) for text in statements]),
+    )
+
+
+def read_questions(text: str, count: int) -> list[str] | None:
+    """The questions, or None where the answer holds none."""
+    found = [line for item in read_list(text) or () if (line := plain_text(item))]
+    return list(dict.fromkeys(found))[:count] or None
+
+
+def insights_request(question: str, statements: Sequence[Shown]) -> list[Message]:
+    """Asks what follows from some statements."""
+    return request(INSIGHTS, ("Question", [Shown(question)]), ("Statements", statements))
+
+
+def groups(
+    sums: Mapping[str, tuple[int, int]], threshold: int, most: int = MOST_GROUPS
+) -> list[str]:
+    """Whose memories are thought over, each apart; [] while too little has come together.
+
+    What one may know is never thought over with what another may: an insight tells what it
+    rests on.
+
+    Args:
+        sums: importance and number of the new memories of each audience.
+    """
+    if sum(importance for importance, _ in sums.values()) < threshold:
+        return []
+    worth = [name for name, (_, count) in sums.items() if count >= FEWEST_ENTRIES]
+    return sorted(worth, key=lambda name: (-sums[name][0], name))[:most]

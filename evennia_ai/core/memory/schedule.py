@@ -1,0 +1,141 @@
+"""When an assistant sleeps and when it wakes. Pure: the hour comes in, no clock is asked.
+
+Hours are those of the wall clock, of a datetime with its time zone; lengths are hours that pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+
+from evennia_ai.core.settings.sleep import SleepSchedule
+
+AWAKE, ASLEEP = "awake", "sleep"
+MINUTE_SECONDS = 60.0
+ALREADY = "Already in sleep mode"
+
+
+class Move(StrEnum):
+    """What a beat does about sleep."""
+
+    CALLED = "somebody speaks to it"
+    OVER = "the time to wake has come"
+    NIGHT = "it is night"
+    REST = "a piece of the night's work"
+    FACTS = "a talk is over, or much was said"
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """What decides about sleep at one beat.
+
+    Attributes:
+        is_called: something waits for an answer.
+        is_over: the time to wake has come.
+        is_night: the schedule says that it is night.
+        was_awake: it has been awake long enough to fall asleep by itself.
+        has_work: the night's work is not done.
+    """
+
+    is_asleep: bool
+    is_called: bool = False
+    is_over: bool = False
+    is_night: bool = False
+    was_awake: bool = True
+    has_work: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bedtime:
+    """What decides whether it may go to sleep by its own wish.
+
+    Attributes:
+        activity: tools it used since it woke.
+        awake_seconds: since it woke; infinite when it never slept.
+        is_waited_for: somebody else waits for an answer.
+        is_stopped: an emergency stop is active.
+    """
+
+    is_asleep: bool
+    activity: int
+    awake_seconds: float
+    is_waited_for: bool = False
+    is_stopped: bool = False
+
+
+def move_at(hour: Hour) -> Move | None:
+    """What the beat does; None: nothing about sleep. Whoever is called wakes before all else."""
+    if not hour.is_asleep:
+        falls = hour.is_night and hour.was_awake and not hour.is_called
+        return Move.NIGHT if falls else None
+    if hour.is_called:
+        return Move.CALLED
+    if hour.is_over:
+        return Move.OVER
+    return Move.REST if hour.has_work else None
+
+
+def bedtime_problem(bedtime: Bedtime, schedule: SleepSchedule) -> str:
+    """Why it may not go to sleep by its own wish, or ""."""
+    if bedtime.is_asleep:
+        return ALREADY
+    if bedtime.is_stopped:
+        return "an emergency stop is active"
+    if bedtime.is_waited_for:
+        return "somebody waits for your answer; answer first"
+    if not was_awake(bedtime.awake_seconds, schedule):
+        return (
+            f"you woke {bedtime.awake_seconds / MINUTE_SECONDS:.0f} minutes ago; "
+            f"stay awake for at least {schedule.min_awake_minutes:g}"
+        )
+    if bedtime.activity < schedule.min_activity:
+        return (
+            f"you did {bedtime.activity} things since you woke; "
+            f"there is nothing to sleep on before {schedule.min_activity}"
+        )
+    return ""
+
+
+def was_awake(seconds: float, schedule: SleepSchedule) -> bool:
+    """Whether that is long enough to fall asleep again."""
+    return seconds >= schedule.min_awake_minutes * MINUTE_SECONDS
+
+
+def _later(when: datetime, hours: float) -> datetime:
+    """So many hours on: an hour that a change of the clocks skips does not pass."""
+    return (when.astimezone(UTC) + timedelta(hours=hours)).astimezone(when.tzinfo)
+
+
+def _began(now: datetime, schedule: SleepSchedule) -> datetime:
+    """When the last night began."""
+    start = now.replace(hour=schedule.sleep_start_hour, minute=0, second=0, microsecond=0, fold=0)
+    if start.astimezone(UTC) <= now.astimezone(UTC):
+        return start
+    return start - timedelta(days=1)
+
+
+def night_end(now: datetime, schedule: SleepSchedule) -> datetime | None:
+    """When the night ends that it is now; None: it is day, or there are no nights."""
+    if not schedule.enabled:
+        return None
+    end = _later(_began(now, schedule), schedule.sleep_duration_hours)
+    return end if now.astimezone(UTC) < end.astimezone(UTC) else None
+
+
+def wake_time(now: datetime, schedule: SleepSchedule, hours: float | None = None) -> datetime:
+    """When it wakes if it goes to sleep now.
+
+    Args:
+        hours: how long it is to sleep; None: until the night's end, or as long as a night is.
+    """
+    end = night_end(now, schedule) if hours is None else None
+    return end or _later(now, schedule.sleep_duration_hours if hours is None else hours)
+
+
+def is_over(now: datetime, stored: str | None) -> bool:
+    """Whether a stored time to wake has come; what is no time has: nobody sleeps for ever."""
+    try:
+        return now >= datetime.fromisoformat(stored or "")
+    except (TypeError, ValueError):
+        return True

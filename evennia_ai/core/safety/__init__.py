@@ -1,0 +1,1 @@
+"""Limits, lockout, money, approvals and the audit events: the rules, as tables."""

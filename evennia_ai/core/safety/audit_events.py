@@ -1,0 +1,253 @@
+"""What is written down about an assistant: the kinds of events, and how they are made fit to keep.
+
+A row here is all that a new kind needs: what it is called, what it tells, and whether the log has a
+line for it as well. A kind without a row is kept too. Nothing secret belongs in a record: no keys,
+and of what people said no more than how long it was.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any
+
+from evennia_ai.core.text.cleaning import one_line, sendable
+
+EXCEEDED = "_exceeded"
+LONGEST_VALUE = 20_000
+LONGEST_EVENT = 200_000
+LONGEST_SHOWN = 120
+MASK = "***"
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+_SECRET = re.compile(
+    "apikey|auth|authorization|cookies?|credentials?|passphrase|passwd|passwords?|secrets?|token"
+)
+# Of what is called a key only these are secret: a setting and a template have keys too.
+_SECRET_KEY = re.compile("(access|api|auth|encryption|private|secret|signing) keys?")
+_IN_TEXT = (
+    (re.compile(r"\b(?:sk|pk|rk|ghp|gho|xox[abp])[-_][A-Za-z0-9_-]{12,}"), MASK),
+    (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), rf"\1 {MASK}"),
+    (re.compile(r"(://[^\s/:@]+):[^\s/@]+@"), rf"\1:{MASK}@"),
+    (re.compile(r"(?i)\b(api[_-]?key|password|secret|token)(\s*[=:]\s*)[^\s,;&]+"), rf"\1\2{MASK}"),
+)
+# Each of them holds one of these: most texts hold none, and are not looked through four times.
+_MAY_HOLD_SECRET = re.compile("(?i)[-_:=]|bearer|basic")
+MOST_EXACT = 2**53
+LONGEST_ESCAPE = 6  # characters of one character in JSON
+_NAMING, _NAMED = ("key", "name"), ("value", "old_value", "new_value")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of event.
+
+    Attributes:
+        text: a sentence about it; names in braces are its details.
+        is_logged: the game's log has a line of it too.
+    """
+
+    text: str
+    is_logged: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that happened to an assistant, as it is handed to the record.
+
+    Attributes:
+        event: a name in EVENTS, or one of a game's own.
+        details: plain data; `by` and `via` say who did it and by which way.
+    """
+
+    event: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+EVENTS: dict[str, Kind] = {
+    "AssistantCreated": Kind("made, with {config}"),
+    "AssistantArchived": Kind("put away in {archive_path}: {reason}"),
+    "ConfigurationChanged": Kind("{key} is {new_value}, and was {old_value}"),
+    "ToolExecuted": Kind("{tool_name}: success {success} {error}", is_logged=False),
+    "TickCompleted": Kind("tick {tick_number}: {action_taken}, {duration_ms} ms", is_logged=False),
+    "UsageCounted": Kind("{calls} model calls for {purpose}", is_logged=False),
+    "GoalCreated": Kind("goal {goal_id}, priority {priority}: {description}"),
+    "GoalUpdated": Kind("goal {goal_id} is {status}"),
+    "GoalCompleted": Kind("goal {goal_id} is reached: {outcome}"),
+    "ReflectionRecorded": Kind("a reflection: {context}", is_logged=False),
+    "EmergencyStopTriggered": Kind("stopped ({cause}): {reason}"),
+    "EmergencyStopCleared": Kind("let go on, which was stopped ({cause})"),
+    "HistoryReset": Kind("a new conversation"),
+    "dropped": Kind("what was under way is dropped"),
+    "limit_extended": Kind("limit {kind}: {extension} more ({reason})"),
+    "limit_denied": Kind("limit {kind}: no more"),
+    "limit_exceeded": Kind("limit {kind}: {attempted} were wanted, {kept} kept"),
+    "safety_limit_checkpoint": Kind("limit {kind} at {used} of {cap}: {reason}"),
+    "cooled_off": Kind("{person} has to wait {seconds} s ({cause})"),
+    "hop_limit": Kind("{hops} messages in a row between assistants, of {cap}"),
+    "question_asked": Kind("question {number} ({kind}) is put to {people}"),
+    "question_answered": Kind("question {number}: {choice}, says {by}"),
+    "question_claimed": Kind("question {number} is taken by {by}"),
+    "question_handed_on": Kind("question {number} is asked by {to} now"),
+    "question_used": Kind("the answer to question {number} is used: {choice}"),
+    "question_unused": Kind("nobody asked for the answer to question {number}"),
+    "question_timeout": Kind("question {number}: nobody answered in time"),
+    "question_discarded": Kind("question {number} is dropped"),
+    "question_dropped": Kind("question {number} is no longer asked"),
+    "question_nobody": Kind("a question ({kind}) that nobody is here to answer"),
+    "budget_near": Kind("{text}"),
+    "budget_raised": Kind("{amount} more for {cap} of {account}"),
+    "control_refused": Kind("refused: {act}"),
+    "delegation_begun": Kind("task {id} is given to {delegate}"),
+    "delegation_extended": Kind("task {id} of {delegate} may take {cap} s"),
+    "delegation_answered": Kind("task {id} is answered by {delegate} after {seconds} s"),
+    "delegation_failed": Kind("task {id} of {delegate} failed: {why}"),
+    "report_unheard": Kind("a report on task {id}, for which nobody waits"),
+    "summary_truncated": Kind("a summary of {from_tokens} tokens is cut to {to_tokens}"),
+    "asked": Kind("message {number}: asked by a program, {characters} characters", is_logged=False),
+    "told": Kind("message {number}: told to do something, {characters} characters"),
+    "errand_answered": Kind("message {number} is answered after {seconds} s", is_logged=False),
+    "errand_failed": Kind("message {number} is not answered: {why}"),
+    "tool_by_hand": Kind("{tool_name} is run by hand: success {success}"),
+    "words_revealed": Kind("private words of {person} are revealed: {count} ({kind})"),
+    "memory_viewed": Kind("memories of {person} are read: {count}"),
+    "memory_corrected": Kind("a memory is corrected"),
+    "memories_forgotten": Kind("{count} memories are forgotten ({why})"),
+    "person_forgotten": Kind("{person} is forgotten: {count} memories"),
+    "memories_exported": Kind("what is remembered of {person} is exported"),
+    "remembering_changed": Kind("{person} is remembered: {is_remembered}"),
+    "lore_changed": Kind("lore is {change}"),
+    "memories_indexed": Kind("{count} memories are read by {model}", is_logged=False),
+    "memories_kept": Kind("{count} memories are kept ({why})", is_logged=False),
+    "fell_asleep": Kind("asleep until {until}: {reason}"),
+    "woke_up": Kind("awake: {reason}"),
+    "night_completed": Kind("a night: {summary}"),
+    "hushed": Kind("silent in {room} for {minutes} minutes"),
+    "unhushed": Kind("may speak in {room} again"),
+    "look_changed": Kind("its {changed} are others"),
+    "adopted": Kind("{body} is its body from now on"),
+    "body_lost": Kind("its body {body} was deleted by the game"),
+    "edit_undone": Kind("the edit at version {edit} is taken back: {names}"),
+    "edit_redone": Kind("the edit at version {edit}, taken back before, is made again: {names}"),
+    "copied": Kind("a copy of {source}, without {left_out}"),
+    "breaker_reset": Kind("the breaker {breaker}, which was {was}, is closed"),
+    "all_removed": Kind("all assistants are gone: {removed} removed, {released} released"),
+    "record_archived": Kind("{events} events are moved to {path}"),
+    "facts_lost": Kind("{count} facts could not be kept"),
+}
+
+_OTHER = Kind("")
+
+
+def fact(event: str, /, **details: Any) -> Fact:
+    """A fact with these details."""
+    return Fact(event, details)
+
+
+def kind_of(event: str) -> Kind:
+    """The kind of an event; one that has no row tells all its details, in the log too."""
+    if event in EVENTS:
+        return EVENTS[event]
+    return EVENTS["limit_exceeded"] if event.endswith(EXCEEDED) else _OTHER
+
+
+def masked(value: Any, name: str = "") -> Any:
+    """A value without what is secret in it.
+
+    That is what stands under a name that sounds like a secret, and in texts what looks like one.
+
+    Args:
+        name: what the value is called, such as the key of a setting.
+    """
+    if value not in (None, "") and _is_secret(name):
+        return MASK
+    if isinstance(value, Mapping):
+        return {str(key): masked(item, called) for key, item, called in _named(value)}
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=str)  # which comes first differs from process to process
+    if isinstance(value, (list, tuple)):
+        return [masked(item) for item in value]
+    return _without_secrets(value) if isinstance(value, str) else value
+
+
+def _named(details: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, str]]:
+    """What is in a mapping, and what it is called: a `value` as the `key` beside it says."""
+    naming = (details.get(name) for name in _NAMING)
+    told = next((name for name in naming if isinstance(name, str)), "")
+    for key, item in details.items():
+        yield key, item, told if key in _NAMED else str(key)
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(name: str) -> bool:
+    words = [word.casefold() for word in _WORDS.findall(name.rpartition(".")[2])]
+    if any(map(_SECRET.fullmatch, words)):
+        return True
+    return any(map(_SECRET_KEY.fullmatch, map(" ".join, pairwise(words))))
+
+
+def _without_secrets(text: str) -> str:
+    if _MAY_HOLD_SECRET.search(text):
+        for pattern, instead in _IN_TEXT:
+            text = pattern.sub(instead, text)
+    return text
+
+
+def bounded(value: Any, longest: int = LONGEST_VALUE) -> Any:
+    """A value as it is kept: plain, and what is too long is known by its size and its fingerprint.
+
+    Args:
+        longest: characters as JSON.
+    """
+    if value is None or (type(value) in (bool, int) and abs(value) < MOST_EXACT):
+        return value
+    if isinstance(value, str) and LONGEST_ESCAPE * len(value) + 2 <= longest:
+        return sendable(value)  # what JSON would make of it, there and back
+    text = sendable(json.dumps(value, ensure_ascii=False, default=str))
+    if len(text) <= longest:
+        return json.loads(text, parse_constant=str)
+    return {"characters": len(text), "sha256": sha256(text.encode()).hexdigest()}
+
+
+def kept(details: Mapping[str, Any]) -> dict[str, Any]:
+    """The details of a fact as the record keeps them: plain data, whatever they were."""
+    plain = {sendable(str(key)): _kept(item, called) for key, item, called in _named(details)}
+    size = sum(len(str(value)) for value in plain.values())
+    return plain if size <= LONGEST_EVENT else {"too_long": bounded(plain, 0)}
+
+
+def _kept(value: Any, name: str) -> Any:
+    if isinstance(value, str) and len(value) > LONGEST_VALUE and not _is_secret(name):
+        return bounded(value)  # its size and its fingerprint hold no secret
+    try:
+        return bounded(masked(value, name))
+    except Exception:  # one that holds itself, or cannot be told: a record must not fail for it
+        return f"({type(value).__name__})"
+
+
+def told(event: str, details: Mapping[str, Any]) -> str:
+    """An event in words."""
+    text = kind_of(event).text
+    if not text:
+        return ", ".join(_pairs(details))
+    return text.format_map(_Shown({"kind": event.removesuffix(EXCEEDED), **details})).strip()
+
+
+def _pairs(details: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{name} {_shown(value)}" for name, value in details.items() if value not in ("", None))
+
+
+def _shown(value: Any) -> str:
+    return one_line(str(value), LONGEST_SHOWN)
+
+
+class _Shown(dict[str, Any]):
+    def __init__(self, details: Mapping[str, Any]) -> None:
+        super().__init__({name: _shown(value) for name, value in details.items()})
+
+    def __missing__(self, name: str) -> str:
+        return "?"

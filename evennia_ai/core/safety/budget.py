@@ -1,0 +1,309 @@
+"""What model calls count towards, and what one more of them meets there.
+
+Every call counts towards the game, its assistant and the player who caused it, each over four
+spans of time. Days and months are those of UTC. Money is in whole nano-dollars.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from evennia_ai.core.safety.limits import LIMITS, MONEY, Kind, number, path_of
+from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.safety.questions import LIMIT_PREFIX, Asking
+from evennia_ai.core.settings.budget import CAPS, Cap, Caps, Measure, Scope, Span
+from evennia_ai.core.turn.turn import Usage
+from evennia_ai.errors import LimitReachedError
+
+MOST_KEY = 255
+MINUTE, DAY = 60, 86_400
+
+
+class Purpose(StrEnum):
+    """What a model call is for."""
+
+    TURN = "turn"
+    WRAP_UP = "wrap_up"
+    ASSESSMENT = "assessment"
+    SUMMARY = "summary"
+    CHECK = "check"
+    DELEGATION = "delegation"
+    EMBEDDING = "embedding"
+    IMPORTANCE = "importance"
+    CONSOLIDATION = "consolidation"
+    FACTS_AWAKE = "facts_awake"
+    PROFILES = "profiles"
+    REFLECTION = "reflection"
+
+
+class CallState(StrEnum):
+    """How a model call stands: under way, over, never sent, or broken off."""
+
+    OPEN = "open"
+    SETTLED = "settled"
+    RELEASED = "released"
+    CUT_OFF = "cut_off"
+
+
+class Account(NamedTuple):
+    """What is counted together: the calls of one scope in one period of time.
+
+    Attributes:
+        key: the assistant's name, or the player's id such as "*#3"; "" for the game.
+        period: "2026-11-21", "2026-11", "2026-11-21 13:05", or "" for ever.
+    """
+
+    scope: Scope
+    key: str
+    period: str
+
+    @property
+    def name(self) -> str:
+        """In one line, as `LimitReachedError.scope` has it."""
+        return " ".join(part for part in self if part)
+
+
+def period_of(span: Span, now: float) -> str:
+    """The period that a moment is in.
+
+    Args:
+        now: seconds since 1970.
+    """
+    return datetime.fromtimestamp(now, UTC).strftime(_FORMATS[span])
+
+
+_FORMATS = {
+    Span.EVER: "",
+    Span.MONTH: "%Y-%m",
+    Span.DAY: "%Y-%m-%d",
+    Span.MINUTE: "%Y-%m-%d %H:%M",
+}
+
+
+def start_of(span: Span, now: float, later: int = 0) -> float:
+    """When the period of a moment began, or one that comes so many periods later.
+
+    Args:
+        span: not for ever.
+    """
+    if span is Span.MONTH:
+        day = datetime.fromtimestamp(now, UTC)
+        year, month = divmod(day.year * 12 + day.month - 1 + later, 12)
+        return datetime(year, month + 1, 1, tzinfo=UTC).timestamp()
+    length = DAY if span is Span.DAY else MINUTE
+    return (now // length + later) * length
+
+
+def resets_in_seconds(span: Span, now: float) -> float | None:
+    """Until the period of a moment ends; None: never."""
+    return None if span is Span.EVER else start_of(span, now, 1) - now
+
+
+def accounts_of(assistant: str, person: str, at: float) -> tuple[Account, ...]:
+    """All that one call counts towards: for each scope one account of each span, in their order.
+
+    Args:
+        assistant: its name, or "" for the game itself; small and capital letters are the same.
+        person: the id of the player who caused it, or "" for nobody.
+    """
+    periods = _periods(int(at // MINUTE))
+    keys = [(Scope.GAME, "")]
+    if assistant:
+        keys.append((Scope.ASSISTANT, assistant[:MOST_KEY].casefold()))
+    if person:
+        keys.append((Scope.PLAYER, person[:MOST_KEY]))
+    return tuple(Account(scope, key, period) for scope, key in keys for period in periods)
+
+
+@lru_cache(maxsize=8)
+def _periods(minute: int) -> tuple[str, ...]:
+    """The period of each span that a minute since 1970 is in."""
+    return tuple(period_of(span, minute * MINUTE) for span in Span)
+
+
+def account_at(name: str, kind: Kind) -> Account:
+    """The account of a name, as `Account.name` gives it.
+
+    Args:
+        kind: a limit of money, whose span says how the name ends.
+    """
+    scope, _, rest = name.partition(" ")
+    key, period = rest, ""
+    if LIMITS[kind].span != Span.EVER:
+        # A minute has a blank of its own, and names may have any number of them.
+        words = rest.split(" ")
+        length = 2 if kind == Kind.CALLS_PER_MINUTE else 1
+        key, period = " ".join(words[:-length]), " ".join(words[-length:])
+    return Account(Scope(scope), key, period)
+
+
+def parts_of(used: Usage, shares: Mapping[str, float]) -> dict[str, Usage]:
+    """What a call used, shared out among those who caused it; the parts add up to all of it.
+
+    Args:
+        shares: for each of them, how much of it is theirs, in whatever unit; not empty.
+    """
+    whole = sum(shares.values()) or 1.0
+    first, *others = sorted(shares, key=lambda person: (-shares[person], person))
+    parts = {
+        person: Usage(
+            int(used.prompt_tokens * shares[person] / whole),
+            int(used.completion_tokens * shares[person] / whole),
+        )
+        for person in others
+    }
+    prompt = sum(part.prompt_tokens for part in parts.values())
+    completion = sum(part.completion_tokens for part in parts.values())
+    left = Usage(used.prompt_tokens - prompt, used.completion_tokens - completion)
+    return {first: left, **parts}
+
+
+def account_of(hit: LimitReachedError) -> Account:
+    """What the limit was counted over that somebody reached."""
+    return account_at(hit.scope, Kind(hit.kind))
+
+
+def account_asked(asking: Asking) -> Account | None:
+    """The account whose cap a question wants raised; None for a question about anything else."""
+    kind = asking.kind.removeprefix(LIMIT_PREFIX)
+    if asking.kind == kind or not kind.startswith(MONEY):
+        return None
+    return account_at(asking.key.removesuffix(f" {kind}"), Kind(kind))
+
+
+@dataclass(slots=True)
+class Total:
+    """What one account has used so far, and what is held for calls under way.
+
+    Attributes:
+        calls: of all that were sent or are under way.
+        open_calls: of those under way.
+        cost_nano, held_cost_nano, granted_cost_nano: nano-dollars.
+        granted_tokens, granted_cost_nano, granted_calls: what people added to the caps.
+        warned_tokens, warned_cost: whether staff were told that a cap is near.
+    """
+
+    calls: int = 0
+    open_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_nano: int = 0
+    held_tokens: int = 0
+    held_cost_nano: int = 0
+    granted_tokens: int = 0
+    granted_cost_nano: int = 0
+    granted_calls: int = 0
+    warned_tokens: bool = False
+    warned_cost: bool = False
+
+    def used(self, measure: Measure) -> int:
+        """What counts towards a cap, in tokens, nano-dollars or calls: used and held."""
+        if measure is Measure.CALLS:
+            return self.calls
+        if measure is Measure.COST:
+            return self.cost_nano + self.held_cost_nano
+        return self.prompt_tokens + self.completion_tokens + self.held_tokens
+
+    def granted(self, measure: Measure) -> int:
+        """What people added, in the same unit."""
+        return {
+            Measure.TOKENS: self.granted_tokens,
+            Measure.COST: self.granted_cost_nano,
+            Measure.CALLS: self.granted_calls,
+        }[measure]
+
+    def is_warned(self, measure: Measure) -> bool:
+        """Whether nobody need be told any more; of calls nobody ever is."""
+        told = {Measure.TOKENS: self.warned_tokens, Measure.COST: self.warned_cost}
+        return told.get(measure, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one account stands to one of its caps, in whole tokens, nano-dollars or calls."""
+
+    account: Account
+    name: str
+    configured: int
+    used: int
+    granted: int
+
+    @property
+    def cap(self) -> Cap:
+        """Which cap."""
+        return CAPS[self.name]
+
+    @property
+    def allowed(self) -> int:
+        """The cap with all grants; 0: no limit."""
+        return self.configured + self.granted if self.configured else 0
+
+
+def standings(
+    account: Account, span: Span, total: Total, caps: Caps, *, only_set: bool = False
+) -> Iterator[Standing]:
+    """An account's standing to each cap of its span.
+
+    Args:
+        only_set: leave out those that are not set; no call is held up or warned of by them.
+    """
+    for name, cap in CAPS.items():
+        amount = getattr(caps, name) if cap.span is span else None
+        if amount or (amount is not None and not only_set):
+            configured = as_units(cap.measure, amount)
+            used, granted = total.used(cap.measure), total.granted(cap.measure)
+            yield Standing(account, name, configured, used, granted)
+
+
+def as_units(measure: Measure, amount: float) -> int:
+    """An amount as people give it (dollars) in what is counted (nano-dollars)."""
+    return round(amount * NANO) if measure is Measure.COST else math.ceil(amount)
+
+
+def as_amount(measure: Measure, units: int) -> float:
+    """The way back."""
+    return units / NANO if measure is Measure.COST else units
+
+
+def exceeded(standing: Standing, need: int, reserve: int) -> LimitReachedError | None:
+    """The error of a call for which there is no room; None: it may be made.
+
+    Args:
+        standing: with the call already counted in.
+        need: what of it is the call itself.
+        reserve: what has to stay free for a last word, which tells how far the task came.
+    """
+    missing = standing.used + reserve - standing.allowed
+    if not standing.configured or missing <= 0:
+        return None
+    measure = standing.cap.measure
+    amount = max(-(-standing.configured // 10), missing)
+    return LimitReachedError(
+        standing.cap.kind,
+        used=as_amount(measure, standing.used - need),
+        cap=as_amount(measure, standing.allowed),
+        amount=as_amount(measure, amount),
+        scope=standing.account.name,
+    )
+
+
+def is_near(standing: Standing, total: Total, warn_at: float) -> bool:
+    """Whether somebody should be told that a cap is nearly used up."""
+    if not standing.configured or not warn_at or total.is_warned(standing.cap.measure):
+        return False
+    return standing.used >= warn_at * standing.allowed
+
+
+def warning_text(standing: Standing) -> str:
+    """What staff are told then."""
+    measure, limit = standing.cap.measure, LIMITS[standing.cap.kind]
+    used = number(as_amount(measure, standing.used))
+    allowed = number(as_amount(measure, standing.allowed))
+    path = path_of(standing.cap.kind, standing.account.scope)
+    return f"{standing.account.name}: {used} of {allowed} {limit.unit} are used ({path})"

@@ -1,0 +1,239 @@
+"""What is laid to one person, and what to nobody: who has to wait, and what locks an assistant.
+
+A failure that one person's request may have caused counts against that person, who has to wait
+longer each time. It locks the assistant for everybody only when several people met it. Times are
+seconds of any one clock; every function takes the time as an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.safety.monitor import is_error_limit_reached
+from evennia_ai.core.settings.safety import Cooling, CoolingMode
+
+NOBODY = ""
+MOST_PEOPLE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a turn ended, as far as it matters here.
+
+    Attributes:
+        person: whose request it was; NOBODY for its own, and where nothing that was asked can
+            have caused it.
+        is_failure: whether whoever waits got no answer.
+        is_counted: whether a failure is one more error in a row.
+        cause: why the assistant would have to be locked, or None.
+        is_shared: whether that cause concerns everybody, whoever asked.
+        may_lock: False for trouble that passes by itself: it makes a person wait, and locks nobody.
+        is_person: False for another assistant, by whom a person may have come a second time.
+    """
+
+    person: str
+    is_failure: bool = False
+    is_counted: bool = False
+    cause: Cause | None = None
+    is_shared: bool = False
+    is_person: bool = True
+    may_lock: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What follows from the end of a turn.
+
+    Attributes:
+        errors: failed turns in a row that count towards a lockout.
+        locks: why the assistant is locked, or None.
+        cools: seconds that the person has to wait from now on, 0 for not at all.
+        people: who met the cause that locks it, the person of this turn included.
+    """
+
+    errors: int
+    locks: Cause | None = None
+    cools: float = 0.0
+    people: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Case:
+    """What is held against one person.
+
+    Attributes:
+        failed: turns of this person in a row that failed.
+        times: waits, as long as each began within the window after the one before.
+        until: when the last wait is over.
+        at: when the last wait began.
+        causes: what would have locked the assistant, and when it last came to that.
+    """
+
+    failed: int = 0
+    times: int = 0
+    until: float = 0.0
+    at: float = 0.0
+    causes: dict[str, float] = field(default_factory=dict)
+
+    def is_over(self, now: float, window: float) -> bool:
+        """Whether nothing of it matters any more."""
+        newest = max(self.at, *self.causes.values(), 0.0)
+        return not self.failed and self.until <= now and not 0 <= now - newest <= window
+
+
+@dataclass(slots=True)
+class Blame:
+    """All that is held against anybody.
+
+    Attributes:
+        people: cases by person; at most `MOST_PEOPLE`, the one of longest ago leaves first.
+        run: failed turns since the last that went well, by person.
+        errors: what they came to, as it was told last.
+    """
+
+    people: dict[str, Case] = field(default_factory=dict)
+    run: dict[str, int] = field(default_factory=dict)
+    errors: int = 0
+
+    def seconds_left(self, person: str, now: float, config: Cooling) -> float:
+        """Seconds that a person still has to wait, 0 for not at all."""
+        case = self.people.get(person)
+        if case is None or config.mode is CoolingMode.LOCK:
+            return 0.0
+        return max(0.0, min(case.until - now, config.longest_seconds))
+
+    def waiting(self, now: float, config: Cooling) -> dict[str, float]:
+        """Who has to wait, and for how many seconds more."""
+        left = {person: self.seconds_left(person, now, config) for person in self.people}
+        return {person: seconds for person, seconds in left.items() if seconds}
+
+    def recall(self, errors: int) -> None:
+        """Take over a count that somebody else set, or another version kept: laid to nobody."""
+        if errors != self.errors:
+            self.errors = errors
+            self.run = {NOBODY: errors} if errors else {}
+
+    def judge(self, ended: Ended, now: float, config: Cooling, most: int) -> Judgement:
+        """Count the end of a turn, and say what follows.
+
+        Args:
+            most: errors in a row that lock the assistant.
+        """
+        if not ended.is_failure:
+            self._went_well(ended.person)
+        elif ended.is_counted:
+            self._failed(ended)
+        self.errors = self._count(config, max(1, most))
+        if ended.cause is not None:
+            return self._judge_cause(ended, ended.cause, now, config)
+        if not (ended.is_failure and ended.is_counted):
+            return Judgement(self.errors)
+        if ended.may_lock and is_error_limit_reached(self.errors, most):
+            people = tuple(filter(None, self.run))
+            return Judgement(self.errors, Cause.CONSECUTIVE_ERRORS, people=people)
+        is_again = ended.person and self._case(ended.person).failed >= share_of(most)
+        return Judgement(
+            self.errors, cools=self._cool(ended.person, now, config) if is_again else 0.0
+        )
+
+    def _judge_cause(self, ended: Ended, cause: Cause, now: float, config: Cooling) -> Judgement:
+        person = ended.person
+        if ended.is_shared or not person or config.mode is CoolingMode.LOCK:
+            return Judgement(self.errors, cause, people=(person,) if person else ())
+        if ended.is_person:
+            self._case(person).causes[cause.value] = now
+        met = tuple(
+            other
+            for other, case in self.people.items()
+            if 0 <= now - case.causes.get(cause.value, float("-inf")) <= config.window_seconds
+        )
+        if ended.is_person and len(met) >= config.people:
+            return Judgement(self.errors, cause, people=met)
+        return Judgement(self.errors, cools=self._cool(person, now, config))
+
+    def _went_well(self, person: str) -> None:
+        self.run.clear()
+        if person in self.people:
+            self.people[person].failed = 0
+
+    def _failed(self, ended: Ended) -> None:
+        person = ended.person
+        if ended.is_person and ended.may_lock:
+            self.run[person] = self.run.get(person, 0) + 1
+        if person:
+            self._case(person).failed += 1
+
+    def _count(self, config: Cooling, most: int) -> int:
+        """Failed turns in a row; of one person no more than half of what locks, rounded up."""
+        if config.mode is CoolingMode.LOCK:
+            return sum(self.run.values())
+        own = self.run.get(NOBODY, 0)
+        laid = [min(times, share_of(most)) for person, times in self.run.items() if person]
+        is_enough = own or len(laid) >= config.people
+        return own + sum(laid) if is_enough else min(sum(laid), most - 1)
+
+    def _case(self, person: str) -> Case:
+        case = self.people.pop(person, None) or Case()
+        self.people[person] = case
+        while len(self.people) > MOST_PEOPLE:
+            del self.people[next(iter(self.people))]
+        return case
+
+    def _cool(self, person: str, now: float, config: Cooling) -> float:
+        """Let a person wait; each time twice as long, up to a bound."""
+        if config.mode is CoolingMode.LOCK:
+            return 0.0
+        case = self._case(person)
+        is_again = 0 <= now - case.at <= config.window_seconds + config.longest_seconds
+        case.times = case.times + 1 if is_again else 1
+        # Bounded before it is multiplied: no number of times is too large for that.
+        doubled = config.first_seconds * 2.0 ** min(case.times - 1, 60)
+        seconds = min(doubled, config.longest_seconds)
+        case.at, case.until = now, now + seconds
+        return seconds
+
+    def as_stored(self, now: float, config: Cooling) -> dict[str, Any]:
+        """Plain data for the database, {} for nothing; what is over is left out."""
+        window = config.window_seconds + config.longest_seconds
+        self.people = {
+            person: case for person, case in self.people.items() if not case.is_over(now, window)
+        }
+        if not self.people and not self.run:
+            return {}
+        rows = {
+            person: [case.failed, case.times, case.until, case.at, dict(case.causes)]
+            for person, case in self.people.items()
+        }
+        return {"people": rows, "run": dict(self.run), "errors": self.errors}
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Blame:
+        """Read back what `as_stored` wrote."""
+        people = {
+            person: Case(failed, times, until, at, dict(causes))
+            for person, (failed, times, until, at, causes) in stored.get("people", {}).items()
+        }
+        return cls(
+            people,
+            dict(stored.get("run", {})),
+            int(stored.get("errors", 0)),
+        )
+
+
+def share_of(most: int) -> int:
+    """Errors in a row that one person counts for at most, and after which that person cools off."""
+    return -(-max(1, most) // 2)
+
+
+def in_words(seconds: float) -> str:
+    """A wait as a character says it: "a minute", "20 minutes", "an hour"."""
+    minutes = max(1, round(seconds / 60))
+    if minutes == 1:
+        return "a minute"
+    if minutes < 60:
+        return f"{minutes} minutes"
+    hours = round(minutes / 60)
+    return "an hour" if hours == 1 else f"{hours} hours"

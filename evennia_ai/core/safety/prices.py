@@ -1,0 +1,129 @@
+"""What tokens cost, and how many of them count. Money is in whole nano-dollars, rounded up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+from evennia_ai.core.turn.turn import Usage
+from evennia_ai.errors import ConfigurationError
+
+NAME = "EVENNIA_AI_PRICES"
+EXAMPLE = f"{NAME} = {{'gpt-4o-mini': {{'input': 0.15, 'output': 0.6}}}}"
+FREE_PROVIDERS = ("local", "scripted")
+NANO = 10**9
+# What a service cannot mean; such a number would not even fit into the database.
+MOST_TOKENS_OF_A_CALL = 10**9
+MOST_REPORTED = 10**7
+_NANO_PER_DOLLAR_PER_MILLION = NANO // 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs.
+
+    Attributes:
+        input, output: US dollars for a million tokens.
+    """
+
+    input: Decimal
+    output: Decimal
+
+
+FREE = Price(Decimal(0), Decimal(0))
+
+
+def read_prices(setting: Any) -> Mapping[str, Price]:
+    """The prices of a game, by `provider/model` or by the model alone.
+
+    Raises:
+        ConfigurationError: something in them makes no sense; the text names the path.
+    """
+    if not isinstance(setting, Mapping):
+        raise ConfigurationError(f"{NAME} is {setting!r}; it must be like {EXAMPLE}")
+    return {model: _read_price(f"{NAME}[{model!r}]", value) for model, value in setting.items()}
+
+
+def _read_price(path: str, given: Any) -> Price:
+    if not isinstance(given, Mapping) or {"input", "output"} != set(given):
+        raise ConfigurationError(
+            f"{path} is {given!r}; it must say what a million tokens cost in US dollars: "
+            "{'input': 0.15, 'output': 0.6}"
+        )
+    return Price(*(_read_dollars(f"{path}[{key!r}]", given[key]) for key in ("input", "output")))
+
+
+def _read_dollars(path: str, value: Any) -> Decimal:
+    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < 0:
+        raise ConfigurationError(f"{path} is {value!r}; it must be a number of dollars from 0 up")
+    return Decimal(str(value))
+
+
+def price_of(prices: Mapping[str, Price], provider: str, model: str) -> Price | None:
+    """What a model costs; None: nobody said."""
+    if provider in FREE_PROVIDERS:
+        return FREE
+    return prices.get(f"{provider}/{model}") or prices.get(model)
+
+
+def cost_of(usage: Usage, price: Price | None) -> int:
+    """Nano-dollars, rounded up; 0 where the price is unknown."""
+    if price is None or price is FREE:
+        return 0
+    dollars = usage.prompt_tokens * price.input + usage.completion_tokens * price.output
+    return int((dollars * _NANO_PER_DOLLAR_PER_MILLION).to_integral_value(ROUND_CEILING))
+
+
+def answer_tokens_for(nano: int, price: Price | None) -> int:
+    """Tokens of an answer that cost at least so many nano-dollars; 0 where answers are free."""
+    if price is None or not price.output:
+        return 0
+    # One more, since what a whole call costs is rounded up as well.
+    return math.ceil(nano / (price.output * _NANO_PER_DOLLAR_PER_MILLION)) + 1
+
+
+def reported(raw: Any, written: Callable[[], int]) -> Usage:
+    """What a service reports of one reply, made credible field by field.
+
+    A total above the sum is believed: what a model thought is often in it alone.
+
+    Args:
+        raw: the member `usage` of its answer, whatever that is.
+        written: gives the tokens of what the model wrote, by our own count; asked where the report
+            of that cannot be.
+
+    Returns:
+        The tokens; of the prompt 0 where nothing credible is said.
+    """
+    told = raw if isinstance(raw, Mapping) else {}
+    names = ("prompt_tokens", "completion_tokens", "total_tokens")
+    prompt, completion, total = (_tokens(told.get(name), MOST_REPORTED) or 0 for name in names)
+    completion = completion or written()
+    spare = max(0, total - prompt - completion)
+    return Usage(prompt, completion + spare) if prompt else Usage(spare, completion)
+
+
+def counted(usage: Any, estimate: Usage) -> Usage:
+    """What a call counts as, whatever the service reports.
+
+    A report that cannot be (NaN, negative, no number, absurdly large) and a missing one count as
+    the estimate: nobody calls for nothing, and nobody gets credit.
+    """
+    prompt = _tokens(getattr(usage, "prompt_tokens", None))
+    completion = _tokens(getattr(usage, "completion_tokens", None))
+    is_absent = not prompt and not completion
+    return Usage(
+        prompt or estimate.prompt_tokens,
+        estimate.completion_tokens if completion is None or is_absent else completion,
+    )
+
+
+def _tokens(value: Any, most: int = MOST_TOKENS_OF_A_CALL) -> int | None:
+    """A number of tokens; None where it is none."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return math.ceil(value) if 0 <= value <= most else None

@@ -1,0 +1,231 @@
+"""Questions to people: what is asked, what answers it, how it is told and how it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from evennia_ai.core.text.cleaning import one_line
+
+MOST_SHOWN = 400
+MOST_DETAIL = 200
+MOST_NAME = 60
+_TEXTS = ("key", "kind", "prompt", "detail", "actor")
+LIMIT_PREFIX, TOOL_PREFIX = "safety.limit.", "tool."
+
+
+class Outcome(StrEnum):
+    """How a question ended."""
+
+    ANSWERED = "answered"
+    TIMEOUT = "timeout"
+    NOBODY = "nobody"
+    DISCARDED = "discarded"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer that can be given.
+
+    Attributes:
+        hotkey: a letter that stands for it.
+    """
+
+    id: str
+    label: str = ""
+    hotkey: str = ""
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Choice:
+        """Read back what was stored; what is absent is empty."""
+        return cls(*(str(stored.get(name, "")) for name in ("id", "label", "hotkey")))
+
+    def cleaned(self) -> Choice:
+        """The same, harmless to print."""
+        return Choice(*(one_line(text, MOST_NAME) for text in (self.id, self.label, self.hotkey)))
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.hotkey})" if self.hotkey else self.id
+
+
+YES_NO = (Choice("yes", "yes", "y"), Choice("no", "no", "n"))
+
+
+def _folded(text: str) -> str:
+    return text.strip().casefold()
+
+
+def match(choices: Sequence[Choice], text: str) -> Choice | None:
+    """The choice that a typed answer means: by id, by label or by hotkey, in any case.
+
+    What stands for several choices stands for none.
+    """
+    typed = _folded(text)
+    for name in ("id", "label", "hotkey") if typed else ():
+        found = [choice for choice in choices if _folded(getattr(choice, name)) == typed]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def expected(choices: Iterable[Choice]) -> str:
+    """The answers that can be given, for people: `yes (y), no (n)`."""
+    return ", ".join(map(str, choices))
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What somebody wants to ask.
+
+    Attributes:
+        key: whoever asks the same key while it is open shares the question and its answer.
+        kind: what it is about, such as `safety.limit.max_iterations` or `tool.dig`.
+        actor: the assistant that asks, by name.
+    """
+
+    key: str
+    kind: str
+    prompt: str
+    detail: str = ""
+    actor: str = ""
+    choices: tuple[Choice, ...] = YES_NO
+
+    def cleaned(self) -> Asking:
+        """The same on one line each, without escape codes, and no longer than people read."""
+        return replace(
+            self,
+            prompt=one_line(self.prompt, MOST_SHOWN),
+            detail=one_line(self.detail, MOST_DETAIL),
+            actor=one_line(self.actor, MOST_NAME),
+            choices=tuple(choice.cleaned() for choice in self.choices),
+        )
+
+    def as_stored(self) -> dict[str, Any]:
+        """Plain data, fit for JSON."""
+        return {**asdict(self), "choices": [asdict(choice) for choice in self.choices]}
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Asking:
+        """Read back what `as_stored` wrote; what is absent is empty, and choices are yes and no."""
+        key, kind, prompt, detail, actor = (str(stored.get(name, "")) for name in _TEXTS)
+        choices = tuple(map(Choice.from_stored, stored.get("choices", ())))
+        return cls(key, kind, prompt, detail, actor, choices or YES_NO)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a question.
+
+    Attributes:
+        choice: the id of the chosen answer, or "".
+        by: who answered, or "".
+    """
+
+    outcome: Outcome
+    choice: str = ""
+    by: str = ""
+
+    @property
+    def is_yes(self) -> bool:
+        """Whether it is a yes and nothing else."""
+        return self.outcome is Outcome.ANSWERED and self.choice == "yes"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An open question, as it is stored. Whoever waits for it is not part of it.
+
+    Attributes:
+        number: what people call it by; no two questions ever have the same.
+        people: ids of those who are asked.
+        told: those of them who have seen it.
+        asked_at, expires_at: on the assistant's clock; 0: it never expires.
+        kept_until: until when it is kept since a restart took away whoever waited; 0: it did not.
+        for_name: on whose behalf, where the asker does a task of somebody else's, else "".
+        root: number of the script whose controllers may answer; 0: that of the asker.
+        call: the call that is run on a yes; empty where somebody waits for the answer.
+        event: what the asker was at.
+        choice, by: an answer that came before whoever asked was back, else "".
+    """
+
+    asking: Asking
+    number: int = 0
+    people: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+    asked_at: float = 0.0
+    expires_at: float = 0.0
+    kept_until: float = 0.0
+    for_name: str = ""
+    root: int = 0
+    call: Mapping[str, Any] = field(default_factory=dict)
+    event: Mapping[str, Any] = field(default_factory=dict)
+    choice: str = ""
+    by: str = ""
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether somebody goes on with the answer, instead of a call that is run on a yes."""
+        return not self.call
+
+    def is_over(self, now: float) -> bool:
+        """Whether its time is over."""
+        return any(end and now >= end for end in (self.expires_at, self.kept_until))
+
+    def is_put_to(self, person: str) -> bool:
+        """Whether this person is asked and has not seen it."""
+        return person in self.people and person not in self.told
+
+    def as_stored(self) -> dict[str, Any]:
+        """Plain data, fit for JSON."""
+        own = {name: getattr(self, name) for name in _OWN_FIELDS}
+        lists = {"people": list(self.people), "told": list(self.told)}
+        things = {"call": dict(self.call), "event": dict(self.event)}
+        return self.asking.as_stored() | own | lists | things
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Question:
+        """Read back what `as_stored` wrote, perhaps by another version."""
+        own = {name: stored[name] for name in _OWN_FIELDS if name in stored}
+        own |= {name: tuple(own[name]) for name in ("people", "told") if name in own}
+        return cls(Asking.from_stored(stored), **own)
+
+    def line(self) -> str:
+        """It as those are told who are asked."""
+        what = f'"{self._words()}"  ' if self._is_of_limit else self._words()
+        verb = "" if self._is_of_limit else "Type: "
+        choices = " | ".join(choice.id for choice in self.asking.choices)
+        return f"{self._head()} {what} {verb}assistant answer {self.number} {choices}"
+
+    def row(self, *, is_stalled: bool = False) -> str:
+        """It as one of several in a list."""
+        mark = " (stalled: nobody who was asked is here)" if is_stalled else ""
+        who = f"{self._who()} asks{', from a limit' if self._is_of_limit else ''}"
+        return f"{self.number:>4}  {who}: {self._words()}{mark}"
+
+    @property
+    def _is_of_limit(self) -> bool:
+        return self.asking.kind.startswith(LIMIT_PREFIX)
+
+    def _who(self) -> str:
+        return f"{self.asking.actor}, for {self.for_name}," if self.for_name else self.asking.actor
+
+    def _head(self) -> str:
+        place = f"question {self.number}{', from a limit' if self._is_of_limit else ''}"
+        return f"{self._who()} asks ({place}):"
+
+    def _words(self) -> str:
+        asking = self.asking
+        return f"{asking.prompt} ({asking.detail})" if asking.detail else asking.prompt
+
+
+_OWN_FIELDS = tuple(name for name in Question.__dataclass_fields__ if name != "asking")
+
+
+def next_for(person: str, questions: Iterable[Question]) -> Question | None:
+    """What a person is told of next: the oldest he was not told of, when no other is before him."""
+    ordered = sorted(questions, key=lambda question: question.number)
+    if any(person in question.told for question in ordered):
+        return None
+    return next((question for question in ordered if question.is_put_to(person)), None)

@@ -1,0 +1,1 @@
+"""Settings: each is one line of a pydantic model, with default, bounds and help."""

@@ -1,0 +1,104 @@
+"""The settings of the REST API."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from evennia_ai.core.safety.addresses import read_networks
+from evennia_ai.core.settings.model import (
+    NO_LIMIT,
+    Count,
+    Flag,
+    LenientGroup,
+    MismatchError,
+    Number,
+    Text,
+    Whole,
+    setting,
+)
+
+
+class Metrics(StrEnum):
+    """Who may read the metrics."""
+
+    OFF = "off"
+    STAFF = "staff"
+    ALL = "all"
+
+
+def _as_word(value: object) -> object:
+    """True means staff, and what is false means off."""
+    if value is True or not value:
+        return Metrics.STAFF if value else Metrics.OFF
+    return value
+
+
+def _as_networks(value: Any) -> tuple[str, ...]:
+    return read_networks(f"{NAME}.trusted_proxies", value)
+
+
+Requests = Annotated[Whole, Field(ge=1, le=1000)]
+Rate = Annotated[Count, Field(le=1_000_000, json_schema_extra=NO_LIMIT)]
+
+
+class ApiConfig(LenientGroup):
+    """All settings of the API."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_API_CONFIG"
+
+    timeout_seconds: Number = setting(
+        10.0, "how long a request waits for the game.", ge=0.1, le=300
+    )
+    long_timeout_seconds: Number = setting(
+        60.0, "the same where a model or a tool is waited for (tell/, execute/).", ge=0.1, le=600
+    )
+    waiting_requests: Requests = setting(12, "requests that may wait for the game at one time.")
+    long_requests: Requests = setting(
+        4, "how many of these may be such as wait for a model or a tool."
+    )
+    reads_per_minute: Rate = setting(
+        300, "requests of one account that change nothing; 0: no limit."
+    )
+    writes_per_minute: Rate = setting(
+        60, "requests of one account that change something; 0: no limit."
+    )
+    anonymous_per_minute: Rate = setting(
+        300, "requests from one address without an account; 0: no limit."
+    )
+    tokens_per_minute: Rate = setting(
+        5,
+        "tries to get a token from one address; 0: no limit. Of one name ten times as many, from "
+        "addresses where its account got no token before.",
+    )
+    page_size: Requests = setting(25, "entries of a page.")
+    max_page_size: Requests = setting(100, "entries of a page that can be asked for.")
+    body_bytes: Whole = setting(100_000, "the longest body.", ge=1000, le=2_000_000)
+    body_depth: Whole = setting(12, "lists and mappings within each other in a body.", ge=2, le=50)
+    metrics: Annotated[Metrics, BeforeValidator(_as_word)] = setting(
+        Metrics.OFF, "who may read metrics/: off, staff or all."
+    )
+    token_days: Count = setting(
+        90,
+        "how long a token is good; 0: the game keeps no tokens.",
+        note="0 for no tokens at all",
+        le=3650,
+    )
+    keeps_old_tokens: Flag = setting(
+        False, "tokens of Django REST framework stay in its table too, for other APIs."
+    )
+    trusted_proxies: Annotated[tuple[Text, ...], BeforeValidator(_as_networks)] = setting(
+        (), "addresses and networks whose X-Forwarded-For is believed."
+    )
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        if self.page_size > self.max_page_size:
+            wanted = f"at most max_page_size, which is {self.max_page_size}"
+            raise MismatchError("page_size", self.page_size, wanted)
+        return self
+
+
+NAME = ApiConfig.NAME

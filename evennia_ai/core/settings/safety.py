@@ -1,0 +1,209 @@
+"""The settings of safety, read strictly: what makes no sense keeps an assistant from starting."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import Annotated, ClassVar, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from evennia_ai.core.safety.limits import LIMITS, Kind, Mode
+from evennia_ai.core.settings.model import (
+    Amount,
+    Count,
+    LenientGroup,
+    Limit,
+    LimitAmount,
+    MismatchError,
+    Number,
+    Whole,
+    setting,
+)
+
+MOST_LOOKED_BACK_ON = 100
+_FREEDOM = (Mode.UNATTENDED, Mode.INTERACTIVE, Mode.AUTO_EXTEND)
+_ASKED = tuple(kind.value for kind, limit in LIMITS.items() if limit.asks)
+
+
+class Oversize(StrEnum):
+    """What becomes of a message that is too long."""
+
+    CUT = "cut"
+    DENY = "deny"
+    ASK = "ask"
+    ALLOW = "allow"
+
+
+class CoolingMode(StrEnum):
+    """Whom a behaviour concerns that can be laid to one person."""
+
+    COOL_OFF = "cool_off"
+    LOCK = "lock"
+
+
+def _asked(kind: str) -> str:
+    """A limit that somebody may be asked about."""
+    if kind not in _ASKED:
+        raise ValueError
+    return kind
+
+
+_MODE = {"type": "string", "enum": [str(mode) for mode in Mode]}
+Modes = Annotated[
+    dict[Annotated[str, AfterValidator(_asked)], Mode],
+    Field(
+        json_schema_extra={
+            "properties": dict.fromkeys(_ASKED, _MODE),
+            "additionalProperties": False,
+        }
+    ),
+]
+
+
+class OnLimit(LenientGroup):
+    """What happens at a limit."""
+
+    mode: Mode = setting(
+        Mode.INTERACTIVE,
+        "interactive asks whoever may decide it, auto_extend grants by itself a few times, "
+        "unattended never goes on.",
+    )
+    auto_extend_times: Count = setting(
+        1, "grants of the mode auto_extend, for each task and limit.", note="0 for never"
+    )
+    ask_timeout_seconds: Amount = setting(
+        60.0, "seconds a question waits for its answer; 0: for ever.", note="0 to wait for ever"
+    )
+    modes: Modes = Field(default={}, description="limit: another mode for that one alone.")
+
+    def mode_of(self, kind: Kind) -> Mode:
+        """The mode that holds for a limit."""
+        return self.modes.get(kind.value) or LIMITS[kind].mode or self.mode
+
+    def tightened(self, other: OnLimit, kind: Kind) -> OnLimit:
+        """What happens at a limit where two have a say: what lets less go on, of each setting."""
+        mode = min(self.mode_of(kind), other.mode_of(kind), key=_FREEDOM.index)
+        waits = (self.ask_timeout_seconds, other.ask_timeout_seconds)
+        return self.model_copy(
+            update={
+                "mode": mode,
+                "auto_extend_times": min(self.auto_extend_times, other.auto_extend_times),
+                "ask_timeout_seconds": min(waits, key=lambda seconds: seconds or math.inf),
+                "modes": {kind.value: mode},
+            }
+        )
+
+
+class Loop(LenientGroup):
+    """How often."""
+
+    max_model_calls_per_tick: Limit = setting(20, "all model calls of one tick.")
+    max_tool_calls_per_context: Limit = setting(25, "tool calls in one context of a task.")
+    max_context_visits: Limit = setting(25, "ticks of one task in the same context.")
+    max_iterations_per_task: Limit = setting(50, "steps of one task over all its ticks.")
+    max_tokens_per_task: Limit = setting(100_000, "tokens of all model calls of one task.")
+    max_delegations_per_task: Limit = setting(5, "tasks handed on in one task.")
+    max_own_turns: Limit = setting(25, "turns of its own in a row.")
+
+
+class Timeout(LenientGroup):
+    """How long, in seconds."""
+
+    tick_seconds: LimitAmount = setting(0.0, "one tick by the clock.")
+    delegation_seconds: LimitAmount = setting(60.0, "waiting for another assistant's answer.")
+    wrap_up_seconds: Number = setting(
+        20.0,
+        "the last call after a no; never 0.",
+        note="so that the last call always has its end",
+        gt=0,
+    )
+
+
+class Size(LenientGroup):
+    """How large."""
+
+    message_characters: Limit = setting(2000, "one message that it is sent.")
+    on_oversize: Oversize = setting(
+        Oversize.CUT, "what becomes of a longer one: cut, deny, ask or allow."
+    )
+    summary_tokens: Limit = setting(1500, "one summary of older talk.")
+
+
+class Checks(LenientGroup):
+    """When a behaviour counts as going in circles; 0 turns a check off."""
+
+    same_failures: Limit = setting(
+        3, "the same call failed so often in a row: one warning, then a halt."
+    )
+    same_successes: Limit = setting(
+        3, "the same call brought the same so often: a warning; twice that, a halt."
+    )
+    failures_in_a_row: Limit = setting(5, "any calls failed so often in a row: a warning.")
+    window: Limit = setting(
+        10, "operations that are looked back on, at most 100.", le=MOST_LOOKED_BACK_ON
+    )
+    anomalies: Limit = setting(8, "so many of them went wrong: a halt.")
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        if 0 < self.window < self.anomalies:
+            wanted = f"at most checks.window, which is {self.window}"
+            raise MismatchError("anomalies", self.anomalies, wanted)
+        if self.same_successes == 1:
+            wanted = "0 for off, or above 1: what is done once is no repetition"
+            raise MismatchError("same_successes", 1, wanted)
+        return self
+
+
+class Cooling(LenientGroup):
+    """What comes of a lockout or a failure that can be laid to one person."""
+
+    mode: CoolingMode = setting(
+        CoolingMode.COOL_OFF,
+        "cool_off lets that person wait, and locks when others meet the same; lock locks at once, "
+        "whoever asked.",
+    )
+    people: Whole = setting(
+        2,
+        "so many different people have to meet the same for a lockout; at least 2.",
+        note="or cooling.mode 'lock', which locks whoever asked",
+        ge=2,
+    )
+    window_seconds: Amount = setting(
+        3600.0,
+        "within which they do, and for which a person's waits are remembered.",
+        note="0 for: only what comes at the same moment",
+    )
+    first_seconds: Amount = setting(
+        60.0,
+        "the first wait of a person; each further one is twice as long.",
+        note="0 for no wait at all",
+    )
+    longest_seconds: Amount = setting(3600.0, "no wait is longer.", note="0 for no wait at all")
+
+
+class SafetyConfig(LenientGroup):
+    """All settings of safety of one assistant."""
+
+    NAME: ClassVar[str] = "safety_config"
+    GAME_NAME: ClassVar[str] = "EVENNIA_AI_SAFETY_CONFIG"
+
+    on_limit: OnLimit = setting(OnLimit(), "what happens at a limit.")
+    loop: Loop = setting(Loop(), "how often.")
+    timeout: Timeout = setting(Timeout(), "how long, in seconds.")
+    size: Size = setting(Size(), "how large.")
+    checks: Checks = setting(Checks(), "when a behaviour counts as going in circles.")
+    cooling: Cooling = setting(Cooling(), "what comes of what can be laid to one person.")
+
+    @classmethod
+    def from_layers(cls, game: object, own: object) -> Self:
+        """The defaults, the game's settings over them, the assistant's own over those.
+
+        The game's have to make sense by themselves: an assistant's own do not mend them.
+
+        Raises:
+            ConfigurationError: something in them is wrong; the text names the path.
+        """
+        config = cls.from_stored(game, cls.GAME_NAME)
+        return config if own == {} else super().from_layers(game, own)

@@ -1,0 +1,1 @@
+"""Text in and out of a model: cleaning, reading, phrasing, dates."""

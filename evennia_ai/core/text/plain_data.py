@@ -1,0 +1,75 @@
+"""Data as it is kept: texts, finite numbers, lists, mappings, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.errors import ConfigurationError
+
+LONGEST_VALUE = 20_000
+LARGEST_NUMBER = 2**53
+DEEPEST = 8
+
+
+def plain(value: Any, path: str) -> Any:
+    """A value as plain data.
+
+    Raises:
+        ConfigurationError: something in it is none of these, or it is too long; the text begins
+            with `path`.
+    """
+    kept = _plain(value, path, DEEPEST)
+    size = len(json.dumps(kept, ensure_ascii=False))
+    if size > LONGEST_VALUE:
+        raise ConfigurationError(
+            f"{path} has {size:,} characters; it must have at most {LONGEST_VALUE:,}"
+        )
+    return kept
+
+
+def _plain(value: Any, path: str, depth: int) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)):
+        return _plain_number(value, path)
+    if isinstance(value, str):
+        return _plain_text(value, path)
+    if not depth:
+        raise ConfigurationError(f"{path} holds things in things; at most {DEEPEST} deep is taken")
+    if isinstance(value, Mapping):
+        return {
+            _plain_key(key, path): _plain(item, f"{path}.{one_line(str(key), 40)}", depth - 1)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item, path, depth - 1) for item in value]
+    raise ConfigurationError(
+        f"{path} holds something of type {type(value).__name__}; texts, numbers, lists and "
+        "mappings can be kept"
+    )
+
+
+def _plain_number(value: float, path: str) -> float:
+    # Compared with its ends a whole number of any size is judged, and NaN is within none.
+    if -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
+        return value
+    raise ConfigurationError(f"{path} is no number of ordinary size; it must be one")
+
+
+def _plain_text(value: str, path: str) -> str:
+    odd = (ch for ch in value if ch not in "\n\t\r" and unicodedata.category(ch) in ("Cc", "Cs"))
+    if (found := next(odd, None)) is not None:
+        raise ConfigurationError(f"{path} holds the character {found!a}, which cannot be shown")
+    return value
+
+
+def _plain_key(key: Any, path: str) -> Any:
+    if isinstance(key, str):
+        return _plain_text(str(key), path)
+    if isinstance(key, int) and not isinstance(key, bool) and abs(key) <= LARGEST_NUMBER:
+        return key
+    raise ConfigurationError(f"{path} has a key of type {type(key).__name__}; it must be a text")

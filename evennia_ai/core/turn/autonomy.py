@@ -1,0 +1,92 @@
+"""When an assistant acts unasked: for a goal or a reason, and the seldomer the less it helps."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar
+
+from evennia_ai.core.settings.model import Flag, Group, Number, setting
+
+HOUR = 3600.0
+LONGEST_WAIT_SECONDS = 3600.0
+
+
+class Reason(StrEnum):
+    """Why it acts unasked."""
+
+    GOAL = "goal"
+    COMPANY = "company"
+
+
+class AutonomyConfig(Group):
+    """How often an assistant acts unasked. Every act is a model call that nobody asked for."""
+
+    NAME: ClassVar[str] = "autonomy_config"
+
+    seconds: Number = setting(
+        300.0, "between two acts; doubled after each that came to nothing, up to an hour.", ge=1
+    )
+    acts_per_hour: Number = setting(6, "never more, whatever there is to do.", ge=1)
+    needs_company: Flag = setting(False, "whether a goal waits until a player is near.")
+    initiative: Flag = setting(
+        False,
+        "whether it may also speak up without a goal, when a player is near and it has heard "
+        "something since it last spoke.",
+    )
+    when_nobody_is_online: Flag = setting(
+        False, "whether it works on its goals also while no player is in the game."
+    )
+
+
+@dataclass(slots=True)
+class Autonomy:
+    """What it did unasked so far, in memory only: after a restart it waits its time first.
+
+    Attributes:
+        acts: when, in seconds on the assistant's clock; only those of the last hour count.
+        in_vain: acts in a row that came to nothing.
+        began_at: when it began to count; None before the first question.
+    """
+
+    acts: deque[float] = field(default_factory=lambda: deque(maxlen=1000))
+    in_vain: int = 0
+    began_at: float | None = None
+
+    def is_due(self, now: float, config: AutonomyConfig) -> bool:
+        """Whether enough time has passed for one more."""
+        if self.began_at is None:
+            self.began_at = now
+        last = self.acts[-1] if self.acts else self.began_at
+        wait = min(LONGEST_WAIT_SECONDS, config.seconds * 2.0 ** min(self.in_vain, 30))
+        within_hour = sum(1 for at in self.acts if at > now - HOUR)
+        return now - last >= max(wait, config.seconds) and within_hour < config.acts_per_hour
+
+    def begin(self, now: float) -> None:
+        """One more is begun."""
+        self.acts.append(now)
+
+    def end(self, *, did_something: bool) -> None:
+        """How it went."""
+        self.in_vain = 0 if did_something else self.in_vain + 1
+
+
+def reason_to_act(
+    config: AutonomyConfig,
+    *,
+    has_goal: bool,
+    has_company: bool,
+    has_heard: bool,
+    is_anybody_online: bool,
+) -> Reason | None:
+    """Why it would act unasked now, or None: nobody near and no goal is no reason.
+
+    In a game that nobody plays there is no reason at all, unless an owner wants it so.
+    """
+    may_act = has_company or is_anybody_online or config.when_nobody_is_online
+    if has_goal and may_act and (has_company or not config.needs_company):
+        return Reason.GOAL
+    if config.initiative and has_company and has_heard:
+        return Reason.COMPANY
+    return None

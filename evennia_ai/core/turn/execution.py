@@ -1,0 +1,95 @@
+"""How much one tick may do: the static layer, checked when it is read, and what layers make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Literal
+
+from evennia_ai.core.settings.model import Flag, Group, Whole, Word, setting
+from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
+
+MOST_ITERATIONS = 10
+MOST_CALLS_PER_REPLY = 10
+
+
+class ExecutionMode(StrEnum):
+    """How a tick goes on after a tool; the narrower first."""
+
+    SINGLE_ACTION = "single_action"
+    REACT_LOOP = "react_loop"
+    PLAN_EXECUTE = "plan_execute"
+
+
+Assessor = Literal["heuristic", "model"]
+Insulation = Literal["none", "orchestrator", "delegate"]
+
+
+class ExecutionConfig(Group):
+    """Bounds of one tick: the first layer."""
+
+    NAME: ClassVar[str] = "execution_config"
+
+    multi_action_enabled: Flag = setting(True, "whether the loop may go on after a safe tool.")
+    max_iterations_per_tick: Whole = setting(
+        5, "model calls in one tick, 1 to 10.", ge=1, le=MOST_ITERATIONS
+    )
+    calls_per_reply: Whole = setting(
+        4, "tool calls of one reply that are run, 1 to 10.", ge=1, le=MOST_CALLS_PER_REPLY
+    )
+    task_assessment_enabled: Flag = setting(
+        False, "whether an assessment of the task may narrow a tick."
+    )
+    task_assessment_by: Assessor = setting(
+        "heuristic", "heuristic, or model: one more short call before each turn."
+    )
+    sub_agents_enabled: Flag = setting(False, "whether it may hand a task to another assistant.")
+    sub_agent_budget: Whole = setting(
+        3, "how many such tasks may be under way, 1 to 10.", ge=1, le=10
+    )
+    delegate_assistant_tag: Word = setting(
+        "specialist", "the tag of those it may hand tasks to.", example="specialist"
+    )
+    personality_insulation: Insulation = setting(
+        "orchestrator", "none, orchestrator or delegate: what they are told of it."
+    )
+    result_summarization: Flag = setting(True, "whether their results are shortened first.")
+
+    @property
+    def iterations(self) -> int:
+        """Model calls one tick may make."""
+        return self.max_iterations_per_tick if self.multi_action_enabled else 1
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionPattern:
+    """What one tick may do, when all layers have had their say.
+
+    Attributes:
+        mode: whether it goes on after a safe tool.
+        max_iterations: model calls.
+        calls_per_reply: tool calls of one reply that are run.
+        allowed_categories: what kinds of tools are on offer.
+        tool_filter: which of them, by name; None: all.
+        terminal_ends_loop: whether it is over when the assistant has spoken.
+        dangerous_requires_confirm: whether a person has to agree to every dangerous call.
+        allows_multi_tool: whether a reply may hold more than one call.
+        allows_sub_agents: whether a task may be handed on.
+        reasons: which layer restricted what, in words.
+    """
+
+    mode: ExecutionMode
+    max_iterations: int
+    calls_per_reply: int
+    allowed_categories: frozenset[ToolCategory]
+    tool_filter: frozenset[str] | None
+    terminal_ends_loop: bool
+    dangerous_requires_confirm: bool
+    allows_multi_tool: bool
+    allows_sub_agents: bool
+    reasons: tuple[str, ...] = ()
+
+    def offers(self, spec: ToolSpec) -> bool:
+        """Whether the model is shown this tool."""
+        is_named = self.tool_filter is None or spec.name in self.tool_filter
+        return is_named and spec.category in self.allowed_categories

@@ -1,0 +1,129 @@
+"""Which tools a message calls for: those that are always shown, and groups by its words.
+
+The tools that are always shown come first and in one order, so that a provider's cache finds what
+two prompts have in common. All of it is about what a model is shown: what it may call is decided
+elsewhere, and is the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+from itertools import islice
+
+from evennia_ai.core.turn.toolspec import ToolGroup, ToolSpec
+
+FIND_TOOLS = "find_tools"
+# Of a group without cues, such as an MCP server's, the best so many are shown.
+MOST_MATCHED = 6
+MOST_NAMED = 5
+LONGEST_READ = 4000
+_WORD = re.compile(r"[^\W_]{4,}")
+# Too common to say what somebody wants.
+_COMMON_WORDS = (
+    "about also been could does dont each from have here into just know like list make many more "
+    "most much must name need only other over please said same should some such tell than thank "
+    "thanks that their them then there these they this those tool tools very want well were what "
+    "when where which will with would your"
+)
+_COMMON = frozenset(_COMMON_WORDS.split())
+
+Specs = Mapping[str, ToolSpec]
+
+
+def _forms(cue: str) -> str:
+    """A pattern for a word as it stands in a dictionary and in a sentence."""
+    cue = r"\s+".join(map(re.escape, cue.casefold().split()))
+    if cue.endswith("e"):
+        return f"{cue[:-1]}(?:e[sdr]?|ing)"
+    if cue.endswith("y") and cue[-2:-1] not in "aeiou":
+        return f"{cue[:-1]}(?:y|ies|ied|ying)"
+    return rf"{cue}(?:\w?(?:ed|ing)|e?s)?"
+
+
+@lru_cache(maxsize=256)
+def _pattern(cues: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_forms, cues))})(?!\w)")
+
+
+def is_called_for(group: ToolGroup, text: str) -> bool:
+    """Whether a text, in lower case, has one of a group's cues in it."""
+    return bool(group.cues) and _pattern(group.cues).search(text) is not None
+
+
+def _words(text: str) -> frozenset[str]:
+    """The telling words of a text, without the s of a plural."""
+    found = _WORD.findall(text.casefold())
+    return frozenset(word.removesuffix("s") for word in found if word not in _COMMON)
+
+
+@lru_cache(maxsize=1000)
+def _words_of_tool(name: str, description: str) -> frozenset[str]:
+    return _words(f"{name.replace('_', ' ')} {description}")
+
+
+def matching(specs: Iterable[ToolSpec], text: str, most: int = MOST_MATCHED) -> list[str]:
+    """Names of the tools whose own words are in a text, at most so many, the best first."""
+    wanted = _words(text)
+    if not wanted:
+        return []
+    scores = {
+        spec.name: len(wanted & _words_of_tool(spec.name, spec.description)) for spec in specs
+    }
+    best = sorted((name for name in scores if scores[name]), key=lambda name: -scores[name])
+    return best[:most]
+
+
+def needed(
+    specs: Specs,
+    text: str,
+    *,
+    most: int,
+    called: Collection[str] = (),
+    found: Collection[str] = (),
+    groups: Collection[str] = (),
+) -> dict[str, ToolSpec]:
+    """The tools that a step is shown, those that always are first, each kind in its own order.
+
+    Args:
+        specs: the tools on offer.
+        text: what is answered, and what was said right before.
+        most: how many of the first are shown.
+        called: tools that were called lately; what belongs to them is at hand as well.
+        found: tools that were looked up in this turn, or that answer the message.
+        groups: names of groups that something else calls for, such as a thing that is there.
+    """
+    always = {name: spec for name, spec in specs.items() if spec.group is None}
+    shown = dict(islice(always.items(), most))
+    shown |= {name: spec for name, spec in specs.items() if name == FIND_TOOLS}
+    text = text[:LONGEST_READ].casefold()
+    lately = {spec.group for name in called if (spec := specs.get(name)) and spec.group}
+    is_open: dict[ToolGroup, bool] = {}
+    loose = []
+    wanted = {*found, *called}
+    for name, spec in specs.items():
+        if (group := spec.group) is None:
+            continue
+        if not group.cues:
+            loose.append(spec)
+        elif group not in is_open:
+            is_open[group] = group in lately or group.name in groups or is_called_for(group, text)
+        if is_open.get(group):
+            wanted.add(name)
+    wanted.update(matching(loose, text))
+    return shown | {name: spec for name, spec in specs.items() if name in wanted}
+
+
+def told_groups(specs: Iterable[ToolSpec]) -> str:
+    """The groups of some tools for the model: `hands (get, drop, give); weather (forecast)`."""
+    groups: dict[str, list[str]] = {}
+    for spec in specs:
+        if spec.group is not None:
+            groups.setdefault(spec.group.name, []).append(spec.name)
+    return "; ".join(f"{name} ({_listed(names)})" for name, names in groups.items())
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

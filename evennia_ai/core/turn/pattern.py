@@ -1,0 +1,132 @@
+"""One execution pattern from three layers: settings, context, assessment. Each can only restrict.
+
+Every layer is a pattern of its own, as if there were no other, and what holds is what they have in
+common. So no order of layers and no mistake in one of them can allow more than another does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from evennia_ai.core.settings.context_fields import listed
+from evennia_ai.core.turn.assessment import Assessment
+from evennia_ai.core.turn.contexts import ContextConfig
+from evennia_ai.core.turn.execution import (
+    MOST_CALLS_PER_REPLY,
+    MOST_ITERATIONS,
+    ExecutionConfig,
+    ExecutionMode,
+    ExecutionPattern,
+)
+from evennia_ai.core.turn.toolspec import ToolCategory
+
+WIDEST = ExecutionPattern(
+    mode=ExecutionMode.REACT_LOOP,
+    max_iterations=MOST_ITERATIONS,
+    calls_per_reply=MOST_CALLS_PER_REPLY,
+    allowed_categories=frozenset(ToolCategory),
+    tool_filter=None,
+    terminal_ends_loop=False,
+    dangerous_requires_confirm=False,
+    allows_multi_tool=True,
+    allows_sub_agents=True,
+)
+_IN_WORDS: dict[str, Callable[[Any], str]] = {
+    "mode": lambda mode: "one action, the next with the next beat",
+    "max_iterations": lambda count: f"at most {count} model call{'s' * (count > 1)}",
+    "calls_per_reply": lambda count: f"at most {count} tool call{'s' * (count > 1)} in a reply",
+    "allowed_categories": lambda kinds: f"only tools that are {listed(kinds) or 'of no kind'}",
+    "tool_filter": lambda names: f"only the tools {listed(names)}" if names else "no tools",
+    "dangerous_requires_confirm": lambda _: "a person has to agree to what is dangerous",
+    "allows_sub_agents": lambda _: "no task is handed on",
+}
+
+
+def compose_pattern(
+    config: ExecutionConfig, context: ContextConfig, assessment: Assessment | None = None
+) -> ExecutionPattern:
+    """What a tick may do.
+
+    Args:
+        assessment: of the task at hand. It restricts only where `task_assessment_enabled` is set;
+            else it is no more than a reason that can be read.
+    """
+    pattern = _restricted(WIDEST, _of_settings(config), "settings")
+    pattern = _restricted(pattern, _of_context(context), f"context {context.context_type}")
+    if assessment is None:
+        return pattern
+    if config.task_assessment_enabled:
+        return _restricted(pattern, _of_assessment(assessment), f"task: {assessment.reasoning}")
+    return replace(pattern, reasons=(*pattern.reasons, f"task, only noted: {assessment.reasoning}"))
+
+
+def _of_settings(config: ExecutionConfig) -> ExecutionPattern:
+    return replace(
+        WIDEST,
+        mode=_mode(goes_on=config.multi_action_enabled),
+        max_iterations=config.iterations,
+        calls_per_reply=config.calls_per_reply,
+        allows_sub_agents=config.sub_agents_enabled,
+    )
+
+
+def _of_context(context: ContextConfig) -> ExecutionPattern:
+    kinds = context.allowed_tool_categories
+    return replace(
+        WIDEST,
+        mode=context.execution_mode,
+        max_iterations=context.max_iterations,
+        allowed_categories=frozenset(ToolCategory) if kinds is None else kinds,
+        tool_filter=context.tool_filter,
+        terminal_ends_loop=context.terminal_ends_loop,
+        dangerous_requires_confirm=context.dangerous_requires_confirm,
+        allows_multi_tool=context.allows_multi_tool,
+        allows_sub_agents=context.allows_sub_agents,
+    )
+
+
+def _of_assessment(assessment: Assessment) -> ExecutionPattern:
+    return replace(
+        WIDEST,
+        mode=assessment.recommended_mode or ExecutionMode.REACT_LOOP,
+        max_iterations=assessment.recommended_iterations,
+        dangerous_requires_confirm=assessment.recommend_confirm_dangerous,
+    )
+
+
+def _mode(*, goes_on: bool) -> ExecutionMode:
+    return ExecutionMode.REACT_LOOP if goes_on else ExecutionMode.SINGLE_ACTION
+
+
+def _restricted(wider: ExecutionPattern, layer: ExecutionPattern, name: str) -> ExecutionPattern:
+    """What both allow, and which layer it is owed to."""
+    goes_on = ExecutionMode.SINGLE_ACTION not in (wider.mode, layer.mode)
+    allows_several = goes_on and wider.allows_multi_tool and layer.allows_multi_tool
+    result = ExecutionPattern(
+        mode=_mode(goes_on=goes_on),
+        max_iterations=min(wider.max_iterations, layer.max_iterations) if goes_on else 1,
+        calls_per_reply=min(wider.calls_per_reply, layer.calls_per_reply) if allows_several else 1,
+        allowed_categories=wider.allowed_categories & layer.allowed_categories,
+        tool_filter=common(wider.tool_filter, layer.tool_filter),
+        terminal_ends_loop=wider.terminal_ends_loop or layer.terminal_ends_loop,
+        dangerous_requires_confirm=(
+            wider.dangerous_requires_confirm or layer.dangerous_requires_confirm
+        ),
+        allows_multi_tool=allows_several,
+        allows_sub_agents=wider.allows_sub_agents and layer.allows_sub_agents,
+    )
+    changed = [
+        f"{name}: {words(getattr(result, field))}"
+        for field, words in _IN_WORDS.items()
+        if getattr(result, field) != getattr(wider, field)
+    ]
+    return replace(result, reasons=(*wider.reasons, *changed))
+
+
+def common(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
+    """The names that both filters let through; None lets everything through."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other

@@ -1,0 +1,157 @@
+"""Why the loop ends: the seven stop reasons, and what may follow what within a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from evennia_ai.core.safety.monitor import Halt
+from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
+from evennia_ai.errors import LimitReachedError
+
+
+class StopReason(StrEnum):
+    """Why a loop ended."""
+
+    NOOP = "noop"
+    TERMINAL_TOOL = "terminal_tool"
+    DANGEROUS_TOOL = "dangerous_tool"
+    CRITICAL_TOKENS = "critical_tokens"
+    MAX_ITERATIONS = "max_iterations"
+    LLM_ERROR = "llm_error"
+    PARSE_ERROR = "parse_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """One row of the table of endings.
+
+    Attributes:
+        text: when this is the reason.
+        is_failure: whether whoever waits got no answer, and not by the model's own choice.
+    """
+
+    text: str
+    is_failure: bool
+
+
+ENDINGS = {
+    StopReason.NOOP: Ending("the model chose to do nothing", False),
+    StopReason.TERMINAL_TOOL: Ending("it spoke, and it is for others to answer", False),
+    StopReason.DANGEROUS_TOOL: Ending("it changed the world, once", False),
+    StopReason.CRITICAL_TOKENS: Ending("the model's context is full", True),
+    StopReason.MAX_ITERATIONS: Ending("its steps are used up", True),
+    StopReason.LLM_ERROR: Ending("the model, or the way to it, failed", True),
+    StopReason.PARSE_ERROR: Ending("the model's answer holds nothing to say or do", True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The end of a loop.
+
+    Attributes:
+        detail: the true cause in words for staff, "" when there is nothing to add.
+        is_counted: whether a failure counts as one more error in a row; a call that an open
+            breaker kept from being made does not.
+        limit: the limit that ended it although it might have gone on, or None.
+        halt: why the assistant has to be locked, or None.
+        is_told: whether whoever waits was told in the words of the assistant how far it came.
+        is_of_service: whether nothing that a person asked can have caused it: the model's service
+            failed, or a setting is wrong.
+        may_lock: whether it may lock the assistant for everybody, when there are enough of them.
+        trouble: the kind of trouble of the model's service, which passes when that answers again;
+            "" for anything else.
+    """
+
+    reason: StopReason
+    detail: str = ""
+    is_counted: bool = True
+    limit: LimitReachedError | None = None
+    halt: Halt | None = None
+    is_told: bool = False
+    is_of_service: bool = False
+    may_lock: bool = True
+    trouble: str = ""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether whoever waits for an answer got none, and not by the model's own choice."""
+        return ENDINGS[self.reason].is_failure and not self.is_told
+
+
+AFTER_TOOL = {
+    ToolCategory.SAFE_CHAIN: None,
+    ToolCategory.TERMINAL: StopReason.TERMINAL_TOOL,
+    ToolCategory.DANGEROUS: StopReason.DANGEROUS_TOOL,
+    ToolCategory.ASYNC_REQUIRED: None,
+}
+ENDS_AT_ONCE = (StopReason.NOOP, StopReason.DANGEROUS_TOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A call of a reply and what came of it.
+
+    Attributes:
+        spec: the tool; None when there is none of that name.
+    """
+
+    call: ToolCall
+    spec: ToolSpec | None
+    result: ToolResult
+
+    @property
+    def reason(self) -> StopReason | None:
+        """Whether this call by itself ends the loop; one that failed may be corrected."""
+        if self.call.name == "noop":
+            return StopReason.NOOP
+        return AFTER_TOOL[self.spec.category] if self.spec and self.result.success else None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it did not work, or was not even run."""
+        return not self.result.success
+
+
+def objection(call: ToolCall, spec: ToolSpec | None, before: Sequence[Done]) -> str:
+    """Why a call is not run after those that stand before it in the same reply, or "".
+
+    What nobody notices is always run. Of the rest the model decided before it knew how the calls
+    in front would end.
+    """
+    ended = next((done for done in before if done.reason in ENDS_AT_ONCE), None)
+    if ended is not None:
+        return f"not done: nothing follows {ended.call.name} in one turn"
+    if spec is None or not spec.is_noticed:
+        return ""
+    if any(done.has_failed for done in before):
+        return "not done: a call before it failed, which you did not know; decide anew"
+    return ""
+
+
+def repetition(call: ToolCall, spec: ToolSpec | None, before: Sequence[Done]) -> ToolResult | None:
+    """The result of an equal call in the same reply that others noticed: it is not run twice."""
+    if spec is None or not spec.is_noticed:
+        return None
+    for done in before:
+        is_same = (call.name, call.arguments) == (done.call.name, done.call.arguments)
+        if is_same and done.result.success:
+            return ToolResult(True, f"{done.result.text} (once: you asked for the same twice)")
+    return None
+
+
+def reason_of(done: Sequence[Done], *, terminal_ends: bool = True) -> StopReason | None:
+    """Whether the loop ends after a reply whose calls came to this.
+
+    Its last call decides: what is looked up after speaking is meant to be seen, and what failed may
+    be corrected, or told.
+
+    Args:
+        terminal_ends: False where a context lets the model go on after it spoke.
+    """
+    ended = next((item.reason for item in done if item.reason in ENDS_AT_ONCE), None)
+    if ended is not None:
+        return ended
+    return done[-1].reason if terminal_ends else None

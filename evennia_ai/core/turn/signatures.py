@@ -1,0 +1,199 @@
+"""A plain function as a tool: its spec from name, signature, annotations and docstring."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Any, Literal
+
+from evennia_ai.core.turn.toolspec import ToolSpec
+
+INJECTED = ("character", "turn")
+_JSON_TYPES: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_TYPES = "str, int, float, bool, Literal, a str Enum, list or dict"
+_ARG_LINE = re.compile(r"^\s{2,}(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
+
+
+# ---- types -------------------------------------------------------------------------------------
+
+
+def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of a function, as types.
+
+    Raises:
+        TypeError: one of them cannot be read.
+    """
+    try:
+        return typing.get_type_hints(function)
+    except NameError as error:
+        raise TypeError(
+            f"tool {function.__name__!r}: an annotation cannot be read, {error}; "
+            "import that name outside of TYPE_CHECKING, or write Any"
+        ) from None
+
+
+def _plain_type(annotation: Any) -> Any:
+    """The type itself, with an optional `None` taken away."""
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        rest = [arm for arm in typing.get_args(annotation) if arm is not type(None)]
+        return rest[0] if len(rest) == 1 else annotation
+    return annotation
+
+
+def _is_text_enum(annotation: Any) -> bool:
+    is_class = isinstance(annotation, type)
+    return is_class and issubclass(annotation, str) and issubclass(annotation, Enum)
+
+
+def _choice(values: Iterable[Any]) -> dict[str, Any] | None:
+    """The schema of one of some values, which must be of one kind."""
+    listed = list(values)
+    kinds = {type(value) for value in listed}
+    kind = _JSON_TYPES.get(kinds.pop()) if len(kinds) == 1 else None
+    return {"type": kind, "enum": listed} if kind else None
+
+
+def _container(kind: Any, inner: Sequence[Any]) -> dict[str, Any] | None:
+    """The schema of a list, or of a dict whose keys are texts."""
+    if kind is dict and inner and inner[0] is not str:
+        return None
+    held = _schema_of(inner[-1]) if inner else {}
+    if held is None:
+        return None
+    if kind is list:
+        return {"type": "array", "items": held}
+    return {"type": "object", "additionalProperties": held}
+
+
+def _schema_of(annotation: Any) -> dict[str, Any] | None:
+    """The JSON schema of an annotation, or None when it has none."""
+    plain = _plain_type(annotation)
+    kind, inner = typing.get_origin(plain) or plain, typing.get_args(plain)
+    if kind is Literal:
+        return _choice(inner)
+    if _is_text_enum(plain):
+        return _choice(str(member.value) for member in plain)
+    if kind in (list, dict):
+        return _container(kind, inner)
+    name = _JSON_TYPES.get(plain)
+    return {"type": name} if name else None
+
+
+def _as_annotated(annotation: Any, value: Any) -> Any:
+    plain = _plain_type(annotation)
+    if value is None:
+        return None
+    if _is_text_enum(plain):
+        return plain(value)
+    inner = typing.get_args(plain)
+    if inner and typing.get_origin(plain) is list:
+        return [_as_annotated(inner[0], item) for item in value]
+    if inner and typing.get_origin(plain) is dict:
+        return {key: _as_annotated(inner[1], item) for key, item in value.items()}
+    return value
+
+
+def as_annotated(hints: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that fit the schema, as the function wants them: texts become its enums' members.
+
+    Args:
+        hints: as `hints_of` gives them.
+    """
+    return {name: _as_annotated(hints.get(name), value) for name, value in arguments.items()}
+
+
+# ---- texts -------------------------------------------------------------------------------------
+
+
+def _argument_texts(lines: Iterable[str]) -> dict[str, str]:
+    """The texts of a Google `Args:` section; a deeper line goes on with the text above it."""
+    texts: dict[str, str] = {}
+    inside, name, depth = False, "", 0
+    for line in filter(str.strip, lines):
+        indent = len(line) - len(line.lstrip())
+        if indent == 0:
+            inside, name = line.strip() == "Args:", ""
+        elif inside and name and indent > depth:
+            texts[name] = f"{texts[name]} {line.strip()}".strip()
+        elif inside and (match := _ARG_LINE.match(line)):
+            name, depth = match[1], indent
+            texts[name] = match[2].strip()
+    return texts
+
+
+def _split_docstring(doc: str) -> tuple[str, dict[str, str]]:
+    """The first paragraph, and the texts of the arguments."""
+    head, _, rest = inspect.cleandoc(doc).partition("\n\n")
+    return " ".join(head.split()), _argument_texts(rest.splitlines())
+
+
+# ---- the spec ----------------------------------------------------------------------------------
+
+
+def _default(parameter: inspect.Parameter) -> dict[str, Any]:
+    """What is used when the argument is left out, where that can be told as JSON."""
+    value = parameter.default
+    if value is None or value is parameter.empty:
+        return {}
+    try:
+        return {"default": json.loads(json.dumps(value, allow_nan=False))}
+    except (TypeError, ValueError):
+        return {}
+
+
+def _property_of(tool: str, parameter: inspect.Parameter, hint: Any) -> dict[str, Any]:
+    """The schema of one argument, without its text."""
+    if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        raise TypeError(
+            f"tool {tool!r}: parameter {parameter.name!r} cannot be given by its name; "
+            "the model names each argument"
+        )
+    schema = _schema_of(hint)
+    if schema is None:
+        raise TypeError(
+            f"tool {tool!r}: parameter {parameter.name!r} must be annotated as one of "
+            f"{_TYPES}, not {hint!r}"
+        )
+    return schema
+
+
+def spec_from_function(function: Callable[..., Any], **options: Any) -> ToolSpec:
+    """Make a spec from a function's name, signature, annotations and Google docstring.
+
+    The parameters `character` and `turn` are given by the game and not shown to the model.
+
+    Args:
+        options: further fields of the spec, such as its category.
+
+    Raises:
+        TypeError: a parameter's annotation has no JSON type or cannot be read, or the docstring is
+            missing.
+    """
+    name = function.__name__
+    description, texts = _split_docstring(function.__doc__ or "")
+    if not description:
+        raise TypeError(f"tool {name!r} needs a docstring: the model reads it")
+    hints = hints_of(function)
+    parameters = [
+        parameter
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.name not in INJECTED
+    ]
+    properties = {
+        each.name: _property_of(name, each, hints.get(each.name))
+        | ({"description": texts[each.name]} if each.name in texts else {})
+        | _default(each)
+        for each in parameters
+    }
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": [each.name for each in parameters if each.default is each.empty],
+        "additionalProperties": False,
+    }
+    return ToolSpec(name, description, schema, **options)

@@ -1,0 +1,119 @@
+"""Text that a model gave instead of a tool call, made into the call it most likely meant."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from evennia_ai.core.hearing.inbox import OWN, TASK, Event
+from evennia_ai.core.text.cleaning import clean_speech, cut_at_sentence, one_line, without_thoughts
+from evennia_ai.core.text.reading import UnreadableError, first_object, plain_arguments
+from evennia_ai.core.turn.toolspec import ToolCall
+
+_NAME_KEYS = ("tool", "name", "function")
+_ARGUMENT_KEYS = ("parameters", "args", "arguments")
+# More than is ever said; no tool takes arguments of any length.
+LONGEST_SPEECH = 2000
+# More than any tool's; models make names up.
+LONGEST_NAME = 100
+# `functions.whisper({...})` and `whisper(target="Tom", message="Hm.")`, as the whole of a text.
+_CALLED = re.compile(r"[\s`]*+(?:print\()?(?:\w++\.)*+(\w++)\(\s*+(?=[{\w])")
+_AFTER_CALL = " \t\r\n\f\v`);"
+_KEYWORD = re.compile(r"\b(\w++)\s*+=\s*+(\"(?:[^\"\\]|\\.)*+\")(?:,\s*+|$)")
+ANSWERED_BY = {"whisper": "whisper", "page": "page", "channel": "channel", TASK: "report"}
+
+
+def _unwrapped(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The call within `{"tool_calls": [...]}` and `{"type": "function", "function": {...}}`."""
+    if value is None:
+        return None
+    calls = value.get("tool_calls")
+    if isinstance(calls, list) and calls and isinstance(calls[0], dict):
+        value = calls[0]
+    function = value.get("function")
+    return function if isinstance(function, dict) else value
+
+
+def _written_call(text: str) -> Mapping[str, Any] | None:
+    """A call written as code, when it is all of the text."""
+    match = _CALLED.match(text) if len(text) <= LONGEST_SPEECH else None
+    end = text.find(")", len(text.rstrip(_AFTER_CALL)))
+    if match is None or end <= match.end():
+        return None
+    name, given = match[1], text[match.end() : end].rstrip()
+    if given.startswith("{"):
+        arguments = first_object(given)
+        return None if arguments is None else {"name": name, "arguments": arguments}
+    if _KEYWORD.sub("", given).strip():
+        return None
+    try:
+        arguments = {key: json.loads(value) for key, value in _KEYWORD.findall(given)}
+    except ValueError:
+        return None
+    return {"name": name, "arguments": arguments}
+
+
+def call_from_json(text: str, call_id: str) -> ToolCall | None:
+    """The call that a JSON text describes, or None when it describes none.
+
+    Understood are {"tool", "parameters"}, {"tool", "args"} and {"name", "arguments"}. A call that
+    the model only thought of is none.
+    """
+    text = text if text.lstrip().startswith("{") else without_thoughts(text)
+    value = _written_call(text) or _unwrapped(first_object(text))
+    if value is None:
+        return None
+    name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
+    if not name:
+        return None
+    given = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
+    arguments = {} if given in (None, "") else given
+    return call_of(
+        call_id, name, first_object(arguments) if isinstance(arguments, str) else arguments
+    )
+
+
+def call_of(call_id: str, name: str, given: object) -> ToolCall:
+    """The call of a tool with what a model gave it: JSON text, or an object.
+
+    What is no fit object is its problem, in words for the model.
+    """
+    name = name[:LONGEST_NAME]
+    try:
+        return ToolCall(call_id, name, plain_arguments(given))
+    except UnreadableError as error:
+        return ToolCall(call_id, name, problem=f"the arguments of {name} {error}")
+
+
+def answered_by(event: Event) -> str:
+    """The tool that answers an event the way it came."""
+    return ANSWERED_BY.get(event.kind) or ANSWERED_BY.get(event.source, "say")
+
+
+def answer_call(message: str, event: Event, call_id: str) -> ToolCall:
+    """The call that says `message` back the way the event came."""
+    name = answered_by(event)
+    if name in ("say", "report"):
+        return ToolCall(call_id, name, {"message": message})
+    if name == "channel":
+        return ToolCall(call_id, name, {"channel": event.place, "message": message})
+    return ToolCall(call_id, name, {"target": event.sender_name, "message": message})
+
+
+def spoken_call(content: str, event: Event, iteration: int) -> tuple[ToolCall, ...]:
+    """The call that a reply without tool calls stands for: a call told as JSON, else plain speech.
+
+    Returns:
+        One call, or none when nothing in the text is fit to be said.
+    """
+    call_id = f"call_{event.id}_{iteration}"
+    told = call_from_json(content, call_id)
+    if told is not None:
+        return (told,)
+    speech = cut_at_sentence(clean_speech(content), LONGEST_SPEECH)
+    if event.kind == OWN and speech:
+        # Nobody asked, so what it only writes down is a thought.
+        return (ToolCall(call_id, "noop", {"reason": one_line(speech)}),)
+    return (answer_call(speech, event, call_id),) if speech else ()

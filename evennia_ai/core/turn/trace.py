@@ -1,0 +1,179 @@
+"""The trace of a turn as plain data: why it was answered so, by which model, for how much.
+
+What a prompt was made of is told by the fingerprints of its parts, never by their text. No words
+of people are in here: those have columns of their own, and rules about who may read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.perception import Heard
+from evennia_ai.core.hearing.records import Record
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.executions import outcome_of
+from evennia_ai.core.turn.react import Stop
+from evennia_ai.core.turn.turn import Turn
+
+LONGEST_WORDS, LONGEST_ANSWER = 500, 1_000
+LONGEST_DETAIL, LONGEST_ERROR = 200, 120
+MOST_TOOLS, MOST_STEPS, MOST_PARTS = 20, 10, 40
+DIGITS = 8
+FORGOTTEN, UNKEPT = "is_forgotten", "is_unkept"
+# Steps whose details hold what was said.
+WORDY = ("answered", "silent by choice", "goes on", "by hand")
+EVIDENCE = {
+    "kwargs": "marks the server passed along",
+    "oob": "marks the server passed along",
+    "record": "the stored page",
+    "call": "what the code of the game told it",
+    "none": "nothing: no mark said what it is",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """What is kept of one message and its answer.
+
+    Attributes:
+        words, answer: "" where they are not kept.
+        facts: plain data without words of people.
+    """
+
+    number: int
+    at: float
+    person: str
+    name: str
+    words: str
+    answer: str
+    is_private: bool
+    is_answer_private: bool
+    facts: Mapping[str, Any]
+
+    def as_columns(self) -> dict[str, Any]:
+        """What is stored of it, by the names of the columns."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@lru_cache(maxsize=512)
+def fingerprint(text: str) -> str:
+    """The first digits of the SHA-256 of a text, by which two versions of it are told apart."""
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:DIGITS]
+
+
+def fingerprints(parts: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The fingerprint of each part of a prompt, by its key."""
+    return {key: fingerprint(text) for key, text in list(parts)[:MOST_PARTS]}
+
+
+def traced(
+    turn: Turn,
+    event: Event,
+    stop: Stop,
+    record: Record | None,
+    *,
+    answer: str,
+    ended: float,
+    keeps_private: bool,
+    may_keep_words: bool,
+) -> Traced:
+    """What is kept of one message of a turn that ends.
+
+    Args:
+        record: why it was heard, None where that is gone.
+        answer: what was said for those who may know of the turn.
+        ended: seconds since 1970.
+        keeps_private: whether words that were said in private are kept.
+        may_keep_words: False: whoever said them wants none to be kept.
+    """
+    is_private, is_answer_private = bool(event.held) or turn.is_apart, turn.is_private
+    facts = facts_of(turn, event, stop, record, ended)
+    if not may_keep_words:
+        facts[UNKEPT] = True
+
+    def kept(text: str, most: int, is_hidden: bool) -> str:
+        is_kept = may_keep_words and (keeps_private or not is_hidden)
+        return one_line(text, most) if is_kept else ""
+
+    return Traced(
+        number=event.number,
+        at=event.at,
+        person=event.person,
+        name=one_line(event.sender_name, 255),
+        words=kept(event.body, LONGEST_WORDS, is_private),
+        answer=kept(answer, LONGEST_ANSWER, is_answer_private),
+        is_private=is_private,
+        is_answer_private=is_answer_private,
+        facts=facts,
+    )
+
+
+def facts_of(
+    turn: Turn, event: Event, stop: Stop, record: Record | None, ended: float
+) -> dict[str, Any]:
+    """How a message was judged and dealt with, as plain data."""
+    limits = [*turn.grants, turn.stopped_by, stop.limit.kind if stop.limit else ""]
+    return {
+        "kind": event.kind,
+        "source": event.source,
+        "face": event.face,
+        "trust": event.trust,
+        "rule": event.rule,
+        **(_judged(record) if record is not None else {}),
+        "result": outcome_of(stop),
+        "stop": stop.reason.value,
+        "why": one_line(stop.detail, LONGEST_DETAIL),
+        "seconds": round(ended - event.at, 1),
+        "together": [each.number for each in turn.events if each.number][:MOST_STEPS],
+        "tick": turn.tick,
+        "model": turn.model,
+        "calls": turn.model_calls,
+        "prompt_tokens": turn.usage.prompt_tokens,
+        "completion_tokens": turn.usage.completion_tokens,
+        "cost_nano": turn.spent.nano,
+        "unpriced_calls": turn.spent.unpriced,
+        "tools": [_tool(fact.details) for fact in turn.ran[:MOST_TOOLS]],
+        "limits": list(dict.fromkeys(filter(None, map(str, limits)))),
+        "prompt": dict(turn.prompt),
+    }
+
+
+def marks_of(heard: Heard) -> list[str]:
+    """What the server said of a message beside its words, for people."""
+    marks = (
+        (f"of an assistant, hop {heard.hops}", heard.from_assistant),
+        ("relayed by a bot", heard.is_relayed),
+        ("aimed at somebody else", heard.is_for_another),
+    )
+    return [text for text, holds in marks if holds]
+
+
+def _judged(record: Record) -> dict[str, Any]:
+    heard, verdict = record.heard, record.verdict
+    return {
+        "rule": verdict.rule,
+        "rule_name": verdict.name,
+        "outcome": verdict.outcome.value,
+        "trust_because": verdict.basis.explain(),
+        "known_by": heard.evidence.value,
+        "marks": marks_of(heard),
+        "place": one_line(heard.place, LONGEST_ERROR),
+        "steps": [
+            [step, "" if step.startswith(WORDY) else one_line(detail, LONGEST_DETAIL)]
+            for step, detail in record.steps[:MOST_STEPS]
+        ],
+    }
+
+
+def _tool(details: Mapping[str, Any]) -> dict[str, Any]:
+    """A call: its name and how it went, as the record has them."""
+    return {
+        "name": one_line(str(details["tool_name"]), LONGEST_ERROR),
+        "success": bool(details["success"]),
+        "error": one_line(str(details["error"]), LONGEST_ERROR),
+    }

@@ -1,0 +1,216 @@
+"""The one tray carried through a tick."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from evennia_ai.core.hearing.audience import OPEN, Held, confined
+from evennia_ai.core.hearing.chain import Chain
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.core.safety.audit_events import Fact
+from evennia_ai.core.safety.monitor import SafetyMonitor
+from evennia_ai.core.settings.safety import Checks
+from evennia_ai.core.turn.conversation import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or more model calls, as the service reports them; 0 where it is silent."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+
+@dataclass(slots=True)
+class Spent:
+    """Money that model calls have cost.
+
+    Attributes:
+        nano: nano-dollars.
+        unpriced: calls whose price nobody knows.
+    """
+
+    nano: int = 0
+    unpriced: int = 0
+
+    def add(self, nano: int, *, is_priced: bool) -> None:
+        """Count a call."""
+        self.nano += nano
+        self.unpriced += not is_priced
+
+
+@dataclass(slots=True)
+class Turn:
+    """Everything one tick works on: plain copies, never the database's own lists.
+
+    Attributes:
+        epoch: the assistant's epoch when the turn began; a later one means it was cancelled.
+        events: what is being answered, oldest first: one message, or a burst of one person's.
+        overheard: what else was heard before it, and may be told.
+        history: the conversation before this turn.
+        said: messages this turn adds to it.
+        iterations: model calls made so far.
+        found: names of tools that were looked up in this turn, and are on offer since.
+        notices: what staff should know of how it was answered, such as a fallback model.
+        effects: calls of it that others noticed.
+        held: the audiences of what its prompts were made of, where they are not open.
+        is_apart: only turns for the same person may know of it, whatever it holds: a task, or a
+            call by hand.
+        asides: to whom alone something was said, by the id of the call.
+        addressee: whom the call under way told something alone, or "".
+        began_at: model calls made before it was set down and taken up again.
+        visits: ticks that its task has had in the same context, with this one.
+        model_calls: all model calls of this tick, also those beside the loop.
+        tool_calls: calls run in this context of its task.
+        earlier_tokens: of the ticks of its task before this one.
+        delegations: tasks that its task handed to others.
+        grants: how much further than its cap each limit goes, because somebody said yes.
+        monitor: whether it goes in circles.
+        stopped_by: the limit that ended it, or "".
+        tick: the number of its tick among all of the assistant's.
+        began_seconds: when this tick of it began, on the assistant's clock.
+        model: what answered last, "provider/name".
+        reasoning: what the model said beside its last calls.
+        acts: names of the tools called in this tick.
+        facts: what is not yet in the record; written with the next checkpoint.
+        chain: what it belongs to, together with turns of other assistants.
+        has_recited: whether the model has said its own instructions once.
+        may_emote: whether the tool `emote` is on offer in it, so that what it says may be acted.
+        ran: the facts of all calls of this tick, those in the record too.
+        spent: what its model calls of this tick have cost.
+        prompt: the fingerprints of what its prompt was made of, by the keys of the components.
+    """
+
+    epoch: int
+    events: tuple[Event, ...]
+    overheard: tuple[Overheard, ...] = ()
+    history: list[Message] = field(default_factory=list)
+    said: list[Message] = field(default_factory=list)
+    iterations: int = 0
+    usage: Usage = field(default_factory=Usage)
+    found: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    effects: int = 0
+    held: Held = OPEN
+    is_apart: bool = False
+    asides: dict[str, str] = field(default_factory=dict)
+    addressee: str = ""
+    began_at: int = 0
+    visits: int = 0
+    model_calls: int = 0
+    tool_calls: int = 0
+    earlier_tokens: int = 0
+    delegations: int = 0
+    grants: dict[str, float] = field(default_factory=dict)
+    monitor: SafetyMonitor = field(default_factory=lambda: SafetyMonitor(Checks()))
+    stopped_by: str = ""
+    tick: int = 0
+    began_seconds: float = 0.0
+    model: str = ""
+    reasoning: str = ""
+    acts: list[str] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    chain: Chain = field(default_factory=Chain)
+    has_recited: bool = False
+    may_emote: bool = True
+    ran: list[Fact] = field(default_factory=list)
+    spent: Spent = field(default_factory=Spent)
+    prompt: dict[str, str] = field(default_factory=dict)
+
+    def hold(self, *audiences: str) -> None:
+        """Note that its prompt holds something of these audiences from now on."""
+        self.held |= confined(audiences)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only turns for the same person may know of it."""
+        return self.is_apart or bool(self.held)
+
+    @property
+    def kept(self) -> Held:
+        """The audiences of what is kept of it, where that is not open."""
+        whose = self.events[-1].face if self.events else ""
+        return self.held | {person_audience(whose)} if self.is_apart else self.held
+
+    @property
+    def event(self) -> Event:
+        """The newest event: the one whose way and place an answer takes."""
+        return self.events[-1]
+
+    @property
+    def hops(self) -> int:
+        """How many assistants in a row an answer comes after."""
+        return max(event.hops for event in self.events) + 1
+
+    @property
+    def payer(self) -> str:
+        """Who pays for it ("*#3"): whoever began its chain; "" for nobody."""
+        return self.chain.person or (self.event.person if self.events else "")
+
+    def count(self, used: Usage) -> None:
+        """Count what a model call used, for it and for its chain."""
+        self.usage = self.usage + used
+        self.chain.tokens += used.total_tokens
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all model calls of its task."""
+        return self.earlier_tokens + self.usage.total_tokens
+
+    @property
+    def scope(self) -> str:
+        """What the limits of its task are counted over."""
+        return f"task {self.events[0].id}"
+
+    @property
+    def found_out(self) -> str:
+        """The newest thing that a tool of this turn brought, or ""."""
+        return next((text for success, text in self._results() if success), "")
+
+    @property
+    def problem(self) -> str:
+        """What the newest call failed with, or ""."""
+        success, text = next(self._results(), (True, ""))
+        return "" if success else text
+
+    def _results(self) -> Iterator[tuple[bool, str]]:
+        """What came of its calls, the newest first."""
+        for message in reversed(self.said):
+            if message["role"] == "tool":
+                content = json.loads(message["content"])
+                yield content["success"], content["result" if content["success"] else "error"]
+
+    @property
+    def hops_granted(self) -> int:
+        """How many more than its limit the chain of answers that it is in was granted."""
+        return max(event.hops_granted for event in self.events)
+
+    @property
+    def marks(self) -> dict[str, Any]:
+        """What the game's server is told along with what is said.
+
+        Which chain it belongs to and what that was granted, and that a limit ended it. Who began
+        the chain is not told: clients are sent these marks.
+        """
+        marks: dict[str, Any] = {"assistant_chain": self.chain.id} if self.chain.id else {}
+        if self.hops_granted:
+            marks["assistant_hops_granted"] = self.hops_granted
+        if not self.stopped_by:
+            return marks
+        return {**marks, "limit_stopped": True, "limit_kind": self.stopped_by}

@@ -1,0 +1,191 @@
+"""Forgetting a person everywhere, or all of it, in one transaction; one thing is in `reaching`.
+
+The store of vectors is told soon after; until then it finds keys of which no row has any words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from django.db.models import Q
+from evennia.objects.models import ObjectDB
+
+from evennia_ai.core.hearing.records import Records
+from evennia_ai.core.memory import reaching as core
+from evennia_ai.core.memory.forgetting import Name, hide, history_without, without_marked
+from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.turn import executions
+from evennia_ai.memory import indexing
+from evennia_ai.memory_store import rows
+from evennia_ai.messages import incoming
+from evennia_ai.models import EntityProfile
+from evennia_ai.runtime import state
+from evennia_ai.runtime.work import Work
+
+
+def theirs(person: str) -> Q:
+    """What somebody ("*#3") said or caused, and what is private to them; of nobody, nothing."""
+    if not person:
+        return Q(pk=None)
+    return Q(person=person) | Q(audience=person_audience(person))
+
+
+def conclusions(assistant: int, keys: Collection[str]) -> set[str]:
+    """Keys of what was concluded from some memories, and from that, and so on."""
+    cites = dict(rows.of(assistant).exclude(cites=[]).values_list("key", "cites"))
+    return core.conclusions(cites, keys)
+
+
+def forget_all(script: Any) -> int:
+    """Forget all that an assistant remembers. Returns how many memories that were."""
+    keys = list(rows.of(script.pk).values_list("key", flat=True))
+
+    def write() -> None:
+        rows.remove(script.pk, keys)
+        EntityProfile.objects.filter(assistant=script.pk).delete()
+
+    told = fact("memories_forgotten", count=len(keys), why="all of them")
+    state.write(script, told, beside=write, notes=[], projects={}, reflection_state={})
+    if script.work is not None:
+        script.work.talks.clear()
+        script.work.tool_cache.clear_all()
+    indexing.soon(script)
+    return len(keys)
+
+
+# ---- a person, everywhere ----------------------------------------------------------------------
+
+
+def forms_of(person: str) -> set[str]:
+    """The ids of a person: the account's and its characters', whose masks are theirs too."""
+    return {person, *map(incoming.id_of, _beings_of(person))}
+
+
+def _beings_of(person: str) -> list[Any]:
+    being = incoming.find_being(person)
+    if being is None or not person.startswith("*"):
+        return [] if being is None else [being]
+    return [being, *being.characters.all(), *ObjectDB.objects.filter(db_account=being)]
+
+
+def name_of(script: Any, person: str) -> Name:
+    """All names of a person: the account's, its characters', and the one they were met by."""
+    named = _beings_of(person)
+    known = EntityProfile.objects.filter(assistant=script.pk, entity=person)
+    names = {*(str(each.key) for each in named), *known.values_list("name", flat=True)}
+    return Name(names - {str(script.key)})
+
+
+def without_words(told: Fact) -> Fact:
+    """A fact of a call as one of a private talk; any other stays as it is."""
+    if told.event != executions.TOOL:
+        return told
+    entry = executions.without_words(told.details)
+    return fact(told.event, **{name: entry[name] for name in told.details})
+
+
+def forget_person(
+    script: Any, person: str, also: Callable[[int, str, Name], None] | None = None
+) -> int:
+    """Forget a person: all that is theirs, and what names them in what others said.
+
+    Nothing that is under way for them may be left: `operations.remembered` drops it before.
+
+    Args:
+        also: forgets them elsewhere, in the same transaction; it is given the assistant's number,
+            the person and their names.
+
+    Returns:
+        How many memories were forgotten.
+    """
+    name = name_of(script, person)
+    mine = set(rows.of(script.pk).filter(theirs(person)).values_list("key", flat=True))
+    keys = [*mine, *conclusions(script.pk, mine)]
+
+    def write() -> None:
+        rows.remove(script.pk, keys)
+        EntityProfile.objects.filter(assistant=script.pk, entity=person).delete()
+        _hide_in_rows(script.pk, name)
+        if also is not None:
+            also(script.pk, person, name)
+
+    told = fact("person_forgotten", person=person, count=len(keys))
+    _write_without(script, person, name, told, write)
+    indexing.soon(script)
+    return len(keys)
+
+
+def _hide_in_rows(assistant: int, name: Name) -> None:
+    """What others said and did stays, and names somebody."""
+    named = Q()
+    for known in name.known:
+        named |= Q(text__contains=known)
+    texts = rows.of(assistant).filter(named) if name.known else ()
+    for key, text in [(each.key, each.text) for each in texts]:
+        if (hidden := name.hidden(text)) != text:
+            rows.change(assistant, key, text=hidden)
+    for key, tags in list(rows.of(assistant).exclude(tags=[]).values_list("key", "tags")):
+        if (hidden_tags := hide(tags, name)) != tags:
+            rows.change(assistant, key, tags=hidden_tags)
+    for profile in EntityProfile.objects.filter(assistant=assistant).exclude(attributes=[]):
+        if (hidden_ones := hide(profile.attributes, name)) != profile.attributes:
+            profile.attributes = hidden_ones
+            profile.save(update_fields=["attributes"])
+
+
+def _write_without(script: Any, person: str, name: Name, told: Fact, write: state.Beside) -> None:
+    """Write all state without a person, in memory only once it is stored."""
+    work = script.work or state.rebuild(script)
+    history = history_without(work.history, forms_of(person), name)
+    heard = [item for item in work.overheard if item.person != person]
+    log = [
+        executions.without_words(entry) if entry.get("person") == person else entry
+        for entry in work.executions
+    ]
+    records = _records_without(work.records, person)
+    values = {
+        "conversation_history": history,
+        "overheard": [item.as_stored() for item in heard],
+        "records": records.as_stored() if records.count else {},
+        "execution_log": log,
+        "notes": _notes_without(script, person, name),
+        "company": {who: row for who, row in work.company.as_stored().items() if who != person},
+        "projects": _projects_without(script, person, name),
+    }
+    changed = {key: value for key, value in values.items() if value != state.read(script, key)}
+    state.write(script, told, beside=write, **changed)
+    work.history, work.overheard, work.records, work.executions = history, heard, records, log
+    _forget_in_memory(script, work, person)
+
+
+def _notes_without(script: Any, person: str, name: Name) -> list[Any]:
+    kept = [note for note in state.read(script, "notes") if note["person"] != person]
+    return [{**note, "text": name.hidden(str(note["text"]))} for note in kept]
+
+
+def _projects_without(script: Any, person: str, name: Name) -> Any:
+    marks = frozenset((person, person_audience(person)))
+    return without_marked(state.read(script, "projects"), marks, name)
+
+
+def _records_without(records: Records, person: str) -> Records:
+    """Why it spoke or not, of others; numbers go on."""
+    kept = Records(count=records.count)
+    kept.passed.extend(record for record in records.passed if record.heard.person != person)
+    kept.judged.extend(record for record in records.judged if record.heard.person != person)
+    return kept
+
+
+def _forget_in_memory(script: Any, work: Work, person: str) -> None:
+    work.talks.pop(person, None)
+    if work.indexing is not None:
+        work.indexing.places.pop(person, None)
+    work.tool_cache.clear_all()
+    # How often they asked in this minute stays: else to be forgotten would be a way round limits.
+    if (known := work.company.people.get(person)) is not None:
+        known.answered = known.refused = 0
+    for place, (partner, *_) in list(work.engagements.by_place.items()):
+        if partner == person:
+            work.engagements.end(place)

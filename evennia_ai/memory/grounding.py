@@ -1,0 +1,208 @@
+"""What a small model answers from: the one note that fits the line, of all that may be told there.
+
+A large model is told everything and chooses itself; the demo brain is told what was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evennia.utils import logger
+from evennia.utils.ansi import strip_ansi
+from twisted.internet.defer import CancelledError
+
+from evennia_ai.core.hearing.audience import OPEN, Held, confined
+from evennia_ai.core.hearing.inbox import NOTICE, OWN, TASK
+from evennia_ai.core.memory.grounding import (
+    UNKNOWN,
+    Asked,
+    Note,
+    as_spoken,
+    as_told_back,
+    best,
+    hint,
+    is_about_oneself,
+    narrowed,
+    split_persona,
+)
+from evennia_ai.core.memory.profiles import MEETING_SECONDS
+from evennia_ai.core.memory.recollection import Recollection, Seeker
+from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, one_line
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.memory import episodes, journal, lore
+from evennia_ai.memory.seeking import seeker_of
+from evennia_ai.prompts.examples import unaddressed
+from evennia_ai.runtime import services, state
+from evennia_ai.runtime.names import name_of
+
+LONGEST_LINE = 400
+LONGEST_LOOK = 160
+# A model of vectors reads some eighty short texts a second when it meets them first.
+MOST_NOTES = 120
+MOST_REMEMBERED = 40
+MOST_THINGS = 30
+MOST_NAMED = 12
+_BEING = "evennia.objects.objects.DefaultCharacter"
+_EXIT = "evennia.objects.objects.DefaultExit"
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """What a small model is told beside a line.
+
+    Attributes:
+        hint: one line of the prompt; "" for a turn that nobody's line began.
+        audiences: who may know what it tells.
+    """
+
+    hint: str = ""
+    audiences: Held = OPEN
+
+
+NOT_GROUNDED = Grounded()
+
+
+async def ground(script: Any, turn: Turn) -> Grounded:
+    """What a turn's line is answered from; whatever goes wrong, the turn goes on.
+
+    Raises:
+        CancelledError: the turn is over.
+    """
+    if turn.event.kind in (OWN, TASK, NOTICE):
+        return NOT_GROUNDED
+    try:
+        return await _found(script, turn)
+    except CancelledError:
+        raise
+    except Exception:
+        logger.log_trace(f"[assistant] {script.key} could not look for what to answer from")
+        return Grounded(UNKNOWN)
+
+
+async def _found(script: Any, turn: Turn) -> Grounded:
+    """By the likeness of meaning, else by shared words."""
+    notes, asked = _gathered(script, turn)
+    likeness = await services.memory().likeness(asked.queries, _texts(notes))
+    note = best(notes, asked, likeness)
+    _tell(script, turn, note, is_by_words=likeness is None)
+    return _grounded(note, asked)
+
+
+def ground_by_words(script: Any, turn: Turn) -> Grounded:
+    """The same at once, by shared words alone: for who looks at a prompt that is not sent."""
+    notes, asked = _gathered(script, turn)
+    return _grounded(best(notes, asked, None), asked)
+
+
+def texts_of(script: Any) -> list[str]:
+    """What an assistant's lines are compared with before anybody has said one."""
+    return _texts([*_own(script), *_around(script.obj)][:MOST_NOTES])
+
+
+def _texts(notes: Sequence[Note]) -> list[str]:
+    """The texts by which notes are found, each once."""
+    return list(dict.fromkeys(piece for note in notes for piece in note.pieces))
+
+
+def _tell(script: Any, turn: Turn, note: Note | None, *, is_by_words: bool) -> None:
+    """Let `assistant why` tell what a small model was shown; not its words, which may be secret."""
+    how = "shared words" if is_by_words else "meaning"
+    found = f"one note, by {how}" if note is not None else f"no note fits, by {how}"
+    script.work.records.note([event.number for event in turn.events], "told", found)
+
+
+def _grounded(note: Note | None, asked: Asked) -> Grounded:
+    audiences = confined((note.audience,)) if note is not None else OPEN
+    return Grounded(hint(note, asked.line), audiences)
+
+
+def _gathered(script: Any, turn: Turn) -> tuple[list[Note], Asked]:
+    line = one_line(" ".join(event.body for event in turn.events), LONGEST_LINE)
+    seeker = seeker_of(script, turn)
+    known = _remembered(script, seeker)
+    asked = _asked(script, line, known)
+    notes = [*_own(script), *_lore(script, seeker), *_around(script.obj), *_said(known)]
+    return narrowed(notes, asked, MOST_NOTES), asked
+
+
+def _own(script: Any) -> Iterator[Note]:
+    """What it knows of itself and its place, and how it answered in examples."""
+    _, told = split_persona(state.read(script, "persona"))
+    for fact in told:
+        yield Note(as_spoken(fact))
+    for asked, answer in state.read(script, "examples"):
+        yield Note(unaddressed(answer), key=f"{asked} {answer}")
+
+
+def _lore(script: Any, seeker: Seeker) -> Iterator[Note]:
+    for entry in lore.known(script, seeker):
+        yield Note(one_line(entry.text, LONGEST_LINE), audience=entry.audience)
+
+
+def _around(body: Any) -> Iterator[Note]:
+    """What it sees where it stands: the place, ways, things and beings."""
+    room = body.location if body is not None else None
+    if room is None:
+        return
+    here = name_of(room, body)
+    yield from map(Note, _look(room, f"This is {here}."))
+    seen = [thing for thing in room.filter_visible(room.contents, body) if thing != body]
+    ways = [thing for thing in seen if thing.is_typeclass(_EXIT, exact=False)]
+    beings = [thing for thing in seen if thing.is_typeclass(_BEING, exact=False)]
+    if ways:
+        yield Note(f"From here one can go {_list(map(_way, ways))}.", key="the ways out of here")
+    if beings:
+        names = (name_as_data(name_of(being, body)) for being in beings)
+        yield Note(f"{_list(names)} {'is' if len(beings) == 1 else 'are'} here with me.")
+    things = (thing for thing in seen if thing not in ways and thing not in beings)
+    for thing, _ in zip(things, range(MOST_THINGS), strict=False):
+        yield from map(Note, _look(thing, f"The {name_of(thing, body)} is here."))
+
+
+def _way(way: Any) -> str:
+    where = way.destination
+    return f"{way.key} to {where.key}" if where is not None else str(way.key)
+
+
+def _list(names: Iterable[str]) -> str:
+    told = [one_line(name, 60) for name in names][:MOST_NAMED]
+    return f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0]
+
+
+def _look(thing: Any, otherwise: str) -> Iterator[str]:
+    """The beginning of what a thing looks like, with its name where that does not tell it."""
+    looks = one_line(str(strip_ansi(str(thing.db.desc or ""))), 4 * LONGEST_LOOK)
+    name = one_line(str(thing.key), 60)
+    if not looks:
+        yield otherwise
+    elif name.casefold() in looks.casefold():
+        yield cut_at_sentence(looks, LONGEST_LOOK)
+    else:
+        yield f"The {name}: {looks[:1].lower()}{cut_at_sentence(looks, LONGEST_LOOK)[1:]}"
+
+
+def _remembered(script: Any, seeker: Seeker) -> list[Recollection]:
+    """What this person said of late or long ago and may be reminded of here, the newest first."""
+    if not state.memory_config(script).enabled or not seeker.person:
+        return []
+    return journal.of_talk(script, seeker, MOST_REMEMBERED)
+
+
+def _said(known: Sequence[Recollection]) -> Iterator[Note]:
+    """What a person told; not what they asked, nor what they said of the assistant."""
+    for memory in known:
+        words, _ = episodes.exchange_of(memory)
+        if words and is_about_oneself(words):
+            told = as_told_back(words)
+            yield Note(told, words, memory.audience, is_reminder=True)
+
+
+def _asked(script: Any, line: str, known: Sequence[Recollection]) -> Asked:
+    """The line after the last exchange, where that was a moment ago."""
+    now = script.clock.seconds()
+    if not known or now - known[0].at >= MEETING_SECONDS:
+        return Asked(line)
+    said, answered = episodes.exchange_of(known[0])
+    return Asked(line, said, answered)

@@ -1,0 +1,363 @@
+"""Vectors of what the table holds: of what is new, without what is gone, and all of it anew.
+
+They are made in quiet moments, in batches; until then a memory is found by its words. Everything
+waits in the table itself, so nothing is lost when a model or a server is down or the game dies. It
+waits as well while an emergency stop is active and what is sent would leave the game.
+One run at a time for each assistant; what is known of its vectors lives in `runtime.work.indexing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evennia.utils import logger
+from twisted.internet.defer import CancelledError, Deferred, DeferredLock
+
+from evennia_ai import audit
+from evennia_ai.core.memory.knowledge import asks_only
+from evennia_ai.core.memory.recollection import is_open
+from evennia_ai.memory import paying, retention
+from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.port import Item
+from evennia_ai.memory_store.service import PORTION
+from evennia_ai.models import Memory
+from evennia_ai.runtime import services, state
+
+# One request to the store, so that a search never waits long, and each is paid for by itself.
+BATCH = PORTION
+# What is said is found by its words meanwhile.
+QUIET_SECONDS = 10.0
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 5.0, 300.0
+# Memories between two looks at whether there are too many.
+BETWEEN_PRUNINGS = 100
+MOST_PLACES = 16
+MOST_PEOPLE = 200
+Report = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """How an assistant's memories stand with the store.
+
+    Attributes:
+        waiting: memories that the store has not read yet.
+        removed: forgotten ones, whose vectors it still has to be rid of.
+        stale: read by another embedding model, and found by their words alone until then.
+        model: the embedding model.
+        problem: why not all can be found by its meaning now, or "".
+    """
+
+    waiting: int
+    removed: int
+    stale: int
+    model: str
+    problem: str
+
+
+@dataclass(slots=True)
+class Indexing:
+    """What is known of an assistant's vectors in this process.
+
+    Attributes:
+        due: the timer of the run that is about to begin, or None.
+        wait_seconds: how long the last wait for a store that is down was, 0 for none.
+        retry: the timer of that wait, or None.
+        running: the runs that are under way, or about to be.
+        added: memories read since there was a look at whether there are too many.
+        is_compared: whether the store was asked in this start what it has.
+        stale: what is wrong by the embedding model, or None when that was not asked yet.
+        places: before which audiences a person spoke in the open, the newest first.
+    """
+
+    lock: DeferredLock = field(default_factory=DeferredLock)
+    due: Any = None
+    wait_seconds: float = 0.0
+    retry: Any = None
+    running: set[Deferred[Any]] = field(default_factory=set)
+    added: int = 0
+    is_compared: bool = False
+    stale: str | None = None
+    places: dict[str, list[str]] = field(default_factory=dict)
+
+
+def soon(script: Any) -> None:
+    """Let the store be told in a moment of what waits."""
+    _begin_in(script, 0.0)
+
+
+def when_quiet(script: Any) -> None:
+    """Let vectors be made of what waits when nobody talks just now, of several at once."""
+    _begin_in(script, QUIET_SECONDS)
+
+
+def _begin_in(script: Any, seconds: float) -> None:
+    if script.work is None:
+        return
+    known = _known(script)
+    if known.due is None or not known.due.active():
+        known.due = script.clock.callLater(seconds, _begin, script, script.work)
+    elif not seconds:
+        known.due.reset(0.0)
+
+
+def apply(script: Any, report: Report | None = None) -> Deferred[int]:
+    """Tell the store all that waits.
+
+    Args:
+        report: told how many it has read, of how many.
+
+    Returns:
+        How many it was told of; fewer than waited where it is down.
+    """
+    if script.work is None:
+        return Deferred.fromCoroutine(_none())
+    known, work = _known(script), script.work
+    run = known.lock.run(lambda: Deferred.fromCoroutine(_run(script, work, report)))
+    known.running.add(run)
+
+    def end(outcome: Any) -> Any:
+        known.running.discard(run)
+        return outcome
+
+    return run.addBoth(end)
+
+
+def halt(script: Any) -> None:
+    """Break off what is under way: a stop lets nothing more be sent. All of it still waits."""
+    if script.work is None or script.work.indexing is None or not services.memory().sends:
+        return
+    known = _known(script)
+    _stop_waiting(known)
+    for run in tuple(known.running):
+        run.addErrback(lambda failure: failure.trap(CancelledError) and 0)
+        run.cancel()
+
+
+def status(script: Any) -> IndexStatus:
+    """How its memories stand with the store."""
+    service = services.memory()
+    waiting, removed = rows.count_waiting(script.pk)
+    count = 0 if service.absence else rows.stale(script.pk, service.signature)
+    trouble = service.problem or (_stale_text(script, count, service.signature) if count else "")
+    return IndexStatus(waiting, removed, count, service.signature, trouble)
+
+
+def problem(script: Any) -> str:
+    """Why nothing can be found at all, or ""."""
+    return str(services.memory().absence)
+
+
+def stale_problem(script: Any) -> str:
+    """What to do about vectors of another embedding model, or "".
+
+    Asked of the table once in each start, and after each change of that.
+    """
+    service, known = services.memory(), _known(script)
+    if known.stale is None:
+        count = 0 if service.absence else rows.stale(script.pk, service.signature)
+        known.stale = _stale_text(script, count, service.signature) if count else ""
+        if known.stale:
+            logger.log_warn(f"[assistant] {script.key}: {known.stale}")
+    return known.stale
+
+
+def reindex(script: Any, report: Report | None = None) -> Deferred[int]:
+    """Let the store read again what it has not as the embedding model now sees it.
+
+    What it has nothing to do with any more is taken out of it. How far it came is in the table:
+    what is broken off goes on by itself with the next start.
+
+    Args:
+        report: told how many it has read, of how many.
+
+    Returns:
+        How many it read; 0 where it is down.
+    """
+    return Deferred.fromCoroutine(_reindex(script, report))
+
+
+def spoken_at(script: Any, person: str) -> tuple[str, ...]:
+    """Before which audiences a person spoke in the open, the newest first."""
+    if not person:
+        return ()
+    places = _known(script).places
+    if person not in places:
+        if len(places) >= MOST_PEOPLE:
+            del places[next(iter(places))]
+        places[person] = rows.spoken_at(script.pk, person, MOST_PLACES)
+    return tuple(places[person])
+
+
+def _known(script: Any) -> Indexing:
+    if script.work.indexing is None:
+        script.work.indexing = Indexing()
+    return script.work.indexing  # type: ignore[no-any-return]
+
+
+def _stale_text(script: Any, count: int, signature: str) -> str:
+    before = " and ".join(rows.models(script.pk, signature))
+    return (
+        f"the embedding model changed ({before} to {signature}): {count} memories have to be read "
+        f"again; aimemory {script.key} reindex"
+    )
+
+
+async def _none() -> int:
+    return 0
+
+
+def _is_over(script: Any, work: Any) -> bool:
+    return script.work is not work or work.is_closing or paying.is_held(script)
+
+
+def _begin(script: Any, work: Any) -> None:
+    if _is_over(script, work):
+        return
+    apply(script).addErrback(lambda failure: failure.trap(CancelledError))
+
+
+async def _run(script: Any, work: Any, report: Report | None) -> int:
+    """One run, until nothing waits or the store is down; none of one that ended while it waited."""
+    if _is_over(script, work):
+        return 0
+    known = _known(script)
+    try:
+        done, is_done = await _tell(script, work, report)
+    except CancelledError:
+        raise
+    except Exception:  # what waits is tried again, whatever was wrong with it
+        logger.log_trace(f"[assistant] {script.key}: the store could not be told of memories")
+        done, is_done = 0, False
+    if _is_over(script, work):
+        return done
+    if is_done:
+        known.wait_seconds = 0.0
+        _stop_waiting(known)
+    elif not services.memory().absence:
+        _try_again(script, work, known)
+    return done
+
+
+def _stop_waiting(known: Indexing) -> None:
+    if known.retry is not None and known.retry.active():
+        known.retry.cancel()
+    known.retry = None
+
+
+def _try_again(script: Any, work: Any, known: Indexing) -> None:
+    """Try again after a while, which grows."""
+    if known.retry is not None and known.retry.active():
+        return
+    known.wait_seconds = min(LONGEST_WAIT_SECONDS, max(FIRST_WAIT_SECONDS, 2 * known.wait_seconds))
+    known.retry = script.clock.callLater(known.wait_seconds, _begin, script, work)
+
+
+async def _tell(script: Any, work: Any, report: Report | None) -> tuple[int, bool]:
+    """Tell the store batch by batch. Returns how many, and whether nothing waits any more."""
+    service, done = services.memory(), 0
+    if _is_over(script, work) or not await _compared(script, service):
+        return 0, False
+    left = sum(rows.count_waiting(script.pk)) if report is not None else 0
+    while not _is_over(script, work):
+        unread, gone = _waiting(script)
+        if not unread and not gone:
+            if not _prune(script):
+                return done, True
+            continue
+        if not (await _forget(script, service, gone) and await _read(script, service, unread)):
+            break
+        done += len(unread) + len(gone)
+        if report is not None:
+            report(done, max(done, left))
+    return done, False
+
+
+async def _compared(script: Any, service: Any) -> bool:
+    """Once in each start, see whether the store still has what it read.
+
+    A folder that was deleted, or a database that was put back, is made good by reading anew.
+
+    Returns:
+        Whether it could be asked.
+    """
+    known, work = _known(script), script.work
+    if known.is_compared or not (count := rows.count_read(script.pk, service.signature)):
+        known.is_compared = True
+        return True
+    there = await service.keys(script.pk)
+    if there is None or _is_over(script, work):
+        return False
+    known.is_compared = True
+    if len(there) < count:
+        rows.unread_again(script.pk, service.signature, there, also_stale=False)
+    return True
+
+
+def _waiting(script: Any) -> tuple[list[Memory], list[Memory]]:
+    """The next batch; where nothing is remembered, only what was forgotten before."""
+    if state.memory_config(script).enabled:
+        return rows.waiting(script.pk, BATCH)
+    return [], rows.gone(script.pk, BATCH)
+
+
+async def _forget(script: Any, service: Any, gone: Sequence[Memory]) -> bool:
+    if not gone:
+        return True
+    work = script.work
+    if not await service.remove(script.pk, [row.key for row in gone]) or _is_over(script, work):
+        return False
+    rows.erase(script.pk, gone)
+    return True
+
+
+async def _read(script: Any, service: Any, unread: Sequence[Memory]) -> bool:
+    if not unread:
+        return True
+    work = script.work
+    telling = [row for row in unread if not asks_only(row.text)]
+    items = [Item(row.key, row.text, row.audience, row.trust) for row in telling]
+    vectors = await paying.add(script, service, items) if items else []
+    if vectors is None or _is_over(script, work):
+        return False
+    rows.mark(script.pk, telling, service.signature, vectors)
+    rows.mark(script.pk, [row for row in unread if row not in telling], rows.NO_VECTOR)
+    _note_places(_known(script), unread)
+    return True
+
+
+def _note_places(known: Indexing, read: Sequence[Memory]) -> None:
+    """Where people spoke in the open, of what can be found from now on."""
+    known.added += len(read)
+    for row in read:
+        if row.person in known.places and is_open(row.audience):
+            before = known.places[row.person]
+            others = [audience for audience in before if audience != row.audience]
+            known.places[row.person] = [row.audience, *others][:MOST_PLACES]
+
+
+def _prune(script: Any) -> bool:
+    """Now and then, forget what is overdue. Returns whether there was any."""
+    known = _known(script)
+    if known.added < BETWEEN_PRUNINGS:
+        return False
+    known.added = 0
+    return bool(retention.prune(script, script.clock.seconds()))
+
+
+async def _reindex(script: Any, report: Report | None) -> int:
+    service, work = services.memory(), script.work
+    if work is None or _is_over(script, work):
+        return 0
+    there = await service.keys(script.pk)
+    if there is None or _is_over(script, work):
+        return 0
+    ours = rows.keys_of(script.pk)
+    if strangers := there - ours:
+        await service.remove(script.pk, strangers)
+    rows.unread_again(script.pk, service.signature, there)
+    _known(script).stale = None
+    count = int(await apply(script, report))
+    audit.record("memories_indexed", script, count=count, model=service.signature)
+    return count

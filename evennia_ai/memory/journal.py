@@ -1,0 +1,172 @@
+"""What an assistant writes down itself: entries of its journal and facts, within fixed bounds.
+
+Whatever it writes is believed no further than what it was told in the turn, and known only to those
+who may know of the turn. What cannot be kept is refused in words for the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db.models import Q
+
+from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.memory import journal as core
+from evennia_ai.core.memory.importance import LEAST, MOST, heuristic
+from evennia_ai.core.memory.recollection import (
+    SOURCE_TRUST,
+    MemoryKind,
+    Recollection,
+    Seeker,
+    may_know,
+)
+from evennia_ai.core.safety.persona import about_itself
+from evennia_ai.core.text.cleaning import sendable, strip_control
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.errors import ToolError
+from evennia_ai.memory import keeping
+from evennia_ai.memory.audiences import audience_of, place_of
+from evennia_ai.memory.consent import may_remember, names_of
+from evennia_ai.memory_store import rows
+
+MOST_COMPARED = 100
+MOST_WORDS = 8
+
+
+def check(script: Any, turn: Turn, text: str, longest: int) -> str:
+    """Text that may be kept, as one line.
+
+    Raises:
+        ToolError: it is empty, too long or about the assistant itself, or nothing may be kept of
+            this turn.
+    """
+    words = " ".join(strip_control(sendable(text)).split())
+    if not words:
+        raise ToolError("there is nothing to write down")
+    if len(words) > longest:
+        raise ToolError(f"that has {len(words)} characters; it may have {longest} at most")
+    if about_itself(words, names_of(script)):
+        raise ToolError("you keep nothing about yourself; write down what you learn of others")
+    check_consent(script, turn)
+    return words
+
+
+def check_consent(script: Any, turn: Turn) -> None:
+    """Refuse to keep anything of a turn of which nothing may be remembered.
+
+    Raises:
+        ToolError: nothing may be.
+    """
+    event = turn.event
+    whom = {"person": event.face, "sender_id": event.sender_id, "place": place_of(script, turn)}
+    if not may_remember(script, **whom):
+        raise ToolError("nothing of this talk may be remembered; go on without")
+
+
+def write(
+    script: Any,
+    turn: Turn,
+    text: str,
+    kind: MemoryKind,
+    *,
+    source_type: str,
+    importance: int | None = None,
+    tags: Iterable[str] = (),
+) -> Recollection:
+    """Keep something that the assistant writes down in a turn.
+
+    Raises:
+        ToolError: it cannot be kept.
+    """
+    words = check(script, turn, text, core.LONGEST_ENTRY)
+    audience = audience_of(script, turn)
+    if not audience:
+        raise ToolError("nobody could ever be told that; there is no use in keeping it")
+    known = rows.of(script.pk, audience=audience, kind=kind, text=words).first()
+    if known is not None:
+        raise ToolError(f"you know that already: it is [{known.key[: core.SHORT_KEY]}]")
+    kept_tags = core.tags_of(tags)
+    memory = Recollection(
+        key=rows.new_key(),
+        kind=kind,
+        text=words,
+        audience=audience,
+        person=turn.event.face,
+        place=place_of(script, turn),
+        source_type=source_type,
+        trust=core.believed(words, _heard(turn), SOURCE_TRUST[source_type]),
+        importance=_importance(importance, words, source_type, kept_tags),
+        importance_by="heuristic" if importance is None else "llm",
+        at=script.clock.seconds(),
+        tags=kept_tags,
+    )
+    keeping.keep(script, [memory])
+    return memory
+
+
+def _importance(given: int | None, words: str, source_type: str, tags: Sequence[str]) -> int:
+    if given is None:
+        return heuristic(words, source_type, tags)
+    if not LEAST <= given <= MOST:
+        raise ToolError(f"importance is {given}; it must be {LEAST} (trifle) to {MOST} (vital)")
+    return given
+
+
+def _heard(turn: Turn) -> list[tuple[str, float]]:
+    """What the model was told in a turn, and how far each is believed; its own ideas are not."""
+    events = [(event.body, event.trust) for event in turn.events if event.kind != OWN]
+    return [*events, *((item.body, item.trust) for item in turn.overheard)]
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def recent(script: Any, seeker: Seeker, limit: int) -> list[Recollection]:
+    """The newest entries of the journal that a turn may know, the oldest of them first."""
+    newest = sorted(_newest(script, seeker, Q(), limit), key=lambda row: -row.id)
+    return _known(script, seeker, newest[:limit])[::-1]
+
+
+def of_talk(script: Any, seeker: Seeker, limit: int) -> list[Recollection]:
+    """The newest entries of what the person said that a turn may know, the newest first."""
+    found = rows.current(script.pk, kind=MemoryKind.JOURNAL, person=seeker.person).order_by("-id")[
+        :limit
+    ]
+    return [memory for memory in rows.values(found) if may_know(memory, seeker)]
+
+
+def search(script: Any, seeker: Seeker, words: str, limit: int) -> list[Recollection]:
+    """Entries of the journal that hold some of the words, the most of them first.
+
+    Raises:
+        ToolError: there is no word of three letters.
+    """
+    wanted = sorted(core.words_of(words), key=len, reverse=True)[:MOST_WORDS]
+    if not wanted:
+        raise ToolError("say in words of three letters or more what you look for")
+    holds = Q()
+    for word in wanted:
+        holds |= Q(text__icontains=word)
+    found = core.ranked(_newest(script, seeker, holds, MOST_COMPARED), wanted)
+    return _known(script, seeker, found[:limit])
+
+
+def _newest(script: Any, seeker: Seeker, wanted: Q, limit: int) -> list[Any]:
+    """The newest entries of each audience that a turn belongs to: (id, key, text, at), each once.
+
+    Each audience is asked for apart: so an index gives the newest, and no other row is read.
+    """
+    entries = rows.of(script.pk, kind=MemoryKind.JOURNAL).filter(wanted).order_by("-id")
+    parts = [entries.filter(audience=audience) for audience in seeker.audiences]
+    if seeker.person:
+        in_the_open = Q(audience__startswith="room:") | Q(audience__startswith="channel:")
+        parts.append(entries.filter(in_the_open, person=seeker.person))
+    told = (part.values_list("id", "key", "text", "at", named=True)[:limit] for part in parts)
+    return list({row.id: row for part in told for row in part}.values())
+
+
+def _known(script: Any, seeker: Seeker, wanted: Sequence[Any]) -> list[Recollection]:
+    """The memories of some rows, in that order; `may_know` has the last word."""
+    found = rows.by_keys(script.pk, [row.key for row in wanted])
+    return [found[row.key] for row in wanted if may_know(found[row.key], seeker)]

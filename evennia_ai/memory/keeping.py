@@ -1,0 +1,46 @@
+"""Keeping memories: rows and state in one transaction, and the store of vectors told soon after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from evennia_ai.core.memory.recollection import Recollection
+from evennia_ai.core.safety.audit_events import Fact
+from evennia_ai.memory import indexing
+from evennia_ai.memory_store import rows
+from evennia_ai.runtime import state
+
+
+def keep(script: Any, memories: Iterable[Recollection], *facts: Fact, **values: Any) -> None:
+    """Store memories together with facts and state, all or none of it.
+
+    A memory whose key is there already stays as it is, so doing it twice is doing it once.
+    """
+    kept = list(memories)
+    state.write(script, *facts, beside=partial(rows.insert, script.pk, kept), **values)
+    indexing.soon(script)
+
+
+def remove(script: Any, keys: Sequence[str], *facts: Fact, **values: Any) -> None:
+    """Forget memories together with facts and state, all or none of it."""
+
+    def forget() -> None:
+        rows.remove(script.pk, keys)
+
+    state.write(script, *facts, beside=forget, **values)
+    indexing.soon(script)
+
+
+def change(script: Any, key: str, *facts: Fact, **columns: Any) -> bool:
+    """Change a memory, as `memory_store.rows.change`. Returns whether there was one of that key."""
+    if not rows.of(script.pk, key=key).exists():
+        return False
+
+    def alter() -> None:
+        rows.change(script.pk, key, **columns)
+
+    state.write(script, *facts, beside=alter)
+    indexing.soon(script)
+    return True

@@ -1,0 +1,44 @@
+"""The notebook: which of its notes a turn may know, and the newest of them for a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from evennia_ai.core.text.cleaning import one_line, quote
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.runtime import state
+from evennia_ai.runtime.audience import sole_recipient
+
+LONGEST_NOTE = 300
+MOST_TOLD = 5
+
+Note = dict[str, Any]
+
+
+def notes_of(script: Any, turn: Turn) -> list[Note]:
+    """The notes that a turn may know, the oldest first: private ones where nobody else hears."""
+    person = sole_recipient(script, turn.event)
+    return [
+        note
+        for note in state.read(script, "notes")
+        if not note["is_private"] or (note["person"] and note["person"] == person)
+    ]
+
+
+def line(note: Mapping[str, Any]) -> str:
+    """A note as a line for the model."""
+    kind = f"{note['kind']}, " if note.get("kind") else ""
+    words = quote(one_line(note["text"], LONGEST_NOTE))
+    return f"{note['number']}. {words} ({kind}{datetime.fromtimestamp(note['at'], UTC):%Y-%m-%d})"
+
+
+def newest(script: Any, turn: Turn) -> list[Note]:
+    """The newest five notes that a prompt may hold."""
+    return notes_of(script, turn)[-MOST_TOLD:]
+
+
+def told(notes: Sequence[Mapping[str, Any]]) -> str:
+    """Notes as a prompt has them, or ""."""
+    return "\n".join(["Your notebook:", *map(line, notes)]) if notes else ""

@@ -1,0 +1,106 @@
+"""What pays for vectors: where an embedding model is charged for, each request is reserved first.
+
+Over a cap nothing can be looked for, and what is to be read waits; so it is while an emergency stop
+is active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from evennia.utils import logger
+from twisted.internet.defer import Deferred
+
+from evennia_ai.budget import ledger
+from evennia_ai.core.safety.prices import Price, price_of
+from evennia_ai.core.turn.turn import Usage
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory_store.port import Hit, Item, Sought
+from evennia_ai.memory_store.service import MemoryService
+from evennia_ai.runtime import services, state
+
+T = TypeVar("T")
+PURPOSE = "embedding"
+SECONDS = 30.0
+NOTHING = Usage()
+
+
+def is_held(script: Any) -> bool:
+    """Whether nothing is sent for an assistant: it is stopped, and the store is no part of it."""
+    return bool(state.read(script, "emergency_stop")) and bool(services.memory().sends)
+
+
+async def add(script: Any, service: MemoryService, items: Sequence[Item]) -> list[bytes] | None:
+    """Let vectors be made of memories, at most one portion. None: they were not."""
+    return await _paid(script, service, "", lambda: service.add(script.pk, items))
+
+
+async def search(
+    script: Any, service: MemoryService, sought: Sought, person: str
+) -> list[Hit] | None:
+    """Let the store look for something, in the name of a person. None: it could not look."""
+    return await _paid(script, service, person, lambda: service.search(sought))
+
+
+@dataclass(slots=True)
+class _Payment:
+    """What one request costs an assistant, in the name of a person."""
+
+    script: Any
+    model: str
+    person: str
+    claim: ledger.Claim | None = None
+    used: Usage = NOTHING
+    price: Price | None = None
+
+    def reserve(self, tokens: int) -> None:
+        """Called by the service when the request is about to be made.
+
+        Raises:
+            LimitReachedError: there is no room for it under a cap.
+            ConfigurationError: its price is not known, and costs are capped.
+        """
+        self.used = Usage(tokens)
+        self.price = price_of(ledger.prices(), PURPOSE, self.model)
+        self.claim = ledger.reserve(
+            ledger.Payer(self.script.key, self.person, PURPOSE),
+            ledger.Need(self.used, f"{PURPOSE}/{self.model}", self.price, seconds=SECONDS),
+            state.budget_config(self.script),
+            self.script.clock.seconds(),
+        )
+        for warning in self.claim.warnings:
+            logger.log_warn(f"[assistant] {self.script.key}: budget: {warning}")
+
+    def close(self, *, is_answered: bool) -> None:
+        """Count it. What was broken off may have been charged for."""
+        if self.claim is None:
+            return
+        now = self.script.clock.seconds()
+        if is_answered:
+            ledger.settle(self.claim, self.used, now, model=self.claim.need.model, price=self.price)
+        else:
+            ledger.cut_off(self.claim, now)
+
+
+async def _paid(
+    script: Any, service: Any, person: str, ask: Callable[[], Deferred[T | None]]
+) -> T | None:
+    if is_held(script):
+        return None
+    name = service.signature.rpartition("/")[0] or service.signature
+    payment, answered = _Payment(script, name, person), None
+    try:
+        # The service calls it at once, and only where the request is charged for.
+        service.paid = payment.reserve
+        try:
+            asking = ask()
+        finally:
+            service.paid = None
+        answered = await asking
+    except ConfigurationError as error:
+        logger.log_warn(f"[assistant] {script.key}: nothing is paid for vectors: {error}")
+    finally:
+        payment.close(is_answered=answered is not None)
+    return answered

@@ -1,0 +1,246 @@
+"""What is told of memories in a turn: looked for by meaning and by words, fit for whom it is for.
+
+`None` is not `[]`: where nothing could be looked for, nothing is told of it, and `problem` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from evennia.utils import logger
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import TimeoutError as DeadlineError
+
+from evennia_ai.core.hearing.audience import OPEN, Held, confined
+from evennia_ai.core.hearing.inbox import OWN, Event
+from evennia_ai.core.memory.grounding import Asked
+from evennia_ai.core.memory.recollection import (
+    MemoryKind,
+    Recollection,
+    Seeker,
+    chosen,
+    is_private,
+    person_audience,
+)
+from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.memory import indexing, lore, modes, notebook, paying, profiles, projects, talks
+from evennia_ai.memory.seeking import seeker_of
+from evennia_ai.memory.telling import MOST_TOLD, told
+from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.port import Hit, Sought
+from evennia_ai.runtime import services, state
+
+__all__ = ["NOTHING", "Recalled", "everything", "recall", "search", "seeker_of", "told"]
+
+T = TypeVar("T")
+# A reply waits no longer than this for the store.
+DEADLINE_SECONDS = 2.0
+MOST_SOUGHT = 600
+# So many are looked at for each that is told: what was said by others where the person was, too.
+LOOKED_AT = 3
+MOST_LOOKED_AT = 200
+MOST_AUDIENCES = 1000
+# A prompt has a tenth of the model's context for them; a token has some three characters.
+CHARS_OF_CONTEXT = 0.3
+LEAST_TOLD = 600
+SLOW = f"the store of memories did not answer within {DEADLINE_SECONDS:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What a turn is told of earlier, as texts for the prompt.
+
+    Attributes:
+        entities: what is known of those it talks with.
+        memories: what it remembers, known and heard apart.
+        audiences: of all that, where it is not open.
+        problem: why nothing could be looked for, or "".
+    """
+
+    entities: str = ""
+    memories: str = ""
+    audiences: Held = OPEN
+    problem: str = ""
+
+    @property
+    def is_private(self) -> bool:
+        """Whether something of it only this person, or a faction, may know."""
+        return bool(self.audiences)
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """The values of the placeholders that stand for it."""
+        return {"entities": self.entities, "memories": self.memories}
+
+
+NOTHING = Recalled()
+# What was found, None where it could not be looked for; and the problem.
+Found = tuple[list[T] | None, str]
+_OF_ONESELF = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself)\b", re.IGNORECASE)
+
+
+async def recall(script: Any, turn: Turn) -> Recalled:
+    """What is told in a turn of what is remembered; whatever goes wrong, the turn goes on.
+
+    Raises:
+        CancelledError: the turn is over.
+    """
+    if not state.memory_config(script).enabled:
+        return NOTHING
+    try:
+        return await _recalled(script, turn)
+    except CancelledError:
+        raise
+    except Exception as error:
+        logger.log_trace(f"[assistant] {script.key} could not recall anything")
+        return Recalled(problem=f"an error of ours: {error!r}")
+
+
+async def _recalled(script: Any, turn: Turn) -> Recalled:
+    config = state.memory_config(script)
+    seeker, sought = seeker_of(script, turn), _sought(script, turn)
+    found, problem = await _seek(script, sought, seeker, config, fits=config.recall_limit)
+    memories = [*lore.matching(script, sought, seeker), *(found or ())]
+    notes = notebook.newest(script, turn)
+    text = told(memories, config, modes.hour(script), about=sought, most=_room(script))
+    parts = text, notebook.told(notes), projects.told(script, turn)
+    recalled = Recalled(
+        entities=profiles.told(script, turn, seeker, memories),
+        memories="\n".join(filter(None, parts)),
+        audiences=confined(
+            (
+                *(memory.audience for memory in memories),
+                *(person_audience(note["person"]) for note in notes if note["is_private"]),
+            )
+        ),
+        problem=problem,
+    )
+    _note(script, turn, memories, problem)
+    return recalled
+
+
+def _room(script: Any) -> int:
+    """How many characters of memories the prompt has room for."""
+    room = int(script.work.max_context_tokens * CHARS_OF_CONTEXT)
+    return min(MOST_TOLD, max(LEAST_TOLD, room)) if room else MOST_TOLD
+
+
+def search(
+    script: Any, query: str, seeker: Seeker, *, limit: int | None = None
+) -> Deferred[list[Recollection] | None]:
+    """The memories that a text is about and that may be told to somebody, the best first.
+
+    Args:
+        limit: how many at most, 1 to 50; None: as many as are told in a turn.
+
+    Returns:
+        None: it could not be looked for; [] means: looked, and found nothing.
+    """
+    config = state.memory_config(script)
+    if limit is not None:
+        config = config.model_copy(update={"recall_limit": min(50, max(1, limit))})
+    looking = Deferred.fromCoroutine(_seek(script, query[:MOST_SOUGHT], seeker, config))
+    return looking.addCallback(lambda outcome: outcome[0])  # type: ignore[no-any-return]
+
+
+def everything(script: Any, query: str, *, limit: int = 10) -> Deferred[list[Recollection] | None]:
+    """All that a text is about, whoever may know it, the most alike first: for staff.
+
+    Returns:
+        None: it could not be looked for.
+    """
+    return Deferred.fromCoroutine(_everything(script, query[:MOST_SOUGHT], limit))
+
+
+async def _everything(script: Any, query: str, limit: int) -> list[Recollection] | None:
+    audiences = rows.audiences(script.pk, MOST_AUDIENCES)
+    hits, _ = await _hits(script, Sought(script.pk, query, tuple(audiences), limit), person="")
+    return None if hits is None else _told_of(script, hits)
+
+
+def _told_of(script: Any, hits: Sequence[Hit]) -> list[Recollection]:
+    """The memories that were found, as the table has them now, in the same order."""
+    known = rows.by_keys(script.pk, [hit.key for hit in hits])
+    return [replace(known[hit.key], similarity=hit.similarity) for hit in hits if hit.key in known]
+
+
+def _sought(script: Any, turn: Turn) -> str:
+    """What was said, the newest of it where it is much.
+
+    Whoever speaks of themselves is named: so are they in what they said before. A short line that
+    goes on from the last one is sought together with it.
+    """
+    lines = [_line(event) for event in turn.events]
+    talk = talks.going_on(script, turn.event.person)
+    before = talk.words if talk is not None else ""
+    if before and Asked(lines[-1], before).is_follow_up:
+        lines.insert(0, before)
+    return "\n".join(lines)[-MOST_SOUGHT:]
+
+
+def _line(event: Event) -> str:
+    is_of_oneself = event.kind != OWN and _OF_ONESELF.search(event.body) is not None
+    return f"{event.sender_name}: {event.body}" if is_of_oneself else event.body
+
+
+async def _seek(
+    script: Any, query: str, seeker: Seeker, config: MemoryConfig, *, fits: int = 0
+) -> Found[Recollection]:
+    """What fits, in two stages: by meaning and words, then by trust, audience and score."""
+    if not config.enabled:
+        return None, "it remembers nothing: memory_config.enabled is False"
+    # What the person said in the open elsewhere is theirs; that of others there is left out later.
+    audiences = (*seeker.audiences, *indexing.spoken_at(script, seeker.person))
+    sought = Sought(
+        script.pk,
+        query,
+        tuple(dict.fromkeys(audiences)),
+        min(MOST_LOOKED_AT, LOOKED_AT * config.recall_limit),
+        config.rumour_trust,
+        fits,
+    )
+    hits, problem = await _hits(script, sought, seeker.payer or seeker.person)
+    if hits is None:
+        return None, problem
+    least = config.min_similarity
+    if least is None:
+        least = services.memory().least_similarity
+    fit = [hit for hit in hits if hit.meaning is None or hit.meaning + hit.words >= least]
+    found = (memory for memory in _told_of(script, fit) if not _is_in_conversation(script, memory))
+    return chosen(found, seeker, script.clock.seconds(), config), ""
+
+
+def _is_in_conversation(script: Any, memory: Recollection) -> bool:
+    """Whether it is an entry of a talk that goes on: the conversation itself tells it."""
+    if memory.kind != MemoryKind.JOURNAL or not script.work.history:
+        return False
+    talk = talks.going_on(script, memory.person)
+    return talk is not None and memory.at >= talk.began_at
+
+
+async def _hits(script: Any, sought: Sought, person: str) -> Found[Hit]:
+    """What is found within the deadline, and why it could not be looked for."""
+    if problem := indexing.problem(script):
+        return None, problem
+    service = services.memory()
+    looking = Deferred.fromCoroutine(paying.search(script, service, sought, person))
+    try:
+        hits = await looking.addTimeout(DEADLINE_SECONDS, script.clock)
+    except DeadlineError:
+        return None, SLOW
+    return hits, "" if hits is not None else service.problem or "nothing could be looked for"
+
+
+def _note(script: Any, turn: Turn, memories: Sequence[Recollection], problem: str) -> None:
+    """Let `assistant why` tell what an answer was made with."""
+    numbers = [event.number for event in turn.events]
+    if problem:
+        script.work.records.note(numbers, "could not look into its memory", problem)
+    if memories:
+        alone = sum(is_private(memory.audience) for memory in memories)
+        detail = f"memories: {len(memories)}, private: {alone}"
+        script.work.records.note(numbers, "recalled", detail)

@@ -1,0 +1,85 @@
+"""Whom a turn's prompt is made for: who speaks, where, before whom, and what binds the two."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from evennia.accounts.models import AccountDB
+
+from evennia_ai.core.hearing.inbox import OWN, TASK, Event
+from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, Source
+from evennia_ai.core.memory.recollection import NOBODY, Seeker, person_audience
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.messages import incoming
+from evennia_ai.runtime import state
+from evennia_ai.runtime.audience import is_alone, listeners
+
+
+def seeker_of(script: Any, turn: Turn) -> Seeker:
+    """Whom a turn's prompt is made for.
+
+    Nobody's secrets are told to another assistant, to a program, or in a turn of its own; a task is
+    told only what all the world knows.
+    """
+    return replace(_seeker(script, turn.event), payer=turn.payer)
+
+
+def _seeker(script: Any, event: Event) -> Seeker:
+    if event.kind == OWN:
+        return Seeker(source=event.source, place=_room(script.obj))
+    if event.kind == TASK:
+        return Seeker(source=event.source)
+    being = _being(script.obj, event.sender_id)
+    is_person = event.hops == 0 and getattr(being, "assistant_script", None) is None
+    is_known = person_audience(event.face) != NOBODY
+    return Seeker(
+        person=event.face if is_known else "",
+        source=event.source,
+        place=_place(script.obj, event, being),
+        factions=_shared_factions(script, event, being),
+        is_private=is_person and is_known and is_alone(script.obj, event),
+    )
+
+
+def _room(body: Any) -> str:
+    return body.location.dbref if body.location is not None else ""
+
+
+def _being(body: Any, being_id: str) -> Any:
+    """Who has an id: mostly somebody in the room, for whom nothing has to be read."""
+    here = body.location.contents if body.location is not None else ()
+    found = (thing for thing in here if thing.dbref == being_id)
+    return next(found, None) or incoming.find_being(being_id)
+
+
+def _place(body: Any, event: Event, being: Any) -> str:
+    """Where both are. Whoever pages from elsewhere is told nothing of the assistant's room."""
+    if event.source != Source.PAGE:
+        return event.place
+    is_here = any(thing.location == body.location for thing in _bodies(being))
+    return _room(body) if is_here else ""
+
+
+def _bodies(being: Any) -> list[Any]:
+    """The characters somebody acts by: a character itself, or those of an account."""
+    if being is None:
+        return []
+    return list(being.get_all_puppets()) if isinstance(being, AccountDB) else [being]
+
+
+def _shared_factions(script: Any, event: Event, being: Any) -> tuple[str, ...]:
+    """The factions that the assistant, the person, and whoever else hears the answer belong to."""
+    category = state.memory_config(script).faction_category
+    shared = _factions(script.obj, category)
+    if not shared or event.source == CHANNEL:
+        return ()
+    shared &= {name for thing in _bodies(being) for name in _factions(thing, category)}
+    is_open = event.source not in PRIVATE
+    for thing in listeners(script.obj, event) if shared and is_open else ():
+        shared &= _factions(thing, category)
+    return tuple(sorted(shared))
+
+
+def _factions(thing: Any, category: str) -> set[str]:
+    return set(thing.tags.get(category=category, return_list=True))

@@ -1,0 +1,151 @@
+"""Memories as the model reads them: quoted, what is known apart from what was only heard.
+
+What is the same of several lines stands once: that it is private in a heading above them, who
+spoke and how in front of what that person said. No words of a memory stand outside of quotes, so
+none can pose as a heading, a date or another's words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from evennia_ai.core.memory.excerpts import excerpt, has_to_do
+from evennia_ai.core.memory.knowledge import FRAME, exchange_of
+from evennia_ai.core.memory.recollection import MemoryKind, Recollection, is_private, parted
+from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.text import dates
+from evennia_ai.core.text.cleaning import name_as_data, place_as_data, quote
+
+LONGEST_WORDS, LONGEST_ANSWER = 400, 80
+MOST_TOLD = 4_000
+ALONE = "told to you alone by this person; say it to nobody else:"
+RUMOURS = "You also heard, and do not know whether it is true"
+# Whoever only caused something spoke no words.
+_NO_SPEECH = "caused"
+_ANSWER = re.compile(r' [^"]{1,60} answered: "(?:[^"\\]|\\.)*"')
+_CALLED, _QUOTED = "Somebody called ", re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One memory as it is told.
+
+    Attributes:
+        speaker: who spoke and how, such as "Mira said"; "" where that is not told.
+        text: its date and its words.
+    """
+
+    speaker: str
+    text: str
+
+
+def told(
+    memories: Sequence[Recollection],
+    config: MemoryConfig,
+    now: datetime,
+    *,
+    about: str = "",
+    most: int = MOST_TOLD,
+) -> str:
+    """A line for each memory, below what today is; what was only heard comes last.
+
+    Args:
+        memories: those to tell, the most important first.
+        now: in the game's time zone.
+        about: what was asked or said: long words are cut around what has to do with it.
+        most: characters that all of it may have; the last ones are left out for that.
+    """
+    known, heard = parted(memories, config)
+    left = len(known) + len(heard)
+    while left:
+        text = _text(known[:left], heard[: max(0, left - len(known))], now, about)
+        if len(text) <= most:
+            return text
+        left -= 1
+    return ""
+
+
+def _text(
+    known: Sequence[Recollection], heard: Sequence[Recollection], now: datetime, about: str
+) -> str:
+    is_dated = any(memory.kind != MemoryKind.LORE for memory in (*known, *heard))
+    lines = [f"Today is {dates.full_with_weekday(now)}."] if is_dated else []
+    for memories, heading, alone in (
+        (known, "", ALONE.capitalize()),
+        (heard, f"{RUMOURS}:", f"{RUMOURS}, {ALONE}"),
+    ):
+        shared = [memory for memory in memories if not is_private(memory.audience)]
+        private = [memory for memory in memories if is_private(memory.audience)]
+        lines += _section(heading, shared, now, about)
+        lines += _section(alone, private, now, about)
+    return "\n".join(lines)
+
+
+def _section(
+    heading: str, memories: Sequence[Recollection], now: datetime, about: str
+) -> Iterator[str]:
+    """Lines under a heading; those of one speaker stand together, where the first of them does."""
+    if not memories:
+        return
+    if heading:
+        yield heading
+    by_speaker: dict[str, list[str]] = {}
+    for number, memory in enumerate(memories):
+        line = _line(memory, now, about)
+        by_speaker.setdefault(line.speaker or str(number), []).append(line.text)
+    for speaker, texts in by_speaker.items():
+        if speaker.isdecimal():
+            yield f"- {texts[0]}"
+        elif len(texts) == 1:
+            yield f"- {speaker} {texts[0]}"
+        else:
+            yield f"- {speaker}"
+            yield from (f"  {text}" for text in texts)
+
+
+def _line(memory: Recollection, now: datetime, about: str) -> _Line:
+    when = "" if memory.kind == MemoryKind.LORE else f"{dates.when(memory.at, now)}: "
+    speaker, words, answer = _spoken(memory)
+    if not speaker:
+        return _Line("", f"{when}{quote(excerpt(memory.text, about, LONGEST_WORDS))}")
+    text = f"{when}{quote(excerpt(words, about, LONGEST_WORDS))}"
+    # What has nothing to do with the question, beside words that have, is mostly thanks.
+    if answer and (has_to_do(answer, about) or not has_to_do(words, about)):
+        text += f" You: {quote(excerpt(answer, about, LONGEST_ANSWER))}"
+    # Who told something alone is said by the heading.
+    return _Line("" if is_private(memory.audience) else speaker, text)
+
+
+def _spoken(memory: Recollection) -> tuple[str, str, str]:
+    """Who spoke and how, the words and the answer; "" where an entry is of other making.
+
+    A name stands outside of the quotes. What a model wrote into its journal in the shape of a talk
+    is told as such where its name is none, or more stands behind it.
+    """
+    found = FRAME.match(memory.text) if memory.kind == MemoryKind.JOURNAL else None
+    if found is None or found["how"] == _NO_SPEECH:
+        return "", "", ""
+    if not (_is_name(found["name"]) and _is_place(found["place"])):
+        return "", "", ""
+    exchange = exchange_of(memory.text)
+    rest = memory.text.removeprefix(f"{found[0]}{quote(exchange.words)}")
+    if len(rest) == len(memory.text) or (rest and not _ANSWER.fullmatch(rest)):
+        return "", "", ""
+    return found[0].removesuffix(": "), exchange.words, exchange.answer
+
+
+def _is_name(text: str) -> bool:
+    """Tell whether a text is a name as an entry has it: plain, or quoted as what it is not."""
+    called = text.removeprefix(_CALLED)
+    return _is_quoted(called) if called != text else name_as_data(text) == text
+
+
+def _is_place(text: str | None) -> bool:
+    return text is None or place_as_data(text) == text or _is_quoted(text)
+
+
+def _is_quoted(text: str) -> bool:
+    return _QUOTED.fullmatch(text) is not None

@@ -1,0 +1,62 @@
+"""What every store refuses before it looks for anything: words that are no audience, no key, no id.
+
+A filter made of what a player typed finds the secrets of others, so none is ever made of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from evennia_ai.core.memory.recollection import is_audience
+from evennia_ai.memory_store.port import Item
+
+_KEY = re.compile(r"[0-9a-f]{32}")
+
+
+def checked_audiences(audiences: Sequence[str]) -> list[str]:
+    """Audiences, each once and in order.
+
+    Raises:
+        ValueError: one is none, or they are one text instead of a list of them.
+    """
+    if isinstance(audiences, (str, bytes)):
+        raise ValueError(f"{audiences!r} is one text; a search needs a list of audiences")
+    for audience in audiences:
+        if not isinstance(audience, str) or not is_audience(audience):
+            raise ValueError(f"{audience!r} is no audience; it must be like 'room:object-2'")
+    return list(dict.fromkeys(audiences))
+
+
+def is_key(key: object) -> bool:
+    """Whether it is a memory's key: 32 hexadecimal digits in small letters."""
+    return isinstance(key, str) and _KEY.fullmatch(key) is not None
+
+
+def checked_items(items: Iterable[Item]) -> list[Item]:
+    """Memories to be stored; of several with one key the last one counts.
+
+    Raises:
+        ValueError: a key or an audience is none, or a trust is not 0 to 1.
+    """
+    found: dict[str, Item] = {}
+    for item in items:
+        if not is_key(item.key):
+            raise ValueError(f"{item.key!r} is no key of a memory; it must be 32 hex digits")
+        checked_audiences([item.audience])
+        if not 0.0 <= item.trust <= 1.0:
+            raise ValueError(f"a trust of {item.trust!r} cannot be; it must be from 0 to 1")
+        found[item.key] = item
+    return list(found.values())
+
+
+def checked_collection(collection: int) -> int:
+    """The id of an assistant that has a collection.
+
+    Raises:
+        ValueError: it is no whole number above 0.
+    """
+    is_number = isinstance(collection, int) and not isinstance(collection, bool)
+    if not is_number or collection < 1:
+        raise ValueError(f"{collection!r} is no assistant's id; it must be a whole number above 0")
+    return collection

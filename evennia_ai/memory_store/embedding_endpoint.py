@@ -1,0 +1,124 @@
+"""Vectors of an embeddings API that speaks as OpenAI's does. Who runs it reads what is remembered.
+
+The openai SDK takes half a second to import, so it is imported by the first request.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.errors import MemoryStoreError
+from evennia_ai.memory_store.embedding import calibrated, cut
+from evennia_ai.memory_store.vectors import normalised
+
+# Less than a search may take, so that the reason is told and not only that it is late.
+TIMEOUT_SECONDS = 4.0
+# What every model of that kind takes: 512 tokens of e5 and its like are some 2,000 letters.
+MOST_CHARS = 2_000
+# The models differ; texts that have nothing to do with each other mostly stay below this.
+BASE_COSINE = 0.1
+MOST_SIGNATURE = 64
+
+
+class EndpointEmbedder:
+    """A model behind an address. It is asked once for each portion; nothing is tried again."""
+
+    least_similarity = 0.3
+    is_paid = True
+    knows_meaning = True
+
+    def __init__(self, model: str, url: str, key: str) -> None:
+        self._model = model
+        self._url = url
+        self._key = key
+        self._place = urlsplit(url).netloc
+        self._client: Any = None
+        self._dimensions = 0
+        self.signature = _signature(f"{model}@{self._place}")
+        self.notice = f"what is remembered is sent to {self._place}, which makes vectors of it"
+
+    @property
+    def dimensions(self) -> int:
+        """How long its vectors are; asked once."""
+        if not self._dimensions:
+            self._ask(["memory"])
+        return self._dimensions
+
+    def embed_query(self, text: str) -> Any:
+        """The vector of what is sought."""
+        return self._ask([text])[0]
+
+    def embed_passages(self, texts: Sequence[str]) -> Any:
+        """The vectors of what is kept."""
+        return self._ask(texts) if texts else np.zeros((0, self.dimensions), np.float32)
+
+    def similarity(self, cosine: float) -> float:
+        """What a cosine says."""
+        return calibrated(cosine, BASE_COSINE)
+
+    def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _ask(self, texts: Sequence[str]) -> Any:
+        # An API refuses a text that is empty.
+        sent = [cut(text, MOST_CHARS).strip() or "-" for text in texts]
+        openai = importlib.import_module("openai")
+        try:
+            answer = self._opened(openai).embeddings.create(
+                model=self._model, input=sent, encoding_format="float"
+            )
+            rows = sorted(answer.data, key=lambda row: row.index)
+            vectors = np.asarray([row.embedding for row in rows], dtype=np.float32)
+        except openai.OpenAIError as error:
+            raise self._problem(f"{type(error).__name__}: {error}") from error
+        except (AttributeError, TypeError, ValueError) as error:
+            raise self._problem("its answer is no list of vectors") from error
+        self._check(vectors, len(texts))
+        return np.stack([normalised(vector) for vector in vectors])
+
+    def _check(self, vectors: Any, count: int) -> None:
+        if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
+            raise self._problem(f"its answer is not {count} vectors of one length")
+        if not np.isfinite(vectors).all():
+            raise self._problem("its vectors hold what is no number")
+        width = int(vectors.shape[1])
+        if self._dimensions and width != self._dimensions:
+            raise self._problem(f"it gave {width} numbers, and {self._dimensions} before")
+        self._dimensions = width
+
+    def _opened(self, openai: Any) -> Any:
+        if self._client is None:
+            self._client = openai.OpenAI(
+                base_url=self._url,
+                api_key=self._key or "none",
+                timeout=TIMEOUT_SECONDS,
+                max_retries=0,
+            )
+        return self._client
+
+    def _problem(self, reason: str) -> MemoryStoreError:
+        text = reason.replace(self._key, "***") if self._key else reason
+        return MemoryStoreError(
+            f"the embeddings API at {self._place} cannot be used: {one_line(text, 160)}"
+        )
+
+
+def _signature(name: str) -> str:
+    if len(name) <= MOST_SIGNATURE:
+        return name
+    return f"{name[: MOST_SIGNATURE - 13]}~{sha256(name.encode()).hexdigest()[:12]}"
+
+
+def make(model: str, url: str, key: str) -> EndpointEmbedder:
+    """As `opening` makes every embedding model."""
+    return EndpointEmbedder(model, url, key)

@@ -1,0 +1,230 @@
+"""mem0 as this package uses it: its public Memory ranks, on a vector store registered with it.
+
+It neither calls a model, nor the network, nor keeps words. Imported by name when a store is opened,
+in the thread that uses it: mem0 takes a second to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from mem0 import Memory
+from mem0.configs.base import MemoryConfig
+from mem0.configs.llms.base import BaseLlmConfig
+from mem0.embeddings.base import EmbeddingBase
+from mem0.embeddings.configs import EmbedderConfig
+from mem0.llms.base import LLMBase
+from mem0.llms.configs import LlmConfig
+from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
+from mem0.vector_stores.base import VectorStoreBase
+from mem0.vector_stores.configs import VectorStoreConfig
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from evennia_ai.errors import MemoryStoreError
+from evennia_ai.memory_store.checks import checked_audiences
+from evennia_ai.memory_store.embedding import Embedder
+from evennia_ai.memory_store.index import Index, View
+from evennia_ai.memory_store.port import Item, Sought
+from evennia_ai.memory_store.vectors import Vector
+
+PROVIDER = "evennia_ai"
+# The score of what has no vector yet, and the least of what has one.
+UNKNOWN, LEAST = 0.0, 1e-6
+Filters = Mapping[str, Any]
+
+
+class Found(NamedTuple):
+    """A memory that was found, as mem0 reads it."""
+
+    id: str
+    score: float
+    payload: Mapping[str, str]
+
+
+def _found(key: str, score: float) -> Found:
+    """A memory by its key; mem0 is given the key in place of the words."""
+    return Found(key, score, {"data": key})
+
+
+class Backend(Protocol):
+    """Where the vectors are: in the table, or on a server.
+
+    It outlives mem0's copies of its own settings, and is never copied with them.
+    """
+
+    def search(
+        self, view: View, sought: Sought, vector: Vector, also: NDArray[np.intp]
+    ) -> Mapping[str, float | None]:
+        """The most alike in meaning, as many as are sought, and what stands at some other places.
+
+        Returns:
+            The cosine by key; None of what cannot be compared.
+        """
+
+    def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
+        """Keep vectors; returns them as the table is to keep them, [] where it need not."""
+
+    def remove(self, collection: int, keys: Sequence[str]) -> None:
+        """Take vectors out."""
+
+    def keys(self, collection: int) -> set[str]:
+        """The memories whose vectors are kept."""
+
+    def drop(self, collection: int) -> None:
+        """Remove all of a collection's vectors, whatever embedding model made them."""
+
+    def explain(self, error: Exception) -> str:
+        """What went wrong, as one sentence for people and without a secret."""
+
+    def close(self) -> None:
+        """Let go of connections."""
+
+
+class Places:
+    """What the registered vector store looks in.
+
+    No dataclass: mem0 has pydantic take its settings apart, and would be handed the pieces.
+    """
+
+    def __init__(self, index: Index, backend: Backend, embedder: Embedder) -> None:
+        self.index = index
+        self.backend = backend
+        self.embedder = embedder
+
+    def __deepcopy__(self, memo: object) -> Places:
+        """Itself: mem0 copies its settings."""
+        return self
+
+
+class GameVectors(VectorStoreBase):  # type: ignore[misc]
+    """The game's memories as a vector store of mem0's kind: by meaning, and by words with BM25.
+
+    What mem0 would write goes through `Mem0Store.add`, as its rows are written with their table.
+    """
+
+    def __init__(self, collection_name: str, places: Places) -> None:
+        self.collection_name = collection_name
+        self._places = places
+
+    def search(
+        self, query: str, vectors: Sequence[float], top_k: int = 5, filters: Filters | None = None
+    ) -> list[Found]:
+        """The most alike in meaning, and those of the same words beside them."""
+        if self.collection_name != PROVIDER:  # mem0's own, of what it would draw from words
+            return []
+        sought = read_filters(query, top_k, filters)
+        view = self._view(sought)
+        vector = np.asarray(vectors, np.float32)
+        also = view.best(view.words(query), top_k)
+        cosines = self._places.backend.search(view, sought, vector, also)
+        return [_found(key, self._score(cosine)) for key, cosine in cosines.items()]
+
+    def _score(self, cosine: float | None) -> float:
+        """What a cosine says, whatever the embedding model."""
+        return UNKNOWN if cosine is None else max(LEAST, self._places.embedder.similarity(cosine))
+
+    def keyword_search(
+        self, query: str, top_k: int = 5, filters: Filters | None = None
+    ) -> list[Found]:
+        """Those that share the most words, with their BM25."""
+        sought = read_filters(query, top_k, filters)
+        view = self._view(sought)
+        scores = view.words(query)
+        places = view.best(scores, top_k)
+        return list(map(_found, view.keys(places), scores[places].tolist()))
+
+    def _view(self, sought: Sought) -> View:
+        return self._places.index.view(sought.collection, sought.audiences, sought.min_trust)
+
+    def list_cols(self) -> list[str]:
+        """Its one name; whose memories are meant, the filters say."""
+        return [self.collection_name]
+
+    def col_info(self) -> dict[str, str]:
+        """Its name."""
+        return {"name": self.collection_name}
+
+    def create_col(self, name: str, vector_size: int, distance: str) -> None:
+        """There is nothing to make: the table is there."""
+
+    def _refuse(self, *arguments: object, **named: object) -> None:
+        raise MemoryStoreError("mem0 wanted to change memories, which only the game's table does")
+
+    insert = delete = update = get = delete_col = list = reset = _refuse
+
+
+def filters_of(sought: Sought) -> dict[str, Any]:
+    """The only filter that is ever made: of audiences that are some, and of a number.
+
+    Raises:
+        ValueError: an audience is none.
+    """
+    filters: dict[str, Any] = {
+        "agent_id": str(sought.collection),
+        "audience": {"in": checked_audiences(sought.audiences)},
+    }
+    if sought.min_trust > 0.0:
+        filters["trust"] = {"gte": float(sought.min_trust)}
+    return filters
+
+
+def read_filters(query: str, limit: int, filters: Filters | None) -> Sought:
+    """A search as `filters_of` wrote it.
+
+    Raises:
+        ValueError: the filter is another than of an assistant, audiences and trust.
+    """
+    left = dict(filters or {})
+    number, audiences, trust = (left.pop(name, {}) for name in ("agent_id", "audience", "trust"))
+    if left or not str(number).isdigit() or set(audiences) != {"in"} or set(trust) - {"gte"}:
+        raise ValueError(f"{filters!r} is no filter of an assistant, audiences and trust")
+    wanted = tuple(checked_audiences(audiences["in"]))
+    return Sought(int(number), query, wanted, limit, float(trust.get("gte", 0.0)))
+
+
+class _StoreConfig(BaseModel):
+    """What mem0 makes `GameVectors` of."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    collection_name: str = PROVIDER
+    places: Places
+
+
+class RefusingModel(LLMBase):  # type: ignore[misc]
+    """The language model that mem0 insists on. What is a memory, the game decides itself."""
+
+    def generate_response(self, *arguments: object, **named: object) -> str:
+        """Refuse."""
+        raise MemoryStoreError("mem0 asked a language model, which it never may")
+
+
+class Embedding(EmbeddingBase):  # type: ignore[misc]
+    """The game's embedding model as mem0 asks it: for what is sought."""
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """The vector of a text."""
+        embedder: Embedder = self.config.model
+        numbers: list[float] = embedder.embed_query(text).tolist()
+        return numbers
+
+
+def make_memory(embedder: Embedder, index: Index, backend: Backend) -> Any:
+    """mem0's Memory on the game's memories. Its history is kept nowhere."""
+    EmbedderFactory.provider_to_class[PROVIDER] = f"{__name__}.Embedding"
+    LlmFactory.provider_to_class[PROVIDER] = (f"{__name__}.RefusingModel", BaseLlmConfig)
+    VectorStoreFactory.provider_to_class[PROVIDER] = f"{__name__}.GameVectors"
+    # mem0's own checks know its own providers only; pydantic makes a model without them.
+    return Memory(
+        MemoryConfig.model_construct(
+            vector_store=VectorStoreConfig.model_construct(
+                provider=PROVIDER, config=_StoreConfig(places=Places(index, backend, embedder))
+            ),
+            embedder=EmbedderConfig.model_construct(provider=PROVIDER, config={"model": embedder}),
+            llm=LlmConfig.model_construct(provider=PROVIDER, config={}),
+            history_db_path=":memory:",
+        )
+    )

@@ -1,0 +1,158 @@
+"""The port of stores on mem0: it ranks by meaning and words what the table of memories holds.
+
+mem0 is given keys in place of words. No word of a player is in any file, history or log of it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from django.db import DatabaseError
+
+from evennia_ai.errors import MemoryStoreError
+from evennia_ai.memory_store.checks import (
+    checked_audiences,
+    checked_collection,
+    checked_items,
+    is_key,
+)
+from evennia_ai.memory_store.embedding import Embedder
+from evennia_ai.memory_store.index import Index
+from evennia_ai.memory_store.mem0_parts import UNKNOWN, Backend, filters_of, make_memory
+from evennia_ai.memory_store.port import ByWords, Hit, Item, Sought
+from evennia_ai.memory_store.shelf import Shelf
+from evennia_ai.memory_store.troubles import explained
+from evennia_ai.memory_store.words import is_small_talk
+
+# mem0 adds what meaning and words say, each 0 to 1.
+SIGNALS = 2.0
+
+
+class Mem0Store:
+    """Memories of all assistants. For one thread."""
+
+    def __init__(self, embedder: Embedder, shelf: Shelf, backend: Backend) -> None:
+        self.signature = embedder.signature
+        self.least_similarity = embedder.least_similarity
+        self.notice = embedder.notice
+        self._embedder = embedder
+        self._shelf = shelf
+        self._backend = backend
+        self._index = Index(shelf, self.signature)
+        self._memory = make_memory(embedder, self._index, backend)
+
+    def add(self, collection: int, items: Sequence[Item]) -> list[bytes]:
+        """Make vectors of memories that are in the table."""
+        wanted = checked_items(items)
+        checked_collection(collection)
+        if not wanted:
+            return []
+        with self._explained():
+            vectors = self._embedder.embed_passages([item.text for item in wanted])
+            kept = self._backend.add(collection, wanted, vectors)
+            made = zip(wanted, vectors, strict=True)
+            if kept:
+                found = {item.key: (item.audience, vector) for item, vector in made}
+                self._index.read(collection, found)
+        return kept
+
+    def search_words(self, sought: Sought) -> ByWords:
+        """Those that share the most words with a text, the best first."""
+        self._check(sought)
+        if sought.limit < 1 or (sought.fits and is_small_talk(sought.text)):
+            return ByWords([], is_all=True)
+        with self._explained():
+            self._index.refresh(sought.collection)
+            view = self._index.view(sought.collection, sought.audiences, sought.min_trust)
+            scores = view.words(sought.text)
+        is_all = len(view.fit) <= sought.fits
+        places = view.fit if is_all else view.best(scores, sought.limit)
+        most = float(scores[places].max(initial=0.0)) or 1.0
+        shares = zip(view.keys(places), (scores[places] / most).tolist(), strict=True)
+        hits = [Hit(key, share / SIGNALS, words=share) for key, share in shares]
+        return ByWords(sorted(hits, key=lambda hit: -hit.similarity), is_all)
+
+    def search(self, sought: Sought) -> list[Hit]:
+        """Those that fit a text best by meaning and words, the best first."""
+        self._check(sought)
+        if sought.limit < 1 or not sought.audiences or not sought.text.strip():
+            return []
+        with self._explained():
+            self._index.refresh(sought.collection)
+            answer = self._memory.search(
+                sought.text,
+                filters=filters_of(sought),
+                top_k=sought.limit,
+                threshold=0.0,
+                explain=True,
+            )
+        return [self._hit(each["memory"], each["score_details"]) for each in answer["results"]]
+
+    @staticmethod
+    def _hit(key: str, details: dict[str, float]) -> Hit:
+        alike = details["semantic_score"]
+        meaning = None if alike == UNKNOWN else alike
+        return Hit(key, min(1.0, details["raw_score"] / SIGNALS), meaning, details["bm25_score"])
+
+    def remove(self, collection: int, keys: Iterable[str]) -> None:
+        """Take vectors out; those not there do not matter."""
+        wanted = [key for key in keys if is_key(key)]
+        checked_collection(collection)
+        with self._explained():
+            if wanted:
+                self._backend.remove(collection, wanted)
+
+    def keys(self, collection: int) -> set[str]:
+        """The memories of which there is a vector of this embedding model."""
+        checked_collection(collection)
+        with self._explained():
+            return self._backend.keys(collection)
+
+    def drop(self, collection: int) -> None:
+        """Remove a collection, also what another embedding model left of it."""
+        self._index.forget(checked_collection(collection))
+        with self._explained():
+            self._backend.drop(collection)
+
+    def close(self) -> None:
+        """Let go of memory and connections."""
+        with self._explained():
+            self._memory.close()
+            self._backend.close()
+            self._shelf.close()
+
+    def _check(self, sought: Sought) -> None:
+        checked_audiences(sought.audiences)
+        checked_collection(sought.collection)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Make one kind of error of whatever goes wrong below."""
+        try:
+            yield
+        except MemoryStoreError:
+            raise
+        except DatabaseError as error:
+            self._shelf.renew()
+            raise MemoryStoreError(explained(error)) from error
+        except Exception as error:
+            raise MemoryStoreError(self._backend.explain(error)) from error
+
+
+def open_embedded(embedder: Embedder, shelf: Shelf) -> Mem0Store:
+    """The store whose vectors are in the game's own table."""
+    module = importlib.import_module("evennia_ai.memory_store.table_vectors")
+    return Mem0Store(embedder, shelf, module.TableVectors(shelf, embedder.signature))
+
+
+def open_server(embedder: Embedder, shelf: Shelf, kind: str, url: str, api_key: str) -> Mem0Store:
+    """The store whose vectors are on a server: kind "qdrant" or "pgvector".
+
+    Raises:
+        MemoryStoreError: nobody answers there.
+    """
+    module = importlib.import_module(f"evennia_ai.memory_store.{kind}_server")
+    backend: Backend = module.Backend(url, api_key, embedder)
+    return Mem0Store(embedder, shelf, backend)

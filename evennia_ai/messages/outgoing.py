@@ -1,0 +1,389 @@
+"""From the model's text to what players see: shown as text, never as markup or template.
+
+`msg_contents` evaluates its template before the mapping is filled in, so model text travels in the
+mapping, with `|` doubled; there braces and `$func()` are plain characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import evennia
+from evennia.objects.objects import DefaultCharacter
+from evennia.utils import logger
+
+from evennia_ai.core.hearing.perception import PRIVATE
+from evennia_ai.core.safety.notices import Notice
+from evennia_ai.core.text.cleaning import cut_at_sentence
+from evennia_ai.core.text.phrasing import Phrased
+from evennia_ai.errors import ToolDeniedError, ToolError
+from evennia_ai.messages import emoting, phrasing
+from evennia_ai.messages.incoming import marks, person_of, speaking
+from evennia_ai.messages.lines import literal
+from evennia_ai.runtime import ability, names, signals
+
+FAILURE_LINE = (
+    "{name} looks away for a moment. "
+    '"Forgive me, my thoughts won\'t settle. Try me again in a minute."'
+)
+STOPPED_LINE = "{name} does not seem to hear you."
+MUTED_LINE = "You have muted {name}, who heard nothing of that. Back: assistant unmute {name}"
+HUSHED_LINE = "{name} keeps a finger on closed lips."
+TOO_LONG_LINE = (
+    '{name} shakes a weary head. "That is too long for me. Say it in at most {most} characters."'
+)
+TOO_MUCH_LINE = (
+    '{name} raises a hand. "One thing after another, please. I could not keep all of that; ask me '
+    'again in a minute."'
+)
+LATER_LINE = '{name} nods. "One moment, please; I will come to that."'
+ASKING_LINE = "{name} pauses over that, and waits for a word from somebody."
+THINKING_LINES = ("{name} thinks for a moment.", "{name} is still thinking.")
+NO_MORE: Mapping[str, Any] = MappingProxyType({})
+MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "channel": 400, "pose": 300}
+
+
+def speech(text: str, kind: str, speaker: Any) -> str:
+    """What a model wrote, cleaned, on one line, shortened for its kind, and in literal form.
+
+    A line break would let it draw lines of its own, such as what somebody else seems to say.
+
+    Raises:
+        ToolError: nothing of it can be said.
+    """
+    return _shown(phrasing.phrased(text, kind, speaker).words, kind)
+
+
+def _shown(text: str, kind: str) -> str:
+    words = " ".join(text.split())
+    said = cut_at_sentence(words, MOST_CHARACTERS[kind])
+    if not said:
+        raise ToolError("there is nothing in the message that can be said; write plain words")
+    return literal(said)
+
+
+def _location(character: Any) -> Any:
+    if character.location is None:
+        raise ToolError("you are nowhere, so nobody can hear you")
+    return character.location
+
+
+def muters(character: Any, beings: Collection[Any]) -> list[Any]:
+    """Those of some beings who have muted the assistant in this body."""
+    script = getattr(character, "assistant_script", None)
+    work = script.work if script is not None else None
+    if work is None or not work.muted:
+        return []
+    return [being for being in beings if person_of(being) in work.muted]
+
+
+def is_hushed(script: Any, room: Any) -> bool:
+    """Whether an assistant was asked to be quiet in a room, and that is not over yet."""
+    hushed = script.work.hushed if script is not None and script.work is not None else None
+    if not hushed or room is None or room.dbref not in hushed:
+        return False
+    if hushed[room.dbref] > script.clock.seconds():
+        return True
+    del hushed[room.dbref]
+    return False
+
+
+def _refuse_unable(character: Any) -> None:
+    if why := ability.reason_of(character):
+        raise ToolDeniedError(f"you cannot do that now: {why}")
+
+
+def _refuse_hushed(character: Any) -> None:
+    if is_hushed(getattr(character, "assistant_script", None), character.location):
+        raise ToolDeniedError("you were asked to be quiet here; whisper, or let it be")
+
+
+def _words(text: str, kind: str, speaker: Any) -> str:
+    """What a model wrote, as it can be sent: where that is an emote, nothing is read into it."""
+    return _sendable(phrasing.phrased(text, kind, speaker).words, kind, speaker)
+
+
+def _sendable(words: str, kind: str, speaker: Any) -> str:
+    said = _shown(words, kind)
+    return emoting.as_words(said) if emoting.emote_of(speaker) else said
+
+
+def _audible_room(character: Any) -> Any:
+    """The room in which all hear what is said aloud.
+
+    Raises:
+        ToolError: nobody can hear anything there.
+    """
+    room = _location(character)
+    beings = [being for being in room.contents if isinstance(being, DefaultCharacter)]
+    if room.location is not None and beings in ([], [character]):
+        raise ToolError("you are inside something, where nobody can hear you; whisper instead")
+    return room
+
+
+def _emote(
+    send: emoting.Send,
+    character: Any,
+    emote: str,
+    options: Mapping[str, Any],
+    *,
+    to: Any = None,
+    adds_name: bool = False,
+) -> None:
+    """Send an emote as the game's own commands do; it takes no options of ours along.
+
+    Args:
+        to: who alone receives it; None: the room.
+        adds_name: begin it with the character, where it has no reference to that.
+    """
+    receivers = [to]
+    if to is None:
+        here = _audible_room(character).contents
+        deaf = muters(character, here)
+        receivers = [being for being in here if being not in deaf]
+    with speaking(character, options):
+        send(
+            character,
+            receivers,
+            emote,
+            msg_type=options["type"],
+            anonymous_add="first" if adds_name else None,
+        )
+
+
+def _to_room(character: Any, template: str, options: Mapping[str, Any], **mapping: Any) -> None:
+    room = _audible_room(character)
+    room.msg_contents(
+        text=(template, dict(options)),
+        exclude=muters(character, room.contents),
+        from_obj=character,
+        mapping={"actor": character, **mapping},
+    )
+
+
+def _note_said(character: Any, text: str, source: str, to: Any) -> None:
+    """Let the game's code know, after it was said."""
+    named = {"source": source, "to": to, "is_private": source in PRIVATE}
+    script = getattr(character, "assistant_script", None)
+    if script is not None:
+        signals.send(signals.assistant_said, script, text=text, **named)
+        signals.call_hook(character, "at_assistant_said", text, **named)
+
+
+def say(
+    character: Any,
+    text: str,
+    *,
+    hops: int,
+    more: Mapping[str, Any] = NO_MORE,
+    may_emote: bool = True,
+) -> str:
+    """Say something aloud, and do before and after it what stage directions in it tell.
+
+    Args:
+        more: further marks of the server, beside those that every message has.
+        may_emote: whether it may do anything; else stage directions are dropped.
+
+    Returns:
+        What was said, or what was done where nothing was.
+
+    Raises:
+        ToolDeniedError: it was asked to be quiet here.
+    """
+    _refuse_unable(character)
+    _refuse_hushed(character)
+    found = phrasing.phrased(text, "say", character)
+    if not may_emote:
+        found = Phrased(found.words or phrasing.in_brackets(found))
+    if found.before:
+        emote(character, found.before, hops=hops, more=more)
+    if found.before and not found.words:
+        return found.before
+    said = _say(character, found.words, hops, more)
+    if found.after:
+        emote(character, found.after, hops=hops, more=more)
+    return said
+
+
+def _say(character: Any, words: str, hops: int, more: Mapping[str, Any]) -> str:
+    said = _sendable(words, "say", character)
+    allowed = character.at_pre_say(said)
+    if not allowed:
+        raise ToolError("you cannot speak here")
+    options = marks("say", hops, **more)
+    room = character.location
+    if send := emoting.emote_of(character):
+        _emote(send, character, str(allowed), options)
+    else:
+        said = str(allowed)
+        _to_room(character, '{actor} says, "{speech}"', options, speech=allowed)
+    _note_said(character, said, "say", room)
+    return said
+
+
+def _refuse_muter(character: Any, person: Any) -> None:
+    if muters(character, [person]):
+        name = names.name_of(person, character)
+        raise ToolError(f"{name} wants to hear nothing from you; leave them be")
+
+
+def whisper(
+    character: Any, target: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
+) -> str:
+    """Whisper to somebody in the room. Returns what was said."""
+    _refuse_unable(character)
+    _refuse_muter(character, target)
+    said = _words(text, "whisper", character)
+    allowed = character.at_pre_say(said, whisper=True, receivers=[target])
+    if not allowed:
+        raise ToolError("you cannot whisper here")
+    options = marks("whisper", hops, **more)
+    if send := emoting.emote_of(character):
+        _emote(send, character, str(allowed), options, to=target)
+    else:
+        said, name = str(allowed), names.shown(character, target)
+        target.msg(text=(f'{name} whispers: "|n{allowed}|n"', options), from_obj=character)
+    _note_said(character, said, "whisper", target)
+    return said
+
+
+def page(
+    character: Any, account: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
+) -> str:
+    """Page an account. Returns what was said."""
+    _refuse_unable(character)
+    _refuse_muter(character, account)
+    said = speech(text, "page", character)
+    options = marks("page", hops, **more)
+    name = names.name_of(character, names.eyes_of(account))
+    account.msg(text=(f"|c{name}|n |wpages:|n {said}", options), from_obj=character)
+    _note_said(character, said, "page", account)
+    return said
+
+
+def channel(
+    character: Any, to: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
+) -> str:
+    """Say something on a channel. Returns what was said."""
+    _refuse_unable(character)
+    # A colon in front would make it a pose.
+    said = speech(text, "channel", character).lstrip(" :;")
+    if not said:
+        raise ToolError("there is nothing in the message that can be said; write plain words")
+    options = marks("channel", hops, **more)
+    del options["type"]
+    _to_channel(character, to, said, options)
+    _note_said(character, said, "channel", to)
+    return said
+
+
+def _to_channel(character: Any, to: Any, said: str, options: dict[str, Any]) -> None:
+    """Send it to all but those who muted the assistant.
+
+    Evennia knows no listener who is deaf to one speaker: where there are some, it goes to the
+    others by the same hooks.
+    """
+    listeners = to.subscriptions.online() if to.send_to_online_only else to.subscriptions.all()
+    deaf = muters(character, listeners)
+    if not deaf:
+        to.msg(said, senders=character, **options)
+        return
+    options |= {"senders": [character], "bypass_mute": False}
+    shown = to.at_pre_msg(said, **options)
+    if not shown:
+        return
+    for listener in listeners:
+        if listener not in deaf and listener not in to.mutelist:
+            _pass_on(listener, shown, to, options)
+    to.at_post_msg(shown, **options)
+
+
+def _pass_on(listener: Any, shown: str, to: Any, options: dict[str, Any]) -> None:
+    try:
+        line = listener.at_pre_channel_msg(shown, to, **options)
+        if line:
+            listener.channel_msg(line, to, **options)
+            listener.at_post_channel_msg(line, to, **options)
+    except Exception:
+        logger.log_trace(f"[assistant] {listener} could not hear the channel {to}")
+
+
+def emote(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE) -> str:
+    """Act in the room: the name, then the text. Returns the text.
+
+    Raises:
+        ToolDeniedError: it was asked to be quiet here.
+    """
+    _refuse_unable(character)
+    _refuse_hushed(character)
+    action = _words(text, "pose", character)
+    if action.casefold().startswith(character.key.casefold() + " "):
+        action = action[len(character.key) :].lstrip()
+    room, options = character.location, marks("pose", hops, **more)
+    if send := emoting.emote_of(character):
+        _emote(send, character, emoting.as_sentence(action), options, adds_name=True)
+    else:
+        _to_room(character, "{actor} {action}", options, action=action)
+    _note_said(character, action, "pose", room)
+    return action
+
+
+def _named(line: str, character: Any, looker: Any) -> str:
+    return line.replace("{name}", names.shown(character, looker))
+
+
+def tell(character: Any, person: Any, line: str, *, hops: int, is_of_body: bool = False) -> bool:
+    """Show one line of fiction to one person alone.
+
+    Args:
+        is_of_body: the line tells why its body cannot act, while which it says nothing else.
+
+    Returns:
+        Whether it was shown: not to a bot, which would pass it on, nor to whoever is gone or muted
+        the assistant.
+    """
+    if not is_of_body and ability.inability(character):
+        return False
+    if person is None or getattr(person, "is_bot", False) or muters(character, [person]):
+        return False
+    text = _named(line, character, person)
+    person.msg(text=(text, marks("pose", hops)), from_obj=character)
+    return True
+
+
+def show(character: Any, line: str, *, hops: int) -> None:
+    """Show one line of fiction to the room, unless it was asked to be quiet there."""
+    if character is None:
+        return
+    if not is_hushed(getattr(character, "assistant_script", None), character.location):
+        announce(character, line, hops=hops)
+
+
+def announce(character: Any, line: str, *, hops: int) -> None:
+    """Show one line of fiction to the room, hushed or not; without a room nobody sees it."""
+    if character.location is None or ability.inability(character):
+        return
+    people = character.location.contents
+    deaf = muters(character, people)
+    for person in people:
+        if person is not character and person not in deaf:
+            tell(character, person, line, hops=hops)
+
+
+def alert_staff(told: Notice | str) -> None:
+    """Tell the log, and every online account with the Admin permission, what really is.
+
+    People read the line, and the detail below it.
+    """
+    notice = Notice(told) if isinstance(told, str) else told
+    logger.log_err(f"[assistant] {f'{notice.line} {notice.detail}'.strip()}")
+    text = f"{literal(notice.line)}\n  {literal(notice.detail)}".rstrip()
+    known = set()
+    for session in evennia.SESSION_HANDLER.get_sessions():
+        account = session.get_account()
+        if account is None or account in known or not account.check_permstring("Admin"):
+            continue
+        known.add(account)
+        account.msg(f"|r[assistant]|n {text}")

@@ -1,0 +1,344 @@
+"""What the package keeps in tables of its own: calls, record, memories, trace, access tokens.
+
+Each table has one room that fills it: `budget.ledger` the totals and calls, `audit` the record and
+its snapshots, `memory_store.rows` the memories, `memory` the profiles, `operations.token_store` the
+tokens, `agent.tracing` the trace. Whoever deletes an assistant deletes its rows:
+`operations.lifecycle` and `operations.removing`. Amounts of money are whole nano-dollars, times
+whole seconds since 1970 or as a column says; counters are added to in the database and never set
+from what a server process remembers, so that several server processes can share them.
+"""
+
+from __future__ import annotations
+
+from django.apps import apps
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import models
+
+APP = "evennia_ai"
+REMOVED = (
+    "something of evennia_ai is asked for, and it is not in INSTALLED_APPS. Put it back to release "
+    "(`assistant release`) whom you adopted and delete the others; or leave it out, take our "
+    "command set out of the game's, and delete the scripts that are left: see 'Removing the app' "
+    "in docs/extending.md. The beings themselves are as they always were."
+)
+if not apps.is_installed(APP):
+    raise ImproperlyConfigured(REMOVED)
+
+SHORT, LONG = 64, 255
+
+
+class BudgetTotal(models.Model):
+    """What one account has used: a scope, whose, and a period: `core.safety.budget.Total`."""
+
+    scope = models.CharField(max_length=10)
+    key = models.CharField(max_length=LONG, blank=True)
+    period = models.CharField(max_length=16, blank=True)
+    calls = models.BigIntegerField(default=0)
+    open_calls = models.BigIntegerField(default=0)
+    prompt_tokens = models.BigIntegerField(default=0)
+    completion_tokens = models.BigIntegerField(default=0)
+    cost_nano = models.BigIntegerField(default=0)
+    held_tokens = models.BigIntegerField(default=0)
+    held_cost_nano = models.BigIntegerField(default=0)
+    granted_tokens = models.BigIntegerField(default=0)
+    granted_cost_nano = models.BigIntegerField(default=0)
+    granted_calls = models.BigIntegerField(default=0)
+    warned_tokens = models.BooleanField(default=False)
+    warned_cost = models.BooleanField(default=False)
+
+    class Meta:
+        """One row for each account, however many server processes begin it at once."""
+
+        constraints = [
+            models.UniqueConstraint(
+                fields=["scope", "key", "period"], name="evennia_ai_one_total_each"
+            )
+        ]
+
+
+class ModelCall(models.Model):
+    """One model call, from the moment it is reserved.
+
+    Its key names the server process that makes it. What is estimated stays held until it is
+    closed; `due` is when it is surely over, whatever became of that process.
+    """
+
+    key = models.CharField(max_length=SHORT, primary_key=True)
+    owner = models.CharField(max_length=SHORT)
+    at = models.BigIntegerField()
+    due = models.BigIntegerField()
+    assistant = models.CharField(max_length=LONG)
+    person = models.CharField(max_length=LONG, blank=True)
+    purpose = models.CharField(max_length=16)
+    model = models.CharField(max_length=LONG)
+    state = models.CharField(max_length=10)
+    estimated_prompt_tokens = models.BigIntegerField()
+    estimated_completion_tokens = models.BigIntegerField()
+    estimated_cost_nano = models.BigIntegerField()
+    prompt_tokens = models.BigIntegerField(default=0)
+    completion_tokens = models.BigIntegerField(default=0)
+    cost_nano = models.BigIntegerField(default=0)
+    is_priced = models.BooleanField(default=True)
+
+    class Meta:
+        """What is looked for: an assistant's calls of a time, and those that are still open."""
+
+        indexes = [
+            models.Index(fields=["assistant", "at"], name="evennia_ai_call_of"),
+            models.Index(fields=["state", "at"], name="evennia_ai_call_state"),
+        ]
+
+
+class RecordedEvent(models.Model):
+    """One event of a stream, in the order in which all of them were written.
+
+    Attributes:
+        topic: which kind of event, as `audit.aggregates` names it.
+        event: the name people know it by.
+        at: microseconds since 1970; within a stream it never goes back.
+        state: JSON in UTF-8.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    originator_id = models.UUIDField()
+    originator_version = models.BigIntegerField()
+    topic = models.CharField(max_length=LONG)
+    event = models.CharField(max_length=SHORT)
+    at = models.BigIntegerField()
+    state = models.BinaryField()
+
+    class Meta:
+        """A version is there once; what is looked for is found by its index alone."""
+
+        constraints = [
+            models.UniqueConstraint(
+                fields=["originator_id", "originator_version"], name="evennia_ai_one_event_each"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["originator_id", "event", "originator_version"], name="evennia_ai_event_of"
+            ),
+            models.Index(
+                fields=["originator_id", "at", "originator_version"], name="evennia_ai_event_at"
+            ),
+        ]
+
+
+class RecordedSnapshot(models.Model):
+    """What a stream had come to at one version, so that not all before need be read."""
+
+    id = models.BigAutoField(primary_key=True)
+    originator_id = models.UUIDField()
+    originator_version = models.BigIntegerField()
+    topic = models.CharField(max_length=LONG)
+    event = models.CharField(max_length=SHORT)
+    at = models.BigIntegerField()
+    state = models.BinaryField()
+
+    class Meta:
+        """One for a version."""
+
+        constraints = [
+            models.UniqueConstraint(
+                fields=["originator_id", "originator_version"], name="evennia_ai_one_snapshot_each"
+            )
+        ]
+
+
+class Memory(models.Model):
+    """One thing that an assistant remembers: `core.memory.recollection.Recollection`.
+
+    The table is what is true; vectors only find rows by their meaning, and can be made anew from
+    it.
+
+    Attributes:
+        assistant: number of its script; 0 for lore that the whole game shares.
+        superseded_at: since when it holds no more, as something later says; None: it holds.
+        is_consolidated: an entry of the journal from which facts were drawn.
+        indexed_as: the embedding model that made its vector; "" none yet, "-" it needs none.
+        is_removed: forgotten: its words are gone, a server still has to be rid of its vector.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    key = models.CharField(max_length=SHORT, unique=True)
+    assistant = models.BigIntegerField(default=0)
+    kind = models.CharField(max_length=16)
+    text = models.TextField()
+    audience = models.CharField(max_length=SHORT)
+    person = models.CharField(max_length=SHORT, blank=True)
+    place = models.CharField(max_length=LONG, blank=True)
+    source_type = models.CharField(max_length=16)
+    trust = models.FloatField()
+    importance = models.SmallIntegerField()
+    importance_by = models.CharField(max_length=16)
+    at = models.FloatField()
+    tags = models.JSONField(default=list)
+    cites = models.JSONField(default=list)
+    superseded_at = models.FloatField(null=True)
+    is_consolidated = models.BooleanField(default=False)
+    indexed_as = models.CharField(max_length=SHORT, blank=True)
+    is_removed = models.BooleanField(default=False)
+
+    class Meta:
+        """What is looked for of an assistant's, each by an index of its own.
+
+        What came after another, of all and of an audience; by kind and age; what an audience may
+        know; what a person said; what no night has sorted out yet; what leaves first; what is not
+        indexed yet; and what is forgotten.
+        """
+
+        indexes = [
+            models.Index(fields=["assistant", "id"], name="evennia_ai_memory_after"),
+            models.Index(fields=["assistant", "audience", "id"], name="evennia_ai_memory_for"),
+            models.Index(
+                fields=["assistant", "kind", "at", "is_removed"],
+                name="evennia_ai_memory_kept",
+                condition=models.Q(is_removed=False),
+            ),
+            models.Index(
+                fields=["assistant", "audience", "kind", "id"],
+                name="evennia_ai_memory_heard",
+                condition=models.Q(is_removed=False),
+            ),
+            models.Index(
+                fields=["assistant", "person", "kind", "id"],
+                name="evennia_ai_memory_said",
+                condition=models.Q(is_removed=False),
+            ),
+            models.Index(
+                fields=["assistant", "kind", "id"],
+                name="evennia_ai_memory_new",
+                condition=models.Q(is_removed=False, is_consolidated=False),
+            ),
+            models.Index(
+                fields=["assistant", "kind", "importance", "at"],
+                name="evennia_ai_memory_slight",
+                condition=models.Q(is_removed=False, is_consolidated=False),
+            ),
+            models.Index(
+                fields=["assistant", "kind", "importance", "at"],
+                name="evennia_ai_memory_done",
+                condition=models.Q(is_removed=False, is_consolidated=True),
+            ),
+            models.Index(fields=["assistant", "indexed_as"], name="evennia_ai_memory_index"),
+            models.Index(
+                fields=["assistant", "id"],
+                name="evennia_ai_memory_gone",
+                condition=models.Q(is_removed=True),
+            ),
+        ]
+
+
+class MemoryVector(models.Model):
+    """The vector of one memory, for the store that keeps vectors in this table.
+
+    Attributes:
+        model: the embedding model that made it, as `Memory.indexed_as`.
+        vector: float16 numbers, as the machine has them.
+    """
+
+    memory = models.OneToOneField(
+        Memory, primary_key=True, on_delete=models.CASCADE, related_name="embedding"
+    )
+    model = models.CharField(max_length=SHORT)
+    vector = models.BinaryField()
+
+
+class EntityProfile(models.Model):
+    """What an assistant makes of one being: what it is like, and how they stand.
+
+    What was observed of it are the memories with its id in `person`.
+
+    Attributes:
+        entity: "*#3" of a player's account, "#12" of an object.
+        attributes: what is known of it, [{"text", "audience", "at"}].
+        favour: how it is liked, 0 to 1.
+        consolidated: id of the newest memory that `runtime.attributes` take into account.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    assistant = models.BigIntegerField()
+    entity = models.CharField(max_length=SHORT)
+    entity_type = models.CharField(max_length=16)
+    name = models.CharField(max_length=LONG, blank=True)
+    attributes = models.JSONField(default=list)
+    favour = models.FloatField(default=0.0)
+    meetings = models.IntegerField(default=0)
+    first_at = models.FloatField()
+    last_at = models.FloatField()
+    consolidated = models.BigIntegerField(default=0)
+
+    class Meta:
+        """One for each being."""
+
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assistant", "entity"], name="evennia_ai_one_profile_each"
+            )
+        ]
+
+
+class AccessToken(models.Model):
+    """A token of the REST API. The token itself is nowhere: it is told once, when it is made.
+
+    Attributes:
+        begins: the token's first characters, by which people tell one from another.
+        digest: SHA-256 of the token, in hexadecimal digits.
+        password: digest of the account's password as it is stored; the token ends when it changes.
+        place: digest of the network it was asked for from; "" where it was made in the game.
+        ends_at: when it is worth nothing any more.
+        used_at: when it was last used, to the hour; 0: never.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    name = models.CharField(max_length=SHORT, blank=True)
+    begins = models.CharField(max_length=8)
+    digest = models.CharField(max_length=SHORT, unique=True)
+    password = models.CharField(max_length=SHORT)
+    place = models.CharField(max_length=SHORT, blank=True)
+    made_at = models.BigIntegerField()
+    ends_at = models.BigIntegerField()
+    used_at = models.BigIntegerField(default=0)
+
+
+class TracedMessage(models.Model):
+    """One message that an assistant heard and dealt with, and how it came to its answer.
+
+    Attributes:
+        assistant: number of its script.
+        number: what `assistant why` knows the message by; 0 of a turn of its own.
+        at: when it was heard, in seconds since 1970.
+        person: whose it is ("*#3"), "" of nobody or of somebody who was forgotten.
+        name: what they were called then, before the assistant.
+        words: what was said, as far as it is kept.
+        answer: what was answered, as far as it is kept.
+        is_private: it was said in private.
+        is_answer_private: it was answered in private.
+        facts: rule, model, calls and so on; `core.turn.trace` makes them.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    assistant = models.BigIntegerField()
+    number = models.BigIntegerField()
+    at = models.FloatField()
+    person = models.CharField(max_length=SHORT, blank=True)
+    name = models.CharField(max_length=LONG, blank=True)
+    words = models.TextField(blank=True)
+    answer = models.TextField(blank=True)
+    is_private = models.BooleanField(default=True)
+    is_answer_private = models.BooleanField(default=True)
+    facts = models.JSONField(default=dict)
+
+    class Meta:
+        """What is looked for: an assistant's of a time or a number, and all that are too old."""
+
+        indexes = [
+            models.Index(fields=["assistant", "at"], name="evennia_ai_trace_at"),
+            models.Index(fields=["assistant", "number"], name="evennia_ai_trace_of"),
+            models.Index(fields=["at"], name="evennia_ai_trace_old"),
+        ]

@@ -1,1 +1,0 @@
-"""How an assistant remembers: what is kept of a turn, what is told of it later, and to whom."""

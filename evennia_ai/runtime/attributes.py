@@ -1,0 +1,106 @@
+"""Where an assistant's settings and state are kept: Evennia's attributes, read all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from django.conf import settings
+from evennia.typeclasses.attributes import AttributeHandler, ModelAttributeBackend
+
+from evennia_ai.core.settings.game import ATTRIBUTES, STATE
+
+
+class AllAtOnce(ModelAttributeBackend):  # type: ignore[misc]
+    """Attributes that are read all at once, when the first of them is asked for.
+
+    Evennia asks the database for each by itself, also for those that nobody ever set; an assistant
+    has dozens of settings, nearly all of them at their defaults.
+    """
+
+    _is_loaded = False
+
+    def query_key(self, key: str, category: str | None) -> list[Any]:
+        """The link to one attribute; asked only for what is not in the cache."""
+        if not (settings.TYPECLASS_AGGRESSIVE_CACHE and self.obj.pk):
+            return list(super().query_key(key, category))
+        if not self._is_loaded:
+            self._load()
+        found = self._cache.get(f"{key}-{category}")
+        return [SimpleNamespace(attribute=found)] if found else []
+
+    def find(self, key: str) -> Any:
+        """The attribute of a name without a category, or None; asked for 80 times a turn."""
+        if not self._is_loaded:  # then this reads all of them, where they may be kept at all
+            found = self.get(key)
+            return found[0] if found else None
+        found = self._cache.get(f"{key}-None")
+        return found if found is not None and found.id else None
+
+    def _load(self) -> None:
+        links = self.obj.db_attributes.through.objects.filter(
+            scriptdb__id=self._objid, attribute__db_attrtype=self._attrtype
+        )
+        for link in links.select_related("attribute"):
+            attribute = link.attribute
+            category = attribute.category.lower() if attribute.category else None
+            self._cache.setdefault(f"{attribute.key.lower()}-{category}", attribute)
+        self._is_loaded = True
+
+    def reset_cache(self) -> None:
+        """Forget what was read."""
+        super().reset_cache()
+        self._is_loaded = False
+
+
+class WatchedAttributes(AttributeHandler):  # type: ignore[misc]
+    """The attributes of an assistant's script: when one is set, that is recorded and counts.
+
+    Attributes:
+        find: gives one attribute itself, or None where none was ever set.
+    """
+
+    def __init__(self, obj: Any, backend_class: type[AllAtOnce]) -> None:
+        super().__init__(obj, backend_class)
+        self.find: Callable[[str], Any] = self.backend.find
+
+    def add(self, key: str, *args: Any, **kwargs: Any) -> None:
+        """Set one attribute."""
+        with self.obj.changing(key):
+            super().add(key, *args, **kwargs)
+        if key not in STATE:
+            self._listen_anew()
+
+    def put(self, key: str, value: Any) -> None:
+        """Set one attribute for somebody who tells of it himself."""
+        super().add(key, value)
+
+    def remove(self, key: str | None = None, *args: Any, **kwargs: Any) -> None:
+        """Remove attributes."""
+        with self.obj.changing(*_names(key)):
+            super().remove(key, *args, **kwargs)
+        self._listen_anew()
+
+    def batch_add(self, *args: Any, **kwargs: Any) -> None:
+        """Set several attributes: tuples that begin with their names."""
+        with self.obj.changing(*(item[0] for item in args)):
+            super().batch_add(*args, **kwargs)
+        self._listen_anew()
+
+    def clear(self, *args: Any, **kwargs: Any) -> None:
+        """Remove all attributes."""
+        with self.obj.changing(*ATTRIBUTES):
+            super().clear(*args, **kwargs)
+        self._listen_anew()
+
+    def _listen_anew(self) -> None:
+        if (work := self.obj.work) is not None:
+            work.read_anew()
+
+
+def _names(key: Any) -> tuple[str, ...]:
+    """The names that Evennia's handler takes as one text or several."""
+    if key is None:
+        return ()
+    return (key,) if isinstance(key, str) else tuple(key)

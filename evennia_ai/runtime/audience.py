@@ -1,0 +1,107 @@
+"""Who hears what an assistant answers, as it is at the moment of asking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from evennia_ai.core.hearing.inbox import OWN, TASK, Event
+from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, Source
+from evennia_ai.core.memory.recollection import person_audience
+
+ELSEWHERE = frozenset((Source.PAGE, Source.CHANNEL))
+
+
+def sole_recipient(script: Any, event: Event) -> str:
+    """The player who alone hears the answer to an event, "" where others do, or nobody.
+
+    A task's report goes to whoever gave it: who may know of that turn hears the answer.
+    """
+    if event.kind == OWN:
+        return ""
+    if event.kind == TASK:
+        return event.person if person_audience(event.person) in event.audience else ""
+    return event.face if is_alone(script.obj, event) else ""
+
+
+def is_alone(body: Any, event: Event) -> bool:
+    """Whether nobody but whoever caused an event hears what is answered."""
+    if event.source in PRIVATE:
+        return True
+    if event.source == CHANNEL or body.location is None:
+        return False
+    return next(listeners(body, event), None) is None
+
+
+def listeners(body: Any, event: Event) -> Iterator[Any]:
+    """Who else in the room hears what is said there: other players, and assistants."""
+    here = body.location.contents if body.location is not None else ()
+    return (thing for thing in here if thing != body and _listens(thing, event))
+
+
+def _listens(thing: Any, event: Event) -> bool:
+    if thing.dbref == event.sender_id:
+        return False
+    account = getattr(thing, "db_account_id", None)
+    if account is not None:
+        return bool(event.person != f"*#{account}")
+    return has_ears(thing)
+
+
+def has_ears(thing: Any) -> bool:
+    """Whether somebody learns what a thing is sent: a player, or an assistant."""
+    if getattr(thing, "db_account_id", None) is not None:
+        return True
+    return bool(thing.sessions.count()) or has_assistant(thing)
+
+
+def has_assistant(thing: Any) -> bool:
+    """Whether a thing is the body of an assistant."""
+    return getattr(thing, "assistant_script", None) is not None
+
+
+def ears(body: Any) -> Iterator[Any]:
+    """Everybody in the room who hears what is said there, a player in the body itself included."""
+    here = body.location.contents if body.location is not None else ()
+    for thing in here:
+        if has_ears(thing) if thing != body else thing.sessions.count():
+            yield thing
+
+
+# ---- who is there ------------------------------------------------------------------------------
+
+
+def is_online(being: Any) -> bool:
+    """Whether a player is behind a character or an account just now.
+
+    Of a server that was killed a character keeps the numbers of sessions that play it no more.
+    """
+    sessions = being.sessions.all()
+    if not hasattr(being, "location"):
+        return bool(sessions)
+    return any(session.get_puppet() == being for session in sessions)
+
+
+def is_there(body: Any, event: Event, asker: Any) -> bool:
+    """Whether whoever caused an event can hear the answer: in the game, and where it is given.
+
+    What nobody plays, such as a shopkeeper of the game's own, is there wherever it stands.
+
+    Args:
+        asker: who that is; None when gone for good.
+    """
+    if not event.sender_id or getattr(asker, "is_bot", False):
+        return True  # relayed from elsewhere
+    if asker is None or (event.person.startswith("*") and not is_online(asker)):
+        return False
+    place = body.location
+    if event.source in ELSEWHERE or place is None:
+        return True
+    return asker.location == place or asker in (place, body)
+
+
+def is_overheard(body: Any, event: Event) -> bool:
+    """Whether players beside whoever asked hear what is answered."""
+    if event.source in PRIVATE:
+        return False
+    return event.source == CHANNEL or any(map(is_online, listeners(body, event)))

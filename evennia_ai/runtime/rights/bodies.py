@@ -1,0 +1,111 @@
+"""Rights over an assistant: locks of its body, which Evennia's own command `lock` sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+
+from evennia_ai.core.safety.locks import narrowed, rest_of
+from evennia_ai.runtime.pronouns import wording
+from evennia_ai.runtime.rights.people import forms_of
+from evennia_ai.runtime.rights.table import Right
+
+# The kinds of locks that concern the assistant in a body, and nothing else of the game.
+OF_ASSISTANTS = ("ai_", "tool_")
+# Evennia's own, which lets whoever passes it change every lock of the thing.
+OF_EVENNIA, OF_EVENNIA_BY_DEFAULT = "control", "perm(Developer)"
+
+
+def kinds_of_locks(body: Any) -> list[str]:
+    """The kinds of all locks that hold for the assistant in a body: the body's, and its own."""
+    script = getattr(body, "assistant_script", None)
+    return [*body.locks.locks, *(script.locks.locks if script is not None else ())]
+
+
+def lock_of(body: Any, right: Right) -> str:
+    """The lock that decides a right by itself, as it is written; "" where none does.
+
+    A lock of the body goes before one that the assistant has of its own, as one that was adopted
+    has: the body of that is locked as the game had it.
+    """
+    script = getattr(body, "assistant_script", None)
+    own = str(script.locks.get(right) or "") if script is not None else ""
+    evennias = str(body.locks.get(OF_EVENNIA) or "") if right is Right.CONTROL else ""
+    return str(body.locks.get(right) or "") or own or evennias
+
+
+def has_right(script: Any, person: Any, right: Right, *, is_staff: bool) -> bool:
+    """Whether a person has a right over an assistant, in any form; no assistant has any.
+
+    Args:
+        right: one of OF_THE_BODY.
+        is_staff: whether the person is staff.
+    """
+    if getattr(person, "assistant_script", None) is not None and not person.sessions.count():
+        return False
+    body = script.obj or script  # one that has lost its body is locked by itself
+    if lock := lock_of(body, right):
+        return any(body.access(form, lock.partition(":")[0]) for form in forms_of(person))
+    if right is Right.CONTROL:
+        return is_staff
+    is_enough = is_staff or right is Right.CONFIGURE
+    return is_enough and has_right(script, person, Right.CONTROL, is_staff=is_staff)
+
+
+def lacking(script: Any, right: Right) -> str:
+    """What somebody needs who has no right over an assistant, in words."""
+    if lock := lock_of(script.obj or script, right):
+        return f"{wording(script).their} lock {lock!r}"
+    if right is Right.CONTROL:
+        return "the rights of staff"
+    control = lacking(script, Right.CONTROL)
+    is_more = right is not Right.CONFIGURE and "staff" not in control
+    own = f"or a lock {str(right)!r} of {wording(script).their} own"
+    return f"{control}{' and the rights of staff' * is_more}, {own}"
+
+
+def own_locks(script: Any) -> str:
+    """The locks that an assistant has of its own where its body is locked by the game.
+
+    Those that it has already stay, as of a body before.
+    """
+    wanted = {"tool_move": "false()", Right.CONTROL: "perm(Builder)"}
+    return ";".join(f"{kind}:{rule}" for kind, rule in wanted.items() if not script.locks.get(kind))
+
+
+def decides(script: Any, kind: str) -> bool:
+    """True where a lock of the assistant's own decides what its body has no lock for."""
+    return kind.startswith(OF_ASSISTANTS) and bool(script.locks.get(kind))
+
+
+def locks_for(maker: Any) -> str:
+    """The locks of a new body: its maker and admins have Evennia's rights, builders may run it.
+
+    Whoever asks an assistant to leave its post shall not get it to; an owner may change that.
+
+    Args:
+        maker: a character or an account; None for code.
+    """
+    account = getattr(maker, "account", None) or maker
+    kind = "pid" if hasattr(account, "get_all_puppets") else "id"
+    named = f"{kind}({account.id}) or " if maker is not None else ""
+    own = ";".join(f"{access}:{named}perm(Admin)" for access in (OF_EVENNIA, "delete"))
+    return f"tool_move:false();{Right.CONTROL}:perm(Builder);{own}"
+
+
+def sort_locks(body: Any) -> bool:
+    """Give a body of an older game the lock `ai_control`; whether it had none and needed one.
+
+    It was Evennia's `control` once that named who may run an assistant. Whoever that named goes on
+    to, and of Evennia's own right nobody keeps it but admins whom it named. A body that has the
+    locks which Evennia gives to what somebody makes is left as it is.
+    """
+    locks = body.locks
+    control = rest_of(str(locks.get(OF_EVENNIA) or ""))
+    deleting = rest_of(str(locks.get("delete") or ""))
+    if locks.get(Right.CONTROL) or control in ("", OF_EVENNIA_BY_DEFAULT, deleting):
+        return False
+    admins = narrowed(control, settings.PERMISSION_HIERARCHY)
+    locks.add([f"{Right.CONTROL}:{control}", f"{OF_EVENNIA}:{admins}"])
+    return True

@@ -1,0 +1,273 @@
+"""What the game's settings make: which model answers, and the process's one pool of connections."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from evennia.utils import logger
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+
+from evennia_ai.core.hearing.open_lines import read_most
+from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.core.settings.breaker import BreakerConfig
+from evennia_ai.core.settings.game import GAME_SETTINGS
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm import endpoints
+from evennia_ai.llm.bridge import as_deferred
+from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.llm.fallback_models import NAME as FALLBACK_MODELS
+from evennia_ai.llm.fallback_models import distinct, read_fallbacks, read_own_fallbacks
+from evennia_ai.llm.pacing import Pacer
+from evennia_ai.llm.pool import Pool, PoolConfig
+from evennia_ai.mcp.config import ServerConfig, read_servers
+from evennia_ai.mcp.connection import require_sdk
+from evennia_ai.mcp.servers import RemoteServers
+from evennia_ai.memory_store import opening
+from evennia_ai.memory_store.opening import MemorySettings
+from evennia_ai.memory_store.service import MemoryService
+
+
+def _close_at_the_end(close: Callable[[], Deferred[Any]]) -> None:
+    """Begin to close something when the reactor stops, without holding that up.
+
+    The portal starts the next server as soon as this one lets go of it, and the next one gives up
+    where it finds this one's pid file, which goes when the reactor has stopped.
+    """
+
+    def begin() -> None:  # a Deferred that it returned would be waited for
+        close().addErrback(lambda failure: logger.log_warn(f"[assistant] closing: {failure.value}"))
+
+    reactor.addSystemEventTrigger("before", "shutdown", begin)
+
+
+def _number(name: str) -> float:
+    """A positive finite number from the environment or the settings.
+
+    Raises:
+        ConfigurationError: it is something else.
+    """
+    value = os.environ.get(name) or getattr(settings, name, GAME_SETTINGS[name].default)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number) or number <= 0:
+        raise ConfigurationError(f"{name} is {value!r}; it must be a number above 0")
+    return number
+
+
+def _whole_number(name: str) -> int:
+    """A whole number from 1 up.
+
+    Raises:
+        ConfigurationError: it is something else.
+    """
+    number = _number(name)
+    if number < 1 or number != int(number):
+        raise ConfigurationError(f"{name} is {number:g}; it must be a whole number from 1 up")
+    return int(number)
+
+
+@lru_cache(maxsize=1)
+def pacer() -> Pacer:
+    """The process's queue for beats."""
+    return Pacer(reactor)
+
+
+def breaker_config() -> BreakerConfig:
+    """The setting that tells when a model's service is left alone.
+
+    Raises:
+        ConfigurationError: something in it is wrong.
+    """
+    return BreakerConfig.from_stored(getattr(settings, BreakerConfig.NAME, {}))
+
+
+@lru_cache(maxsize=1)
+def pool() -> Pool:
+    """The process's pool."""
+    server_dir = Path(settings.GAME_DIR) / "server"
+    made = Pool(
+        PoolConfig(
+            state_dir=server_dir / ".local_model",
+            pid_file=server_dir / "portal.pid",
+            deadline_seconds=_number("EVENNIA_AI_CALL_DEADLINE_SECONDS"),
+            max_calls_in_flight=_whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT"),
+            most_reply_bytes=_whole_number("EVENNIA_AI_MAX_REPLY_BYTES"),
+            app_name=settings.SERVERNAME,
+            breaker=breaker_config(),
+        ),
+        reactor=reactor,
+    )
+    _close_at_the_end(made.close)
+    return made
+
+
+def endpoint() -> Endpoint:
+    """The model that answers unless an assistant names its own.
+
+    Raises:
+        ConfigurationError: what is set does not fit together.
+    """
+    return endpoints.resolve(os.environ, settings)
+
+
+def fallbacks(own: object = (), first: Endpoint | None = None) -> tuple[Endpoint, ...]:
+    """What is asked, in order, where the first model fails: an assistant's own list or the game's.
+
+    Args:
+        own: the assistant's list of names, empty for none.
+        first: the assistant's own model, the game's when None.
+
+    Raises:
+        ConfigurationError: the list is wrong.
+    """
+    if own:
+        return read_own_fallbacks(own, first or endpoint())
+    given = getattr(settings, FALLBACK_MODELS, GAME_SETTINGS[FALLBACK_MODELS].default)
+    game = endpoint()
+    return distinct(read_fallbacks(given, game, os.environ, settings), first or game)
+
+
+def tool_modules() -> tuple[str, ...]:
+    """Modules with tools of the game.
+
+    Raises:
+        ConfigurationError: the setting is no list of names.
+    """
+    modules = getattr(settings, "EVENNIA_AI_TOOL_MODULES", ())
+    if isinstance(modules, (list, tuple)) and all(isinstance(name, str) for name in modules):
+        return tuple(modules)
+    raise ConfigurationError(
+        f"EVENNIA_AI_TOOL_MODULES is {modules!r}; it must be a list such as ['world.tools']"
+    )
+
+
+def most_tools() -> int:
+    """How many tools a model is shown at once; the others it finds by `find_tools`.
+
+    Raises:
+        ConfigurationError: it is no number.
+    """
+    return _whole_number("EVENNIA_AI_MAX_TOOLS_OFFERED")
+
+
+def tools_by_need() -> bool:
+    """Whether a model is shown tools as messages call for them, or all of them always.
+
+    Raises:
+        ConfigurationError: it is neither True nor False.
+    """
+    name = "EVENNIA_AI_TOOLS_BY_NEED"
+    value = getattr(settings, name, GAME_SETTINGS[name].default)
+    if isinstance(value, bool):
+        return value
+    raise ConfigurationError(f"{name} is {value!r}; it must be True or False")
+
+
+def answers_per_line() -> int:
+    """How many assistants answer a line that calls nobody; 0: all that hear it.
+
+    Raises:
+        ConfigurationError: the setting is wrong.
+    """
+    name = "EVENNIA_AI_ANSWERS_PER_LINE"
+    return read_most(name, getattr(settings, name, GAME_SETTINGS[name].default))
+
+
+def mcp_configs() -> dict[str, ServerConfig]:
+    """The MCP servers of the game.
+
+    Raises:
+        ConfigurationError: the setting is wrong, or the SDK is missing.
+    """
+    configs = read_servers(getattr(settings, "EVENNIA_AI_MCP_SERVERS", {}), os.environ)
+    if configs:
+        require_sdk()
+    return configs
+
+
+@lru_cache(maxsize=1)
+def remote_servers() -> RemoteServers:
+    """The game's MCP servers, connecting in the background from the first time this is asked."""
+    try:
+        configs = mcp_configs()
+    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
+        logger.log_err(f"[assistant] {error}")
+        configs = {}
+    made = RemoteServers(
+        configs.values(),
+        as_deferred=as_deferred,
+        reactor=reactor,
+        breakers=pool().breakers,
+        log=logger.log_info,
+    )
+    _close_at_the_end(made.close)
+    made.start()
+    return made
+
+
+def leave_remote_servers() -> None:
+    """Begin to end the programs of the MCP servers: the game's server is about to end.
+
+    Evennia lets the reactor run for a second after it has told its scripts so. A program that has
+    not ended by then ends with the process.
+    """
+    if remote_servers.cache_info().currsize:
+        remote_servers().close().addErrback(lambda _: None)
+
+
+def memory_settings() -> MemorySettings:
+    """Where memories are found by their meaning.
+
+    Raises:
+        ConfigurationError: something of it is wrong, or a package is missing.
+    """
+    folder = Path(settings.GAME_DIR) / "server" / "ai_memory"
+    default = str(GAME_SETTINGS[opening.STORE].default)
+    return opening.read_settings(os.environ, settings, folder, default)
+
+
+@lru_cache(maxsize=1)
+def memory() -> MemoryService:
+    """The game's store of memories; it is opened by what is first asked of it."""
+    try:
+        made = opening.make_service(memory_settings(), reactor)
+    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
+        logger.log_err(f"[assistant] {error}")
+        made = opening.absent_service(str(error), reactor)
+    _close_at_the_end(made.close)
+    return made
+
+
+def check_settings() -> str:
+    """Read everything once that can be wrong.
+
+    Returns:
+        What the owner should know although it is no mistake, or "".
+
+    Raises:
+        ConfigurationError: something is wrong.
+    """
+    _number("EVENNIA_AI_CALL_DEADLINE_SECONDS")
+    _whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")
+    _whole_number("EVENNIA_AI_MAX_REPLY_BYTES")
+    breaker_config()
+    fallbacks()
+    tool_modules()
+    most_tools()
+    tools_by_need()
+    answers_per_line()
+    mcp_configs()
+    HearingConfig.from_stored(
+        getattr(settings, HearingConfig.GAME_NAME, {}), HearingConfig.GAME_NAME
+    )
+    notices = endpoint().notice, memory_settings().notice
+    return " ".join(filter(None, notices))

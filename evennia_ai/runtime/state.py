@@ -1,0 +1,339 @@
+"""What an assistant keeps: defaults, working copies, and the only writer of `script.db`.
+
+Configuration is read, with its default from `core.settings.game`; a value is stored only once
+somebody sets it. The inbox and the conversation are worked on as plain copies in `script.work` and
+written whole at a checkpoint, all values of a checkpoint in one transaction.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from copy import copy
+from pickle import dumps
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import connection, transaction
+from evennia.typeclasses.attributes import Attribute
+from evennia.utils import logger
+from evennia.utils.dbserialize import deserialize, to_pickle
+from evennia.utils.picklefield import DEFAULT_PROTOCOL
+
+from evennia_ai import audit
+from evennia_ai.core.hearing import inbox
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.overheard import Overheard, keep
+from evennia_ai.core.hearing.rate_limits import Company, HearingConfig
+from evennia_ai.core.hearing.records import Records
+from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.cooling import Blame
+from evennia_ai.core.settings.budget import BudgetConfig
+from evennia_ai.core.settings.game import ATTRIBUTES, STATE
+from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.settings.model import Group, read_once
+from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.turn.turn import Usage
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
+from evennia_ai.runtime.work import Work
+
+DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
+Beside = Callable[[], None]
+G = TypeVar("G", bound=Group)
+_UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
+
+
+def read(script: Any, name: str) -> Any:
+    """A setting of the assistant: as stored, else its default. Containers come as plain copies."""
+    default = DEFAULTS[name]
+    attribute = script.attributes.find(name)
+    value = None if attribute is None else attribute.db_value
+    if value is None:
+        return copy(default) if isinstance(default, (list, dict)) else default
+    # Evennia's own reading of a value builds a tree of watched containers, also around a number.
+    return value if isinstance(value, (str, int, float)) else deserialize(attribute.value)
+
+
+def write(script: Any, *facts: Fact, beside: Beside | None = None, **values: Any) -> None:
+    """Store values and what is to be told of them, all or none of it.
+
+    Settings that change are told of by themselves. What was recorded meanwhile goes along.
+
+    Args:
+        facts: for the record: what happened by which the values are what they are.
+        beside: writes rows of other tables, in the same transaction; perhaps called twice, the
+            first time undone.
+    """
+    if (work := script.work) is not None and not STATE.issuperset(values):
+        work.read_anew()
+    facts = (*_changes(settings_of(script, values), values), *facts)
+    try:
+        _store(script, facts, values, beside)
+    except audit.RecordConflictError:  # another process told something of it meanwhile
+        _store(script, facts, values, beside)
+
+
+def _store(
+    script: Any, facts: Sequence[Fact], values: Mapping[str, Any], beside: Beside | None
+) -> None:
+    is_told = bool(facts) or audit.has_waiting(script)
+    before: list[tuple[Attribute, Any]] = []
+    try:
+        is_several = is_told or beside is not None or len(values) > 1
+        with transaction.atomic() if is_several else nullcontext():
+            prepared = (_prepare(script, name, value, before) for name, value in values.items())
+            if changed := [row for row in prepared if row]:
+                with connection.cursor() as cursor:
+                    cursor.executemany(_UPDATE, changed)
+            if beside is not None:
+                beside()
+            if is_told:
+                audit.keep(script, facts)
+    except BaseException:
+        # What is in memory must not know of what was never stored.
+        for attribute, packed in before:
+            attribute.db_value = packed
+        script.attributes.reset_cache()
+        raise
+
+
+def settings_of(script: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The settings among some names, as they are now."""
+    return {n: read(script, n) for n in names if n in ATTRIBUTES and n not in STATE}
+
+
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Fact]:
+    """A fact for each setting that changes; those of one edit name each other."""
+    changed = {name: old for name, old in before.items() if now[name] != old}
+    beside = {"together": sorted(changed)} if len(changed) > 1 else {}
+    return [
+        fact("ConfigurationChanged", key=name, old_value=old, new_value=now[name], **beside)
+        for name, old in changed.items()
+    ]
+
+
+@contextmanager
+def changing(script: Any, names: Iterable[str]) -> Iterator[None]:
+    """Tell of settings that are changed from outside, by `script.db` say, and store both or none.
+
+    An assistant that is being made has no record yet; it begins with what is set by then.
+    """
+    before = settings_of(script, names)
+    if not before or script.work is None or script.work.is_closing:
+        yield
+        return
+    with transaction.atomic():
+        yield
+        facts = _changes(before, settings_of(script, before))
+        if facts:
+            audit.keep(script, facts)
+
+
+def _prepare(
+    script: Any, name: str, value: Any, before: list[tuple[Attribute, Any]]
+) -> tuple[str | None, int] | None:
+    """The row to update for a value; an attribute that does not exist yet is made at once.
+
+    The attribute handler stores one value with two statements and a commit each, and copies it
+    deeply before it is pickled. Here all values of a checkpoint are one statement, and nothing is
+    copied.
+    """
+    if name not in DEFAULTS:
+        raise KeyError(f"an assistant keeps no {name!r}")
+    attribute = script.attributes.get(name, return_obj=True)
+    if attribute is None:
+        script.attributes.put(name, value)
+        return None
+    # What it writes itself is plain already; what people set may hold anything of the game.
+    packed = value if name in STATE else to_pickle(value)
+    before.append((attribute, attribute.db_value))
+    attribute.db_value = packed
+    return _encode(packed), attribute.pk
+
+
+def _encode(packed: Any) -> str | None:
+    """A value as Evennia's attribute column holds it: what `dbsafe_decode` reads back."""
+    return None if packed is None else b64encode(dumps(packed, DEFAULT_PROTOCOL)).decode()
+
+
+def rebuild(script: Any) -> Work:
+    """Working copies of what is stored, for a process that has just begun."""
+    usage = read(script, "usage")
+    return Work(
+        inbox=list(read(script, "pending_events")),
+        history=list(read(script, "conversation_history")),
+        usage=Usage(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)),
+        calls=usage.get("calls", 0),
+        ticks=usage.get("ticks", 0),
+        executions=list(read(script, "execution_log")),
+        metrics=dict(read(script, "metrics")),
+        company=Company.from_stored(read(script, "company")),
+        blame=Blame.from_stored(read(script, "cooling")),
+        overheard=[Overheard(**item) for item in read(script, "overheard")],
+        records=Records.from_stored(read(script, "records")),
+        muted=set(read(script, "muted_by")),
+        hushed=dict(read(script, "hushed")),
+        breakers=CircuitBreakerRegistry(clock=script.clock.seconds),
+        tool_cache=ToolResultCache(clock=script.clock.seconds),
+    )
+
+
+def put_away(script: Any) -> None:
+    """Store what is worth keeping over a restart but not a write for each message."""
+    work = script.work
+    now = {
+        "company": work.company.as_stored(),
+        "overheard": [item.as_stored() for item in work.overheard],
+        "records": work.records.as_stored() if work.records.count else {},
+    }
+    changed = {name: value for name, value in now.items() if value != read(script, name)}
+    if changed:
+        write(script, **changed)
+
+
+def held(group: type[G], own: object) -> G:
+    """A group as it holds for an assistant: its own settings over the game's and the defaults.
+
+    Raises:
+        ConfigurationError: something in them is wrong; the text names the path.
+    """
+    if not group.GAME_NAME:
+        return group.from_stored(own)
+    return read_once(group, group.from_layers, getattr(settings, group.GAME_NAME, {}), own)
+
+
+def hearing_config(script: Any) -> HearingConfig:
+    """How the assistant deals with people: its own keys, the game's, and the defaults.
+
+    What is set and makes no sense counts as not set: no assistant is silent for a slip.
+    """
+    work = script.work
+    if work.manners is None:
+        try:
+            work.manners = held(HearingConfig, read(script, "hearing_config"))
+        except ConfigurationError:
+            work.manners = HearingConfig()
+    return work.manners  # type: ignore[no-any-return]
+
+
+def memory_config(script: Any) -> MemoryConfig:
+    """What it remembers. What is set and makes no sense counts as: nothing at all."""
+    work = script.work
+    if work.memory is None:
+        try:
+            work.memory = held(MemoryConfig, read(script, "memory_config"))
+        except ConfigurationError as error:
+            logger.log_err(f"[assistant] {script.key} remembers nothing: {error}")
+            work.memory = MemoryConfig(enabled=False)
+    return work.memory  # type: ignore[no-any-return]
+
+
+def safety_config(script: Any) -> SafetyConfig:
+    """Its limits and checks."""
+    return _bounds(script)[0]
+
+
+def budget_config(script: Any) -> BudgetConfig:
+    """The caps on what it costs."""
+    return _bounds(script)[1]
+
+
+def _bounds(script: Any) -> tuple[SafetyConfig, BudgetConfig]:
+    """Both, read anew when a setting changed.
+
+    What is wrong with them stands in `runtime.work.safety_problem`: an assistant does not act at
+    all then, and the defaults are no more than what the rest of it finds meanwhile.
+    """
+    work, problem = script.work, ""
+    if work.bounds is None:
+        try:
+            safety = held(SafetyConfig, read(script, "safety_config"))
+            work.bounds = safety, held(BudgetConfig, read(script, "budget_config"))
+        except ConfigurationError as error:
+            work.bounds, problem = (SafetyConfig(), BudgetConfig()), str(error)
+        if problem and problem != work.safety_problem:
+            logger.log_err(f"[assistant] {script.key} does not start: {problem}")
+        work.safety_problem = problem
+    return work.bounds  # type: ignore[no-any-return]
+
+
+def mute(script: Any, person: str, *, is_muted: bool) -> bool:
+    """Let a person neither hear nor be heard, or again both. Returns whether that changed."""
+    work = script.work
+    if (person in work.muted) is is_muted:
+        return False
+    work.muted ^= {person}
+    write(script, muted_by=sorted(work.muted))
+    if is_muted:
+        _drop_words_of(script, person)
+    return True
+
+
+def _drop_words_of(script: Any, person: str) -> None:
+    """What a person said and nobody answered yet is gone, also while the model works on it."""
+    work = script.work
+    work.overheard = [item for item in work.overheard if item.person != person]
+    theirs = [i for i in work.inbox if i.get("person") == person and i["kind"] != inbox.TASK]
+    if work.busy.intersection(item["id"] for item in theirs):
+        bump_epoch(script)
+    if theirs:
+        discard(script, theirs)
+
+
+def overhear(script: Any, item: Overheard) -> None:
+    """Keep something that needs no answer, in memory only."""
+    work, config = script.work, hearing_config(script)
+    work.overheard = keep(
+        work.overheard,
+        item,
+        messages=config.context_messages,
+        characters=config.context_characters,
+    )
+
+
+def push(script: Any, event: Event) -> list[Event]:
+    """Put an event into the inbox; whoever does so stores `pending_events` with what else changes.
+
+    Returns:
+        The events that had to make room.
+    """
+    work = script.work
+    limit = read(script, "max_pending_events")
+    work.inbox, dropped = inbox.push(work.inbox, event.as_stored(), limit=limit, busy=work.busy)
+    return [Event.from_stored(item) for item in dropped]
+
+
+def discard(script: Any, events: Sequence[inbox.Stored]) -> None:
+    """Take events out of the inbox that nobody answers."""
+    work = script.work
+    work.inbox = inbox.settle(work.inbox, {item["id"] for item in events})
+    write(script, pending_events=work.inbox)
+    let_go(work)
+
+
+def let_go(work: Work) -> None:
+    """End the turns set aside whose events wait no longer, or begin anew; nothing is asked on."""
+    if work.aside:
+        kept = {item["id"] for item in work.inbox if inbox.TRAY in item}
+        for scope, seat in list(work.aside.items()):
+            first = seat.turn.events[0]
+            if first.kind != inbox.OWN and first.id not in kept:
+                del work.aside[scope]
+                seat.cancel()
+
+
+def bump_epoch(script: Any) -> None:
+    """Void everything under way: it is cancelled, and what still comes back is too late."""
+    work = script.work
+    if work is None:
+        return
+    work.epoch += 1
+    work.running = frozenset()
+    aside = tuple(work.aside.values())
+    work.aside.clear()
+    for running in (work.in_flight, *aside, work.compacting, work.resting):
+        if running is not None:
+            running.cancel()
+    work.in_flight = work.compacting = work.resting = None

@@ -1,0 +1,392 @@
+"""The life of a turn in the database: taken, set down on the way, closed, or found after a crash.
+
+`current_tool_call` holds what is under way. While a call that others notice is run it names that
+call, and whatever comes then, it is not run again. Between two calls it holds what was said and
+done so far, and a restart goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evennia_ai.core.hearing import inbox
+from evennia_ai.core.hearing.chain import Chain, Chains
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.overheard import tellable
+from evennia_ai.core.hearing.perception import PRIVATE
+from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.limits import LIMITS, Kind
+from evennia_ai.core.safety.monitor import SafetyMonitor
+from evennia_ai.core.turn import compaction, conversation, executions
+from evennia_ai.core.turn.react import Stop
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.runtime.audience import sole_recipient
+from evennia_ai.runtime.state import Beside, Work, let_go, read, safety_config, write
+
+_COUNTED = ("visits", "tool_calls", "delegations", "earlier_tokens")
+BY_HAND = "by hand/"
+NOTHING = Turn(0, ())
+CHAINS = Chains()
+UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happened", Fault.NOT_RUN)
+
+
+def load(script: Any, first: inbox.Stored, limit: int) -> Turn:
+    """A tray for an event and those that join it; they stay in the inbox until it is settled."""
+    return _begin(script, inbox.batch(script.work.inbox, first, limit))
+
+
+def set_down(script: Any) -> tuple[Event, ...]:
+    """The events of the turn that was set down before a restart or a pause; () without one."""
+    noted, work = read(script, "current_tool_call"), script.work
+    if not noted or "tool" in noted:
+        return ()
+    stored = [item for item in work.inbox if item["id"] in noted["events"]]
+    if not stored or len(stored) != len(noted["events"]):
+        write(script, current_tool_call=None)
+        return ()
+    return tuple(Event.from_stored(item) for item in stored)
+
+
+def resume(script: Any) -> Turn:
+    """Go on with the turn that was set down."""
+    return go_on(script, read(script, "current_tool_call"))
+
+
+def go_on(script: Any, noted: Mapping[str, Any]) -> Turn:
+    """A tray as it was set down, with its events."""
+    stored = [item for item in script.work.inbox if item["id"] in noted["events"]]
+    turn = _begin(script, stored)
+    turn.overheard, turn.asides = (), dict(noted.get("asides", {}))
+    turn.hold(*_held(noted, turn.event))
+    turn.said, turn.found = list(noted["said"]), list(noted["found"])
+    turn.iterations = turn.began_at = noted["iterations"]
+    turn.effects = noted["effects"]
+    _take_up(script, turn, noted.get("bounds", {}))
+    return turn
+
+
+def of_goal(script: Any, event: Event) -> Turn:
+    """A tray for something of the assistant's own, which nobody waits for."""
+    return _begin(script, [event.as_stored()])
+
+
+def by_hand(script: Any, event: Event) -> Turn:
+    """A tray for one call that a person lets the assistant make, beside what else it does."""
+    work, now = script.work, script.clock.seconds()
+    turn = Turn(work.epoch, (event,), is_apart=event.source in PRIVATE, model=BY_HAND)
+    turn.tick, turn.began_seconds, turn.chain = work.ticks, now, _chain_of(script, event)
+    return turn
+
+
+def _chain_of(script: Any, event: Event) -> Chain:
+    """What an event belongs to: the chain of what it answers, else the one that begins with it."""
+    loop = safety_config(script).loop
+    return CHAINS.of(event.chain or event.id, event.begun_by or event.person, loop)
+
+
+def _begin(script: Any, stored: Sequence[inbox.Stored]) -> Turn:
+    work = script.work
+    events = tuple(Event.from_stored(item) for item in stored)
+    work.running = frozenset(event.id for event in events)
+    work.given_up.clear()
+    person = sole_recipient(script, events[-1])
+    overheard = tellable(work.overheard, person)
+    turn = Turn(
+        work.epoch,
+        events,
+        overheard,
+        conversation.known_to(work.history, person),
+        is_apart=events[-1].kind == inbox.TASK,
+        monitor=SafetyMonitor(safety_config(script).checks),
+        tick=work.ticks + 1,
+        began_seconds=script.clock.seconds(),
+        chain=_chain_of(script, events[0]),
+    )
+    turn.hold(*(audience for event in events for audience in event.held))
+    is_told_alone = any(item.source in PRIVATE for item in overheard)
+    if is_told_alone or conversation.holds_private(work.history, person):
+        turn.hold(person_audience(person))
+    return turn
+
+
+def _held(noted: Mapping[str, Any], event: Event) -> Sequence[str]:
+    """What a turn that was set down held; older ones said only whether that was private."""
+    if "held" in noted:
+        return list(noted["held"])
+    return [person_audience(event.face)] if noted["is_private"] else []
+
+
+def _take_up(script: Any, turn: Turn, bounds: Mapping[str, Any]) -> None:
+    """What the limits and checks of the task have counted so far."""
+    for name in _COUNTED:
+        setattr(turn, name, bounds.get(name, 0))
+    turn.grants = dict(bounds.get("grants", {}))
+    chain = turn.chain  # which a restart forgot
+    chain.steps = max(chain.steps, turn.iterations)
+    chain.tokens = max(chain.tokens, turn.earlier_tokens)
+    chain.delegations = max(chain.delegations, turn.delegations)
+    checks = safety_config(script).checks
+    turn.monitor = SafetyMonitor.from_stored(bounds.get("monitor", {}), checks)
+
+
+def _bounds(turn: Turn) -> dict[str, Any]:
+    """The counts that belong to the whole task; a grant for one tick ends with it."""
+    lasting = ("task", "context")
+    return {
+        **{name: getattr(turn, name) for name in _COUNTED},
+        "earlier_tokens": turn.tokens,
+        "grants": {
+            # Plain text: what Evennia cannot read back would block the assistant for good.
+            str(kind): more
+            for kind, more in turn.grants.items()
+            if LIMITS[Kind(kind)].span in lasting
+        },
+        "monitor": turn.monitor.as_stored(),
+    }
+
+
+def note_effect(script: Any, turn: Turn, call: ToolCall) -> None:
+    """Store that a call is about to happen, so that a crash cannot make it happen twice."""
+    noted = {"tool": call.name, "call_id": call.id, "arguments": dict(call.arguments)}
+    keep(script, turn, current_tool_call=as_noted(turn) | noted)
+
+
+def forget_effect(script: Any, turn: Turn) -> None:
+    """The call that was noted did not happen: a crash from here on may take the event again."""
+    if turn.epoch == script.work.epoch and read(script, "current_tool_call"):
+        keep(script, turn, current_tool_call=as_noted(turn) if turn.effects else None)
+
+
+def keep(
+    script: Any, turn: Turn, *facts: Fact, beside: Beside | None = None, **values: Any
+) -> None:
+    """Write values, and what of a turn is not in the record yet, all or none of it."""
+    person = turn.event.person if turn.events else ""
+    _write(script, (*turn.facts, *facts), beside, person, **values)
+    turn.facts.clear()
+
+
+def _write(
+    script: Any,
+    facts: Sequence[Fact],
+    beside: Beside | None = None,
+    person: str = "",
+    **values: Any,
+) -> None:
+    """Write values and facts, with what the calls and ticks among the facts add up to."""
+    work = script.work
+    log, metrics = work.executions, work.metrics
+    if any(item.event == executions.TOOL for item in facts):
+        now, limit = script.clock.seconds(), read(script, "max_log_entries")
+        log = executions.logged(log, facts, at=now, limit=limit, person=person)
+        values["execution_log"] = log
+    if any(item.event in (executions.TOOL, executions.TICK) for item in facts):
+        metrics = values["metrics"] = executions.added(metrics, facts)
+    write(script, *facts, beside=beside, **values)
+    work.executions, work.metrics = log, metrics
+
+
+def checkpoint(script: Any, turn: Turn) -> None:
+    """Store what was said and done so far."""
+    keep(script, turn, current_tool_call=as_noted(turn))
+    _forget_told(script.work, turn)
+
+
+def as_noted(turn: Turn) -> dict[str, Any]:
+    """A turn as it is set down: what it is of, and how far it came."""
+    return {
+        "events": [event.id for event in turn.events],
+        "said": list(turn.said),
+        "iterations": turn.iterations,
+        "found": list(turn.found),
+        "effects": turn.effects,
+        "is_private": turn.is_private,
+        "held": sorted(turn.held),
+        "asides": dict(turn.asides),
+        "bounds": _bounds(turn),
+    }
+
+
+def _forget_told(work: Work, turn: Turn) -> None:
+    told = set(map(id, turn.overheard))
+    work.overheard = [item for item in work.overheard if id(item) not in told]
+
+
+def settle(
+    script: Any,
+    turn: Turn,
+    stop: Stop,
+    *,
+    consecutive_errors: int,
+    beside: Beside | None = None,
+    **also: Any,
+) -> None:
+    """Close a turn: its events leave the inbox, and what was said or done is remembered.
+
+    Args:
+        also: further values that are stored with it.
+        beside: writes what else is remembered of it, in the same transaction.
+    """
+    work = script.work
+    work.inbox = inbox.settle(work.inbox, {event.id for event in turn.events})
+    work.running = frozenset()
+    values: dict[str, Any] = {"pending_events": work.inbox, **also}
+    if not stop.is_failure or turn.effects:
+        said = conversation.marked_paid(turn.said, turn.event.face, turn.payer)
+        _remember(script, said, turn.event.face, is_private=turn.is_private, asides=turn.asides)
+        _forget_told(work, turn)
+        values["conversation_history"] = work.history
+    if (noted := script.attributes.find("current_tool_call")) and noted.db_value is not None:
+        values["current_tool_call"] = None
+    if consecutive_errors != read(script, "consecutive_errors"):
+        values["consecutive_errors"] = consecutive_errors
+    outcome = executions.outcome_of(stop)
+    _complete(script, turn, outcome, stop.reason.value, beside=beside, **values)
+
+
+def _remember(
+    script: Any,
+    said: Sequence[conversation.Message],
+    person: str,
+    *,
+    is_private: bool,
+    asides: Mapping[str, str],
+) -> None:
+    said = conversation.kept_of(said, person, asides, is_private=is_private)
+    if not said:
+        return
+    work, limit = script.work, read(script, "max_history")
+    history = [*work.history, *said]
+    if len(history) > limit:
+        # A quarter at once: a talk that begins elsewhere in every turn is new to every cache.
+        history = compaction.trim(history, max(1, limit - limit // 4))
+    work.history = history
+
+
+def pause(script: Any, turn: Turn, stop: Stop) -> None:
+    """Let the events wait for the next beat, which goes on from the last checkpoint."""
+    script.work.running = frozenset()
+    _complete(script, turn, executions.PAUSED, stop.reason.value)
+
+
+def _complete(
+    script: Any,
+    turn: Turn,
+    outcome: str,
+    stop: str,
+    *,
+    beside: Beside | None = None,
+    **values: Any,
+) -> None:
+    """Write values with the end of a tick, and count what it used."""
+    work = script.work
+    seconds = script.clock.seconds() - turn.began_seconds
+    told = executions.tick_completed(turn, outcome, stop=stop, seconds=seconds)
+    waited = len(work.unkept)
+    usage = _stored_usage(work, turn)
+    keep(script, turn, *work.unkept, told, beside=beside, usage=usage, **values)
+    del work.unkept[:waited]
+    _count(work, turn)
+
+
+def _stored_usage(work: Work, turn: Turn) -> dict[str, int]:
+    used = work.usage + turn.usage
+    return {
+        "calls": work.calls + turn.model_calls,
+        "ticks": max(work.ticks, turn.tick),
+        "prompt_tokens": used.prompt_tokens,
+        "completion_tokens": used.completion_tokens,
+    }
+
+
+def _count(work: Work, turn: Turn) -> None:
+    work.usage = work.usage + turn.usage
+    work.calls += turn.model_calls
+    work.ticks = max(work.ticks, turn.tick)
+
+
+def cut_off(script: Any, turn: Turn) -> None:
+    """Count a turn that was dropped. It is written down in a moment: not in the middle of a stop.
+
+    A call that was given up meanwhile is in the record already, as one of which nobody knows.
+    """
+    work = script.work
+    turn.facts = [item for item in turn.facts if item.details["call_id"] not in work.given_up]
+    seconds = script.clock.seconds() - turn.began_seconds
+    told = executions.tick_completed(turn, executions.CUT_OFF, stop="cut_off", seconds=seconds)
+    add_usage(script, turn, *turn.facts, told)
+
+
+def add_usage(script: Any, used: Turn, *facts: Fact) -> None:
+    """Count model calls now, and write them down with their facts in a moment."""
+    _count(script.work, used)
+    script.work.unkept += facts
+    script.clock.callLater(0, _keep_usage, script, script.work)
+
+
+def _keep_usage(script: Any, work: Work) -> None:
+    if work.unkept and script.work is work and script.pk is not None:
+        _write(script, tuple(work.unkept), usage=_stored_usage(work, NOTHING))
+        work.unkept.clear()
+
+
+def recover(script: Any, *, is_final: bool = False) -> str:
+    """Settle what was interrupted in the middle of an effect: done or not, it is not done again.
+
+    Args:
+        is_final: settle also what was set down between two steps, if others noticed any of it: it
+            is not taken up again.
+
+    Returns:
+        What was interrupted, in words for the log, or "".
+    """
+    noted = read(script, "current_tool_call")
+    if not noted or script.work is None:
+        return ""
+    is_in_effect = "tool" in noted
+    if is_in_effect or (is_final and noted.get("effects")):
+        give_up(script, noted)
+    return f"{noted['tool']} ({len(str(noted['arguments']))} characters)" if is_in_effect else ""
+
+
+def give_up(script: Any, noted: Mapping[str, Any]) -> None:
+    """Take the events as answered, and remember what is known to have happened."""
+    work = script.work
+    lost = [_lost(script, noted)] if "tool" in noted else []
+    work.given_up.update(item.details["call_id"] for item in lost)
+    events = [item for item in work.inbox if item["id"] in noted["events"]]
+    work.inbox = inbox.settle(work.inbox, noted["events"])
+    said = [_with_unknown(message, noted.get("call_id", "")) for message in noted.get("said", ())]
+    if said and events:
+        last = Event.from_stored(events[-1])
+        asides = noted.get("asides", {})
+        _remember(script, said, last.face, is_private=noted["is_private"], asides=asides)
+    _write(
+        script,
+        lost,
+        pending_events=work.inbox,
+        conversation_history=work.history,
+        current_tool_call=None,
+    )
+    let_go(work)
+
+
+def _lost(script: Any, noted: Mapping[str, Any]) -> Fact:
+    turn = Turn(0, (), is_apart=noted["is_private"], tick=script.work.ticks + 1)
+    return unknown(turn, ToolCall(noted["call_id"], noted["tool"], noted["arguments"]))
+
+
+def unknown(turn: Turn, call: ToolCall) -> Fact:
+    """The fact of a call of which nobody knows whether it happened."""
+    spec = ToolSpec(call.name, "", {})
+    told = executions.tool_executed(turn, call, UNKNOWN, seconds=0.0, spec=spec)
+    return fact(told.event, **{**told.details, "error": UNKNOWN.text})
+
+
+def _with_unknown(message: conversation.Message, call_id: str) -> conversation.Message:
+    if message.get("tool_call_id") != call_id:
+        return message
+    return {**message, "content": UNKNOWN.as_content()}

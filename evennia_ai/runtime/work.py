@@ -1,0 +1,140 @@
+"""What lives in memory while an assistant runs: working copies of its state, and what is under way.
+
+Rebuilt at every start by `runtime.state.rebuild`; nothing here is written by itself.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from evennia_ai.core.hearing import inbox
+from evennia_ai.core.hearing.echoes import MOST_CALLS, Call
+from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.hearing.perception import Ear
+from evennia_ai.core.hearing.rate_limits import Company, Engagements, HearingConfig
+from evennia_ai.core.hearing.records import Records
+from evennia_ai.core.safety.audit_events import Fact
+from evennia_ai.core.safety.cooling import Blame
+from evennia_ai.core.settings.budget import BudgetConfig
+from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.turn import conversation
+from evennia_ai.core.turn.autonomy import Autonomy
+from evennia_ai.core.turn.turn import Usage
+from evennia_ai.engine.checkpoint import Extensions
+from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
+from evennia_ai.runtime.slots import Seat
+
+
+@dataclass(slots=True)
+class Work:
+    """Runtime state, rebuilt at every start.
+
+    Attributes:
+        epoch: goes up whenever everything under way is void.
+        in_flight: the Deferred of the running tick, or None.
+        compacting: the Deferred of a summary that is being made beside it, or None.
+        running: ids of the events that the running tick answers.
+        seat: the running of that tick's turn, or None.
+        aside: turns that wait beside it for a person's answer, by their scope; see `runtime.slots`.
+        asked_about: the senders of messages that wait for leave to be as long as they are.
+        chosen: the number of the last open line that it was chosen to answer; see
+        `agent.answerers`.
+        ear, manners: settings of hearing, or None when they have to be read anew.
+        ear_problem: why some of its settings could not be read, or "".
+        blame: who has to wait, and what counts towards a lockout.
+        overheard: what it heard and need not answer.
+        muted: the persons who want neither to hear it nor to be heard.
+        capture: lines of command output for a tool that waits for them, or None.
+        breakers: one for each tool.
+        tool_cache: results of tools that may be used again.
+        compact_after: seconds on the clock before which no compaction is tried again.
+        autonomy: when it last did something of its own accord, and how that went.
+        context_tokens, max_context_tokens: of the last prompt, 0 before the first.
+        bounds: its limits, checks and caps, or None when they have to be read anew.
+        safety_problem: what is wrong with these settings, or "".
+        extensions: how often its limits were extended without asking.
+        ticks: how many it had, and its own number of the next one less one.
+        executions, metrics: its last tool calls, and what all of them add up to.
+        unkept: facts of what `usage` counts already, to be written with it.
+        given_up: ids of calls of which nobody knows whether they happened.
+        memory: what it remembers, or None when that has to be read anew.
+        talks: its working memory, by person: the talk that is going on; see `memory.talks`.
+        beside: the Deferreds of calls that people let it make beside its turns.
+        resting: the Deferred of a step of its sleep, or of facts drawn while awake, or None.
+        unsorted: entries of the journal that no facts were drawn from; None: not counted yet.
+        sort_after: seconds on the clock before which none are drawn while awake; None: not set.
+        indexing: what is known of its memories in the store; see `memory.indexing`.
+        lore: the lore it may tell, or None when that has to be read; see `memory.lore`.
+        hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
+        trace_due: seconds on the clock before which its trace is not pruned again.
+        unable: while its body cannot act, the persons who were told so; else None.
+        calls_of_game: the newest messages that game code told it of, and when.
+    """
+
+    inbox: list[inbox.Stored] = field(default_factory=list)
+    history: list[conversation.Message] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    calls: int = 0
+    ticks: int = 0
+    executions: list[dict[str, Any]] = field(default_factory=list)
+    metrics: dict[str, Any] = field(default_factory=dict)
+    unkept: list[Fact] = field(default_factory=list)
+    given_up: set[str] = field(default_factory=set)
+    epoch: int = 0
+    in_flight: Any = None
+    compacting: Any = None
+    is_ticking: bool = False
+    is_closing: bool = False
+    running: frozenset[str] = frozenset()
+    seat: Seat | None = None
+    aside: dict[str, Seat] = field(default_factory=dict)
+    asked_about: list[str] = field(default_factory=list)
+    chosen: int = 0
+    ear: Ear | None = None
+    manners: HearingConfig | None = None
+    ear_problem: str = ""
+    company: Company = field(default_factory=Company)
+    blame: Blame = field(default_factory=Blame)
+    engagements: Engagements = field(default_factory=Engagements)
+    overheard: list[Overheard] = field(default_factory=list)
+    records: Records = field(default_factory=Records)
+    muted: set[str] = field(default_factory=set)
+    capture: list[str] | None = None
+    breakers: CircuitBreakerRegistry = field(default_factory=CircuitBreakerRegistry)
+    tool_cache: ToolResultCache = field(default_factory=ToolResultCache)
+    compact_after: float = 0.0
+    autonomy: Autonomy = field(default_factory=Autonomy)
+    context_tokens: int = 0
+    max_context_tokens: int = 0
+    bounds: tuple[SafetyConfig, BudgetConfig] | None = None
+    safety_problem: str = ""
+    hushed: dict[str, float] = field(default_factory=dict)
+    extensions: Extensions = field(default_factory=Extensions)
+    memory: MemoryConfig | None = None
+    talks: dict[str, Any] = field(default_factory=dict)
+    beside: set[Any] = field(default_factory=set)
+    resting: Any = None
+    unsorted: int | None = None
+    sort_after: float | None = None
+    indexing: Any = None
+    lore: Any = None
+    trace_due: float = 0.0
+    unable: set[str] | None = None
+    calls_of_game: deque[Call] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
+
+    @property
+    def set_aside(self) -> frozenset[str]:
+        """Ids of the events of turns that wait for a person's answer."""
+        return frozenset(event.id for seat in self.aside.values() for event in seat.turn.events)
+
+    @property
+    def busy(self) -> frozenset[str]:
+        """Ids of the events that are being answered, be it that a person is asked meanwhile."""
+        return self.running | self.set_aside
+
+    def read_anew(self) -> None:
+        """A setting may have changed."""
+        self.ear = self.manners = self.bounds = self.memory = None

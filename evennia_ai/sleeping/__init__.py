@@ -1,6 +1,0 @@
-"""The night's work of an assistant in small pieces, each all or nothing; of it, facts awake too."""
-
-from evennia_ai.sleeping.beats import move_of, put_to_sleep, rest, step, wake_up
-from evennia_ai.sleeping.extraction import extract
-
-__all__ = ["extract", "move_of", "put_to_sleep", "rest", "step", "wake_up"]

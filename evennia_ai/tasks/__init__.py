@@ -1,0 +1,1 @@
+"""Tasks that are with others: delegations, and who waits for the report."""

@@ -1,0 +1,231 @@
+"""Tasks that are with other assistants: who waits for whom.
+
+How such a wait ends is in `tasks.reports`, whose names are here too. After a restart nobody waits:
+the requester's own event is taken again, and it decides anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from evennia_ai import audit
+from evennia_ai.core.hearing.inbox import OWN, TASK, Event
+from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.turn.execution import ExecutionPattern
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.errors import ToolError
+from evennia_ai.messages.incoming import find_being, id_of
+from evennia_ai.runtime import audience, names, services
+from evennia_ai.tasks import reports
+from evennia_ai.tasks.reports import (
+    DROPPED,
+    REPORT,
+    Awaited,
+    answer,
+    end,
+    fail,
+    give_up,
+    is_orphan,
+    start_anew,
+    withdraw,
+)
+from evennia_ai.tools.registry import SPECS
+
+__all__ = [
+    "DELEGATE",
+    "DROPPED",
+    "REPORT",
+    "Delegation",
+    "answer",
+    "begin",
+    "chain_of",
+    "count_of",
+    "end",
+    "fail",
+    "give_up",
+    "is_awaited",
+    "is_heard",
+    "is_orphan",
+    "of",
+    "root_of",
+    "start_anew",
+    "unavailable",
+    "waits_for",
+    "withdraw",
+]
+
+DELEGATE = "delegate_task"
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Delegation(Awaited):
+    """A task that is with another assistant.
+
+    Attributes:
+        requester: the script of the one who waits.
+        chain: what the hops of its chain are counted over: the first task of it.
+    """
+
+    requester: Any
+    chain: str
+
+    def note_end(self, *, is_answered: bool, **facts: Any) -> None:
+        """Write down how it ended, and count."""
+        _count(self.requester)
+        name = "delegation_answered" if is_answered else "delegation_failed"
+        seconds = self.requester.clock.seconds() - self.began_at
+        facts = {"id": self.event.id, "delegate": self.delegate.key, "seconds": seconds} | facts
+        audit.record(name, self.requester, **facts)
+
+    def error(self, why: str) -> Exception:
+        """What the requester's model reads."""
+        return ToolError(f"{self.delegate.key} could not do it: {why}")
+
+
+def task_of(requester: Any, turn: Turn, body: str, at: float) -> Event:
+    """A task as its delegate finds it, with the audience of the turn that gives it.
+
+    Args:
+        requester: the body of whoever gives it.
+        at: seconds since 1970.
+    """
+    return Event(
+        id=uuid4().hex[:12],
+        kind=TASK,
+        source="whisper",
+        sender_id=id_of(requester),
+        sender_name=names.name_of(requester, None),
+        body=body,
+        trust=min(event.trust for event in turn.events),
+        rule=0,
+        hops=turn.hops,
+        at=at,
+        person=turn.event.person,
+        mask=turn.event.mask,
+        hops_granted=turn.event.hops_granted + int(turn.grants.get(Kind.AGENT_HOPS, 0)),
+        audience=tuple(sorted(turn.held)),
+        chain=turn.chain.id,
+        begun_by=turn.payer,
+        ordered_by=turn.event.ordered_by,
+    )
+
+
+def begin(requester: Any, delegate: Any, turn: Turn, body: str) -> Delegation:
+    """Note that a task goes to a delegate; whoever begins it puts `event` into the inbox.
+
+    It counts for the person who caused it, and is believed no more than what it comes from. It has
+    the audience of the turn that gives it.
+    """
+    now = requester.clock.seconds()
+    event = task_of(requester.obj, turn, body, now)
+    chain = chain_of(turn)
+    held = Delegation(
+        delegate=delegate,
+        event=event,
+        began_at=now,
+        asked_in=turn.event,
+        requester=requester,
+        chain=chain,
+    )
+    reports.expect(held)
+    _count(requester)
+    audit.record(
+        "delegation_begun", requester, id=event.id, delegate=delegate.key, hops=event.hops, of=chain
+    )
+    return held
+
+
+def _open() -> list[Delegation]:
+    return [held for held in reports.every() if isinstance(held, Delegation)]
+
+
+def of(event: Event) -> Delegation | None:
+    """The delegation that an event is the task of, while somebody waits for it."""
+    held = reports.of(event)
+    return held if isinstance(held, Delegation) else None
+
+
+def chain_of(turn: Turn) -> str:
+    """What the hops of a turn's chain are counted over."""
+    held = of(turn.event)
+    return turn.scope if held is None else held.chain
+
+
+def count_of(script: Any) -> int:
+    """How many tasks of an assistant are with others."""
+    return sum(held.requester is script for held in _open())
+
+
+def waits_for(script: Any, other: Any) -> bool:
+    """Whether an assistant is another one, or waits for it, perhaps by way of more."""
+    return script is other or any(
+        waits_for(held.delegate, other) for held in _open() if held.requester is script
+    )
+
+
+def root_of(script: Any, event: Event | None) -> Any:
+    """The assistant whose people are asked about an event: the one at the top of its chain.
+
+    Returns:
+        The assistant itself for what is no task, or one of a program's; None for a task that
+        nobody waits for.
+    """
+    while event is not None and event.kind == TASK:
+        held = reports.of(event)
+        if held is None:
+            return None
+        if not isinstance(held, Delegation):
+            return script
+        script, event = held.requester, held.asked_in
+    return script
+
+
+def is_heard(script: Any, event: Event) -> bool:
+    """Whether anybody can hear what is answered: whoever asked, or others who are there.
+
+    A task is heard while whoever it is done for hears the assistant at the top of its chain.
+    """
+    if event.kind == OWN:
+        return True
+    if event.kind != TASK:
+        return is_awaited(script, event) or audience.is_overheard(script.obj, event)
+    held = reports.of(event)
+    if not isinstance(held, Delegation) or held.asked_in is None:
+        return held is not None
+    requester = held.requester
+    # What a person has it do by hand is no turn of its own: that person waits elsewhere.
+    is_by_hand = requester.work is None or held.asked_in.id not in requester.work.busy
+    return is_by_hand or is_heard(requester, held.asked_in)
+
+
+def is_awaited(script: Any, event: Event) -> bool:
+    """Whether whoever asked is there to hear the answer."""
+    if event.kind == OWN or script.obj is None:
+        return True
+    if event.kind == TASK:
+        return is_heard(script, event)
+    is_elsewhere = event.source in audience.ELSEWHERE
+    asker = find_being((is_elsewhere and event.person) or event.sender_id)
+    return audience.is_there(script.obj, event, asker)
+
+
+def unavailable(turn: Turn, pattern: ExecutionPattern) -> frozenset[str]:
+    """The tools that a turn has no use for, or must not use.
+
+    Handing on is for a pattern that allows it, reporting for a task; where nobody may notice
+    anything of a task, all that others would notice is left out.
+    """
+    may_hand_on, has_task = pattern.allows_sub_agents, turn.event.kind == TASK
+    hidden = frozenset([DELEGATE] * (not may_hand_on) + [REPORT] * (not has_task))
+    return hidden | _noticed() if reports.is_quiet(turn.event) else hidden
+
+
+def _noticed() -> frozenset[str]:
+    specs = services.remote_servers().beside(SPECS)
+    return frozenset(name for name, spec in specs.items() if spec.is_noticed and name != REPORT)
+
+
+def _count(requester: Any) -> None:
+    requester.ndb.active_sub_agents = count_of(requester)
