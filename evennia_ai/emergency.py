@@ -2,7 +2,7 @@
 
 What a person stops is stopped, what stops itself is locked: the same thing with another cause.
 First everything under way is cancelled, in memory; then the stop is stored; then it is told.
-Works with any script-like object: one with `db`, and perhaps `obj`, `clock` and `runtime.work`.
+Works with any script-like object: one with `db`, and perhaps `obj`, `clock` and `work`.
 """
 
 from __future__ import annotations

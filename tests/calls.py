@@ -11,16 +11,19 @@ from typing import Any, Self
 PACKAGE = str(Path(__file__).resolve().parents[1] / "evennia_ai") + "/"
 # The rooms of each layer of a reply. What stands in none counts to whoever called it.
 LAYERS = {
-    "hear": ("assistant_character", "hearing", "inbound", "listening"),
-    "queue": ("admission", "answerers", "queueing", "holding", "delegations", "core/inbox"),
-    "compose": ("preparation", "prompts/", "tools/showing"),
-    "call": ("llm/", "metering", "spending"),
+    "hear": ("assistant_character", "agent/hearing", "messages/incoming", "agent/listening"),
+    "queue": (
+        *("agent/admission", "agent/answerers", "agent/queueing", "approvals/holding"),
+        *("core/hearing/inbox", "tasks/"),
+    ),
+    "compose": ("agent/preparation", "prompts/", "tools/showing"),
+    "call": ("llm/", "budget/metering", "budget/spending"),
     "tool": ("engine/toolboxes", "tool_execution", "tools/"),
-    "speak": ("lines", "names", "outbound", "phrasing", "tools/leaving", "tools/speech"),
-    "checkpoint": ("answering", "state", "turns/"),
-    "ledger": ("ledger/",),
-    "audit": ("audit/", "core/audit_events", "tracing", "core/trace"),
-    "memory": ("memory/", "remembering/"),
+    "speak": ("messages/", "runtime/names", "tools/leaving", "tools/speech"),
+    "checkpoint": ("agent/answering", "runtime/state", "runtime/turns/"),
+    "ledger": ("budget/ledger/",),
+    "audit": ("audit/", "core/safety/audit_events", "agent/tracing", "core/turn/trace"),
+    "memory": ("memory/", "memory_store/"),
 }
 BETWEEN = "between"  # the beat, the loop, the reactor
 

@@ -89,6 +89,6 @@ def _fingerprint() -> str:
     digest = hashlib.sha256(" ".join(map(version, packages)).encode())
     for path in sorted((ROOT / "evennia_ai").glob("migrations/*.py")):
         digest.update(path.read_bytes())
-    digest.update((ROOT / "evennia_ai" / "models.py").read_bytes())
+    digest.update((ROOT / "evennia_ai" / "models" / "__init__.py").read_bytes())
     digest.update(repr(settings.INSTALLED_APPS).encode())
     return digest.hexdigest()[:16]

@@ -205,7 +205,7 @@ class Night(Strict):
 def _lore(**options: object) -> Text:
     return Text(
         max_length=LONGEST_TEXT,
-        help_text="What those know who are meant by `runtime.audience`.",
+        help_text="What those know who are meant by `audience`.",
         **options,
     )
 

@@ -25,7 +25,7 @@ class OwnMemoryWords(WordCommand):
     """The words for reading what is remembered of oneself, mending it, and being forgotten."""
 
     def _memory(self, rest: str) -> None:
-        """`memory_store`, `memory ada`, `memory correct 3 = I am a smith.`, `memory off ada`."""
+        """`memory`, `memory ada`, `memory correct 3 = I am a smith.`, `memory off ada`."""
         head, is_correction, text = rest.partition("=")
         script, line = self.whose(head.strip(), VERBS)
         if script is None:

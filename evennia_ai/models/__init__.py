@@ -255,7 +255,7 @@ class EntityProfile(models.Model):
         entity: "*#3" of a player's account, "#12" of an object.
         attributes: what is known of it, [{"text", "audience", "at"}].
         favour: how it is liked, 0 to 1.
-        consolidated: id of the newest memory that `runtime.attributes` take into account.
+        consolidated: id of the newest memory that `attributes` take into account.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -73,7 +73,7 @@ def _counted(keyword: Keyword) -> Keyword:
 
 
 def contained(work: Callable[[], Made]) -> Made:
-    """What `runtime.work` gives; the library panics, outside of `Exception`, where the stack ends.
+    """What `work` gives; the library panics, outside of `Exception`, where the stack ends.
 
     Raises:
         TooManyStepsError: it did.
