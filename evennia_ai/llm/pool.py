@@ -105,7 +105,7 @@ class LocalTransport:
             raise ModelConnectionError(f"the demo brain does not run: {error}") from None
 
 
-class Slots(DeferredSemaphore):  # type: ignore[misc]
+class Slots(DeferredSemaphore):
     """How many calls may be in flight; one that is freed goes to whoever has waited longest."""
 
     _is_held = False

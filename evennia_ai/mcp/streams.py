@@ -96,7 +96,7 @@ def limit_bodies(httpx: Any) -> Callable[[Any], Awaitable[None]]:
         httpx: the module, which is an optional part.
     """
 
-    class Limited(httpx.AsyncByteStream):  # type: ignore[misc]
+    class Limited(httpx.AsyncByteStream):
         """A body that ends with an error when it is too large."""
 
         def __init__(self, body: Any) -> None:

@@ -99,7 +99,7 @@ class Places:
         return self
 
 
-class GameVectors(VectorStoreBase):  # type: ignore[misc]
+class GameVectors(VectorStoreBase):
     """The game's memories as a vector store of mem0's kind: by meaning, and by words with BM25.
 
     What mem0 would write goes through `Mem0Store.add`, as its rows are written with their table.
@@ -194,7 +194,7 @@ class _StoreConfig(BaseModel):
     places: Places
 
 
-class RefusingModel(LLMBase):  # type: ignore[misc]
+class RefusingModel(LLMBase):
     """The language model that mem0 insists on. What is a memory, the game decides itself."""
 
     def generate_response(self, *arguments: object, **named: object) -> str:
@@ -202,7 +202,7 @@ class RefusingModel(LLMBase):  # type: ignore[misc]
         raise MemoryStoreError("mem0 asked a language model, which it never may")
 
 
-class Embedding(EmbeddingBase):  # type: ignore[misc]
+class Embedding(EmbeddingBase):
     """The game's embedding model as mem0 asks it: for what is sought."""
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:

@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                         primary_key=True,
                         related_name="embedding",
                         serialize=False,
-                        to="evennia_ai.memory_store",
+                        to="evennia_ai.memory",
                     ),
                 ),
                 ("model", models.CharField(max_length=64)),

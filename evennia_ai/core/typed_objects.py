@@ -1,0 +1,57 @@
+"""The shapes of Evennia's objects as this package uses them; Evennia itself has no type hints.
+
+Whatever Evennia gives fits them, since a type checker knows nothing of it. They say what a
+parameter is, and which of its names are read. What is `Any` is a handler of Evennia's, as its own
+documentation describes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+
+class TypedObject(Protocol):
+    """Something that Evennia keeps in its database: an object, an account, a script, a channel."""
+
+    key: str
+    pk: int | None
+    id: int
+    dbref: str
+    typeclass_path: str
+    db: Any
+    ndb: Any
+    attributes: Any
+    tags: Any
+    locks: Any
+    aliases: Any
+    permissions: Any
+    access: Callable[..., bool]
+
+
+class GameObject(TypedObject, Protocol):
+    """An object, a character, an exit or a room."""
+
+    location: Any
+    home: Any
+    contents: Any
+    account: Any
+    sessions: Any
+    msg: Callable[..., Any]
+    get_display_name: Callable[..., str]
+
+
+class Account(TypedObject, Protocol):
+    """An account: somebody who is connected, or may be."""
+
+    is_superuser: bool
+    sessions: Any
+    msg: Callable[..., Any]
+    get_all_puppets: Callable[[], list[Any]]
+
+
+class Script(TypedObject, Protocol):
+    """A script: what an assistant is to the database."""
+
+    obj: Any
+    db_date_created: Any
