@@ -66,12 +66,6 @@ def _shown(text: str, kind: str) -> str:
     return literal(said)
 
 
-def _location(character: GameObject) -> Any:
-    if character.location is None:
-        raise ToolError("you are nowhere, so nobody can hear you")
-    return character.location
-
-
 def muters(character: GameObject, beings: Collection[Any]) -> list[Any]:
     """Those of some beings who have muted the assistant in this body."""
     script = getattr(character, "assistant_script", None)
@@ -83,8 +77,10 @@ def muters(character: GameObject, beings: Collection[Any]) -> list[Any]:
 
 def is_hushed(script: Assistant | None, room: GameObject) -> bool:
     """Whether an assistant was asked to be quiet in a room, and that is not over yet."""
-    hushed = script.work.hushed if script is not None and script.work is not None else None
-    if script is None or not hushed or room is None or room.dbref not in hushed:
+    if script is None or script.work is None or room is None:
+        return False
+    hushed = script.work.hushed
+    if room.dbref not in hushed:
         return False
     if hushed[room.dbref] > script.clock.seconds():
         return True
@@ -118,7 +114,9 @@ def _audible_room(character: GameObject) -> Any:
     Raises:
         ToolError: nobody can hear anything there.
     """
-    room = _location(character)
+    room = character.location
+    if room is None:
+        raise ToolError("you are nowhere, so nobody can hear you")
     beings = [being for being in room.contents if isinstance(being, DefaultCharacter)]
     if room.location is not None and beings in ([], [character]):
         raise ToolError("you are inside something, where nobody can hear you; whisper instead")
