@@ -342,10 +342,6 @@ def emote(character: GameObject, text: str, *, hops: int, more: Mapping[str, Any
     return action
 
 
-def _named(line: str, character: GameObject, looker: Being | None) -> str:
-    return line.replace("{name}", names.shown(character, looker))
-
-
 def tell(
     character: GameObject, person: Being, line: str, *, hops: int, is_of_body: bool = False
 ) -> bool:
@@ -362,7 +358,7 @@ def tell(
         return False
     if person is None or getattr(person, "is_bot", False) or muters(character, [person]):
         return False
-    text = _named(line, character, person)
+    text = line.replace("{name}", names.shown(character, person))
     person.msg(text=(text, marks("pose", hops)), from_obj=character)
     return True
 
