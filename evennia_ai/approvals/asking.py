@@ -13,7 +13,13 @@ from evennia_ai.approvals import book, telling
 from evennia_ai.approvals.people import listeners
 from evennia_ai.approvals.waits import GRACE_SECONDS, WAITING, Waiter, Waiting, end, leave, review
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.safety.questions import MOST_NAME, Answer, Asking, Outcome, Question
+from evennia_ai.core.safety.questions import (
+    MOST_NAME,
+    Answer,
+    ApprovalRequest,
+    Question,
+    QuestionOutcome,
+)
 from evennia_ai.core.text.cleaning import one_line
 
 ITSELF = object()
@@ -21,7 +27,7 @@ ITSELF = object()
 
 def ask(
     script: Any,
-    asking: Asking,
+    asking: ApprovalRequest,
     *,
     timeout_seconds: float = 0.0,
     event: Event | None = None,
@@ -51,7 +57,7 @@ def ask(
         waiting = _open(script, asking.cleaned(), event, script if root is ITSELF else root)
     if waiting is None:
         audit.record("question_nobody", script, kind=asking.kind, key=asking.key)
-        return succeed(Answer(Outcome.NOBODY))
+        return succeed(Answer(QuestionOutcome.NOBODY))
     return _join(waiting, script, timeout_seconds)
 
 
@@ -59,10 +65,10 @@ def _use(script: Any, question: Question) -> Answer:
     """An answer that came while nobody waited: it counts once."""
     telling.record("question_used", script, question, choice=question.choice)
     book.remove(script, question.number)
-    return Answer(Outcome.ANSWERED, question.choice, question.by)
+    return Answer(QuestionOutcome.ANSWERED, question.choice, question.by)
 
 
-def _open(script: Any, asking: Asking, event: Event | None, head: Any) -> Waiting | None:
+def _open(script: Any, asking: ApprovalRequest, event: Event | None, head: Any) -> Waiting | None:
     question = Question(
         asking if asking.actor else replace(asking, actor=script.key),
         asked_at=script.clock.seconds(),
@@ -146,4 +152,4 @@ def _time_out(waiting: Waiting, waiter: Waiter) -> None:
         if not leave(waiting, waiter):
             end(waiting, "question_timeout", "nobody answered in time")
     finally:
-        waiter.deferred.callback(Answer(Outcome.TIMEOUT))
+        waiter.deferred.callback(Answer(QuestionOutcome.TIMEOUT))

@@ -9,7 +9,7 @@ import evennia
 from evennia.scripts.models import ScriptDB
 
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.safety.budget import MOST_KEY, Account, account_asked
+from evennia_ai.core.safety.budget import MOST_KEY, BudgetAccount, account_asked
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being, id_of, person_of
@@ -34,7 +34,7 @@ def _online() -> list[Any]:
     return sorted(accounts - {None}, key=lambda account: account.pk)
 
 
-def is_of(script: Any, account: Account) -> bool:
+def is_of(script: Any, account: BudgetAccount) -> bool:
     """Whether an account of the ledger is an assistant's own."""
     return script is not None and str(script.key)[:MOST_KEY].casefold() == account.key
 

@@ -51,7 +51,7 @@ def hearing_of(script: AssistantScript) -> Result:
         "muted": sorted(map(_name_of, work.muted)),
         "talking": [
             {"person": _name_of(person), "where": _place(where), "seconds": round(until - now)}
-            for where, (person, _, until) in work.engagements.by_place.items()
+            for where, (person, _, until) in work.conversations.by_place.items()
             if until > now
         ],
         "hushed": list(_hushed(work.hushed, now)),
@@ -126,12 +126,12 @@ def _judged(script: AssistantScript, being: Any, words: str, kind: str) -> dict[
     if heard is None:
         return None
     work: Any = script.work
-    before = work.engagements
-    work.engagements = deepcopy(before)
+    before = work.conversations
+    work.conversations = deepcopy(before)
     try:
         _, verdict = hearing.judge(script, heard, being)
     finally:
-        work.engagements = before
+        work.conversations = before
     rule = next(rule for rule in RULES if rule.name == verdict.name)
     return {
         "source": kind,

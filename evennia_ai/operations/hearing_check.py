@@ -32,7 +32,7 @@ def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> R
     work, body = script.work, script.obj
     if work is None or body is None:
         return Result(False, f"{script.key} is not running, so it hears nothing.")
-    found = listened(work.records.newest(), list(_names(body)))
+    found = listened(work.decisions.newest(), list(_names(body)))
     told = {
         Hears.WELL: f"{script.key} hears what is said here.",
         Hears.UNKNOWN: _unknown(script, own_commands),

@@ -97,10 +97,10 @@ def _drop_what_was_said_in(script: Any, place: str) -> None:
     own = work.busy.difference(item["id"] for item in work.inbox)
     if own or work.busy.intersection(theirs):
         state.bump_epoch(script)
-    work.records.note([item["number"] for item in said], "hushed", "before it was answered")
+    work.decisions.note([item["number"] for item in said], "hushed", "before it was answered")
     if said:
         state.discard(script, said)
-    work.engagements.end(talk_of(Source.SAY, place))
+    work.conversations.end(talk_of(Source.SAY, place))
 
 
 def _in_words(minutes: int) -> str:

@@ -13,9 +13,9 @@ from typing_extensions import TypedDict
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget.ledger.reading import read_total
-from evennia_ai.core.safety.budget import Account, Total, period_of
+from evennia_ai.core.safety.budget import BudgetAccount, Total, period_of
 from evennia_ai.core.safety.prices import NANO
-from evennia_ai.core.settings.budget import Measure, Scope, Span
+from evennia_ai.core.settings.budget import BudgetSpan, Measure, Scope
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.budget import budget_of, known_cost
 from evennia_ai.operations.days import iso
@@ -27,7 +27,7 @@ from evennia_ai.runtime import services, state
 __all__ = ["breakers", "find_breaker", "heard", "reset_breaker", "usage"]
 
 GAME, ASSISTANT = "game", "assistant"
-SPANS = {Span.DAY: "today", Span.MONTH: "month", Span.EVER: "ever"}
+SPANS = {BudgetSpan.DAY: "today", BudgetSpan.MONTH: "month", BudgetSpan.EVER: "ever"}
 TASKS = ("tasks_attempted", "tasks_completed", "tasks_failed")
 SUMS = {"calls": "tool_calls", "errors": "tool_errors", "ms": "tool_ms"}
 MOST_EXECUTIONS = 200
@@ -209,7 +209,7 @@ def _spent(script: AssistantScript, budget: Mapping[str, Any]) -> dict[str, Any]
     rows = {row["name"]: row for row in budget["standings"]}
     totals = {}
     for span, word in SPANS.items():
-        cap = "cost_per_day" if span is Span.DAY else "cost_per_month"
+        cap = "cost_per_day" if span is BudgetSpan.DAY else "cost_per_month"
         unpriced = rows[cap]["unpriced_calls"]
         totals[word] = {**_total(script, span, now), "unpriced_calls": unpriced}
     return {
@@ -223,8 +223,8 @@ def _spent(script: AssistantScript, budget: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def _total(script: AssistantScript, span: Span, now: float) -> dict[str, Any]:
-    account = Account(Scope.ASSISTANT, str(script.key).casefold(), period_of(span, now))
+def _total(script: AssistantScript, span: BudgetSpan, now: float) -> dict[str, Any]:
+    account = BudgetAccount(Scope.ASSISTANT, str(script.key).casefold(), period_of(span, now))
     total: Total = read_total(account)
     return {
         "calls": total.calls,
