@@ -8,7 +8,7 @@ from evennia_ai.core.hearing.deafness import Hears, listened
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.perception import Evidence, Source
 from tests.core.samples import make_heard
-from tests.core.test_records import IGNORED
+from tests.core.test_decision_traces import IGNORED
 
 NAMES = ("Tom", "")
 MARKED = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, sender_name="Tom")

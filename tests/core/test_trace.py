@@ -11,7 +11,7 @@ from evennia_ai.core.turn import trace
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import MoneySpent, Turn
 from tests.core.samples import make_heard
-from tests.core.test_records import IGNORED
+from tests.core.test_decision_traces import IGNORED
 
 SECRET = "xylophone"
 
