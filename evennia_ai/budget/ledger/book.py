@@ -91,7 +91,13 @@ class Book:
         return claim
 
     def settle(
-        self, claim: Claim, usage: TokenUsage, now: float, *, model: str = "", price: Price | None = None
+        self,
+        claim: Claim,
+        usage: TokenUsage,
+        now: float,
+        *,
+        model: str = "",
+        price: Price | None = None,
     ) -> None:
         """The call was answered: what was used counts in full, whatever was held.
 
