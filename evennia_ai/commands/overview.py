@@ -65,7 +65,7 @@ def _degraded(breaker: Mapping[str, Any]) -> str:
 
 def _idle(script: Any) -> str:
     """How long ago it heard something that it kept, as a clock shows it."""
-    records = script.work.records.newest() if script.work is not None else []
+    records = script.work.decisions.newest() if script.work is not None else []
     if not records:
         return "-"
     return span(script.clock.seconds() - max(record.at for record in records))

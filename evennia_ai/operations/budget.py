@@ -15,8 +15,8 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import (
-    Account,
-    Standing,
+    BudgetAccount,
+    CapStanding,
     Total,
     as_amount,
     as_units,
@@ -27,7 +27,7 @@ from evennia_ai.core.safety.budget import (
 from evennia_ai.core.safety.limits import number
 from evennia_ai.core.safety.prices import NAME as PRICES
 from evennia_ai.core.safety.prices import NANO
-from evennia_ai.core.settings.budget import CAPS, Cap, Measure, Scope, Span
+from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Measure, Scope
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.result import Problem, Result, note
@@ -35,7 +35,12 @@ from evennia_ai.operations.times import iso
 from evennia_ai.runtime import state
 
 ALWAYS_SHOWN = ("tokens_per_day", "cost_per_month")
-NAMES = {Span.EVER: "in all", Span.MONTH: "month", Span.DAY: "today", Span.MINUTE: "minute"}
+NAMES = {
+    BudgetSpan.EVER: "in all",
+    BudgetSpan.MONTH: "month",
+    BudgetSpan.DAY: "today",
+    BudgetSpan.MINUTE: "minute",
+}
 _UNITS = {Measure.TOKENS: " tok", Measure.COST: "", Measure.CALLS: " calls"}
 
 
@@ -56,7 +61,7 @@ def budget_of(script: AssistantScript | None) -> Result:
     lines.append(f"  {'by player':<12} {_by_player(own.shares)}")
     if script is not None:
         lines += ["The whole game", *_rows(game, now)]
-    if unpriced := own.unpriced[Span.MONTH]:
+    if unpriced := own.unpriced[BudgetSpan.MONTH]:
         lines.append(f"Of {unpriced} calls this month the price is not known: {PRICES}")
     data = {
         "standings": [_as_data(standing, own, now) for standing in own.standings],
@@ -103,15 +108,17 @@ def _rows(report: ledger.Report, now: float) -> list[str]:
     return [_row(each, _unpriced(each, report), now) for each in sorted(shown, key=_order)]
 
 
-def _unpriced(standing: Standing, report: ledger.Report) -> int:
+def _unpriced(standing: CapStanding, report: ledger.Report) -> int:
     return report.unpriced[standing.cap.span] if standing.cap.measure is Measure.COST else 0
 
 
-def _order(standing: Standing) -> int:
-    return [Span.DAY, Span.MONTH, Span.EVER, Span.MINUTE].index(standing.cap.span)
+def _order(standing: CapStanding) -> int:
+    return [BudgetSpan.DAY, BudgetSpan.MONTH, BudgetSpan.EVER, BudgetSpan.MINUTE].index(
+        standing.cap.span
+    )
 
 
-def _row(standing: Standing, unpriced: int, now: float) -> str:
+def _row(standing: CapStanding, unpriced: int, now: float) -> str:
     cap = standing.cap
     used = known_cost(_amount(cap, standing.used), standing.used, unpriced) + _UNITS[cap.measure]
     allowed = _amount(cap, standing.allowed) if standing.configured else "no cap"
@@ -127,10 +134,10 @@ def _amount(cap: Cap, units: int) -> str:
     return number(amount)
 
 
-def _resets(span: Span, now: float) -> str:
-    if span is Span.EVER:
+def _resets(span: BudgetSpan, now: float) -> str:
+    if span is BudgetSpan.EVER:
         return "never"
-    if span is Span.MONTH:
+    if span is BudgetSpan.MONTH:
         day = datetime.fromtimestamp(start_of(span, now, 1), UTC)
         return f"on {day.day} {day:%b}"
     minutes = math.ceil((resets_in_seconds(span, now) or 0) / 60)
@@ -149,7 +156,7 @@ def _name_of(person: str) -> str:
     return str(being.key) if being is not None else person
 
 
-def _as_data(standing: Standing, report: ledger.Report, now: float) -> dict[str, Any]:
+def _as_data(standing: CapStanding, report: ledger.Report, now: float) -> dict[str, Any]:
     measure = standing.cap.measure
     unpriced = {"unpriced_calls": _unpriced(standing, report)} if measure is Measure.COST else {}
     return {
@@ -176,7 +183,7 @@ def raise_budget(script: AssistantScript | None, name: str, amount: str, by: str
     if more is None:
         return Result(False, f"{amount!r} is no amount; it must be a number above 0.")
     scope, key = (Scope.ASSISTANT, script.key.casefold()) if script else (Scope.GAME, "")
-    account = Account(scope, key, period_of(cap.span, _now(script)))
+    account = BudgetAccount(scope, key, period_of(cap.span, _now(script)))
     try:
         if not getattr(ledger.config_for(_own(script)).caps_of(scope), name):
             return Result(False, f"{_name(script)} has no cap {name}: there is nothing to raise.")
@@ -184,7 +191,7 @@ def raise_budget(script: AssistantScript | None, name: str, amount: str, by: str
     except ConfigurationError as error:
         return Result(False, f"That was not done: {error}.")
     shown = _amount(cap, as_units(cap.measure, more))
-    until = "for good" if cap.span is Span.EVER else f"until the {cap.span} ends"
+    until = "for good" if cap.span is BudgetSpan.EVER else f"until the {cap.span} ends"
     return Result(True, f"{_name(script)}: {name} is raised by {shown}, {until}.")
 
 
@@ -196,7 +203,7 @@ def _read_amount(text: str) -> float | None:
     return amount if math.isfinite(amount) and amount > 0 else None
 
 
-SPANS = {Span.DAY: "today", Span.MONTH: "month", Span.EVER: "ever"}
+SPANS = {BudgetSpan.DAY: "today", BudgetSpan.MONTH: "month", BudgetSpan.EVER: "ever"}
 TASKS = ("tasks_attempted", "tasks_completed", "tasks_failed")
 SUMS = {"calls": "tool_calls", "errors": "tool_errors", "ms": "tool_ms"}
 MOST_EXECUTIONS = 200
@@ -272,7 +279,7 @@ def _spent(script: AssistantScript, budget: Mapping[str, Any]) -> dict[str, Any]
     rows = {row["name"]: row for row in budget["standings"]}
     totals = {}
     for span, word in SPANS.items():
-        cap = "cost_per_day" if span is Span.DAY else "cost_per_month"
+        cap = "cost_per_day" if span is BudgetSpan.DAY else "cost_per_month"
         unpriced = rows[cap]["unpriced_calls"]
         totals[word] = {**_total(script, span, now), "unpriced_calls": unpriced}
     return {
@@ -286,8 +293,8 @@ def _spent(script: AssistantScript, budget: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def _total(script: AssistantScript, span: Span, now: float) -> dict[str, Any]:
-    account = Account(Scope.ASSISTANT, str(script.key).casefold(), period_of(span, now))
+def _total(script: AssistantScript, span: BudgetSpan, now: float) -> dict[str, Any]:
+    account = BudgetAccount(Scope.ASSISTANT, str(script.key).casefold(), period_of(span, now))
     total: Total = read_total(account)
     return {
         "calls": total.calls,

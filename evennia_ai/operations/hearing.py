@@ -64,7 +64,7 @@ def hearing_of(script: AssistantScript) -> Result:
         "muted": sorted(map(_name_of, work.muted)),
         "talking": [
             {"person": _name_of(person), "where": _place(where), "seconds": round(until - now)}
-            for where, (person, _, until) in work.engagements.by_place.items()
+            for where, (person, _, until) in work.conversations.by_place.items()
             if until > now
         ],
         "hushed": list(_hushed(work.hushed, now)),
@@ -139,12 +139,12 @@ def _judged(script: AssistantScript, being: Any, words: str, kind: str) -> dict[
     if heard is None:
         return None
     work: Any = script.work
-    before = work.engagements
-    work.engagements = deepcopy(before)
+    before = work.conversations
+    work.conversations = deepcopy(before)
     try:
         _, verdict = hearing.judge(script, heard, being)
     finally:
-        work.engagements = before
+        work.conversations = before
     rule = next(rule for rule in RULES if rule.name == verdict.name)
     return {
         "source": kind,
@@ -183,7 +183,7 @@ def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> R
     work, body = script.work, script.obj
     if work is None or body is None:
         return Result(False, f"{script.key} is not running, so it hears nothing.")
-    found = listened(work.records.newest(), list(_names(body)))
+    found = listened(work.decisions.newest(), list(_names(body)))
     told = {
         Hears.WELL: f"{script.key} hears what is said here.",
         Hears.UNKNOWN: _unknown(script, own_commands),
@@ -314,10 +314,10 @@ def _drop_what_was_said_in(script: Any, place: str) -> None:
     own = work.busy.difference(item["id"] for item in work.inbox)
     if own or work.busy.intersection(theirs):
         state.bump_epoch(script)
-    work.records.note([item["number"] for item in said], "hushed", "before it was answered")
+    work.decisions.note([item["number"] for item in said], "hushed", "before it was answered")
     if said:
         state.discard(script, said)
-    work.engagements.end(talk_of(Source.SAY, place))
+    work.conversations.end(talk_of(Source.SAY, place))
 
 
 def _in_words(minutes: int) -> str:

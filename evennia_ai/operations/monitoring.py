@@ -31,7 +31,7 @@ from twisted.internet import reactor
 from evennia_ai import approvals, emergency
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget.ledger.reading import read_total
-from evennia_ai.core.safety.budget import Account, Total
+from evennia_ai.core.safety.budget import BudgetAccount, Total
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import Scope
@@ -363,7 +363,7 @@ class _Metrics(Collector):
 
 def _read_ledger() -> Total | None:
     try:
-        return read_total(Account(Scope.GAME, "", ""))
+        return read_total(BudgetAccount(Scope.GAME, "", ""))
     except DatabaseError:
         return None
 

@@ -16,9 +16,9 @@ from typing import Annotated, Any
 from evennia_ai import audit
 from evennia_ai.agent import tracing
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import TASK
 from evennia_ai.core.hearing.perception import PRIVATE
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.core.memory.profiles import counted
 from evennia_ai.core.memory.recollection import WORLD, MemoryKind, person_audience
 from evennia_ai.core.safety.audit_events import fact
@@ -180,7 +180,7 @@ def export_known(
     look = look or Look("" if by else person)
     profile = _profile(script, person)
     notes = [note for note in state.read(script, "notes") if note["person"] == person]
-    known = work.company.as_stored().get(person, [0, 0])
+    known = work.senders.as_stored().get(person, [0, 0])
     data = Export(
         assistant=_name(script, being, by),
         person=person,
@@ -192,7 +192,7 @@ def export_known(
         conversation=[
             _said(message, look, person) for message in work.history if is_of(message, forms)
         ],
-        heard=[_heard(record, look) for record in work.records.newest(person=person)],
+        heard=[_heard(record, look) for record in work.decisions.newest(person=person)],
         traced=exported(script, person, look),
         company={"answered": known[0], "refused": known[1]},
     )
@@ -214,7 +214,7 @@ def _said(message: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]
     return {"role": message["role"], "content": content}
 
 
-def _heard(record: Record, look: Look) -> dict[str, Any]:
+def _heard(record: DecisionTrace, look: Look) -> dict[str, Any]:
     owner = record.heard.person if record.heard.source in PRIVATE else None
     return {"number": record.number, "text": look.words(record.heard.body, owner)}
 

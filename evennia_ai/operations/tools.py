@@ -21,9 +21,9 @@ from typing_extensions import TypedDict
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.perception import TRIGGER, Evidence, Heard, Source, Verdict
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.text.cleaning import quote
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
@@ -215,7 +215,7 @@ def _unknown(script: AssistantScript, name: str) -> Result:
     return Result(False, told, problem=Problem.MISSING)
 
 
-def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> Record:
+def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> DecisionTrace:
     """What `why` tells of it."""
     heard = Heard(
         f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}",
@@ -227,11 +227,11 @@ def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> 
     )
     verdict = Verdict(TRIGGER, 0, "by_hand", Basis("staff", 1.0))
     work: Any = script.work
-    record: Record = work.records.add(script.clock.seconds(), heard, verdict)
+    record: DecisionTrace = work.decisions.add(script.clock.seconds(), heard, verdict)
     return record
 
 
-def _event(script: AssistantScript, record: Record) -> Event:
+def _event(script: AssistantScript, record: DecisionTrace) -> Event:
     """What the tool is run for: a word of that person's, to which it answers where it answers."""
     heard = record.heard
     return Event(

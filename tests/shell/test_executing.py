@@ -145,7 +145,7 @@ class TestRefusing(ExecutingTest):
                 assert (False, problem) == (result.ok, result.problem)
                 assert words in result.message
         assert ([], []) == (self.mira.heard_from(self.ada), self.facts("tool_by_hand"))
-        assert 0 == self.ada_script.work.records.count
+        assert 0 == self.ada_script.work.decisions.count
 
     def lock(self) -> None:
         """Ada may not speak aloud."""

@@ -13,8 +13,8 @@ from twisted.internet import reactor
 from evennia_ai import audit, operations
 from evennia_ai.api.bodies import plain
 from evennia_ai.budget import ledger
-from evennia_ai.core.safety.limits import Kind
-from evennia_ai.core.safety.questions import Asking, Question
+from evennia_ai.core.safety.limits import LimitKind
+from evennia_ai.core.safety.questions import ApprovalRequest, Question
 from evennia_ai.operations import monitoring, observing
 from evennia_ai.runtime import services, state
 from tests.shell.support import ShellTest, pump, whispers
@@ -208,7 +208,7 @@ class TestMetrics(MonitoringTest):
 
     def test_questions_and_errors(self) -> None:
         """By assistant."""
-        asked = Question(Asking("k", "tool.x", "may I?", "", "Ada"), number=3)
+        asked = Question(ApprovalRequest("k", "tool.x", "may I?", "", "Ada"), number=3)
         state.write(self.ada_script, questions=[asked.as_stored()], consecutive_errors=2)
         assert (1, 2) == (
             self.sample("questions_open", assistant="Ada"),
@@ -275,8 +275,8 @@ class TestMetrics(MonitoringTest):
         self.tell("ToolExecuted", tool_name="say", success=True, duration_ms=1500)
         self.tell("ToolExecuted", tool_name="say", success=False, duration_ms=500)
         self.tell("EmergencyStopTriggered", cause="loop")
-        self.tell("limit_extended", kind=Kind.TICK_SECONDS.value)
-        self.tell("limit_denied", kind=Kind.TICK_SECONDS.value)
+        self.tell("limit_extended", kind=LimitKind.TICK_SECONDS.value)
+        self.tell("limit_denied", kind=LimitKind.TICK_SECONDS.value)
         assert (2, 3.2) == tuple(
             self.sample(f"tick_duration_seconds_{name}") for name in ("count", "sum")
         )
@@ -292,7 +292,7 @@ class TestMetrics(MonitoringTest):
         )
         assert 1 == self.sample("emergency_stops_total", cause="loop")
         for decision in ("extended", "denied"):
-            kind = Kind.TICK_SECONDS.value
+            kind = LimitKind.TICK_SECONDS.value
             assert 1 == self.sample("limits_total", kind=kind, decision=decision)
 
     def tell(self, event: str, **details: Any) -> None:

@@ -37,8 +37,8 @@ class TraceTest(HearingTest):
 
     def lose_memory(self) -> None:
         """Let what is fresh be gone, as after a kill or sixty other messages."""
-        self.ada_script.work.records.judged.clear()
-        self.ada_script.work.records.passed.clear()
+        self.ada_script.work.decisions.judged.clear()
+        self.ada_script.work.decisions.passed.clear()
 
     def a_day_later(self) -> None:
         """It is tomorrow."""

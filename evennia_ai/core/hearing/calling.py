@@ -16,7 +16,7 @@ from typing import NamedTuple
 from evennia_ai.core.hearing.mention import ANY_MENTION, folded, folded_name, is_addressed, one_of
 
 
-class Call(IntEnum):
+class NameCall(IntEnum):
     """How plainly a speech calls a name; the higher goes before the lower."""
 
     NONE = 0
@@ -86,16 +86,18 @@ def newest_folded(body: str) -> str:
     return folded(body)
 
 
-def call_of(body: str, names: tuple[str, ...]) -> Call:
+def call_of(body: str, names: tuple[str, ...]) -> NameCall:
     """How plainly a speech calls the one with these names, in any case and script."""
     text = newest_folded(body)
     patterns = _patterns(names)
     if patterns is None or patterns.anywhere.search(text) is None:
-        return Call.NONE
+        return NameCall.NONE
     if any(_is_opening(text, found) for found in patterns.first.finditer(text)):
-        return Call.FIRST
+        return NameCall.FIRST
     last = patterns.last.search(text)
-    return Call.LAST if last is not None and _is_closing(text[: last.start()]) else Call.NONE
+    return (
+        NameCall.LAST if last is not None and _is_closing(text[: last.start()]) else NameCall.NONE
+    )
 
 
 def _is_opening(text: str, found: re.Match[str]) -> bool:
@@ -122,12 +124,12 @@ def is_for_another(body: str, names: tuple[str, ...], others: Iterable[str] = ()
     the `others` ("Tom, come here", "thank you Tom") more plainly than the one with these.
     """
     mine = call_of(body, names)
-    if mine is Call.FIRST:
+    if mine is NameCall.FIRST:
         return False
     is_meant = is_addressed(body, names)
     if not is_meant and ANY_MENTION.search(body):
         return True
-    mine = Call.LAST if is_meant else mine
+    mine = NameCall.LAST if is_meant else mine
     text = folded(body)
     called = (call_of(body, (name,)) for name in others if folded_name(name) in text)
     return any(call > mine for call in called)

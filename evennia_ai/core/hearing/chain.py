@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.settings.safety import Loop
 
 MOST_CHAINS = 5_000
@@ -45,17 +45,20 @@ class Chain:
         """What its limits are counted over."""
         return PREFIX + self.id
 
-    def used(self, kind: Kind) -> int:
+    def used(self, kind: LimitKind) -> int:
         """What all its turns together used of a limit."""
-        used = {Kind.TASK_TOKENS: self.tokens, Kind.DELEGATIONS: self.delegations}
+        used = {LimitKind.TASK_TOKENS: self.tokens, LimitKind.DELEGATIONS: self.delegations}
         return used.get(kind, self.steps)
 
-    def most(self, kind: Kind) -> float:
+    def most(self, kind: LimitKind) -> float:
         """A limit of it as it is set; 0: none."""
-        most = {Kind.TASK_TOKENS: self.most_tokens, Kind.DELEGATIONS: self.most_delegations}
+        most = {
+            LimitKind.TASK_TOKENS: self.most_tokens,
+            LimitKind.DELEGATIONS: self.most_delegations,
+        }
         return most.get(kind, self.most_steps)
 
-    def cap(self, kind: Kind) -> float:
+    def cap(self, kind: LimitKind) -> float:
         """The same with all that was granted."""
         return self.most(kind) and self.most(kind) + self.grants.get(kind, 0)
 

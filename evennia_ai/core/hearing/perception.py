@@ -15,7 +15,7 @@ from pydantic import AfterValidator, WithJsonSchema
 
 from evennia_ai.core.hearing.mention import folded_name
 from evennia_ai.core.hearing.trust import Basis
-from evennia_ai.core.settings.model import Group, Part, setting
+from evennia_ai.core.settings.model import Part, SettingsGroup, setting
 from evennia_ai.errors import ConfigurationError
 
 MAX_AGENT_HOPS = 3
@@ -131,7 +131,7 @@ Mode = Annotated[
 ]
 
 
-class ChannelConfig(Group):
+class ChannelConfig(SettingsGroup):
     """What an assistant does with one channel, and how far it believes what is said there."""
 
     mode: Mode = setting(Outcome.IGNORE, "trigger, context or ignore.")

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from evennia_ai.core.hearing.perception import Standing
-from evennia_ai.core.settings.model import Group, Number, Whole, setting
+from evennia_ai.core.settings.model import Number, SettingsGroup, Whole, setting
 
 MINUTE_SECONDS = 60.0
 # More seconds or messages than a clock or a list of this machine has.
@@ -26,7 +26,7 @@ MaybeNone = Annotated[Whole, Field(ge=0, lt=_TOO_MANY)]
 Seconds = Annotated[Number, Field(ge=0, lt=_TOO_MANY)]
 
 
-class HearingConfig(Group):
+class HearingConfig(SettingsGroup):
     """What one person may ask of an assistant, and for how long things count. Units in names."""
 
     NAME: ClassVar[str] = "hearing_config"
@@ -71,7 +71,7 @@ class Admission(StrEnum):
 
 
 @dataclass(slots=True)
-class Acquaintance:
+class SenderStats:
     """What an assistant remembers of one person's manners.
 
     Attributes:
@@ -184,17 +184,17 @@ def _standing(is_muted: bool, is_engaged: bool, answered: int, refused: int) -> 
 
 
 @dataclass(slots=True)
-class Company:
+class SenderRegistry:
     """Everybody an assistant has dealt with, at most `limit`, the one of longest ago first."""
 
-    people: dict[str, Acquaintance] = field(default_factory=dict)
+    people: dict[str, SenderStats] = field(default_factory=dict)
     limit: int = 10_000
 
-    def meet(self, person: str) -> Acquaintance:
+    def meet(self, person: str) -> SenderStats:
         """The acquaintance of that key; a new one may push out the one of longest ago."""
         known = self.people.pop(person, None)
         if known is None:
-            known = Acquaintance()
+            known = SenderStats()
             if len(self.people) >= self.limit:
                 del self.people[next(iter(self.people))]
         self.people[person] = known
@@ -209,14 +209,14 @@ class Company:
         }
 
     @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> Company:
+    def from_stored(cls, stored: Mapping[str, Any]) -> SenderRegistry:
         """Read back what `as_stored` wrote; perhaps with more in it by another version."""
         rows = ((key, row[0], row[1]) for key, row in stored.items())
-        return cls({key: Acquaintance(answered=a, refused=r) for key, a, r in rows})
+        return cls({key: SenderStats(answered=a, refused=r) for key, a, r in rows})
 
 
 @dataclass(slots=True)
-class Engagements:
+class ActiveConversations:
     """With whom an assistant is talking, one person a place, since when and until when."""
 
     by_place: dict[str, tuple[str, float, float]] = field(default_factory=dict)

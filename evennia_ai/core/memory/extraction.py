@@ -73,7 +73,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DerivedMemory:
     """A statement that a model drew from what it was shown.
 
     Attributes:
@@ -93,7 +93,7 @@ class Drawn:
     place: int = 0
 
 
-class Known(Protocol):
+class HasAudience(Protocol):
     """Something that an audience may know."""
 
     @property
@@ -101,7 +101,7 @@ class Known(Protocol):
         """Who may know it."""
 
 
-Entry = TypeVar("Entry", bound=Known)
+Entry = TypeVar("Entry", bound=HasAudience)
 
 
 def of_one_audience(entries: Sequence[Entry], most: int) -> list[Entry]:
@@ -158,7 +158,9 @@ def read_scores(text: str, count: int) -> dict[int, int] | None:
     return scores
 
 
-def read_drawn(text: str, count: int, known: int = 0, name: str = "fact") -> list[Drawn] | None:
+def read_derived(
+    text: str, count: int, known: int = 0, name: str = "fact"
+) -> list[DerivedMemory] | None:
     """What a model drew from entries, or None where the answer is unreadable.
 
     Args:
@@ -177,11 +179,13 @@ def read_drawn(text: str, count: int, known: int = 0, name: str = "fact") -> lis
     return [item for item in drawn if item is not None]
 
 
-def _drawn(item: Mapping[str, Any], place: int, count: int, known: int, name: str) -> Drawn | None:
+def _drawn(
+    item: Mapping[str, Any], place: int, count: int, known: int, name: str
+) -> DerivedMemory | None:
     text, cites = plain_text(item.get(name)), _indices(item.get("entries"), count)
     if not text or not cites:
         return None
-    return Drawn(
+    return DerivedMemory(
         text,
         cites,
         _whole(item.get("importance"), 10) or USUAL_IMPORTANCE,

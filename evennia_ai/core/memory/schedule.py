@@ -16,7 +16,7 @@ MINUTE_SECONDS = 60.0
 ALREADY = "Already in sleep mode"
 
 
-class Move(StrEnum):
+class SleepMove(StrEnum):
     """What a beat does about sleep."""
 
     CALLED = "somebody speaks to it"
@@ -64,16 +64,16 @@ class Bedtime:
     is_stopped: bool = False
 
 
-def move_at(hour: Hour) -> Move | None:
+def move_at(hour: Hour) -> SleepMove | None:
     """What the beat does; None: nothing about sleep. Whoever is called wakes before all else."""
     if not hour.is_asleep:
         falls = hour.is_night and hour.was_awake and not hour.is_called
-        return Move.NIGHT if falls else None
+        return SleepMove.NIGHT if falls else None
     if hour.is_called:
-        return Move.CALLED
+        return SleepMove.CALLED
     if hour.is_over:
-        return Move.OVER
-    return Move.REST if hour.has_work else None
+        return SleepMove.OVER
+    return SleepMove.REST if hour.has_work else None
 
 
 def bedtime_problem(bedtime: Bedtime, schedule: SleepSchedule) -> str:

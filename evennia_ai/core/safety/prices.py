@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 
 NAME = "EVENNIA_AI_PRICES"
@@ -70,7 +70,7 @@ def price_of(prices: Mapping[str, Price], provider: str, model: str) -> Price | 
     return prices.get(f"{provider}/{model}") or prices.get(model)
 
 
-def cost_of(usage: Usage, price: Price | None) -> int:
+def cost_of(usage: TokenUsage, price: Price | None) -> int:
     """Nano-dollars, rounded up; 0 where the price is unknown."""
     if price is None or price is FREE:
         return 0
@@ -86,7 +86,7 @@ def answer_tokens_for(nano: int, price: Price | None) -> int:
     return math.ceil(nano / (price.output * _NANO_PER_DOLLAR_PER_MILLION)) + 1
 
 
-def reported(raw: Any, written: Callable[[], int]) -> Usage:
+def reported(raw: Any, written: Callable[[], int]) -> TokenUsage:
     """What a service reports of one reply, made credible field by field.
 
     A total above the sum is believed: what a model thought is often in it alone.
@@ -104,10 +104,10 @@ def reported(raw: Any, written: Callable[[], int]) -> Usage:
     prompt, completion, total = (_tokens(told.get(name), MOST_REPORTED) or 0 for name in names)
     completion = completion or written()
     spare = max(0, total - prompt - completion)
-    return Usage(prompt, completion + spare) if prompt else Usage(spare, completion)
+    return TokenUsage(prompt, completion + spare) if prompt else TokenUsage(spare, completion)
 
 
-def counted(usage: Any, estimate: Usage) -> Usage:
+def counted(usage: Any, estimate: TokenUsage) -> TokenUsage:
     """What a call counts as, whatever the service reports.
 
     A report that cannot be (NaN, negative, no number, absurdly large) and a missing one count as
@@ -116,7 +116,7 @@ def counted(usage: Any, estimate: Usage) -> Usage:
     prompt = _tokens(getattr(usage, "prompt_tokens", None))
     completion = _tokens(getattr(usage, "completion_tokens", None))
     is_absent = not prompt and not completion
-    return Usage(
+    return TokenUsage(
         prompt or estimate.prompt_tokens,
         estimate.completion_tokens if completion is None or is_absent else completion,
     )

@@ -16,7 +16,7 @@ _TEXTS = ("key", "kind", "prompt", "detail", "actor")
 LIMIT_PREFIX, TOOL_PREFIX = "safety.limit.", "tool."
 
 
-class Outcome(StrEnum):
+class QuestionOutcome(StrEnum):
     """How a question ended."""
 
     ANSWERED = "answered"
@@ -76,7 +76,7 @@ def expected(choices: Iterable[Choice]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ApprovalRequest:
     """What somebody wants to ask.
 
     Attributes:
@@ -92,7 +92,7 @@ class Asking:
     actor: str = ""
     choices: tuple[Choice, ...] = YES_NO
 
-    def cleaned(self) -> Asking:
+    def cleaned(self) -> ApprovalRequest:
         """The same on one line each, without escape codes, and no longer than people read."""
         return replace(
             self,
@@ -107,7 +107,7 @@ class Asking:
         return {**asdict(self), "choices": [asdict(choice) for choice in self.choices]}
 
     @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> Asking:
+    def from_stored(cls, stored: Mapping[str, Any]) -> ApprovalRequest:
         """Read back what `as_stored` wrote; what is absent is empty, and choices are yes and no."""
         key, kind, prompt, detail, actor = (str(stored.get(name, "")) for name in _TEXTS)
         choices = tuple(map(Choice.from_stored, stored.get("choices", ())))
@@ -123,14 +123,14 @@ class Answer:
         by: who answered, or "".
     """
 
-    outcome: Outcome
+    outcome: QuestionOutcome
     choice: str = ""
     by: str = ""
 
     @property
     def is_yes(self) -> bool:
         """Whether it is a yes and nothing else."""
-        return self.outcome is Outcome.ANSWERED and self.choice == "yes"
+        return self.outcome is QuestionOutcome.ANSWERED and self.choice == "yes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Question:
         choice, by: an answer that came before whoever asked was back, else "".
     """
 
-    asking: Asking
+    asking: ApprovalRequest
     number: int = 0
     people: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
@@ -189,7 +189,7 @@ class Question:
         """Read back what `as_stored` wrote, perhaps by another version."""
         own = {name: stored[name] for name in _OWN_FIELDS if name in stored}
         own |= {name: tuple(own[name]) for name in ("people", "told") if name in own}
-        return cls(Asking.from_stored(stored), **own)
+        return cls(ApprovalRequest.from_stored(stored), **own)
 
     def line(self) -> str:
         """It as those are told who are asked."""

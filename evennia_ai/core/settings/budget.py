@@ -13,7 +13,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar, Self
 
-from evennia_ai.core.safety.limits import Kind, path_of
+from evennia_ai.core.safety.limits import LimitKind, path_of
 from evennia_ai.core.settings.model import LenientGroup, Limit, LimitAmount, Part, setting
 
 
@@ -25,7 +25,7 @@ class Scope(StrEnum):
     PLAYER = "player"
 
 
-class Span(StrEnum):
+class BudgetSpan(StrEnum):
     """Over what time."""
 
     EVER = "ever"
@@ -46,19 +46,19 @@ class Measure(StrEnum):
 class Cap:
     """One cap that can be set for each scope."""
 
-    kind: Kind
+    kind: LimitKind
     measure: Measure
-    span: Span
+    span: BudgetSpan
 
 
 CAPS: Mapping[str, Cap] = MappingProxyType(
     {
-        "tokens_total": Cap(Kind.TOKENS_TOTAL, Measure.TOKENS, Span.EVER),
-        "tokens_per_day": Cap(Kind.TOKENS_PER_DAY, Measure.TOKENS, Span.DAY),
-        "tokens_per_month": Cap(Kind.TOKENS_PER_MONTH, Measure.TOKENS, Span.MONTH),
-        "cost_per_day": Cap(Kind.COST_PER_DAY, Measure.COST, Span.DAY),
-        "cost_per_month": Cap(Kind.COST_PER_MONTH, Measure.COST, Span.MONTH),
-        "calls_per_minute": Cap(Kind.CALLS_PER_MINUTE, Measure.CALLS, Span.MINUTE),
+        "tokens_total": Cap(LimitKind.TOKENS_TOTAL, Measure.TOKENS, BudgetSpan.EVER),
+        "tokens_per_day": Cap(LimitKind.TOKENS_PER_DAY, Measure.TOKENS, BudgetSpan.DAY),
+        "tokens_per_month": Cap(LimitKind.TOKENS_PER_MONTH, Measure.TOKENS, BudgetSpan.MONTH),
+        "cost_per_day": Cap(LimitKind.COST_PER_DAY, Measure.COST, BudgetSpan.DAY),
+        "cost_per_month": Cap(LimitKind.COST_PER_MONTH, Measure.COST, BudgetSpan.MONTH),
+        "calls_per_minute": Cap(LimitKind.CALLS_PER_MINUTE, Measure.CALLS, BudgetSpan.MINUTE),
     }
 )
 

@@ -6,12 +6,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from evennia_ai.core.settings.model import Flag, Group, Number, Part, Whole, Word, setting
+from evennia_ai.core.settings.model import Flag, Number, Part, SettingsGroup, Whole, Word, setting
 
 Weight = Annotated[Number, Field(ge=0, le=100)]
 
 
-class MemoryConfig(Group):
+class MemoryConfig(SettingsGroup):
     """How an assistant remembers. Units in names."""
 
     NAME: ClassVar[str] = "memory_config"

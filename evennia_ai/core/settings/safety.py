@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from evennia_ai.core.safety.limits import LIMITS, Kind, Mode
+from evennia_ai.core.safety.limits import LIMITS, LimitKind, Mode
 from evennia_ai.core.settings.model import (
     Amount,
     Count,
@@ -77,11 +77,11 @@ class OnLimit(LenientGroup):
     )
     modes: Modes = Field(default={}, description="limit: another mode for that one alone.")
 
-    def mode_of(self, kind: Kind) -> Mode:
+    def mode_of(self, kind: LimitKind) -> Mode:
         """The mode that holds for a limit."""
         return self.modes.get(kind.value) or LIMITS[kind].mode or self.mode
 
-    def tightened(self, other: OnLimit, kind: Kind) -> OnLimit:
+    def tightened(self, other: OnLimit, kind: LimitKind) -> OnLimit:
         """What happens at a limit where two have a say: what lets less go on, of each setting."""
         mode = min(self.mode_of(kind), other.mode_of(kind), key=_FREEDOM.index)
         waits = (self.ask_timeout_seconds, other.ask_timeout_seconds)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from evennia_ai.core.settings.model import Flag, Group, Number, Whole, setting
+from evennia_ai.core.settings.model import Flag, Number, SettingsGroup, Whole, setting
 
 
-class SleepSchedule(Group):
+class SleepSchedule(SettingsGroup):
     """The nights of an assistant. Units in names."""
 
     NAME: ClassVar[str] = "sleep_schedule"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from evennia_ai.core.settings.model import Amount, Flag, Group, Whole, setting
+from evennia_ai.core.settings.model import Amount, Flag, SettingsGroup, Whole, setting
 
 
-class TraceConfig(Group):
+class TraceConfig(SettingsGroup):
     """How long the trace of an assistant is kept, and which words are in it."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_TRACE_CONFIG"

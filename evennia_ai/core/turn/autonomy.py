@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from evennia_ai.core.settings.model import Flag, Group, Number, setting
+from evennia_ai.core.settings.model import Flag, Number, SettingsGroup, setting
 
 HOUR = 3600.0
 LONGEST_WAIT_SECONDS = 3600.0
 
 
-class Reason(StrEnum):
+class ActReason(StrEnum):
     """Why it acts unasked."""
 
     GOAL = "goal"
     COMPANY = "company"
 
 
-class AutonomyConfig(Group):
+class AutonomyConfig(SettingsGroup):
     """How often an assistant acts unasked. Every act is a model call that nobody asked for."""
 
     NAME: ClassVar[str] = "autonomy_config"
@@ -79,14 +79,14 @@ def reason_to_act(
     has_company: bool,
     has_heard: bool,
     is_anybody_online: bool,
-) -> Reason | None:
+) -> ActReason | None:
     """Why it would act unasked now, or None: nobody near and no goal is no reason.
 
     In a game that nobody plays there is no reason at all, unless an owner wants it so.
     """
     may_act = has_company or is_anybody_online or config.when_nobody_is_online
     if has_goal and may_act and (has_company or not config.needs_company):
-        return Reason.GOAL
+        return ActReason.GOAL
     if config.initiative and has_company and has_heard:
-        return Reason.COMPANY
+        return ActReason.COMPANY
     return None

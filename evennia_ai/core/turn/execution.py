@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Literal
 
-from evennia_ai.core.settings.model import Flag, Group, Whole, Word, setting
+from evennia_ai.core.settings.model import Flag, SettingsGroup, Whole, Word, setting
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
 
 MOST_ITERATIONS = 10
@@ -25,7 +25,7 @@ Assessor = Literal["heuristic", "model"]
 Insulation = Literal["none", "orchestrator", "delegate"]
 
 
-class ExecutionConfig(Group):
+class ExecutionConfig(SettingsGroup):
     """Bounds of one tick: the first layer."""
 
     NAME: ClassVar[str] = "execution_config"

@@ -24,7 +24,7 @@ class StopReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class StopMeaning:
     """One row of the table of endings.
 
     Attributes:
@@ -37,13 +37,13 @@ class Ending:
 
 
 ENDINGS = {
-    StopReason.NOOP: Ending("the model chose to do nothing", False),
-    StopReason.TERMINAL_TOOL: Ending("it spoke, and it is for others to answer", False),
-    StopReason.DANGEROUS_TOOL: Ending("it changed the world, once", False),
-    StopReason.CRITICAL_TOKENS: Ending("the model's context is full", True),
-    StopReason.MAX_ITERATIONS: Ending("its steps are used up", True),
-    StopReason.LLM_ERROR: Ending("the model, or the way to it, failed", True),
-    StopReason.PARSE_ERROR: Ending("the model's answer holds nothing to say or do", True),
+    StopReason.NOOP: StopMeaning("the model chose to do nothing", False),
+    StopReason.TERMINAL_TOOL: StopMeaning("it spoke, and it is for others to answer", False),
+    StopReason.DANGEROUS_TOOL: StopMeaning("it changed the world, once", False),
+    StopReason.CRITICAL_TOKENS: StopMeaning("the model's context is full", True),
+    StopReason.MAX_ITERATIONS: StopMeaning("its steps are used up", True),
+    StopReason.LLM_ERROR: StopMeaning("the model, or the way to it, failed", True),
+    StopReason.PARSE_ERROR: StopMeaning("the model's answer holds nothing to say or do", True),
 }
 
 

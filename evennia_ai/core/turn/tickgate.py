@@ -16,7 +16,7 @@ class Skip(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class GateState:
     """What the gate looks at.
 
     Attributes:
@@ -31,7 +31,7 @@ class Snapshot:
     has_reason: bool = False
 
 
-def may_tick(snapshot: Snapshot) -> Skip | None:
+def may_tick(snapshot: GateState) -> Skip | None:
     """None to go on, else the first reason not to, in this order."""
     if snapshot.emergency_stop:
         return Skip.EMERGENCY

@@ -12,9 +12,9 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.perception import Heard
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import outcome_of
 from evennia_ai.core.turn.react import Stop
@@ -37,7 +37,7 @@ EVIDENCE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class MessageTrace:
     """What is kept of one message and its answer.
 
     Attributes:
@@ -75,13 +75,13 @@ def traced(
     turn: Turn,
     event: Event,
     stop: Stop,
-    record: Record | None,
+    record: DecisionTrace | None,
     *,
     answer: str,
     ended: float,
     keeps_private: bool,
     may_keep_words: bool,
-) -> Traced:
+) -> MessageTrace:
     """What is kept of one message of a turn that ends.
 
     Args:
@@ -100,7 +100,7 @@ def traced(
         is_kept = may_keep_words and (keeps_private or not is_hidden)
         return one_line(text, most) if is_kept else ""
 
-    return Traced(
+    return MessageTrace(
         number=event.number,
         at=event.at,
         person=event.person,
@@ -114,7 +114,7 @@ def traced(
 
 
 def facts_of(
-    turn: Turn, event: Event, stop: Stop, record: Record | None, ended: float
+    turn: Turn, event: Event, stop: Stop, record: DecisionTrace | None, ended: float
 ) -> dict[str, Any]:
     """How a message was judged and dealt with, as plain data."""
     limits = [*turn.grants, turn.stopped_by, stop.limit.kind if stop.limit else ""]
@@ -153,7 +153,7 @@ def marks_of(heard: Heard) -> list[str]:
     return [text for text, holds in marks if holds]
 
 
-def _judged(record: Record) -> dict[str, Any]:
+def _judged(record: DecisionTrace) -> dict[str, Any]:
     heard, verdict = record.heard, record.verdict
     return {
         "rule": verdict.rule,

@@ -19,7 +19,7 @@ from evennia_ai.core.turn.conversation import Message
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Tokens of one or more model calls, as the service reports them; 0 where it is silent."""
 
     prompt_tokens: int = 0
@@ -30,15 +30,15 @@ class Usage:
         """Prompt and completion together."""
         return self.prompt_tokens + self.completion_tokens
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
         )
 
 
 @dataclass(slots=True)
-class Spent:
+class MoneySpent:
     """Money that model calls have cost.
 
     Attributes:
@@ -103,7 +103,7 @@ class Turn:
     history: list[Message] = field(default_factory=list)
     said: list[Message] = field(default_factory=list)
     iterations: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
     found: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     effects: int = 0
@@ -130,7 +130,7 @@ class Turn:
     has_recited: bool = False
     may_emote: bool = True
     ran: list[Fact] = field(default_factory=list)
-    spent: Spent = field(default_factory=Spent)
+    spent: MoneySpent = field(default_factory=MoneySpent)
     prompt: dict[str, str] = field(default_factory=dict)
 
     def hold(self, *audiences: str) -> None:
@@ -163,7 +163,7 @@ class Turn:
         """Who pays for it ("*#3"): whoever began its chain; "" for nobody."""
         return self.chain.person or (self.event.person if self.events else "")
 
-    def count(self, used: Usage) -> None:
+    def count(self, used: TokenUsage) -> None:
         """Count what a model call used, for it and for its chain."""
         self.usage = self.usage + used
         self.chain.tokens += used.total_tokens
