@@ -14,7 +14,7 @@ from evennia_ai.runtime.names import called
 
 
 class CmdAddress(Command):
-    """What a line does that is no command: `@ada hello` is said, anything else is an error.
+    """Take a line that is no command: `@ada hello` is said, anything else is an error.
 
     A game with such a command of its own calls `say_to_assistant` in it and leaves this one out.
     """
@@ -29,7 +29,7 @@ class CmdAddress(Command):
             self.msg(self._complaint(self.args.strip()))
 
     def _complaint(self, line: str) -> str:
-        """What Evennia says where a game has no command for unmatched lines."""
+        """The words of Evennia where a game has no command for unmatched lines."""
         text = gettext("Command '{command}' is not available.").format(command=line)
         told = [each for each in self.cmdset if each.auto_help and each.access(self.caller)]
         known = [key for each in told for key in (each.key, *each.aliases)]

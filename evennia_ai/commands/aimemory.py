@@ -240,7 +240,7 @@ class CmdAiMemory(StaffCommand):
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """What may follow the name.
+    """The words that may follow the name.
 
     Attributes:
         right: a name in `operations.rights.ACTS`.

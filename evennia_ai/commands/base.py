@@ -1,4 +1,4 @@
-"""What the commands share: in whose name they act, whom they mean, who may, and showing results."""
+"""The base of all commands: in whose name they act, whom they mean, rights, and showing results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class AssistantCommand(default_cmds.MuxCommand):
     how = ""
 
     def act(self) -> Steps | None:
-        """What the command does; a generator asks by `yield` and gets what is answered."""
+        """Do what the command is for; a generator asks by `yield` and gets what is answered."""
         raise NotImplementedError
 
     def func(self) -> Steps | None:
@@ -61,7 +61,7 @@ class AssistantCommand(default_cmds.MuxCommand):
             answer = yield question
 
     def confirmed(self, question: str) -> Generator[str, str, bool]:
-        """Whether the caller answers yes; use it by `yield from`."""
+        """True where the caller answers yes; use it by `yield from`."""
         answer = yield f"{literal(question)} yes | no"
         return str(answer or "").strip().casefold() in YES
 
@@ -105,11 +105,11 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     @property
     def is_staff(self) -> bool:
-        """Whether the caller may do what is for staff."""
+        """True where the caller may do what is for staff."""
         return self.counts_as_staff(self.caller)
 
     def counts_as_staff(self, person: Any) -> bool:
-        """Whether a person may do what is for staff.
+        """True where a person may do what is for staff.
 
         A lock `staff` on the command, which a game may add, goes before the game's setting.
         """
@@ -134,14 +134,14 @@ class AssistantCommand(default_cmds.MuxCommand):
         return rights.refusal(act, self.caller, script, counts_as_staff=counts)
 
     def may(self, act: str, script: Any = None) -> bool:
-        """Whether the caller may do an act; whoever may not is told what is missing."""
+        """True where the caller may do an act; else the caller is told what is missing."""
         refused = self.refusal(act, script)
         if refused is not None:
             self.show(refused)
         return refused is None
 
     def is_here(self, script: Any) -> bool:
-        """Whether an assistant is where the caller is."""
+        """True where an assistant is where the caller is."""
         room = getattr(self.caller, "location", None)
         return room is not None and script.obj is not None and script.obj.location == room
 
@@ -218,7 +218,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         return (script, f"{first} {more}".strip()) if script is not None else (self.pick(""), line)
 
     def name_of(self, script: Any) -> str:
-        """What an assistant is called before the caller."""
+        """The name of an assistant before the caller."""
         return name_before(script, self.caller)
 
     def _named(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What is typed after `assistant budget`."""
+"""The words `assistant budget`."""
 
 from __future__ import annotations
 

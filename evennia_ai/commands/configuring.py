@@ -1,4 +1,4 @@
-"""What is typed after `assistant config`: looking at settings and changing them."""
+"""The words `assistant config`: looking at settings and changing them."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def _node(step: str, text: str, *options: dict[str, Any], default: Any = None) -
 
 
 def _typed(raw: str) -> str:
-    """What was typed, on one line: no command gives more."""
+    """The text that was typed, on one line: no command gives more."""
     return " ".join(strip_control(raw).split())
 
 
@@ -171,7 +171,7 @@ def _text_node(step: str, question: str, now: str, empty: str, default: Any) -> 
 
 
 def _take_text(field: str, longest: int, following: str) -> Callable[[Any, str], str | None]:
-    """What takes the text of a step and tells which comes next."""
+    """The reader of a step: it takes the text and tells which step comes next."""
 
     def take(caller: Any, raw_string: str) -> str | None:
         typed = _typed(raw_string)

@@ -1,4 +1,4 @@
-"""What somebody chose in the menu that makes an assistant, and the making itself."""
+"""The draft of an assistant: the choices made in the menu, and the making itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME, PLACE, SUMMARY = "name", "place", "summary"
 
 @dataclass
 class Draft:
-    """What was chosen so far.
+    """The choices so far.
 
     Attributes:
         typeclass: path of its body's class; "": the game's own.
@@ -46,7 +46,7 @@ class Draft:
 
     @property
     def has_room(self) -> bool:
-        """Whether the room that was chosen is there still."""
+        """True where the room that was chosen is there still."""
         return self.room is not None and self.room.pk is not None
 
     @property
@@ -56,7 +56,7 @@ class Draft:
 
     @property
     def listening(self) -> str:
-        """Whom it answers."""
+        """The people whom it answers, in words."""
         called = CALLED.format(name=self.name)
         if self.answers_all:
             return "everybody, whatever is said in the room"
@@ -87,7 +87,7 @@ class Draft:
 
 
 def _next_to(draft: Draft) -> str:
-    """What was made, and what can be typed next."""
+    """The sentence that says it is made, and what can be typed next."""
     name = draft.name
     return (
         f"Its body is {draft.body}; it thinks with {draft.model_text}.\n"

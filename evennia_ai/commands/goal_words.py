@@ -1,4 +1,4 @@
-"""What is typed about goals, after `aigoal` and after `assistant goal`."""
+"""The words about goals, after `aigoal` and after `assistant goal`."""
 
 from __future__ import annotations
 

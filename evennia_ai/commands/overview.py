@@ -1,4 +1,4 @@
-"""What `assistant` alone shows, `assistant list`, and `assistant status`."""
+"""The words `assistant` alone, `assistant list` and `assistant status`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINE = 100
 
 
 def _locked(data: Status) -> str:
-    """Why and since when an assistant may not act, and what clears that."""
+    """The reason why an assistant may not act, since when, and what clears that."""
     lockout, key = data.lockout, data.key
     clear = f"assistant emergency clear {key}"
     if lockout is None:
@@ -37,13 +37,13 @@ def _locked(data: Status) -> str:
 
 
 def _context(tokens: int, most: int) -> str:
-    """How full the model's context was at the last call."""
+    """The share of the model's context that the last call filled."""
     percent = calculate_utilization(tokens, most)
     return f"{tokens:,} of {most:,} tokens in the last prompt: {band(percent).message}"
 
 
 def _memory(memory: Mapping[str, Any]) -> str:
-    """What staff should know of its memory, or ""."""
+    """A line for staff about its memory, or ""."""
     if memory["state"] == FAILED:
         return f"cannot be searched: {memory['problem']}"
     waits = f"{memory['waiting']} wait for the index" if memory["waiting"] else ""
@@ -64,7 +64,7 @@ def _degraded(breaker: Mapping[str, Any]) -> str:
 
 
 def _idle(script: Any) -> str:
-    """How long ago it heard something that it kept, as a clock shows it."""
+    """The time since it heard something that it kept, as a clock shows it."""
     records = script.work.decisions.newest() if script.work is not None else []
     if not records:
         return "-"
@@ -92,7 +92,7 @@ def _spent(script: Any) -> tuple[str, str]:
 
 
 def _breakers(degraded: list[Mapping[str, Any]]) -> str:
-    """Which services are not asked now."""
+    """The services that are not asked now."""
     return ", ".join(f"{each['name']} {each['state']}" for each in degraded) or "ok"
 
 
@@ -105,7 +105,7 @@ def _row(script: Any, status: Result[Status]) -> tuple[object, ...]:
 
 
 def _wrong(data: Status) -> list[str]:
-    """What staff have to know beside the row, and what mends it."""
+    """Lines that staff have to know beside the row, and what mends it."""
     key = data.key
     lines = [_locked(data)] if data.emergency_stop else []
     if not (data.enabled or data.emergency_stop):
@@ -124,7 +124,7 @@ def _wrong(data: Status) -> list[str]:
 
 
 def _sentence(result: Result[Status]) -> str:
-    """How an assistant is, in one line, and what to type where it cannot answer."""
+    """One line on how an assistant is, and what to type where it cannot answer."""
     data, mood = result.data, result.message.partition(": ")[2]
     where = f"It stands in {data.location}" if data.location else "It is nowhere"
     waits = data.pending_events

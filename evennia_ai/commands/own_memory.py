@@ -1,4 +1,4 @@
-"""What anybody may type after `assistant` about what is remembered of them."""
+"""The words of `assistant` by which anybody sees and mends what is remembered of them."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class CmdPage(default_cmds.MuxCommand):
             self._pass_on(f"{', '.join(others)} = {message}")
 
     def _split(self) -> tuple[list[str], str]:
-        """Whom to page, and what to say."""
+        """The person to page, and the words."""
         if self.switches or not self.args or self.args.strip().isnumeric():
             return [], ""
         if self.rhs is not None:

@@ -1,4 +1,4 @@
-"""What staff type after `assistant` to see and change what its model is told."""
+"""The words of `assistant` by which staff see and change what its model is told."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOOKS = ("", "show", "list")
 
 
 def _changes(verb: str, rest: str) -> bool:
-    """Whether what is typed after a name changes anything; a context is looked at by its name."""
+    """True where the words after a name change something; a context is looked at by its name."""
     verb = verb.casefold()
     return bool(rest.strip()) if verb in tuple(ContextType) else verb not in LOOKS
 

@@ -1,4 +1,4 @@
-"""What is typed after `assistant` about how people reach one: messaging, channel, account."""
+"""The words of `assistant` about how people reach one: messaging, channel, account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is typed after `assistant` to make, copy, start, silence and delete one."""
+"""The words of `assistant` that make, copy, start, silence and delete one."""
 
 from __future__ import annotations
 

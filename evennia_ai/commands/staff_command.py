@@ -1,4 +1,4 @@
-"""What the commands of staff share: who sees them, and tables that may be longer than a screen."""
+"""The base of the commands of staff: who sees them, and tables longer than a screen."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class StaffCommand(AssistantCommand):
     locks = "cmd:all()"
 
     def access(self, srcobj: Any, *args: Any, **kwargs: Any) -> bool:
-        """Whether somebody has the command: the setting EVENNIA_AI_STAFF_LOCK says who is staff."""
+        """True where somebody has the command: EVENNIA_AI_STAFF_LOCK says who is staff."""
         return bool(super().access(srcobj, *args, **kwargs)) and is_staff(srcobj)
 
     def line(self) -> str:

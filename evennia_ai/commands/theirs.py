@@ -126,7 +126,7 @@ ADDED = {
 
 
 def is_looking() -> bool:
-    """Whether the game's command sets are only made to be looked at."""
+    """True where the game's command sets are only made to be looked at."""
     return _is_looking.get()
 
 

@@ -1,4 +1,4 @@
-"""What is typed after `assistant` to take an edit back, and to make it again."""
+"""The words of `assistant` that take an edit back, and make it again."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class UndoingWords(WordCommand):
                 self.show(self._done(edits_of.redo, script, found))
 
     def _may_change(self, script: Any, found: Edit | Result) -> bool:
-        """Whether there is an edit, and the caller has what it needed; else they are told why."""
+        """True where there is an edit, and the caller has its rights; else they are told why."""
         if isinstance(found, Result):
             self.show(found)
             return False

@@ -1,4 +1,4 @@
-"""What is typed after `assistant` to see that one works: check, usage, breakers, tools."""
+"""The words of `assistant` to see that one works: check, usage, breakers, tools."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPEN_FILE = "Other users of this machine may read {0}; passwords are in it. Type
 
 
 def report_lines(report: Report) -> list[str]:
-    """What the check of a model found, and what that means."""
+    """The findings of a check of a model, and what they mean."""
     lines = [report.title]
     for line in report.lines:
         lines.append(f"  {line.name:<11} {'ok' if line.ok else 'NO':<3} {line.text}")
@@ -38,7 +38,7 @@ def _breaker_row(breaker: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def usage_lines(usage: Result) -> list[str]:
-    """What was used: by span of time, by player, by tool; and the newest tool calls."""
+    """Lines on what was used: by span of time, by player, by tool; and the newest tool calls."""
     data = usage.data
     lines = [usage.message]
     for span, total in data.totals.items():
@@ -145,7 +145,7 @@ class UpkeepWords(WordCommand):
         self.show_long(aligned(head, rows, (28, 16, 9, 0), LINE))
 
     def _rag(self, name: str) -> None:
-        """What other packages set by hand is its memory here: how that is."""
+        """Show the memory, which other packages set by hand."""
         script = self.pick(name) if self.may("show memories") else None
         if script is not None:
             told = "More: help aimemory. What all may be told: aimemory lore"

@@ -25,7 +25,7 @@ _AGO_WORDS, _DAY_WORDS = 3, 1
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What somebody typed after `assistant why`.
+    """The request typed after `assistant why`.
 
     Attributes:
         name: of an assistant, "" where none is named.
@@ -45,7 +45,7 @@ class Asked:
 
     @property
     def is_list(self) -> bool:
-        """Whether several messages are asked for."""
+        """True where several messages are asked for."""
         return self.span is not None or bool(self.words)
 
 

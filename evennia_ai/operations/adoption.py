@@ -74,7 +74,7 @@ def find_npc(person: Any, text: str) -> Result:
 
 
 def _problem_of_being(npc: Any, person: Any) -> Result | None:
-    """Why a being cannot have a mind, or not by this person; None where it can."""
+    """The refusal of a mind to a being, or by this person; None where it can have one."""
     name = str(npc.key)
     if isinstance(npc, (DefaultRoom, DefaultExit)):
         kind = "a room" if isinstance(npc, DefaultRoom) else "an exit"
@@ -98,7 +98,7 @@ def _problem_of_being(npc: Any, person: Any) -> Result | None:
 
 
 def _problem_of_players(npc: Any, person: Any) -> str:
-    """Why a being is a player's, in words, or "".
+    """The reason why a being counts as a player's, in words, or "".
 
     Evennia gives whatever character staff make by `create` to their account, as it gives players
     theirs. So one that only staff have, and nobody else has played, is the game's.
@@ -185,7 +185,7 @@ def _may_go_on(lost: AssistantScript, person: Any) -> bool:
 
 
 def _problem_of_names(name: str, npc: Any, lost: AssistantScript | None) -> Result | None:
-    """Why a being cannot be an assistant of that name, for what else is called so; or None."""
+    """The refusal of a name to a being, for what else is called so; or None."""
     if lost is None:
         if problem := problem_of_name(name):
             how = "" if name != npc.key else f" Give another: assistant adopt {npc.key} = Edda"
@@ -229,7 +229,7 @@ def _make_known(script: AssistantScript, npc: Any) -> None:
 
 
 def refuse_release(script: AssistantScript) -> Result | None:
-    """Why there is nobody to release, with what would be right; or None."""
+    """The refusal where there is nobody to release, with what would be right; or None."""
     if state.read(script, "adopted") and script.obj is not None:
         return None
     name = str(script.key)

@@ -107,7 +107,7 @@ def _greeting(name: str, location: Any) -> str:
 
 
 def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
-    """Why nobody can be called so, or None."""
+    """The refusal of a name, or None."""
     if problem := problem_of_name(name):
         return Result(False, problem)
     if problem := next(filter(None, map(problem_of_name, aliases)), ""):
@@ -120,7 +120,7 @@ def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
 
 
 def check_body(typeclass: Any) -> Result:
-    """Whether a class, or the path of one, can be the body of an assistant.
+    """Check that a class, or the path of one, can be the body of an assistant.
 
     Returns:
         data: "typeclass", the class.
@@ -188,7 +188,7 @@ def _make_body(
 
 
 def plain_desc(body: Any) -> str:
-    """What people see of a body that nobody described; no key that is a secret."""
+    """The look of a body that nobody described; no key that is a secret."""
     if names.hides_key(body, None):
         return NAMELESS_DESC
     return PLAIN_DESC.format(name=body.key)
@@ -235,7 +235,7 @@ LONGEST_PERMISSION = 200
 
 
 def check_permission(text: str, being: Any) -> Result:
-    """Whether a permission, or a lock string, is one.
+    """Check that a text is a permission, or a lock string.
 
     Args:
         being: anybody, on whom it is tried.

@@ -50,7 +50,7 @@ def stored_values(script: Any, *, is_fresh: bool) -> dict[str, Any]:
 def differences(
     record: Values, stored: Values, calls: Sequence[Values], *, has_all: bool
 ) -> list[Difference]:
-    """What the two do not tell alike: rows of "path", "record" and "state".
+    """Differences between the two: rows of "path", "record" and "state".
 
     Args:
         record: an assistant's state as its record has it.

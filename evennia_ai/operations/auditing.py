@@ -80,7 +80,7 @@ def audit_log(
     limit: int = 25,
     events: Sequence[str] = (),
 ) -> Result[FactPage]:
-    """What an assistant did, the newest first.
+    """The events of an assistant, the newest first.
 
     Args:
         before: only what came before this version: the `next` of an earlier answer.
@@ -232,7 +232,7 @@ def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result:
 
 
 def _newest(script: AssistantScript) -> dict[str, Any]:
-    """What the record tells by now; one that nothing is told in yet, as it would begin."""
+    """The state by the newest event; where nothing is told yet, as it would begin."""
     try:
         known = audit.application().newest(script)
     except KeyError:

@@ -171,7 +171,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """What a stop found under way."""
+    """The things that a stop found under way."""
 
     is_new: Annotated[bool, note("It was not stopped before.")]
     calls: Annotated[int, note("Model calls in flight.")]
@@ -184,14 +184,14 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class StoppedAll:
-    """How many a stop of several found running."""
+    """The number of running assistants that a stop of several found."""
 
     stopped: int
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedAll:
-    """How many of several were changed."""
+    """The number of assistants that were changed."""
 
     changed: int
 
@@ -322,7 +322,7 @@ def status(script: AssistantScript) -> Result[Status]:
 
 
 def _cooling(script: AssistantScript) -> list[str]:
-    """Who has to wait for what came of earlier requests, and for how long."""
+    """The people who have to wait for what came of earlier requests, and for how long."""
     if script.work is None or not script.work.blame.people:
         return []
     config = state.safety_config(script).cooling

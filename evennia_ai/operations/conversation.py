@@ -106,7 +106,7 @@ def export_history(script: AssistantScript, *, look: Look | None = None) -> Resu
 
 
 def _messages(script: AssistantScript) -> list[Message]:
-    """What is in memory, else what is stored."""
+    """The messages in memory, else those that are stored."""
     work = script.work
     return list(work.history if work is not None else state.read(script, "conversation_history"))
 
@@ -170,7 +170,7 @@ def _told(message: Message, content: str) -> str:
 
 
 def _speaker(content: str) -> str:
-    """Who spoke last in a message, "" where that is nobody or in quotes."""
+    """The last speaker of a message, "" where that is nobody or in quotes."""
     found = _FRAME.match(content.splitlines()[-1][:LONGEST_FRAME]) if content else None
     return found["name"] if found else ""
 

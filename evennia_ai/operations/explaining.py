@@ -1,4 +1,4 @@
-"""Why an assistant spoke or stayed silent, from the records it keeps while it hears.
+"""Explanations: the reasons why an assistant spoke or stayed silent, from its decision traces.
 
 `row_of` is all that anybody is shown of a record, in sentences or as data.
 """
@@ -157,7 +157,7 @@ def _unknown(
     number: int | None,
     is_staff: bool,
 ) -> str:
-    """That there is no such message, and which there are."""
+    """The sentence that there is no such message, and which there are."""
     if not records or number is None:
         return f"{name} has heard nothing that was kept. {_state(script, is_staff)}"
     kept = ", ".join(str(record.number) for record in records[:10])
@@ -195,7 +195,7 @@ def heard(
 
 
 def row_of(record: DecisionTrace, *, is_staff: bool, look: Look) -> HeardRow:
-    """What may be told of one message: its first words, who it was, and what became of it.
+    """The row of one message: its first words, who it was, and what became of it.
 
     Args:
         is_staff: whether causes are told that are for staff.
@@ -248,7 +248,7 @@ def _step(step: str, detail: str, is_staff: bool) -> Step:
 
 
 def _detail(look: Look, step: str, detail: str, owner: str | None) -> str:
-    """What a step tells; of some it is what was said."""
+    """The detail of a step; of some it is what was said."""
     return look.words(detail, owner) if step.startswith(WORDY) else detail
 
 
@@ -285,7 +285,7 @@ def _said(row: Row) -> list[str]:
 
 
 def _traced(script: AssistantScript, row: Row, is_staff: bool) -> list[str]:
-    """What the trace adds: when it was, by which model, for how much, with which tools."""
+    """Lines that the trace adds: when it was, by which model, for how much, with which tools."""
     now, at = script.clock.seconds(), row["at_seconds"]
     game = in_the_game(at, now)
     lines = [f"  when      {as_shown(at)}{f' (in the game {game})' if game else ''}"]
@@ -308,7 +308,7 @@ def _outcome(tool: Mapping[str, Any]) -> str:
 
 
 def _changed_since(script: AssistantScript, row: Row) -> str:
-    """Which parts of the prompt were others in its newest answer."""
+    """The parts of the prompt that were others in its newest answer."""
     newest = traces.find(script)
     then, now = row["prompt"], newest.facts["prompt"] if newest is not None else row["prompt"]
     return ", ".join(key for key in {**then, **now} if then.get(key) != now.get(key))
@@ -325,7 +325,7 @@ def _told(step: Mapping[str, str]) -> str:
 
 
 def _state(script: AssistantScript, is_staff: bool) -> str:
-    """What holds now, of all that can keep an assistant silent."""
+    """The state of all that can keep an assistant silent."""
     work = script.work
     if not is_staff:
         return f"{script.silence or 'awake'}; {len(work.inbox)} waiting."

@@ -30,7 +30,7 @@ class Goal(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """What an assistant is after, and how the others ended."""
+    """The open goals of an assistant, and those that ended."""
 
     goals: list[Goal]
     closed: list[Goal]

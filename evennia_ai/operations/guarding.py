@@ -46,7 +46,7 @@ _Claims = dict[str, str]  # whose name it is, by its skeleton
 
 
 def refusal_of(name: str, body: Any = None) -> str:
-    """Why no player can be called so, with what would be right, or ""."""
+    """The refusal of a name to players, with what would be right, or ""."""
     owner = owner_of_name(name, body)
     if owner is None:
         return ""
@@ -132,14 +132,14 @@ def judge_aliases(being: ObjectDB, tags: Iterable[int]) -> None:
 
 
 def _stored(model: Any, being: Any, field: str) -> str | None:
-    """What a field holds in the database; None of what is not there yet."""
+    """The value of a field in the database; None of what is not there yet."""
     if being.pk is None:
         return None
     return model.objects.filter(pk=being.pk).values_list(field, flat=True).first()
 
 
 def _problem_of(being: Any, name: str, *, is_new: bool = False, is_alias: bool = False) -> str:
-    """Why something is not to be called so, or ""; of what staff may call so they are told."""
+    """The problem with a name of something, or ""; of what staff may call so they are told."""
     if _is_assistant(being):
         taken = problem_of_player if is_alias else problem_of_owner
         return problem_of_name(name) or taken(name, being)
@@ -160,14 +160,14 @@ def _is_assistant(being: Any) -> bool:
 
 
 def _is_players_class(being: Any) -> bool:
-    """Whether something new is of the very class that players get, and so a player's."""
+    """True where something new is of the very class that players get, and so a player's."""
     account = class_from_module(settings.BASE_ACCOUNT_TYPECLASS, settings.TYPECLASS_PATHS)
     paths = (settings.BASE_CHARACTER_TYPECLASS, account.default_character_typeclass)
     return any(f".{being.path}".endswith(f".{path}") for path in paths)
 
 
 def is_players(being: Any) -> bool:
-    """Whether a player is in a character, or it is some player's to enter."""
+    """True where a player is in a character, or it is some player's to enter."""
     is_entered = being.db_account_id is not None or bool(being.attributes.get("creator_id"))
     return is_entered or "pid(" in str(being.locks.get("puppet"))
 
@@ -176,13 +176,13 @@ def is_players(being: Any) -> bool:
 
 
 class _Watch:
-    """What of clashes is known in this process; it looks again only where there may be some."""
+    """The knowledge of clashes in this process; it looks again only where there may be some."""
 
     may_be_some = True
 
 
 def find_clashes(script: AssistantScript | None = None) -> list[str]:
-    """Who is called like an assistant, a sentence each.
+    """Clashes: beings, accounts and guests called like an assistant, a sentence each.
 
     Args:
         script: the assistant; None for all of them.

@@ -49,7 +49,7 @@ SHOWN = (
 
 
 def hearing_of(script: AssistantScript) -> Result:
-    """Whom an assistant hears, how, and with whom it is talking.
+    """The hearing of an assistant: whom, how, and with whom it is talking.
 
     Returns:
         data: "settings", "muted" and "talking" (names), "hushed" ({"room", "seconds"}),
@@ -96,7 +96,7 @@ def _place(talk: str) -> str:
 
 
 def judge(script: AssistantScript, being: Any, words: str, kind: str = "") -> Result:
-    """How a message of a person would be judged now. Nothing is sent, and nothing is changed.
+    """Judge a message of a person as it would be now. Nothing is sent, and nothing is changed.
 
     Args:
         being: who would say it.
@@ -158,7 +158,7 @@ def _judged(script: AssistantScript, being: Any, words: str, kind: str) -> dict[
 
 
 def _obstacle(script: AssistantScript) -> str:
-    """What would keep it from answering although a message triggers, or ""."""
+    """The obstacle that would keep it from answering although a message triggers, or ""."""
     if script.silence:
         return script.silence
     room = script.obj.location
@@ -304,7 +304,7 @@ def _store(script: Any, place: str, until: float) -> None:
 
 
 def _drop_what_was_said_in(script: Any, place: str) -> None:
-    """What was said openly there and waits is not answered, also while the model works on it.
+    """Drop what was said openly there and waits, also while the model works on it.
 
     An act of its own that is under way is dropped too: it stands where it was to be quiet.
     """

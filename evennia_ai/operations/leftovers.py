@@ -1,4 +1,4 @@
-"""What a game keeps of this package beside its assistants: rows and files that name classes of it.
+"""Leftovers of this package in a game, beside its assistants: rows and files that name its classes.
 
 Each of these would be an error or a warning in the log of a game that has the package no more.
 """
@@ -82,7 +82,7 @@ def _rows(cursor: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _names_us(value: Any) -> bool:
-    """Whether a stored value names something of this package; that it is only told of does not."""
+    """True where a stored value names something of this package; a mere mention does not count."""
     try:
         data = b64decode(value)
         if PACKAGE.encode() not in data:
@@ -109,7 +109,7 @@ def _modules(data: bytes) -> Iterator[str]:
 
 
 def holder_of(attribute: Attribute) -> Any:
-    """What has an attribute, None where nothing does."""
+    """The being that has an attribute, None where none does."""
     for names in ("objectdb_set", "accountdb_set", "scriptdb_set", "channeldb_set"):
         found = getattr(attribute, names, None)
         if found is not None and (being := found.first()) is not None:

@@ -1,4 +1,4 @@
-"""What becomes of an assistant as a whole: its look is changed, it is copied, it is deleted."""
+"""The life of an assistant as a whole: its look is changed, it is copied, it is deleted."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def describe(script: AssistantScript) -> Result[Described]:
 
 
 def look_of(script: AssistantScript) -> dict[str, Any]:
-    """What of an assistant's look people can set; its place by its number, None: nowhere."""
+    """The look of an assistant that people can set; its place by its number, None: nowhere."""
     body = script.obj
     if body is None:
         return {}
@@ -161,14 +161,14 @@ def _problem_of_look(wanted: Mapping[str, Any], place: Any, body: Any) -> str:
 
 
 def _problem_of_alias(alias: str, body: Any) -> str:
-    """Why it cannot be called so too, or ""; what it is called already it may keep."""
+    """The problem with an alias, or ""; what it is called already it may keep."""
     if alias.strip().casefold() in body.aliases.all():
         return ""
     return problem_of_name(alias) or problem_of_player(alias, body)
 
 
 def _problem_of_room(place: Any, body: Any, person: Any) -> str:
-    """Why a person may not put a body into a room, as the game's own `teleport` sees it, or ""."""
+    """The refusal to put a body into a room, as the game's own `teleport` sees it, or ""."""
     if place is None or person is None:
         return ""
     if not lets(place, person, HERE, default=True):

@@ -176,7 +176,7 @@ def _problem_of_keywords(tags: Sequence[str], audience: str) -> str:
 
 
 def _audience(words: str) -> tuple[str, str, str]:
-    """Who may be told, the place that is kept with it, and what is wrong, or ""."""
+    """The audience, the place that is kept with it, and what is wrong, or ""."""
     given = " ".join(words.split())
     kind = given.casefold()
     if kind == WORLD:

@@ -1,4 +1,4 @@
-"""What an assistant remembers, for whoever looks after it.
+"""Memories of an assistant, for whoever looks after it.
 
 What is private to somebody is masked; to reveal it is recorded, without its words.
 Its condition, its index and its nights are in `memory_upkeep`.
@@ -175,7 +175,7 @@ def find_memory(script: AssistantScript, key: str | int) -> Memory | None:
 def search_memories(
     script: AssistantScript, query: str, *, limit: int = 10, look: Look | None = None
 ) -> Deferred[Result[Found]]:
-    """What is most alike to a text, of whomever; by words where the store cannot be asked.
+    """The memories most alike to a text, of whomever; by words where the store cannot be asked.
 
     What is private is found only where it is revealed: that it is found would tell of it.
 
@@ -223,7 +223,7 @@ def _found(
 
 
 def _searchable(found: QuerySet[Memory], look: Look) -> QuerySet[Memory]:
-    """What may be found by its words: of what is private, only what whoever looks may see."""
+    """The rows that may be found by their words: of private ones, only those that may be seen."""
     if look.is_revealing:
         return found
     is_open = ~Q(audience__startswith="person:")
@@ -235,7 +235,7 @@ def _percent(similarity: float | None) -> str:
 
 
 def invalid(told: str) -> Result:
-    """What was given makes no sense."""
+    """The refusal of what makes no sense."""
     return Result(False, f"{told}.")
 
 

@@ -51,7 +51,7 @@ class MemoryStatus:
 
 @dataclass(frozen=True, slots=True)
 class Reindexed:
-    """How many memories were read anew."""
+    """The number of memories that were read anew."""
 
     count: int
 
@@ -86,7 +86,7 @@ def memory_status(script: AssistantScript) -> Result[MemoryStatus]:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Whether memories can be found by their meaning.
+    """The state of finding memories by their meaning.
 
     Attributes:
         state: "ok", "off" (as was set) or "failed".
@@ -98,7 +98,7 @@ class Condition:
 
 
 def condition_of(*scripts: AssistantScript) -> Condition:
-    """Whether some assistants' memories can be found: of several the first that is not well.
+    """The condition of some assistants' memories: of several the first that is not well.
 
     `assistant`, `assistant status`, `aimemory` and the health of the game all tell this. It costs
     no statement but the first time in each start.
@@ -111,7 +111,7 @@ def condition_of(*scripts: AssistantScript) -> Condition:
 
 
 def summary_of(script: AssistantScript) -> dict[str, Any]:
-    """How its memory is, in few words, for those who look at the assistant as a whole.
+    """A summary of its memory, for those who look at the assistant as a whole.
 
     Returns:
         "state" and "problem" as of a Condition, "notice" (such as that words alone are compared),

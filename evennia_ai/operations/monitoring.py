@@ -95,7 +95,7 @@ def running() -> list[AssistantScript]:
 
 
 def condition(script: AssistantScript) -> str:
-    """What an assistant does, in a word of STATES."""
+    """The condition of an assistant, a word of STATES."""
     found = emergency.state_of(script).value
     if found in HALTED:
         return found
@@ -118,7 +118,7 @@ HEALTH = [OK, DEGRADED, STOPPED]
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How well the assistants are, without a name or a secret."""
+    """The health of the assistants, without a name or a secret."""
 
     status: Annotated[str, one_of(HEALTH)]
     assistants: Annotated[dict[str, int], note("How many by what they do.")]
@@ -132,7 +132,7 @@ class Health:
 
 
 def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) -> Result[Health]:
-    """How well the assistants of this game are, found out cheaply.
+    """The health of the assistants of this game, found out cheaply.
 
     Args:
         with_reasons: say why not, with the names of assistants and services: for staff.
@@ -193,7 +193,7 @@ def _problem_of_model() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """What the metrics of one moment are read from.
+    """The source of the metrics of one moment.
 
     Attributes:
         total: what the ledger counted for the whole game; None where it cannot be read.
@@ -271,7 +271,7 @@ def _breaker_states(_scrape: Scrape) -> Samples:
 
 
 def _lag(_scrape: Scrape) -> Samples:
-    """How late the latest of what should have run by now is."""
+    """Seconds by which the latest of what should have run by now is late."""
     now = reactor.seconds()
     return {(): max([0.0, *(now - call.getTime() for call in reactor.getDelayedCalls())])}
 

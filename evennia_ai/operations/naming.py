@@ -33,7 +33,7 @@ TAKEN = ("all", "game", "me", "self", "here", "none")
 
 
 def problem_of_name(name: str) -> str:
-    """Why an assistant cannot be called so, with what would be right, or ""."""
+    """The problem with a name for an assistant, with what would be right, or ""."""
     line = " ".join(name.split())
     if not line:
         return "An assistant needs a name, for example: assistant create Edda"
@@ -138,7 +138,7 @@ def owner_of_name(name: str, body: Any = None) -> tuple[AssistantScript, str] | 
 
 
 def problem_of_owner(name: str, body: Any = None) -> str:
-    """Why an assistant cannot be called so, since somebody else is, or "".
+    """The problem with a name that somebody has already, or "".
 
     Args:
         body: its own, if it has one already.
@@ -149,7 +149,7 @@ def problem_of_owner(name: str, body: Any = None) -> str:
 
 
 def problem_of_renown(name: str, body: Any, own: AssistantScript | None = None) -> str:
-    """Why a being that the game calls so can be no assistant, or "".
+    """The problem with what the game calls a being that is to be an assistant, or "".
 
     Others of the game may have its name, such as a second guard; players and assistants may not.
 
@@ -164,7 +164,7 @@ def problem_of_renown(name: str, body: Any, own: AssistantScript | None = None) 
 
 
 def problem_of_player(name: str, body: Any = None) -> str:
-    """Why an assistant cannot be called so, since a player or character is, or ""."""
+    """The problem with a name that a player or a character has, or ""."""
     if (character := next(_characters_like(name, body), None)) is not None:
         return _taken(name, "a character", str(character.key))
     return _problem_of_account(name)
@@ -214,7 +214,7 @@ def words_of_the_game() -> frozenset[str]:
 
 @lru_cache(maxsize=4)
 def _commands_of(paths: tuple[str, ...]) -> frozenset[str]:
-    """What the commands of the game are called by, in lower case.
+    """The words by which the commands of the game are called, in lower case.
 
     An assistant of such a name could not be addressed: `@look hi` runs `look`.
     """
@@ -226,7 +226,7 @@ def _commands_of(paths: tuple[str, ...]) -> frozenset[str]:
 
 
 def check_name(name: str) -> Result:
-    """Whether a new assistant may have a name.
+    """Check that a new assistant may have a name.
 
     Returns:
         data: "name", as it will be kept.

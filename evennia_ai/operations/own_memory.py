@@ -70,7 +70,7 @@ KEPT = (
 
 @dataclass(frozen=True, slots=True)
 class ForgottenPerson(Forgotten):
-    """How many memories of somebody were forgotten, and what is not."""
+    """The number of memories of somebody that were forgotten, and what is not."""
 
     kept: Annotated[str, note("What is not forgotten, and why.")]
 
@@ -81,7 +81,7 @@ def person_id(being: Any) -> str:
 
 
 def _name(script: AssistantScript, being: Any, by: str) -> str:
-    """What the assistant is called before whoever reads: a person, or staff who look for one."""
+    """The assistant's name before whoever reads: a person, or staff who look for one."""
     return name_before(script, None if by or isinstance(being, str) else being)
 
 
@@ -141,7 +141,7 @@ def _profile(script: AssistantScript, person: str) -> EntityProfile | None:
 
 
 def number_of_attribute(text: str) -> str:
-    """What an attribute is known by, which has no row of its own: "a" and a part of its hash."""
+    """The number of an attribute, which has no row of its own: "a" and a part of its hash."""
     return f"a{sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
@@ -283,7 +283,7 @@ def forget_known(
 
 
 def _met_as(script: AssistantScript, being: Any) -> str:
-    """What the assistant calls a person: as it sees them, as it met them, or as all know them."""
+    """The assistant's name for a person: as it sees them, as it met them, or as all know them."""
     if not isinstance(being, str) and not incoming.id_of(being).startswith("*"):
         return name_of(being, script.obj)
     profile = _profile(script, person_id(being))
@@ -394,5 +394,5 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
 
 
 def _hide_unkept(script: AssistantScript) -> None:
-    """What was cut off is counted in a moment; of what it said only how long it was."""
+    """Keep of what was cut off, which is counted in a moment, only how long its words are."""
     script.work.unkept[:] = [forgetting.without_words(each) for each in script.work.unkept]

@@ -1,4 +1,4 @@
-"""What an assistant makes of those it met, for whoever looks after it."""
+"""Profiles: what an assistant makes of those it met, for whoever looks after it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ProfileRow(Met):
 
 
 class Profile(Met):
-    """What an assistant makes of somebody; observations are its memories of them."""
+    """The profile of somebody; observations are the assistant's memories of them."""
 
     entity: str
     attributes: list[Attribute]
@@ -116,7 +116,7 @@ def show_profile(
 
 
 def attributes_of(profile: EntityProfile) -> list[Attribute]:
-    """What is known of a being, the newest last, as plain data."""
+    """The attributes of a being, the newest last, as plain data."""
     return [
         {
             "text": str(item.get("text", "")),

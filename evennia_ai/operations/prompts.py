@@ -147,7 +147,7 @@ def _bare_scene(
     context_type: ContextType = ContextType.TICK_EVENT,
     read: Callable[[str], Any] | None = None,
 ) -> Scene:
-    """What is set about its prompts, whatever its model is, or whether it has one."""
+    """The prompt settings as they stand, whatever its model is, or even without one."""
     read = read or partial(state.read, script)
     name = str(script.key)
     return stage(
@@ -334,7 +334,7 @@ def reset_context(script: AssistantScript, name: str) -> Result:
 
 
 def _typed(field: str, value: str, before: Any) -> Any:
-    """What somebody means by a typed value; what fits no field is left to be refused."""
+    """The meaning of a typed value; one that fits no field is left to be refused."""
     word = value.casefold()
     if field == "component_overrides":
         number, _, text = value.partition("=")

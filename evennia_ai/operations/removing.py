@@ -70,7 +70,7 @@ class Belongings:
 
 
 def belongings() -> Belongings:
-    """What would be removed."""
+    """The things that would be removed."""
     known = list_assistants()
     adopted = [script for script in known if state.read(script, "adopted")]
     own = {script.obj.pk for script in known if script.obj is not None}
@@ -91,7 +91,7 @@ def _count(*tables: type[models.Model]) -> int:
 
 
 def describe_removal(found: Belongings, *, and_records: bool) -> str:
-    """What is asked before all is removed: what goes, with counts, and what stays."""
+    """The question before all is removed: what goes, with counts, and what stays."""
     counted = ", ".join(f"{count} {what}" for what, count in found.counts.items() if count)
     lines = [
         "Remove all assistants from this game, for good?",
@@ -116,7 +116,7 @@ def _listed(names: list[str]) -> str:
 
 
 def refuse_removal(found: Belongings) -> Result | None:
-    """Why nothing can be removed now, or None."""
+    """The refusal where nothing can be removed now, or None."""
     bodies = [script.obj for script in found.assistants if script.obj is not None]
     played = [str(body.key) for body in bodies if body.sessions.count()]
     if not played:

@@ -1,4 +1,4 @@
-"""What every operation gives: a sentence for people, and a typed value for programs."""
+"""Results of operations: a sentence for people, and a typed value for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ U = TypeVar("U")
 
 
 class Problem(StrEnum):
-    """What kind of thing is wrong, for programs; people read the message."""
+    """The kind of thing that is wrong, for programs; people read the message."""
 
     NONE = ""
     INVALID = "invalid"  # what was given makes no sense
@@ -32,7 +32,7 @@ def nothing() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Result(Generic[T]):
-    """What came of an operation.
+    """The result of an operation.
 
     Attributes:
         message: a sentence for a person.

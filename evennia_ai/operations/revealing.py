@@ -47,7 +47,7 @@ class Look:
         return cls(incoming.person_of(being), is_revealing, str(being.key))
 
     def may_see(self, audience: str) -> bool:
-        """Whether what one person alone may know is shown, which is counted."""
+        """True where what one person alone may know is shown, which is counted."""
         whose = person_audience(self.person)
         if may_leave(WAYS["staff"], frozenset((audience,)) - {whose}).is_allowed:
             return True

@@ -101,7 +101,7 @@ def refusal(
 def may_control(
     script: AssistantScript, person: Any, *, is_staff: bool, right: Right = Right.CONTROL
 ) -> bool:
-    """Whether a person has a right over an assistant, by default to run it.
+    """True where a person has a right over an assistant, by default to run it.
 
     A lock of its body decides, as `runtime.rights.MEANINGS` says. No assistant has a say over
     assistants.

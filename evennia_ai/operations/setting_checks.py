@@ -1,4 +1,4 @@
-"""Whether a value would do: each setting is read once as the running assistant reads it.
+"""Checks of settings: each value is read once as the running assistant reads it.
 
 What is checked are the values that would hold, before any of them is stored. What another setting
 has wrong is no reason to refuse this one.
@@ -48,7 +48,7 @@ LONGEST_ERROR = 600
 
 
 def problem_of(name: str, read: Read, body: Any = None) -> str:
-    """What is wrong with a setting, or "".
+    """The problem with a setting, or "".
 
     Args:
         read: a setting by its name, as it would be.
@@ -167,7 +167,7 @@ def _check_budget(read: Read, _: Any) -> None:
 
 
 def _check_price(read: Read, path: str) -> None:
-    """Where money is capped, a model is not asked whose price nobody said."""
+    """Refuse a model whose price nobody said, where money is capped."""
     endpoint = _endpoint(read)
     if path and price_of(ledger.prices(), endpoint.provider, endpoint.model) is None:
         raise ConfigurationError(unpriced_text(f"{endpoint.provider}/{endpoint.model}", path))

@@ -31,7 +31,7 @@ CONTEXTS_NAME = "context_configs"
 
 
 def all_keys(script: AssistantScript) -> list[Keys]:
-    """What is listed: of a container with any keys, and of contexts, only what is set."""
+    """The settings that are listed: of open containers and of contexts, only what is set."""
     found: list[Keys] = []
     for name, schema in SCHEMAS.items():
         found.append((name,))
@@ -92,7 +92,7 @@ def _path(keys: Keys) -> str:
 
 
 def own_of(script: AssistantScript, name: str) -> Any:
-    """What is stored, UNSET where nothing is."""
+    """The stored value, UNSET where nothing is."""
     value = script.attributes.get(name)
     if value is None:
         return UNSET
@@ -100,7 +100,7 @@ def own_of(script: AssistantScript, name: str) -> Any:
 
 
 def _within(value: Any, keys: Keys) -> Any:
-    """What stands under some keys, UNSET where nothing does."""
+    """The value under some keys, UNSET where nothing is."""
     for key in keys:
         if not isinstance(value, Mapping) or key not in value:
             return UNSET
@@ -109,7 +109,7 @@ def _within(value: Any, keys: Keys) -> Any:
 
 
 def _default(keys: Keys) -> Any:
-    """What holds while the assistant has nothing of its own there, as plain data."""
+    """The default of what the assistant has nothing of its own for, as plain data."""
     name, inside = str(keys[0]), keys[1:]
     if not inside:
         return _as_plain(ATTRIBUTES[name].default)
@@ -160,7 +160,7 @@ def shown(value: Any) -> str:
 
 
 def overruled(script: AssistantScript, keys: Keys) -> str:
-    """What holds in place of a cap that is looser than the game's, in a sentence, or ""."""
+    """A sentence on what holds in place of a cap that is looser than the game's, or ""."""
     own = _within(own_of(script, OWN_BUDGET), keys[1:])
     if keys[0] != OWN_BUDGET or own is UNSET or isinstance(own, Mapping):
         return ""

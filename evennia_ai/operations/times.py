@@ -59,7 +59,7 @@ def spoken(seconds: float, now: float) -> str:
 
 
 def in_the_game(seconds: float, now: float) -> str:
-    """What the game's own calendar showed at a moment; "" where the game has set none.
+    """The moment by the game's own calendar; "" where the game has set none.
 
     A calendar is set by TIME_GAME_EPOCH; without it game time begins with the server, and tells
     nobody anything.

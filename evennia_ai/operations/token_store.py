@@ -109,7 +109,7 @@ def of_account(account: Any) -> QuerySet[AccessToken]:
 
 
 def was_here(username: str, address: str) -> bool:
-    """Whether an account of this name got a token from this network before."""
+    """True where an account of this name got a token from this network before."""
     rows = AccessToken.objects.filter(account__username__iexact=username)
     return rows.filter(place=_place(address)).exists()
 
@@ -183,7 +183,7 @@ def adopt_all() -> int:
 
 
 def are_shared() -> bool:
-    """Whether other parts of the game take the tokens of Django REST framework too."""
+    """True where other parts of the game take the tokens of Django REST framework too."""
     from_settings = apps.is_installed(f"rest_framework.{OLD_APP}") and _is_default()
     return config().keeps_old_tokens or from_settings
 
@@ -242,15 +242,15 @@ def _of_banned(bans: Iterable[Any]) -> list[int]:
 
 
 def _digest(key: str) -> str:
-    """What is stored of a token. It is as random as the digest, so that no salt is needed."""
+    """The digest of a token. A token is as random as the digest, so that no salt is needed."""
     return sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
 def _mark(password: str) -> str:
-    """What a token keeps of the account's password, which is stored salted and hashed already."""
+    """The mark of the account's password, which is stored salted and hashed already."""
     return sha256(f"evennia_ai.token {password}".encode()).hexdigest()
 
 
 def _place(address: str) -> str:
-    """What is kept of an address: nothing that can be read without the game's secret key."""
+    """The mark of an address: nothing that can be read without the game's secret key."""
     return salted_hmac("evennia_ai.token", address).hexdigest() if address else ""

@@ -48,7 +48,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Revoked:
-    """How many tokens are worth nothing any more."""
+    """The number of tokens that are worth nothing any more."""
 
     count: int
 

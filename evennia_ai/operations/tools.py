@@ -76,7 +76,7 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What came of running a tool."""
+    """The outcome of running a tool."""
 
     tool: str
     success: bool
@@ -185,7 +185,7 @@ def _outcome(outcome: ToolResult | Failure) -> ToolResult:
 
 
 def _refusal(script: AssistantScript, name: str, arguments: Any, person: Any) -> Result | None:
-    """Why a tool is not even begun, or None."""
+    """The refusal of a tool that is not even begun, or None."""
     spec = _specs().get(name)
     if spec is None:
         return _unknown(script, name)
@@ -216,7 +216,7 @@ def _unknown(script: AssistantScript, name: str) -> Result:
 
 
 def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> DecisionTrace:
-    """What `why` tells of it."""
+    """The decision trace of it, for `why`."""
     heard = Heard(
         f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}",
         Source.WHISPER,
@@ -232,7 +232,7 @@ def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> 
 
 
 def _event(script: AssistantScript, record: DecisionTrace) -> Event:
-    """What the tool is run for: a word of that person's, to which it answers where it answers."""
+    """The event that the tool is run for: a word of that person's, to which it answers."""
     heard = record.heard
     return Event(
         id=uuid4().hex[:12],

@@ -82,7 +82,7 @@ _OUTCOMES = {
 
 
 def sentence(name: str, row: Row, now: float, *, whom: str = "") -> str:
-    """What was heard, what became of it, and what stood in the way, in one line.
+    """One line: what was heard, what became of it, and what stood in the way.
 
     Args:
         name: whose message it is, as whoever reads knows that assistant.
@@ -119,7 +119,7 @@ def _heard(row: Row, whom: str) -> str:
 
 
 def _did(row: Row) -> list[str]:
-    """What it did, and what stood in the way where there is something to say of that."""
+    """The deeds, and what stood in the way where there is something to say of that."""
     if "result" in row:
         paid = f" after {counted(row['calls'], 'calls')} {cost_of(row)}" if row.get("calls") else ""
         return [f"{_DID.get(row['result'], 'I was at it')}{paid}", *_hindrance(row)]
@@ -159,7 +159,7 @@ _LAST = {"answered": "answered", "silent": "silent by choice", "failed": "failed
 
 
 class Step(TypedDict):
-    """What happened to a message."""
+    """A step on the way of a message."""
 
     step: str
     detail: str
@@ -236,7 +236,7 @@ def trace(
     look: Look | None = None,
     asker: Any = None,
 ) -> Result[TracedPage]:
-    """What an assistant heard and how it answered, the newest first, as far as it is kept.
+    """The messages that an assistant heard, and its answers, the newest first, as far as kept.
 
     Args:
         span: only what was heard in that time; None: of all days that are kept.
@@ -300,7 +300,7 @@ def exported(script: AssistantScript, person: str, look: Look) -> list[dict[str,
 
 
 def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> Traced:
-    """What may be told of one message, under the names that `explaining.row_of` has, and more.
+    """The row of one message, under the names that `explaining.row_of` has, and more.
 
     Args:
         is_staff: whether causes are told that are for staff.
@@ -338,7 +338,7 @@ def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> T
 
 
 def costs_of(entry: TracedMessage, *, is_staff: bool) -> dict[str, Any]:
-    """How it ended, and for staff by which means and for how much."""
+    """The end of a turn, and for staff by which means and for how much."""
     return {name: entry.facts[name] for name in (*FOR_ALL, *(FOR_STAFF if is_staff else ()))}
 
 

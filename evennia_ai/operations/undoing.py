@@ -43,7 +43,7 @@ CHANNELS = "channel_configs"
 
 
 class MadeEdit(TypedDict):
-    """What somebody changed of an assistant at one time."""
+    """The changes that somebody made to an assistant at one time."""
 
     number: int
     at: str
@@ -53,7 +53,7 @@ class MadeEdit(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class KnownEdits:
-    """What people changed of an assistant, the newest first."""
+    """The changes that people made to an assistant, the newest first."""
 
     edits: Annotated[list[MadeEdit], note("Those that can be taken back.")]
     undone: Annotated[list[MadeEdit], note("Those that were taken back, the next one first.")]
@@ -61,7 +61,7 @@ class KnownEdits:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What was taken back, or made again."""
+    """The changes that were taken back, or made again."""
 
     number: Annotated[int, note("Of the edit.")]
     changes: Annotated[list[EditedValue], note("As each is now.")]
@@ -245,7 +245,7 @@ def _problem_of(script: AssistantScript, edit: Edit, changes: list[Change]) -> s
 
 
 def _is_now(script: AssistantScript, name: str, recorded: Any) -> bool:
-    """Whether a setting is what the record says: None there is not set, or so by default."""
+    """True where a setting is what the record says: None there is not set, or so by default."""
     if recorded is None and own_of(script, name) is UNSET:
         return True
     return bool(_kept(name, state.read(script, name)) == recorded)
@@ -257,7 +257,7 @@ def _kept(name: str, value: Any) -> Any:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a value from the record is the value itself, with nothing masked or left out."""
+    """True where a value from the record is the value itself, with nothing masked or left out."""
     if isinstance(value, Mapping):
         return set(value) != FINGERPRINT and all(map(_is_whole, value.values()))
     if isinstance(value, list):
