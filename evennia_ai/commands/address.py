@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext
 from evennia.commands.cmdhandler import CMD_NOMATCH
 from evennia.commands.command import Command
 from evennia.utils.utils import list_to_string, string_suggestions
 
 from evennia_ai.core.hearing.mention import begins_with_address
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.runtime.names import called
 
 
@@ -40,7 +39,7 @@ class CmdAddress(Command):
         return str(text + gettext(" Maybe you meant {command}?").format(command=choices))
 
 
-def say_to_assistant(caller: Any, line: str, session: Any = None) -> bool:
+def say_to_assistant(caller: Being, line: str, session: object = None) -> bool:
     """Say a line that begins with @ and the name of an assistant in the room.
 
     Returns:

@@ -9,10 +9,12 @@ from typing import Any
 from evennia import default_cmds
 from evennia.utils.evmore import EvMore
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from evennia_ai import audit, operations
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import Result, rights
+from evennia_ai.operations import AssistantScript, Result, rights
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.rights import ACTS, Right
@@ -86,7 +88,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         """Tell the caller how it went as soon as it is known, and what broke."""
         running.addCallback(self.show).addErrback(self.show_fault)
 
-    def show_fault(self, failure: Any) -> None:
+    def show_fault(self, failure: Failure) -> None:
         """Tell the caller what broke, and let it be logged."""
         self.msg(literal(f"That went wrong: {failure.getErrorMessage()}"))
         failure.raiseException()
@@ -108,7 +110,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         """True where the caller may do what is for staff."""
         return self.counts_as_staff(self.caller)
 
-    def counts_as_staff(self, person: Any) -> bool:
+    def counts_as_staff(self, person: Being) -> bool:
         """True where a person may do what is for staff.
 
         A lock `staff` on the command, which a game may add, goes before the game's setting.
@@ -121,7 +123,7 @@ class AssistantCommand(default_cmds.MuxCommand):
     def _own_staff_lock(self) -> str:
         return str(self.lockhandler.get("staff") or "")
 
-    def refusal(self, act: str, script: Any = None) -> Result | None:
+    def refusal(self, act: str, script: AssistantScript | None = None) -> Result | None:
         """None where the caller may do an act; else what is missing.
 
         Args:
@@ -133,14 +135,14 @@ class AssistantCommand(default_cmds.MuxCommand):
         counts = self.is_staff if self._own_staff_lock else None
         return rights.refusal(act, self.caller, script, counts_as_staff=counts)
 
-    def may(self, act: str, script: Any = None) -> bool:
+    def may(self, act: str, script: AssistantScript | None = None) -> bool:
         """True where the caller may do an act; else the caller is told what is missing."""
         refused = self.refusal(act, script)
         if refused is not None:
             self.show(refused)
         return refused is None
 
-    def is_here(self, script: Any) -> bool:
+    def is_here(self, script: AssistantScript) -> bool:
         """True where an assistant is where the caller is."""
         room = getattr(self.caller, "location", None)
         return room is not None and script.obj is not None and script.obj.location == room
@@ -217,7 +219,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         script, more = self.split_name(more)
         return (script, f"{first} {more}".strip()) if script is not None else (self.pick(""), line)
 
-    def name_of(self, script: Any) -> str:
+    def name_of(self, script: AssistantScript) -> str:
         """The name of an assistant before the caller."""
         return name_before(script, self.caller)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from evennia_ai import operations
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations import naming
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.rights import refusal
@@ -96,7 +97,7 @@ def _next_to(draft: Draft) -> str:
     )
 
 
-def make(caller: Any, draft: Draft) -> tuple[Result, str]:
+def make(caller: Being, draft: Draft) -> tuple[Result, str]:
     """Make the assistant, if the caller still may, its name is still free and its room still there.
 
     Returns:

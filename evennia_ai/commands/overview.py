@@ -12,7 +12,7 @@ from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.turn.tokens import band, calculate_utilization
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import Result, budget_of
+from evennia_ai.operations import AssistantScript, Result, budget_of
 from evennia_ai.operations.budget import known_cost
 from evennia_ai.operations.control import Status
 from evennia_ai.operations.memory_upkeep import FAILED
@@ -63,7 +63,7 @@ def _degraded(breaker: Mapping[str, Any]) -> str:
     return f"{breaker['name']} {breaker['state']}{until}: {breaker['last_failure_error']}"
 
 
-def _idle(script: Any) -> str:
+def _idle(script: AssistantScript) -> str:
     """The time since it heard something that it kept, as a clock shows it."""
     records = script.work.decisions.newest() if script.work is not None else []
     if not records:
@@ -76,7 +76,7 @@ def _model(brain: str) -> str:
     return brain if brain.startswith("not set up") else brain.partition(":")[0]
 
 
-def _spent(script: Any) -> tuple[str, str]:
+def _spent(script: AssistantScript) -> tuple[str, str]:
     """Tokens and money of today, and of how much."""
     budget = budget_of(script)
     today = {row["name"]: row for row in budget.data.get("standings", ())}
@@ -96,7 +96,7 @@ def _breakers(degraded: list[Mapping[str, Any]]) -> str:
     return ", ".join(f"{each['name']} {each['state']}" for each in degraded) or "ok"
 
 
-def _row(script: Any, status: Result[Status]) -> tuple[object, ...]:
+def _row(script: AssistantScript, status: Result[Status]) -> tuple[object, ...]:
     data = status.data
     mood = status.message.partition(": ")[2]
     tokens, money = _spent(script)

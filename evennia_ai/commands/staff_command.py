@@ -27,7 +27,7 @@ def number_of(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
-def shown_time(at: Any) -> str:
+def shown_time(at: object) -> str:
     """A point in time as staff read it, from what an operation gives."""
     return f"{at:%Y-%m-%d %H:%M:%S}" if isinstance(at, datetime) else str(at)[:19].replace("T", " ")
 
@@ -37,7 +37,7 @@ class StaffCommand(AssistantCommand):
 
     locks = "cmd:all()"
 
-    def access(self, srcobj: Any, *args: Any, **kwargs: Any) -> bool:
+    def access(self, srcobj: object, *args: Any, **kwargs: Any) -> bool:
         """True where somebody has the command: EVENNIA_AI_STAFF_LOCK says who is staff."""
         return bool(super().access(srcobj, *args, **kwargs)) and is_staff(srcobj)
 
@@ -70,5 +70,5 @@ class StaffCommand(AssistantCommand):
         self.show_long("\n".join(filter(None, (title, shown, foot))))
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     return one_line(str(value), LONGEST_CELL).translate(_MASKED)

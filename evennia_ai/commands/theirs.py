@@ -15,6 +15,7 @@ from evennia.commands.command import Command
 from evennia.utils import logger
 from evennia.utils.utils import class_from_module
 
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import NameTakenError
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import find_assistant
@@ -58,7 +59,7 @@ class PrefersAssistant:
         is_needed = len(bodies) == 1 < len(called)
         return bodies[0] if is_needed and bodies[0].access(self.caller, "search", True) else None
 
-    def _tell_of_others(self, name: str, body: Any) -> None:
+    def _tell_of_others(self, name: str, body: GameObject) -> None:
         """Say how to whisper to the others of that name."""
         found = self.caller.search(name, quiet=True)
         ways = [
@@ -198,7 +199,7 @@ def _commands_of(path: str) -> tuple[type, ...]:
     )
 
 
-def _extended(added: type, kind: Any) -> type:
+def _extended(added: type, kind: object) -> type:
     namespace = {"__doc__": kind.__doc__, "__module__": kind.__module__}
     made: type = type(kind)(kind.__name__, (added, kind), namespace)
     return made

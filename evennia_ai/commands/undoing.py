@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from evennia_ai.commands.words import Word, WordCommand
-from evennia_ai.operations import Result
+from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations import undoing as edits_of
 from evennia_ai.operations.edits import Edit
 
@@ -43,14 +43,16 @@ class UndoingWords(WordCommand):
             if self._may_change(script, found):
                 self.show(self._done(edits_of.redo, script, found))
 
-    def _may_change(self, script: Any, found: Edit | Result) -> bool:
+    def _may_change(self, script: AssistantScript, found: Edit | Result) -> bool:
         """True where there is an edit, and the caller has its rights; else they are told why."""
         if isinstance(found, Result):
             self.show(found)
             return False
         return all(self.may(act, script) for act in edits_of.acts_of(found))
 
-    def _done(self, act: Any, script: Any, edit: Edit | Result) -> Result:
+    def _done(
+        self, act: Callable[[], object], script: AssistantScript, edit: Edit | Result
+    ) -> Result:
         done: Result = act(script, edit, by=str(self.caller.key), person=self.caller)
         return done
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand, Steps
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations.rights import may_control
 from evennia_ai.runtime.rights import OF_THE_BODY
 
@@ -65,7 +66,7 @@ class WordCommand(AssistantCommand):
             self.show_how(f"Nothing can follow here, but there is: {rest}")
         return not rest
 
-    def serves(self, person: Any) -> bool:
+    def serves(self, person: Being) -> bool:
         """True where words for staff are answered: to staff, and to who controls an assistant."""
         return self.counts_as_staff(person) or any(
             may_control(script, person, is_staff=False, right=right)

@@ -22,6 +22,7 @@ from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.models import brain_hint
 from evennia_ai.operations.naming import (
@@ -58,15 +59,15 @@ def find_assistant(key: str) -> AssistantScript | None:
 def create_assistant(
     key: str,
     *,
-    location: Any = None,
+    location: GameObject | None = None,
     desc: str = "",
     persona: str = "",
     aliases: Sequence[str] = (),
     lines: Mapping[str, Any] | None = None,
-    typeclass: Any = BODY,
+    typeclass: str | type = BODY,
     settings: Mapping[str, Any] | None = None,
     by: str = "",
-    maker: Any = None,
+    maker: Being | None = None,
 ) -> Result:
     """Make an assistant: a character in a room and the script that moves it; both or neither.
 
@@ -102,7 +103,7 @@ def create_assistant(
     return Result(True, "\n".join(told), {"script": script, "character": character})
 
 
-def _greeting(name: str, location: Any) -> str:
+def _greeting(name: str, location: GameObject) -> str:
     return f"{name} is awake{_where(location)}. Try: whisper {name} = hello"
 
 
@@ -119,7 +120,7 @@ def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
     return None
 
 
-def check_body(typeclass: Any) -> Result:
+def check_body(typeclass: str | type) -> Result:
     """Check that a class, or the path of one, can be the body of an assistant.
 
     Returns:
@@ -169,7 +170,12 @@ def close_record_before(name: str) -> None:
 
 
 def _make_body(
-    name: str, typeclass: Any, location: Any, desc: str, aliases: Sequence[str], maker: Any
+    name: str,
+    typeclass: str | type,
+    location: GameObject,
+    desc: str,
+    aliases: Sequence[str],
+    maker: Being,
 ) -> Any:
     locks = locks_for(maker)
     body = create_object(
@@ -187,18 +193,18 @@ def _make_body(
     return body
 
 
-def plain_desc(body: Any) -> str:
+def plain_desc(body: GameObject) -> str:
     """The look of a body that nobody described; no key that is a secret."""
     if names.hides_key(body, None):
         return NAMELESS_DESC
     return PLAIN_DESC.format(name=body.key)
 
 
-def _where(location: Any) -> str:
+def _where(location: GameObject) -> str:
     return f" in {location.key}" if location is not None else ", but nowhere: it needs a room"
 
 
-def attach_script(name: str, character: Any, own: Mapping[str, Any]) -> AssistantScript:
+def attach_script(name: str, character: GameObject, own: Mapping[str, Any]) -> AssistantScript:
     """The script that makes an assistant of a body, begun with settings and state of its own."""
     given = [(setting, value) for setting, value in own.items() if value is not None]
     return create_script(
@@ -234,7 +240,7 @@ def give_account(script: AssistantScript) -> Result:
 LONGEST_PERMISSION = 200
 
 
-def check_permission(text: str, being: Any) -> Result:
+def check_permission(text: str, being: Being) -> Result:
     """Check that a text is a permission, or a lock string.
 
     Args:
@@ -261,7 +267,7 @@ def check_permission(text: str, being: Any) -> Result:
     return Result(True, found, {"permission": found})
 
 
-def find_room(being: Any, text: str) -> Result:
+def find_room(being: Being, text: str) -> Result:
     """A room by its name or its "#12", where somebody may put an assistant.
 
     Returns:

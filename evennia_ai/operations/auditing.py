@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.audit import Entry
 from evennia_ai.audit.beginning import begin
 from evennia_ai.audit.streams import subject_of
 from evennia_ai.core.text.cleaning import one_line
@@ -98,7 +99,7 @@ def audit_log(
     return Result(True, f"{len(shown)} of {count} entries of {key}.", data)
 
 
-def _as_data(entry: Any) -> FactEntry:
+def _as_data(entry: Entry) -> FactEntry:
     return {
         "version": entry.version,
         "at": entry.at.isoformat(timespec="seconds"),
@@ -250,7 +251,7 @@ def _last_calls(script: AssistantScript, count: int) -> list[Mapping[str, Any]]:
 # ---- in words ----------------------------------------------------------------------------------
 
 
-def _line(path: str, old: Any, new: Any, *words: str) -> str:
+def _line(path: str, old: object, new: object, *words: str) -> str:
     values = [json.dumps(value, ensure_ascii=False, default=str) for value in (old, new)]
     shown = [one_line(value, LONGEST_LINE // 2) for value in values]
     if words:

@@ -20,6 +20,7 @@ from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER
 from evennia_ai.core.safety.limits import number as amount
 from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.turn.trace import EVIDENCE, WORDY, marks_of
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations import traces
 from evennia_ai.operations.naming import list_assistants
@@ -71,7 +72,7 @@ class Why:
     record: Annotated[dict[str, object], note("As the list has it, with what the trace keeps.")]
 
 
-def last_addressed(person: Any) -> AssistantScript | None:
+def last_addressed(person: Being) -> AssistantScript | None:
     """The assistant to which somebody spoke last, by what each of them keeps; None: to none."""
     mine = person_of(person)
     spoken = [
@@ -90,7 +91,7 @@ def why(
     number: int | None = None,
     person: str | None = None,
     look: Look | None = None,
-    asker: Any = None,
+    asker: Being | None = None,
     is_full: bool = True,
 ) -> Result[Why]:
     """Explain the newest message, or the one of that number.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.turn import goals
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Problem, Result, one_of
 from evennia_ai.runtime import state
@@ -86,7 +87,7 @@ def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> R
     return Result(True, f"{script.key}: goal {number} is {status}.")
 
 
-def show_notes(script: AssistantScript, being: Any) -> Result:
+def show_notes(script: AssistantScript, being: Being) -> Result:
     """The notes of an assistant, the oldest first.
 
     Args:

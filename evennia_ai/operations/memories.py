@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from django.db.models import Q, QuerySet
 from twisted.internet.defer import Deferred, succeed
@@ -291,11 +290,11 @@ def add_memory(
     return Result(True, f"{script.key} knows that now, as number {row['number']}.", Kept(row))
 
 
-def _is_whole(value: Any, least: int, most: int) -> bool:
+def _is_whole(value: object, least: int, most: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def _is_part(value: Any) -> bool:
+def _is_part(value: object) -> bool:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return is_number and 0 <= value <= 1
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.memory.profiles import counted
 from evennia_ai.core.memory.recollection import MemoryKind, is_private
 from evennia_ai.core.text.cleaning import one_line
@@ -277,7 +278,9 @@ def problem_of_text(text: str) -> str:
     return ""
 
 
-def note_viewed(script: Any, rows: Sequence[Mapping[str, Any]], person: str = "") -> None:
+def note_viewed(
+    script: AssistantScript, rows: Sequence[Mapping[str, Any]], person: str = ""
+) -> None:
     """Record whose memories somebody looked at, where they asked for all that is somebody's.
 
     Args:

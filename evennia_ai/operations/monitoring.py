@@ -49,7 +49,7 @@ OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
 OTHERS_PASS = stat.S_IXGRP | stat.S_IXOTH
 
 
-def database_files(databases: Any = None) -> list[Path]:
+def database_files(databases: Mapping[str, Any] | None = None) -> list[Path]:
     """The files of the game's SQLite databases that are there.
 
     Args:
@@ -61,7 +61,7 @@ def database_files(databases: Any = None) -> list[Path]:
     return [path for path in whole if path.is_file()]
 
 
-def readable_by_others(databases: Any = None) -> list[str]:
+def readable_by_others(databases: Mapping[str, Any] | None = None) -> list[str]:
     """Those of these files that other users of the machine may read, and can get at.
 
     Args:

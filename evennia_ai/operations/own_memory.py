@@ -25,6 +25,7 @@ from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text.cleaning import name_as_data, one_line, quote
 from evennia_ai.core.turn.conversation import PRIVATE_TO, is_of
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.memory import consent, forgetting, reaching
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
@@ -75,12 +76,12 @@ class ForgottenPerson(Forgotten):
     kept: Annotated[str, note("What is not forgotten, and why.")]
 
 
-def person_id(being: Any) -> str:
+def person_id(being: Being) -> str:
     """The person that a being (a character, an account, or an id) stands for."""
     return being if isinstance(being, str) else incoming.person_of(being)
 
 
-def _name(script: AssistantScript, being: Any, by: str) -> str:
+def _name(script: AssistantScript, being: Being, by: str) -> str:
     """The assistant's name before whoever reads: a person, or staff who look for one."""
     return name_before(script, None if by or isinstance(being, str) else being)
 
@@ -89,7 +90,7 @@ def _name(script: AssistantScript, being: Any, by: str) -> str:
 
 
 def what_is_known(
-    script: AssistantScript, being: Any, *, by: str = "", look: Look | None = None
+    script: AssistantScript, being: Being, *, by: str = "", look: Look | None = None
 ) -> Result[Known]:
     """An assistant's memories of a person: facts first, then entries of its journal.
 
@@ -167,7 +168,7 @@ def _mark(row: KnownThing) -> str:
 
 
 def export_known(
-    script: AssistantScript, being: Any, *, by: str = "", look: Look | None = None
+    script: AssistantScript, being: Being, *, by: str = "", look: Look | None = None
 ) -> Result[Export]:
     """All that is kept of a person, as plain data.
 
@@ -232,7 +233,7 @@ def _exported(profile: EntityProfile, look: Look) -> dict[str, Any]:
 
 
 def correct_known(
-    script: AssistantScript, being: Any, number: str | int, text: str, *, by: str = ""
+    script: AssistantScript, being: Being, number: str | int, text: str, *, by: str = ""
 ) -> Result[ForgottenThing]:
     """Put right what is remembered of a person; what of theirs says it as it was is forgotten.
 
@@ -263,7 +264,7 @@ def correct_known(
 
 
 def forget_known(
-    script: AssistantScript, being: Any, number: str | int, *, by: str = ""
+    script: AssistantScript, being: Being, number: str | int, *, by: str = ""
 ) -> Result[ForgottenThing]:
     """Forget one thing that is remembered of a person, with all of theirs that says it.
 
@@ -282,7 +283,7 @@ def forget_known(
     return Result(True, told, ForgottenThing(1 + reached.memories, **asdict(reached)))
 
 
-def _met_as(script: AssistantScript, being: Any) -> str:
+def _met_as(script: AssistantScript, being: Being) -> str:
     """The assistant's name for a person: as it sees them, as it met them, or as all know them."""
     if not isinstance(being, str) and not incoming.id_of(being).startswith("*"):
         return name_of(being, script.obj)
@@ -318,7 +319,7 @@ def _unknown(name: str, number: str | int) -> Result:
 
 
 def set_remembered(
-    script: AssistantScript, being: Any, is_remembered: bool, *, by: str = ""
+    script: AssistantScript, being: Being, is_remembered: bool, *, by: str = ""
 ) -> Result:
     """Let nothing new of a person be remembered, or again all. What is remembered already stays."""
     person, name = person_id(being), _name(script, being, by)
@@ -341,7 +342,7 @@ def set_remembered(
 
 
 def forget_everything(
-    script: AssistantScript, being: Any, *, with_waiting: bool = False, by: str = ""
+    script: AssistantScript, being: Being, *, with_waiting: bool = False, by: str = ""
 ) -> Result[ForgottenPerson]:
     """Forget a person everywhere: memories, profile, notes, talk, summaries, and the trace.
 

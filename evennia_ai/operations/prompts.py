@@ -19,6 +19,7 @@ from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.parts import Part
 from evennia_ai.core.turn.tokens import count_message, count_messages, count_tool
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.engine.ports import Prompt, Specs
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import grounding
@@ -34,7 +35,7 @@ EXAMPLE = "hello"
 SWITCH_WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 
-def _turn_for(script: AssistantScript, being: Any) -> Turn:
+def _turn_for(script: AssistantScript, being: Being) -> Turn:
     """The turn that a whisper of this person's would begin: nobody else's private words in it."""
     person = incoming.person_of(being)
     event = Event(
@@ -64,7 +65,7 @@ class NextPrompt(NamedTuple):
     prompt: Prompt
 
 
-def next_prompt(script: AssistantScript, being: Any) -> NextPrompt:
+def next_prompt(script: AssistantScript, being: Being) -> NextPrompt:
     """The prompt that a whisper of somebody's would cause now.
 
     Raises:
@@ -92,7 +93,7 @@ class ShownPrompt(TypedDict):
 
 
 def show_prompt(
-    script: AssistantScript, being: Any, *, is_whole: bool = False
+    script: AssistantScript, being: Being, *, is_whole: bool = False
 ) -> Result[ShownPrompt]:
     """The components of the next prompt with their sizes, or the whole of it.
 
@@ -176,7 +177,7 @@ def _stored(script: AssistantScript, name: str) -> dict[Any, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def _fields(stored: Mapping[Any, Any], key: Any) -> dict[str, Any]:
+def _fields(stored: Mapping[Any, Any], key: object) -> dict[str, Any]:
     value = stored.get(key)
     return dict(value) if isinstance(value, Mapping) else {}
 
@@ -296,7 +297,7 @@ def list_contexts(script: AssistantScript) -> Result:
     return Result(True, "\n".join(lines))
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, (frozenset, tuple)):
         return ", ".join(sorted(map(str, value), key=lambda text: (len(text), text))) or "none"
     if isinstance(value, Mapping):
@@ -333,7 +334,7 @@ def reset_context(script: AssistantScript, name: str) -> Result:
     return _try(script, f"{script.key}: {name} is as the game has it.", context_configs=stored)
 
 
-def _typed(field: str, value: str, before: Any) -> Any:
+def _typed(field: str, value: str, before: object) -> Any:
     """The meaning of a typed value; one that fits no field is left to be refused."""
     word = value.casefold()
     if field == "component_overrides":

@@ -5,7 +5,7 @@ Afterwards the database holds nothing that names a class of this package, but fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from evennia.utils import logger
 from evennia_ai import assistant_character, audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.memory_store import rows
 from evennia_ai.models import (
     AccessToken,
@@ -189,7 +190,7 @@ def _clear_beings(left: list[str]) -> None:
         _try(being, lambda being=being: leftovers.clear_sets(being), left)
 
 
-def _make_plain(body: Any) -> bool:
+def _make_plain(body: GameObject) -> bool:
     body.swap_typeclass(settings.BASE_CHARACTER_TYPECLASS, run_start_hooks=None)
     return True
 
@@ -220,7 +221,7 @@ def _clear_tables(*, and_lore: bool) -> None:
         AccessToken.objects.all().delete()
 
 
-def _try(being: Any, act: Any, left: list[str]) -> None:
+def _try(being: Being, act: Callable[[], object], left: list[str]) -> None:
     """Do something to one of many; what refuses or breaks is named."""
     try:
         problem = "" if act() is not False else "a hook of the game's refused"

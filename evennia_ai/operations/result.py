@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic
@@ -62,6 +62,6 @@ def note(text: str) -> Any:
     return Field(description=text)
 
 
-def one_of(words: Any, text: str = "") -> Any:
+def one_of(words: Iterable[str], text: str = "") -> Any:
     """The same of a text that is always one of some words."""
     return Field(description=text or None, json_schema_extra={"enum": [*words]})

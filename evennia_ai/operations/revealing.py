@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.audience import WAYS, masked, may_leave
 from evennia_ai.core.memory.recollection import is_private, person_audience
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages import incoming
 from evennia_ai.operations.settings import signed
 
@@ -42,7 +44,7 @@ class Look:
     hidden: int = 0
 
     @classmethod
-    def of(cls, being: Any, *, is_revealing: bool = False) -> Look:
+    def of(cls, being: Being, *, is_revealing: bool = False) -> Look:
         """A look of a being's."""
         return cls(incoming.person_of(being), is_revealing, str(being.key))
 
@@ -57,7 +59,7 @@ class Look:
             self.hidden += 1
         return self.is_revealing
 
-    def words(self, text: Any, owner: str | None) -> Any:
+    def words(self, text: object, owner: str | None) -> Any:
         """A text that is private to a person, "" for nobody, or that is open (None)."""
         if owner is None or not text or self.may_see(person_audience(owner)):
             return text
@@ -73,7 +75,7 @@ class Look:
         hidden: dict[str, Any] = {"tags": []} if "tags" in row else {}
         return {**row, "text": masked(row["text"]), **hidden}
 
-    def note(self, script: Any, kind: str) -> None:
+    def note(self, script: AssistantScript, kind: str) -> None:
         """Record what was revealed."""
         with signed(self.by):
             for whose, count in self.shown.items():

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.budget import Scope
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.runtime.rights import (
     OF_THE_BODY,
@@ -73,7 +72,11 @@ ACTS: dict[str, Right] = {
 
 
 def refusal(
-    act: str, person: Any, script: Any = None, *, counts_as_staff: bool | None = None
+    act: str,
+    person: Being,
+    script: AssistantScript | None = None,
+    *,
+    counts_as_staff: bool | None = None,
 ) -> Result | None:
     """None where a person may do an act; else what is missing.
 
@@ -99,7 +102,7 @@ def refusal(
 
 
 def may_control(
-    script: AssistantScript, person: Any, *, is_staff: bool, right: Right = Right.CONTROL
+    script: AssistantScript, person: Being, *, is_staff: bool, right: Right = Right.CONTROL
 ) -> bool:
     """True where a person has a right over an assistant, by default to run it.
 
@@ -110,7 +113,7 @@ def may_control(
 
 
 def refuse_control(
-    script: AssistantScript, person: Any, act: str, right: Right = Right.CONTROL
+    script: AssistantScript, person: Being, act: str, right: Right = Right.CONTROL
 ) -> Result:
     """Say what a person lacks, and write down what was tried."""
     audit.record("control_refused", script, act=act, by=str(person.key))

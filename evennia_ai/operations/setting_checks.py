@@ -34,6 +34,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.execution import ExecutionConfig
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.answer_limits import OWNED
 from evennia_ai.llm.endpoints import Endpoint, from_provider
@@ -47,7 +48,7 @@ Read = Callable[[str], Any]
 LONGEST_ERROR = 600
 
 
-def problem_of(name: str, read: Read, body: Any = None) -> str:
+def problem_of(name: str, read: Read, body: GameObject | None = None) -> str:
     """The problem with a setting, or "".
 
     Args:
@@ -80,7 +81,7 @@ def _only(read: Read, name: str) -> Read:
     return lambda other: read(other) if other in wanted else ATTRIBUTES[other].default
 
 
-def _refuse_secrets(name: str, value: Any) -> None:
+def _refuse_secrets(name: str, value: object) -> None:
     if kind_of(SCHEMAS[name]) == "string" and isinstance(value, str):
         found = name.startswith("llm_") and looks_like_key(value)
     else:
@@ -89,7 +90,7 @@ def _refuse_secrets(name: str, value: Any) -> None:
         raise ConfigurationError(f"{name} holds what looks like a key: {SECRETS_BELONG}")
 
 
-def _holds_secret(value: Any) -> bool:
+def _holds_secret(value: object) -> bool:
     if isinstance(value, Mapping):
         return any(sounds_secret(str(key)) or _holds_secret(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):
@@ -100,7 +101,7 @@ def _holds_secret(value: Any) -> bool:
 # ---- hearing -----------------------------------------------------------------------------------
 
 
-def _check_condition(name: str, condition: str, body: Any) -> None:
+def _check_condition(name: str, condition: str, body: GameObject) -> None:
     """Refuse what is neither a permission nor a lock string that can be asked for."""
     if not condition.strip():
         raise ConfigurationError(f"{name} holds an empty text; it must be a permission or a lock")
@@ -119,18 +120,18 @@ def _check_condition(name: str, condition: str, body: Any) -> None:
         meets(body, condition, body)
 
 
-def _check_permissions(read: Read, body: Any) -> None:
+def _check_permissions(read: Read, body: GameObject) -> None:
     for condition in read("trigger_permissions"):
         _check_condition("trigger_permissions", condition, body)
 
 
-def _check_overrides(read: Read, body: Any) -> None:
+def _check_overrides(read: Read, body: GameObject) -> None:
     for condition, trust in read("trust_overrides").items():
         _check_condition("trust_overrides", str(condition), body)
         read_trust(f"trust_overrides[{condition!r}]", trust)
 
 
-def _check_confirm_by(read: Read, body: Any) -> None:
+def _check_confirm_by(read: Read, body: GameObject) -> None:
     _check_condition("confirm_by", read("confirm_by"), body)
 
 
@@ -154,7 +155,7 @@ def _check_fallbacks(read: Read, _: Any) -> None:
     services.fallbacks(read("llm_fallback_models"), _endpoint(read))
 
 
-def _check_model(read: Read, body: Any) -> None:
+def _check_model(read: Read, body: GameObject) -> None:
     _check_fallbacks(read, body)
     _check_price(read, _budget(read).cost_cap)
 
@@ -191,7 +192,7 @@ def _check_prompts(read: Read, _: Any) -> None:
         )
 
 
-def _check_contexts(read: Read, body: Any) -> None:
+def _check_contexts(read: Read, body: GameObject) -> None:
     _check_prompts(read, body)
     for name, given in read("context_configs").items():
         for tool in given.get("tool_filter") or ():
@@ -211,7 +212,7 @@ def _check_tool(where: str, name: str) -> None:
     )
 
 
-def _check_template(read: Read, body: Any) -> None:
+def _check_template(read: Read, body: GameObject) -> None:
     """The ordinary one needs none of the others."""
     if read("applied_template") not in ("", DEFAULT):
         _check_prompts(read, body)

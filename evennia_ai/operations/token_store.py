@@ -25,6 +25,7 @@ from rest_framework.authentication import TokenAuthentication
 from rest_framework.settings import api_settings
 
 from evennia_ai.core.settings.api import NAME, ApiConfig
+from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken
 
 OLD_APP, OLD_TABLE = "authtoken", "authtoken_token"
@@ -53,7 +54,7 @@ def now() -> int:
     return int(time.time())
 
 
-def make(account: Any, name: str, address: str = "") -> tuple[str, AccessToken]:
+def make(account: Account, name: str, address: str = "") -> tuple[str, AccessToken]:
     """Make a token. Beyond `MOST_OF_ONE` the one that was unused for longest ends.
 
     Args:
@@ -101,7 +102,7 @@ def note_use(row: AccessToken) -> None:
         AccessToken.objects.filter(pk=row.pk).update(used_at=row.used_at)
 
 
-def of_account(account: Any) -> QuerySet[AccessToken]:
+def of_account(account: Account) -> QuerySet[AccessToken]:
     """The tokens of an account that are good."""
     mine = AccessToken.objects.filter(account_id=account.pk, ends_at__gt=now())
     stored = AccountDB.objects.filter(pk=account.pk).values_list("password", flat=True).first()
@@ -143,7 +144,7 @@ def missing_tables() -> list[str]:
 # ---- what happens elsewhere in the game ----------------------------------------------------
 
 
-def on_saved(instance: Any) -> None:
+def on_saved(instance: object) -> None:
     """A ban, an account that was switched off, and a token of Django REST framework are heeded.
 
     Before the game is migrated there is nothing to heed them for.
@@ -161,7 +162,7 @@ def on_saved(instance: Any) -> None:
         _adopt(instance)
 
 
-def on_old_deleted(instance: Any) -> None:
+def on_old_deleted(instance: object) -> None:
     """A token that is deleted where it came from is worth nothing here either."""
     if not missing_tables():
         mine = AccessToken.objects.filter(account_id=instance.user_id)
@@ -219,7 +220,7 @@ def _adopt(token: Any) -> bool:
     return True
 
 
-def _insert(account: Any, key: str, name: str, address: str) -> AccessToken:
+def _insert(account: Account, key: str, name: str, address: str) -> AccessToken:
     stored = AccountDB.objects.filter(pk=account.pk).values_list("password", flat=True).first()
     at = now()
     row: AccessToken = AccessToken.objects.create(

@@ -27,6 +27,7 @@ from evennia_ai.core.hearing.perception import TRIGGER, Evidence, Heard, Source,
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.text.cleaning import quote
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.messages.incoming import id_of, person_of
 from evennia_ai.operations.result import Problem, Result, note
@@ -136,7 +137,7 @@ def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, 
 
 
 def execute_tool(
-    script: AssistantScript, name: str, arguments: Mapping[str, Any], *, person: Any
+    script: AssistantScript, name: str, arguments: Mapping[str, Any], *, person: Being
 ) -> Deferred[Result[Executed]]:
     """Run one tool as the assistant. What speaks is heard, and what acts is done.
 
@@ -184,7 +185,7 @@ def _outcome(outcome: ToolResult | Failure) -> ToolResult:
     return ToolResult(False, text, Fault.NOT_RUN)
 
 
-def _refusal(script: AssistantScript, name: str, arguments: Any, person: Any) -> Result | None:
+def _refusal(script: AssistantScript, name: str, arguments: object, person: Being) -> Result | None:
     """The refusal of a tool that is not even begun, or None."""
     spec = _specs().get(name)
     if spec is None:
@@ -215,7 +216,7 @@ def _unknown(script: AssistantScript, name: str) -> Result:
     return Result(False, told, problem=Problem.MISSING)
 
 
-def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> DecisionTrace:
+def _record(script: AssistantScript, name: str, arguments: object, person: Being) -> DecisionTrace:
     """The decision trace of it, for `why`."""
     heard = Heard(
         f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}",
@@ -322,7 +323,7 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if is_quoted else value
 
 
-def _coerced(schema: Any, value: str) -> Any:
+def _coerced(schema: object, value: str) -> Any:
     """A typed value as its schema wants it; what cannot be made so stays text."""
     for kind in _kinds(schema):
         made = _as_kind(kind, schema, value)
@@ -331,7 +332,7 @@ def _coerced(schema: Any, value: str) -> Any:
     return value
 
 
-def _kinds(schema: Any) -> list[str]:
+def _kinds(schema: object) -> list[str]:
     """The types that a schema allows, text last: anything can be read as that."""
     if not isinstance(schema, Mapping):
         return []

@@ -23,6 +23,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import ANSWERED, FAILED, SILENT
 from evennia_ai.core.turn.react import ENDINGS, StopReason
 from evennia_ai.core.turn.trace import EVIDENCE, FORGOTTEN, UNKEPT
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.models import TracedMessage
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
@@ -234,7 +235,7 @@ def trace(
     limit: int = AT_ONCE,
     person: str | None = None,
     look: Look | None = None,
-    asker: Any = None,
+    asker: Being | None = None,
 ) -> Result[TracedPage]:
     """The messages that an assistant heard, and its answers, the newest first, as far as kept.
 
