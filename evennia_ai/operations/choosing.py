@@ -12,7 +12,7 @@ from evennia.utils.search import search_object
 from twisted.internet.defer import Deferred
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.budget.spending import Purse
+from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import local
@@ -124,7 +124,7 @@ def check_chosen(provider: str, model: str) -> Deferred[Report]:
         ConfigurationError: what is chosen does not fit together.
     """
     endpoint = from_provider(provider, model, services.endpoint())
-    return check_endpoint(endpoint, services.pool(), paid=partial(Purse, None))
+    return check_endpoint(endpoint, services.pool(), paid=partial(MeteredClient, None))
 
 
 def check_permission(text: str, being: Any) -> Result:

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai import approvals, audit, emergency
 from evennia_ai.agent import resting
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.budget.spending import Purse
+from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.memory.schedule import ASLEEP
 from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.dropped import Dropped
@@ -277,6 +277,6 @@ def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
         ConfigurationError: what is set does not fit together.
     """
     endpoint = script.endpoint() if script is not None else services.endpoint()
-    checked = check_endpoint(endpoint, services.pool(), paid=partial(Purse, script))
+    checked = check_endpoint(endpoint, services.pool(), paid=partial(MeteredClient, script))
     scripts = list_assistants() if script is None else [script]
     return checked.addCallback(with_room, scripts)
