@@ -85,7 +85,7 @@ SPEAKING = (
     guard(
         "only who was asked may say yes",
         "operations/questions.py",
-        "    if not interventions.may_answer(script, question, person, is_staff=is_staff):\n        return succeed",
+        "    if not approvals.may_answer(script, question, person, is_staff=is_staff):\n        return succeed",
         "    if False:\n        return succeed",
         "test_only_whoever_was_asked_may_answer",
     ),
