@@ -14,9 +14,9 @@ from evennia_ai.core.turn.tokens import band, calculate_utilization
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import Result, budget_of
 from evennia_ai.operations.budget import known_cost
-from evennia_ai.operations.days import as_shown
+from evennia_ai.operations.control import Status
 from evennia_ai.operations.memory_upkeep import FAILED
-from evennia_ai.operations.running import Status
+from evennia_ai.operations.times import as_shown
 
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
 WIDEST = (16, 16, 8, 0, 14, 14, 16, 4)

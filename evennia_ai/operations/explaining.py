@@ -22,12 +22,18 @@ from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.turn.trace import EVIDENCE, WORDY, marks_of
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations import traces
-from evennia_ai.operations.days import as_shown, in_the_game, iso
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
-from evennia_ai.operations.sentences import NOBODY, cost_of, listed, sentence
-from evennia_ai.operations.traces import HeardRow, Step
+from evennia_ai.operations.times import as_shown, in_the_game, iso
+from evennia_ai.operations.traces import (
+    NOBODY,
+    HeardRow,
+    Step,
+    cost_of,
+    listed,
+    sentence,
+)
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.rights import name_before
 

@@ -197,7 +197,7 @@ LIMITS = (
     guard(
         "under a cap on money a model without a price is not asked",
         "budget/ledger/ledger_store.py",
-        "if need.price is None and (path := config.cost_cap):",
+        "if estimate.price is None and (path := config.cost_cap):",
         "if False and (path := config.cost_cap):",
         "test_l15_r26_an_unknown_price_does_not_pass_a_cap_on_money",
     ),

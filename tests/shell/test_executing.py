@@ -7,9 +7,14 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
-from evennia_ai.operations.executing import Executed, execute_tool, list_tools, parse_arguments
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.tools import (
+    Executed,
+    execute_tool,
+    list_tools,
+    parse_arguments,
+)
 from evennia_ai.tools import TOOL_REGISTRY, tool
 from tests.shell.errand_case import ErrandTest, confirm
 

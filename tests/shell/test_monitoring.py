@@ -312,7 +312,7 @@ class TestMetrics(MonitoringTest):
         for number in range(300):
             self.tell("ToolExecuted", tool_name=f"tool_{number}", success=True)
             self.tell("TickCompleted", outcome=f"{number}")
-            monitoring.count_request("GET", f"route-{number}", 200)
+            observing.count_request("GET", f"route-{number}", 200)
         found = self.scrape()
         counts = [
             sum(name == f"evennia_ai_{kind}_total" for name, _ in found)
@@ -323,9 +323,9 @@ class TestMetrics(MonitoringTest):
 
     def test_requests(self) -> None:
         """By method, route and status; what is none is others."""
-        monitoring.count_request("get", "assistant-list", 200)
-        monitoring.count_request("GET", "assistant-list", 200)
-        monitoring.count_request("BREW", "assistant-list", 9000)
+        observing.count_request("get", "assistant-list", 200)
+        observing.count_request("GET", "assistant-list", 200)
+        observing.count_request("BREW", "assistant-list", 9000)
         labels = {"endpoint": "assistant-list"}
         assert 2 == self.sample("api_requests_total", method="GET", status="200", **labels)
         others = {"method": "(others)", "status": "(others)"}

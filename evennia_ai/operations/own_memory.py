@@ -29,8 +29,7 @@ from evennia_ai.memory import consent, forgetting, reaching
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations.configuring import signed
-from evennia_ai.operations.memory_changes import OF_ITSELF
+from evennia_ai.operations.memories import OF_ITSELF
 from evennia_ai.operations.memory_rows import (
     Export,
     Forgotten,
@@ -49,6 +48,7 @@ from evennia_ai.operations.memory_rows import (
 from evennia_ai.operations.profiles import attributes_of
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.settings import signed
 from evennia_ai.operations.traces import exported
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.names import name_of
