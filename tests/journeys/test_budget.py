@@ -257,7 +257,7 @@ def test_l15_two_processes_share_one_ledger_and_one_cap(
             if SPENT in answer[0]:
                 break
         # How a call ended is written within a second; until then all that it held counts.
-        run(admin, "from evennia_ai.budget import ledger\nledger.flush()")
+        run(admin, "from evennia_ai.budget import ledger\nledger.store().flush()")
         told, _ = other.communicate("\n", timeout=ENDS_SECONDS)
     passed, refused = map(int, told.split())
     used, held, calls = totals(game)
