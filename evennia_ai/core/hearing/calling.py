@@ -17,7 +17,7 @@ from evennia_ai.core.hearing.mention import ANY_MENTION, folded, folded_name, is
 
 
 class NameCall(IntEnum):
-    """How plainly a speech calls a name; the higher goes before the lower."""
+    """The plainness with which a speech calls a name; the higher goes before the lower."""
 
     NONE = 0
     LAST = 1
@@ -75,7 +75,7 @@ def _patterns(names: tuple[str, ...]) -> _Patterns | None:
 
 
 def is_named(body: str, names: tuple[str, ...]) -> bool:
-    """Whether one of these names is in a text as a whole word, without a sign."""
+    """True where one of these names is in a text as a whole word, without a sign."""
     patterns = _patterns(names)
     return patterns is not None and patterns.anywhere.search(folded(body)) is not None
 
@@ -87,7 +87,7 @@ def newest_folded(body: str) -> str:
 
 
 def call_of(body: str, names: tuple[str, ...]) -> NameCall:
-    """How plainly a speech calls the one with these names, in any case and script."""
+    """The plainness with which a speech calls the bearer of these names, in any case and script."""
     text = newest_folded(body)
     patterns = _patterns(names)
     if patterns is None or patterns.anywhere.search(text) is None:
@@ -101,7 +101,7 @@ def call_of(body: str, names: tuple[str, ...]) -> NameCall:
 
 
 def _is_opening(text: str, found: re.Match[str]) -> bool:
-    """Whether a name at the beginning of a sentence is called, and nothing is told of it."""
+    """True where a name at the beginning of a sentence is called, and nothing is told of it."""
     rest = text[found.end() : found.end() + 40].lstrip()
     if not rest or rest[0] in _CALLING_MARKS:
         return True
@@ -110,7 +110,7 @@ def _is_opening(text: str, found: re.Match[str]) -> bool:
 
 
 def _is_closing(before: str) -> bool:
-    """Whether what stands before a name at the end leaves the name to be called."""
+    """True where the words before a name at the end leave the name to be called."""
     words = before[-40:].rstrip()
     said = _WORD.findall(words)
     is_apart = bool(words) and not words[-1].isalnum() and words[-1] != "_"
@@ -118,7 +118,7 @@ def _is_closing(before: str) -> bool:
 
 
 def is_for_another(body: str, names: tuple[str, ...], others: Iterable[str] = ()) -> bool:
-    """Whether `body` is aimed at somebody else than the one with these names.
+    """True where `body` is aimed at somebody else than the one with these names.
 
     It is when it holds an @mention of another and none of these names, or when it calls one of
     the `others` ("Tom, come here", "thank you Tom") more plainly than the one with these.

@@ -1,4 +1,4 @@
-"""What one person sets going among assistants: who pays for it, and how far it goes.
+"""The chain of work that one person sets going among assistants: its payer and its limits.
 
 Messages and tasks carry the id of their chain from one assistant to the next. All of it is counted
 together and held to the limits of the assistant with which it began.
@@ -42,11 +42,11 @@ class Chain:
 
     @property
     def scope(self) -> str:
-        """What its limits are counted over."""
+        """The scope over which its limits are counted."""
         return PREFIX + self.id
 
     def used(self, kind: LimitKind) -> int:
-        """What all its turns together used of a limit."""
+        """The use of a limit by all its turns together."""
         used = {LimitKind.TASK_TOKENS: self.tokens, LimitKind.DELEGATIONS: self.delegations}
         return used.get(kind, self.steps)
 
@@ -106,5 +106,5 @@ class Chains:
 
 
 def is_of_chain(scope: str) -> bool:
-    """Whether a limit was counted over a whole chain, and not over one task of it."""
+    """True for a limit that was counted over a whole chain, and not over one task of it."""
     return scope.startswith(PREFIX)

@@ -1,4 +1,4 @@
-"""Why an assistant spoke or stayed silent: one record for each message it heard, bounded.
+"""Decision traces: for each message heard, the reason why it was answered or not; bounded.
 
 The records are what `assistant why` reads; they are filled where things are decided, never from
 memory afterwards.
@@ -20,13 +20,12 @@ MOST_SHOWN, MOST_KEPT = 120, 2000
 
 
 def _known_fields(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """What was stored of a value, without the keys of other versions."""
     return {key: value for key, value in stored.items() if key in kind.__dataclass_fields__}  # type: ignore[attr-defined]
 
 
 @dataclass(slots=True)
 class DecisionTrace:
-    """What became of one message.
+    """The story of one message: as heard, as judged, and each step after that.
 
     Attributes:
         number: counts the messages an assistant has heard.

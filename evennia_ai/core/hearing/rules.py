@@ -62,7 +62,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """When it applies, in words for people."""
+        """The condition of the rule, in words for people."""
         return str(self.applies.__doc__)
 
 
@@ -110,7 +110,7 @@ def _is_called(heard: Heard, ear: Ear) -> bool:
 
 
 def _call(heard: Heard, ear: Ear) -> NameCall:
-    """How plainly a person calls the bare name.
+    """The plainness with which a person calls the bare name.
 
     On a channel nobody sees who else listens, so that a name at the end is no call there.
     """
@@ -127,7 +127,7 @@ def _call(heard: Heard, ear: Ear) -> NameCall:
 
 
 def is_unsure(heard: Heard, ear: Ear) -> bool:
-    """Whether a call counts only where nobody else is called more plainly."""
+    """True for a call that counts only where nobody else is called more plainly."""
     return _call(heard, ear) is NameCall.LAST
 
 

@@ -1,4 +1,4 @@
-"""What a model is asked about the journal at night, and how its answers are read.
+"""The questions that a model is asked about the journal at night, and the reading of its answers.
 
 What people said stands in it as quoted data. What an answer says is believed only as far as it
 fits: numbers of entries that were shown, an importance from 1 to 10, plain short text.
@@ -98,7 +98,7 @@ class HasAudience(Protocol):
 
     @property
     def audience(self) -> str:
-        """Who may know it."""
+        """The audience that may know it."""
 
 
 Entry = TypeVar("Entry", bound=HasAudience)
@@ -161,7 +161,7 @@ def read_scores(text: str, count: int) -> dict[int, int] | None:
 def read_derived(
     text: str, count: int, known: int = 0, name: str = "fact"
 ) -> list[DerivedMemory] | None:
-    """What a model drew from entries, or None where the answer is unreadable.
+    """Statements that a model drew from entries, or None where the answer is unreadable.
 
     Args:
         count: how many entries it was shown.
@@ -197,7 +197,7 @@ def _drawn(
 
 
 def plain_text(value: Any) -> str:
-    """What a model wrote as one plain line; "" where it is none, or too long to be one fact."""
+    """A model's text as one plain line; "" where it is none, or too long to be one fact."""
     line = " ".join(clean_speech(_text(value)).split())
     return line if len(line) <= LONGEST_FACT else ""
 

@@ -40,15 +40,15 @@ class PersonNames:
         self.known = tuple(known)
 
     def is_in(self, text: str) -> bool:
-        """Whether a text names them."""
+        """True for a text that names them."""
         return self._any.search(text) is not None
 
     def spoke_in(self, text: str) -> bool:
-        """Whether a turn that begins with this text was theirs."""
+        """True for the beginning of a turn that was theirs."""
         return bool(self._frame.search(text) or self._notice.search(text))
 
     def was_heard_in(self, line: str) -> bool:
-        """Whether a line tells of what they were overheard to say."""
+        """True for a line that tells of a thing they were overheard to say."""
         return self._heard.search(line) is not None
 
     def hidden(self, text: str) -> str:
@@ -92,7 +92,7 @@ def without_marked(value: Any, marks: frozenset[str], name: PersonNames) -> Any:
 
 
 def _is_row(item: Any, marks: frozenset[str]) -> bool:
-    """Whether something is a person's: a mark itself, or a mapping with one as a value."""
+    """True for a person's row: a mark itself, or a mapping with one as a value."""
     values = item.values() if isinstance(item, Mapping) else (item,)
     return any(isinstance(value, str) and value in marks for value in values)
 
@@ -149,7 +149,7 @@ def _call_without(call: Mapping[str, Any], name: PersonNames) -> dict[str, Any]:
 
 
 def _unheard(content: str, name: PersonNames) -> str:
-    """What a turn begins with, without what they were overheard to say before it."""
+    """The beginning of a turn, without the things they were overheard to say before it."""
     lines = content.split("\n")
     if lines[0] != MEANWHILE or "" not in lines:
         return content

@@ -1,4 +1,4 @@
-"""What is written down about an assistant: the kinds of events, and how they are made fit to keep.
+"""Audit events: their kinds, and the cleaning of their details.
 
 A row here is all that a new kind needs: what it is called, what it tells, and whether the log has a
 line for it as well. A kind without a row is kept too. Nothing secret belongs in a record: no keys,
@@ -181,7 +181,7 @@ def masked(value: Any, name: str = "") -> Any:
 
 
 def _named(details: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, str]]:
-    """What is in a mapping, and what it is called: a `value` as the `key` beside it says."""
+    """The items of a mapping with their names: a `value` is named by the `key` beside it."""
     naming = (details.get(name) for name in _NAMING)
     told = next((name for name in naming if isinstance(name, str)), "")
     for key, item in details.items():

@@ -1,4 +1,4 @@
-"""What model calls count towards, and what one more of them meets there.
+"""Budget accounts: model calls are counted by them, and held up by their caps.
 
 Every call counts towards the game, its assistant and the player who caused it, each over four
 spans of time. Days and months are those of UTC. Money is in whole nano-dollars.
@@ -26,7 +26,7 @@ MINUTE, DAY = 60, 86_400
 
 
 class Purpose(StrEnum):
-    """What a model call is for."""
+    """The purpose of a model call."""
 
     TURN = "turn"
     WRAP_UP = "wrap_up"
@@ -43,7 +43,7 @@ class Purpose(StrEnum):
 
 
 class CallState(StrEnum):
-    """How a model call stands: under way, over, never sent, or broken off."""
+    """The state of a model call: under way, over, never sent, or broken off."""
 
     OPEN = "open"
     SETTLED = "settled"
@@ -52,7 +52,7 @@ class CallState(StrEnum):
 
 
 class BudgetAccount(NamedTuple):
-    """What is counted together: the calls of one scope in one period of time.
+    """The calls that are counted together: those of one scope in one period of time.
 
     Attributes:
         key: the assistant's name, or the player's id such as "*#3"; "" for the game.
@@ -87,7 +87,7 @@ _FORMATS = {
 
 
 def start_of(span: BudgetSpan, now: float, later: int = 0) -> float:
-    """When the period of a moment began, or one that comes so many periods later.
+    """The beginning of a moment's period, or of one so many periods later, in seconds since 1970.
 
     Args:
         span: not for ever.
@@ -144,7 +144,7 @@ def account_at(name: str, kind: LimitKind) -> BudgetAccount:
 
 
 def parts_of(used: TokenUsage, shares: Mapping[str, float]) -> dict[str, TokenUsage]:
-    """What a call used, shared out among those who caused it; the parts add up to all of it.
+    """The usage of a call, shared out among those who caused it; the parts add up to all of it.
 
     Args:
         shares: for each of them, how much of it is theirs, in whatever unit; not empty.
@@ -165,7 +165,7 @@ def parts_of(used: TokenUsage, shares: Mapping[str, float]) -> dict[str, TokenUs
 
 
 def account_of(hit: LimitReachedError) -> BudgetAccount:
-    """What the limit was counted over that somebody reached."""
+    """The account at whose cap somebody was stopped."""
     return account_at(hit.scope, LimitKind(hit.kind))
 
 
@@ -179,7 +179,7 @@ def account_asked(asking: ApprovalRequest) -> BudgetAccount | None:
 
 @dataclass(slots=True)
 class Total:
-    """What one account has used so far, and what is held for calls under way.
+    """The usage of one account so far, and the part that is held for calls under way.
 
     Attributes:
         calls: of all that were sent or are under way.
@@ -203,7 +203,7 @@ class Total:
     warned_cost: bool = False
 
     def used(self, measure: Measure) -> int:
-        """What counts towards a cap, in tokens, nano-dollars or calls: used and held."""
+        """The amount that counts towards a cap, in tokens, nano-dollars or calls: used and held."""
         if measure is Measure.CALLS:
             return self.calls
         if measure is Measure.COST:
@@ -211,7 +211,7 @@ class Total:
         return self.prompt_tokens + self.completion_tokens + self.held_tokens
 
     def granted(self, measure: Measure) -> int:
-        """What people added, in the same unit."""
+        """The amount that people added, in the same unit."""
         return {
             Measure.TOKENS: self.granted_tokens,
             Measure.COST: self.granted_cost_nano,
@@ -219,14 +219,14 @@ class Total:
         }[measure]
 
     def is_warned(self, measure: Measure) -> bool:
-        """Whether nobody need be told any more; of calls nobody ever is."""
+        """True where nobody need be told any more; of calls nobody ever is."""
         told = {Measure.TOKENS: self.warned_tokens, Measure.COST: self.warned_cost}
         return told.get(measure, True)
 
 
 @dataclass(frozen=True, slots=True)
 class CapStanding:
-    """How one account stands to one of its caps, in whole tokens, nano-dollars or calls."""
+    """One account and one of its caps, in whole tokens, nano-dollars or calls."""
 
     account: BudgetAccount
     name: str
@@ -236,7 +236,7 @@ class CapStanding:
 
     @property
     def cap(self) -> Cap:
-        """Which cap."""
+        """The cap itself."""
         return CAPS[self.name]
 
     @property
@@ -294,14 +294,14 @@ def exceeded(standing: CapStanding, need: int, reserve: int) -> LimitReachedErro
 
 
 def is_near(standing: CapStanding, total: Total, warn_at: float) -> bool:
-    """Whether somebody should be told that a cap is nearly used up."""
+    """True for a cap that is nearly used up, of which somebody should be told."""
     if not standing.configured or not warn_at or total.is_warned(standing.cap.measure):
         return False
     return standing.used >= warn_at * standing.allowed
 
 
 def warning_text(standing: CapStanding) -> str:
-    """What staff are told then."""
+    """The warning to staff that a cap is nearly used up."""
     measure, limit = standing.cap.measure, LIMITS[standing.cap.kind]
     used = number(as_amount(measure, standing.used))
     allowed = number(as_amount(measure, standing.allowed))

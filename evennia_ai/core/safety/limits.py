@@ -14,7 +14,7 @@ from typing import Any
 
 
 class LimitKind(StrEnum):
-    """Which limit."""
+    """The limits by name."""
 
     ITERATIONS = "max_iterations"
     MODEL_CALLS = "model_calls"
@@ -41,7 +41,7 @@ class LimitKind(StrEnum):
 
 
 class Denial(StrEnum):
-    """What a no leads to, after it is recorded."""
+    """The consequence of a no, after it is recorded."""
 
     WRAP_UP = "wrap_up"
     TOOL_ERROR = "tool_error"
@@ -58,7 +58,7 @@ DENIALS = {
 
 
 class Mode(StrEnum):
-    """What happens at a limit."""
+    """The ways to decide at a limit."""
 
     INTERACTIVE = "interactive"
     AUTO_EXTEND = "auto_extend"
@@ -227,7 +227,7 @@ LIMITS: Mapping[LimitKind, Limit] = MappingProxyType(
 
 
 class DecisionReason(StrEnum):
-    """Why it was decided so; each cause has its own."""
+    """The reason of a decision; each cause has its own."""
 
     AUTO_EXTENDED = "auto_extended"
     APPROVED = "user_approved"
@@ -263,7 +263,7 @@ _NOBODY = {
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a run may go on.
+    """The decision about going on.
 
     Attributes:
         extension: how much more, in the limit's unit; 0 with a no.
@@ -280,7 +280,7 @@ def refusal(reason: DecisionReason) -> Decision:
 
 
 def decide_alone(limit: Limit, mode: Mode, extensions_left: int, amount: float) -> Decision | None:
-    """What is decided without asking anybody; None: ask.
+    """Decide without asking anybody; None: ask.
 
     Args:
         mode: what holds for this limit.
@@ -317,7 +317,7 @@ def per(span: str) -> str:
 
 
 def path_of(kind: LimitKind, scope: str = "") -> str:
-    """Where a limit is set; of a money limit where its scope's are.
+    """The path of the setting of a limit; of a money limit it depends on the scope.
 
     Args:
         scope: of a money limit `game`, `assistant` or `player`, and perhaps more after a blank.
@@ -330,7 +330,7 @@ def path_of(kind: LimitKind, scope: str = "") -> str:
 def denial_text(
     kind: LimitKind, cap: float, scope: str, reason: DecisionReason, *, has_partial: bool
 ) -> str:
-    """What a person needs to know to decide what to change.
+    """The words after a no: all that a person needs to know to change it.
 
     Which limit and its value, which key to raise or which mode to set, and whether there is
     something of a result.
@@ -352,7 +352,7 @@ def denial_text(
 
 
 def _mode_path(kind: LimitKind, whose: str) -> str:
-    """Where it is set what happens at a limit; what is the game's, the game decides."""
+    """The path of the setting that decides at a limit; of a cap of the game, the game's."""
     is_games = kind.startswith(MONEY) and whose in _NOBODY
     place = "EVENNIA_AI_SAFETY_CONFIG" if is_games else "safety_config"
     return f"{place}.on_limit.{f'modes.{kind.value}' if LIMITS[kind].mode else 'mode'}"
@@ -361,7 +361,7 @@ def _mode_path(kind: LimitKind, whose: str) -> str:
 def question_text(
     kind: LimitKind, used: float, cap: float, amount: float, task: str, whose: str
 ) -> str:
-    """What a person is asked at a limit, on what task; the amount is exactly what a yes grants.
+    """The question at a limit, on a task; the amount is exactly the one that a yes grants.
 
     Args:
         whose: of a cap on money, whose it is, in words; "" for any other limit.

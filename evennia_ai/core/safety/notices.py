@@ -1,4 +1,4 @@
-"""What staff are told of trouble: a line that a person would say, and what machines call it.
+"""Notices to staff: trouble as a person would tell it, and as machines call it.
 
 The line says what happened, to whom, and what to type. No setting is named in it, and no word that
 only machines have; those stand in the detail below, where whoever mends it finds them.
@@ -95,7 +95,7 @@ def _failure(name: str, whom: str, stop: Stop) -> str:
 
 
 def _look(name: str, hit: LimitReachedError | None, reason: StopReason | None = None) -> str:
-    """What to type to see more, or to change it."""
+    """The command that shows more, or changes it."""
     if hit is not None and hit.kind.startswith(MONEY):
         command = BUDGET
     elif hit is not None and hit.kind == LimitKind.MODEL_CALL_SECONDS:

@@ -1,4 +1,4 @@
-"""What tokens cost, and how many of them count. Money is in whole nano-dollars, rounded up."""
+"""Prices and counts of tokens. Money is in whole nano-dollars, rounded up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NANO_PER_DOLLAR_PER_MILLION = NANO // 10**6
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs.
+    """The price of a model.
 
     Attributes:
         input, output: US dollars for a million tokens.
@@ -64,7 +64,7 @@ def _read_dollars(path: str, value: Any) -> Decimal:
 
 
 def price_of(prices: Mapping[str, Price], provider: str, model: str) -> Price | None:
-    """What a model costs; None: nobody said."""
+    """The price of a model; None: nobody said."""
     if provider in FREE_PROVIDERS:
         return FREE
     return prices.get(f"{provider}/{model}") or prices.get(model)
@@ -87,7 +87,7 @@ def answer_tokens_for(nano: int, price: Price | None) -> int:
 
 
 def reported(raw: Any, written: Callable[[], int]) -> TokenUsage:
-    """What a service reports of one reply, made credible field by field.
+    """The usage that a service reports of one reply, made credible field by field.
 
     A total above the sum is believed: what a model thought is often in it alone.
 
@@ -108,7 +108,7 @@ def reported(raw: Any, written: Callable[[], int]) -> TokenUsage:
 
 
 def counted(usage: Any, estimate: TokenUsage) -> TokenUsage:
-    """What a call counts as, whatever the service reports.
+    """The usage that a call counts as, whatever the service reports.
 
     A report that cannot be (NaN, negative, no number, absurdly large) and a missing one count as
     the estimate: nobody calls for nothing, and nobody gets credit.

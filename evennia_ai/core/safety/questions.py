@@ -17,7 +17,7 @@ LIMIT_PREFIX, TOOL_PREFIX = "safety.limit.", "tool."
 
 
 class QuestionOutcome(StrEnum):
-    """How a question ended."""
+    """The end of a question."""
 
     ANSWERED = "answered"
     TIMEOUT = "timeout"
@@ -77,7 +77,7 @@ def expected(choices: Iterable[Choice]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """What somebody wants to ask.
+    """A request for a person's decision.
 
     Attributes:
         key: whoever asks the same key while it is open shares the question and its answer.
@@ -116,7 +116,7 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a question.
+    """The outcome of a question, with the choice and whose it was.
 
     Attributes:
         choice: the id of the chosen answer, or "".
@@ -129,7 +129,7 @@ class Answer:
 
     @property
     def is_yes(self) -> bool:
-        """Whether it is a yes and nothing else."""
+        """True for a yes and nothing else."""
         return self.outcome is QuestionOutcome.ANSWERED and self.choice == "yes"
 
 
@@ -166,15 +166,15 @@ class Question:
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether somebody goes on with the answer, instead of a call that is run on a yes."""
+        """True where somebody goes on with the answer, instead of a call that is run on a yes."""
         return not self.call
 
     def is_over(self, now: float) -> bool:
-        """Whether its time is over."""
+        """True after the last moment at which it can be answered."""
         return any(end and now >= end for end in (self.expires_at, self.kept_until))
 
     def is_put_to(self, person: str) -> bool:
-        """Whether this person is asked and has not seen it."""
+        """True where this person is asked and has not seen it."""
         return person in self.people and person not in self.told
 
     def as_stored(self) -> dict[str, Any]:
@@ -224,7 +224,7 @@ _OWN_FIELDS = tuple(name for name in Question.__dataclass_fields__ if name != "a
 
 
 def next_for(person: str, questions: Iterable[Question]) -> Question | None:
-    """What a person is told of next: the oldest he was not told of, when no other is before him."""
+    """The oldest question that a person was not told of; None while another is before them."""
     ordered = sorted(questions, key=lambda question: question.number)
     if any(person in question.told for question in ordered):
         return None

@@ -18,7 +18,7 @@ from evennia_ai.core.settings.model import LenientGroup, Limit, LimitAmount, Par
 
 
 class Scope(StrEnum):
-    """Whose calls are counted together."""
+    """The groups of calls that are counted together."""
 
     GAME = "game"
     ASSISTANT = "assistant"
@@ -35,7 +35,7 @@ class BudgetSpan(StrEnum):
 
 
 class Measure(StrEnum):
-    """What is counted."""
+    """The things that are counted."""
 
     TOKENS = "tokens"
     COST = "cost"
@@ -75,7 +75,7 @@ class Caps(LenientGroup):
 
     @property
     def has_cost(self) -> bool:
-        """Whether money itself is capped."""
+        """True where money itself is capped."""
         return bool(self.cost_per_day or self.cost_per_month)
 
 
@@ -89,7 +89,7 @@ class OwnCaps(LenientGroup):
 
 
 class BudgetConfig(LenientGroup):
-    """What may be used up."""
+    """The caps of the game, of each assistant and of each player."""
 
     NAME: ClassVar[str] = "budget_config"
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_BUDGET_CONFIG"

@@ -1,4 +1,4 @@
-"""What an assistant remembers, how much of it, and how what is told is chosen."""
+"""The settings of memory: the amount that is kept, and the choice of the part that is told."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Weight = Annotated[Number, Field(ge=0, le=100)]
 
 
 class MemoryConfig(SettingsGroup):
-    """How an assistant remembers. Units in names."""
+    """Limits and weights of memory. Units in names."""
 
     NAME: ClassVar[str] = "memory_config"
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_MEMORY_CONFIG"

@@ -152,14 +152,14 @@ class LenientGroup(SettingsGroup):
 
 
 def _as_whole(value: object) -> object:
-    """What 9.0 is; a number that no float could be is made one that every setting refuses."""
+    """9.0 as 9; a number that no float could be becomes one that every setting refuses."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return math.inf if isinstance(value, int) and abs(value) > LARGEST else value
 
 
 def merged(below: Mapping[str, Any], above: Any) -> Any:
-    """What is set below, and over it what is set above; mappings in both are merged in turn."""
+    """The settings below with those above over them; mappings in both are merged in turn."""
     if not isinstance(above, Mapping):
         return above
     return {**below, **{key: _over(below.get(key), value) for key, value in above.items()}}

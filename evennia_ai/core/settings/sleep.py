@@ -1,4 +1,4 @@
-"""When an assistant sleeps, and what a night may cost."""
+"""The settings of sleep: its hours, and the cost of a night."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the trace of an assistant is kept, and of which words, as it is set."""
+"""The settings of the trace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evennia_ai.core.settings.model import Amount, Flag, SettingsGroup, Whole, s
 
 
 class TraceConfig(SettingsGroup):
-    """How long the trace of an assistant is kept, and which words are in it."""
+    """The time for which the trace of an assistant is kept, and the words in it."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_TRACE_CONFIG"
 

@@ -1,4 +1,4 @@
-"""When an assistant acts unasked: for a goal or a reason, and the seldomer the less it helps."""
+"""Acts of its own: for a goal or a reason, and the seldomer the less they help."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ LONGEST_WAIT_SECONDS = 3600.0
 
 
 class ActReason(StrEnum):
-    """Why it acts unasked."""
+    """The reason of an act that nobody asked for."""
 
     GOAL = "goal"
     COMPANY = "company"
 
 
 class AutonomyConfig(SettingsGroup):
-    """How often an assistant acts unasked. Every act is a model call that nobody asked for."""
+    """The pace of acts that nobody asked for. Every act is a model call."""
 
     NAME: ClassVar[str] = "autonomy_config"
 
@@ -42,7 +42,7 @@ class AutonomyConfig(SettingsGroup):
 
 @dataclass(slots=True)
 class Autonomy:
-    """What it did unasked so far, in memory only: after a restart it waits its time first.
+    """The acts of its own so far, in memory only: after a restart it waits its time first.
 
     Attributes:
         acts: when, in seconds on the assistant's clock; only those of the last hour count.
@@ -55,7 +55,7 @@ class Autonomy:
     began_at: float | None = None
 
     def is_due(self, now: float, config: AutonomyConfig) -> bool:
-        """Whether enough time has passed for one more."""
+        """True where enough time has passed for one more."""
         if self.began_at is None:
             self.began_at = now
         last = self.acts[-1] if self.acts else self.began_at
@@ -68,7 +68,7 @@ class Autonomy:
         self.acts.append(now)
 
     def end(self, *, did_something: bool) -> None:
-        """How it went."""
+        """Note the outcome of an act."""
         self.in_vain = 0 if did_something else self.in_vain + 1
 
 
@@ -80,7 +80,7 @@ def reason_to_act(
     has_heard: bool,
     is_anybody_online: bool,
 ) -> ActReason | None:
-    """Why it would act unasked now, or None: nobody near and no goal is no reason.
+    """The reason to act unasked now, or None: nobody near and no goal is no reason.
 
     In a game that nobody plays there is no reason at all, unless an owner wants it so.
     """

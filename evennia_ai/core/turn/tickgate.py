@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Skip(StrEnum):
-    """Why a beat passes without a tick."""
+    """The reason why a beat passes without a tick."""
 
     EMERGENCY = "emergency_stop"
     DISABLED = "disabled"
@@ -17,7 +17,7 @@ class Skip(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GateState:
-    """What the gate looks at.
+    """The facts that the gate looks at.
 
     Attributes:
         has_event: something waits for an answer.

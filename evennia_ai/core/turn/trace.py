@@ -38,7 +38,7 @@ EVIDENCE = {
 
 @dataclass(frozen=True, slots=True)
 class MessageTrace:
-    """What is kept of one message and its answer.
+    """One message and its answer, as they are kept.
 
     Attributes:
         words, answer: "" where they are not kept.
@@ -56,7 +56,7 @@ class MessageTrace:
     facts: Mapping[str, Any]
 
     def as_columns(self) -> dict[str, Any]:
-        """What is stored of it, by the names of the columns."""
+        """Its columns in the database, by their names."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -82,7 +82,7 @@ def traced(
     keeps_private: bool,
     may_keep_words: bool,
 ) -> MessageTrace:
-    """What is kept of one message of a turn that ends.
+    """The trace of one message of a turn that ends.
 
     Args:
         record: why it was heard, None where that is gone.
@@ -116,7 +116,7 @@ def traced(
 def facts_of(
     turn: Turn, event: Event, stop: Stop, record: DecisionTrace | None, ended: float
 ) -> dict[str, Any]:
-    """How a message was judged and dealt with, as plain data."""
+    """The judgement and treatment of a message, as plain data."""
     limits = [*turn.grants, turn.stopped_by, stop.limit.kind if stop.limit else ""]
     return {
         "kind": event.kind,
@@ -144,7 +144,7 @@ def facts_of(
 
 
 def marks_of(heard: Heard) -> list[str]:
-    """What the server said of a message beside its words, for people."""
+    """The server's marks on a message beside its words, for people."""
     marks = (
         (f"of an assistant, hop {heard.hops}", heard.from_assistant),
         ("relayed by a bot", heard.is_relayed),

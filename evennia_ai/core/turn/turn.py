@@ -139,7 +139,7 @@ class Turn:
 
     @property
     def is_private(self) -> bool:
-        """Whether only turns for the same person may know of it."""
+        """True where only turns for the same person may know of it."""
         return self.is_apart or bool(self.held)
 
     @property
@@ -155,12 +155,12 @@ class Turn:
 
     @property
     def hops(self) -> int:
-        """How many assistants in a row an answer comes after."""
+        """The number of assistants in a row that an answer comes after."""
         return max(event.hops for event in self.events) + 1
 
     @property
     def payer(self) -> str:
-        """Who pays for it ("*#3"): whoever began its chain; "" for nobody."""
+        """The payer ("*#3"): whoever began its chain; "" for nobody."""
         return self.chain.person or (self.event.person if self.events else "")
 
     def count(self, used: TokenUsage) -> None:
@@ -175,7 +175,7 @@ class Turn:
 
     @property
     def scope(self) -> str:
-        """What the limits of its task are counted over."""
+        """The scope over which the limits of its task are counted."""
         return f"task {self.events[0].id}"
 
     @property
@@ -185,12 +185,12 @@ class Turn:
 
     @property
     def problem(self) -> str:
-        """What the newest call failed with, or ""."""
+        """The text with which the newest call failed, or ""."""
         success, text = next(self._results(), (True, ""))
         return "" if success else text
 
     def _results(self) -> Iterator[tuple[bool, str]]:
-        """What came of its calls, the newest first."""
+        """The results of its calls, the newest first."""
         for message in reversed(self.said):
             if message["role"] == "tool":
                 content = json.loads(message["content"])
@@ -198,12 +198,12 @@ class Turn:
 
     @property
     def hops_granted(self) -> int:
-        """How many more than its limit the chain of answers that it is in was granted."""
+        """The hops beyond its limit that its chain of answers was granted."""
         return max(event.hops_granted for event in self.events)
 
     @property
     def marks(self) -> dict[str, Any]:
-        """What the game's server is told along with what is said.
+        """The marks that go to the game's server along with the words that are said.
 
         Which chain it belongs to and what that was granted, and that a limit ended it. Who began
         the chain is not told: clients are sent these marks.
