@@ -223,9 +223,9 @@ class AssistantCommand(default_cmds.MuxCommand):
         """The name of an assistant before the caller."""
         return name_before(script, self.caller)
 
-    def _named(self) -> dict[str, Any]:
+    def _named(self) -> dict[str, AssistantScript]:
         """The assistants by all that the caller may call them in front of a line."""
-        found = {}
+        found: dict[str, AssistantScript] = {}
         for script in operations.list_assistants():
             known = [str(script.key)] if knows_key(script, self.caller) else []
             for name in known or called(script.obj, self.caller):

@@ -40,7 +40,7 @@ class BudgetWords(WordCommand):
         if self.may("raise budget of the game"):
             self._show_raised(None, cap, amount)
 
-    def _show_raised(self, script: AssistantScript, cap: str, amount: str) -> None:
+    def _show_raised(self, script: AssistantScript | None, cap: str, amount: str) -> None:
         self.show(raise_budget(script, cap, amount, str(self.caller.key)))
 
 

@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 from evennia_ai.commands.creation_answers import doubt, doubt_model
 from evennia_ai.commands.creation_draft import CALLED, Draft, make
 from evennia_ai.core.text.cleaning import strip_control
-from evennia_ai.core.typed_objects import Being
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
 from evennia_ai.messages.lines import literal
@@ -36,7 +36,7 @@ WAY_OUT = "(quit leaves this; other commands are for afterwards)"
 Node = tuple[str, list[dict[str, Any]] | None]
 
 
-class CreationMenu(EvMenu):  # type: ignore[misc]
+class CreationMenu(EvMenu):
     """The menu; `draft` holds what was chosen. It ends when whoever opened it leaves."""
 
     draft: Draft
@@ -221,7 +221,7 @@ def _place(caller: Being) -> Node:
     return _node("place", question, *options, default=_take_place)
 
 
-def _take_here(caller: Being) -> str:
+def _take_here(caller: GameObject) -> str:
     return _take_place(caller, getattr(caller.location, "dbref", ""))
 
 

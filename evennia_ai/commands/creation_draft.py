@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from evennia_ai import operations
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations import naming
+from evennia_ai.operations.assistants import BODY
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.rights import refusal
 
@@ -118,7 +119,7 @@ def make(caller: Being, draft: Draft) -> tuple[Result, str]:
         persona=draft.persona,
         settings=draft.settings(),
         by=str(caller.key),
-        **({"typeclass": draft.typeclass} if draft.typeclass else {}),
+        typeclass=draft.typeclass or BODY,
         maker=caller,
     )
     draft.is_made = made.ok

@@ -24,7 +24,7 @@ KEPT = "Your text is still in the editor: mend it, or leave by :q! without savin
 Target = tuple[int, str, str]
 
 
-class PersistingEditor(EvEditor):  # type: ignore[misc]
+class PersistingEditor(EvEditor):
     """An editor that stays open when what it would save on its way out is refused."""
 
     is_refused = False

@@ -11,6 +11,7 @@ from evennia.utils.evtable import EvTable
 
 from evennia_ai.commands.base import AssistantCommand
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations.rights import is_staff
 
 MOST_DIGITS = 9
@@ -37,7 +38,7 @@ class StaffCommand(AssistantCommand):
 
     locks = "cmd:all()"
 
-    def access(self, srcobj: object, *args: Any, **kwargs: Any) -> bool:
+    def access(self, srcobj: Being, *args: Any, **kwargs: Any) -> bool:
         """True where somebody has the command: EVENNIA_AI_STAFF_LOCK says who is staff."""
         return bool(super().access(srcobj, *args, **kwargs)) and is_staff(srcobj)
 

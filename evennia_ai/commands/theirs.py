@@ -115,7 +115,7 @@ class LeavesAssistants:
         if not found and (wanted := getattr(self, "obj_query", None)):
             for being in self.caller.search(wanted, quiet=True)[:1]:
                 found = being.scripts.all()
-        return [str(each.key) for each in found if find_assistant(str(each.key)) is each]
+        return [key for each in found if find_assistant(key := str(each.key)) is each]
 
 
 ADDED = {
@@ -186,7 +186,7 @@ def _command_called(key: str, path: str) -> Command | None:
 
 
 def _is_done_by_stock(command: Command) -> bool:
-    return type(command).func.__module__.startswith(STOCK)
+    return bool(type(command).func.__module__.startswith(STOCK))
 
 
 @lru_cache(maxsize=4)
@@ -199,7 +199,7 @@ def _commands_of(path: str) -> tuple[type, ...]:
     )
 
 
-def _extended(added: type, kind: object) -> type:
+def _extended(added: type, kind: type) -> type:
     namespace = {"__doc__": kind.__doc__, "__module__": kind.__module__}
     made: type = type(kind)(kind.__name__, (added, kind), namespace)
     return made

@@ -86,7 +86,7 @@ class UpkeepWords(WordCommand):
         self._show_hearing(script)
         checked.addCallback(self._show_report).addErrback(self._show_trouble)
 
-    def _show_hearing(self, script: AssistantScript) -> None:
+    def _show_hearing(self, script: AssistantScript | None) -> None:
         """Tell if the one that is meant, or each that is here, hears what people say."""
         listed = operations.list_assistants()
         usable = self.cmdset.commands if self.cmdset is not None else theirs.all_commands()

@@ -19,6 +19,9 @@ class TypedObject(Protocol):
     id: int
     dbref: str
     typeclass_path: str
+    db_typeclass_path: str
+    path: str
+    typename: str
     db: Any
     ndb: Any
     attributes: Any
@@ -27,6 +30,8 @@ class TypedObject(Protocol):
     aliases: Any
     permissions: Any
     access: Callable[..., bool]
+    delete: Callable[[], bool]
+    swap_typeclass: Callable[..., None]
 
 
 class Being(TypedObject, Protocol):
@@ -34,6 +39,10 @@ class Being(TypedObject, Protocol):
 
     name: str
     sessions: Any
+    cmdset: Any
+    cmdset_storage: Any
+    is_superuser: bool
+    execute_cmd: Callable[..., Any]
     msg: Callable[..., Any]
     get_display_name: Callable[..., str]
     check_permstring: Callable[[str], bool]
@@ -49,6 +58,10 @@ class GameObject(Being, Protocol):
     home: Any
     contents: Any
     account: Any
+    has_account: Any
+    db_account_id: int | None
+    assistant_script: Any  # of bodies alone
+    move_to: Callable[..., bool]
     search: Callable[..., Any]
     msg_contents: Callable[..., Any]
     at_pre_say: Callable[..., Any]
@@ -57,7 +70,8 @@ class GameObject(Being, Protocol):
 class Account(Being, Protocol):
     """An account: somebody who is connected, or may be."""
 
-    is_superuser: bool
+    is_active: bool
+    has_usable_password: Callable[[], bool]
     get_all_puppets: Callable[[], list[Any]]
 
 

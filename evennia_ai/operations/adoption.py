@@ -74,7 +74,7 @@ def find_npc(person: Being, text: str) -> Result:
     return Result(True, str(found[0].key), {"npc": found[0]})
 
 
-def _problem_of_being(npc: GameObject, person: Being) -> Result | None:
+def _problem_of_being(npc: GameObject, person: Being | None) -> Result | None:
     """The refusal of a mind to a being, or by this person; None where it can have one."""
     name = str(npc.key)
     if isinstance(npc, (DefaultRoom, DefaultExit)):
@@ -98,7 +98,7 @@ def _problem_of_being(npc: GameObject, person: Being) -> Result | None:
     return None
 
 
-def _problem_of_players(npc: GameObject, person: Being) -> str:
+def _problem_of_players(npc: GameObject, person: Being | None) -> str:
     """The reason why a being counts as a player's, in words, or "".
 
     Evennia gives whatever character staff make by `create` to their account, as it gives players

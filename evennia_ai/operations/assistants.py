@@ -99,11 +99,11 @@ def create_assistant(
         close_record_before(name)
         character = _make_body(name, typeclass, location, desc, aliases, maker)
         script = attach_script(name, character, found.values)
-    told = filter(None, (_greeting(name, location), brain_hint(script)))
-    return Result(True, "\n".join(told), {"script": script, "character": character})
+    told = "\n".join(filter(None, (_greeting(name, location), brain_hint(script))))
+    return Result(True, told, {"script": script, "character": character})
 
 
-def _greeting(name: str, location: GameObject) -> str:
+def _greeting(name: str, location: GameObject | None) -> str:
     return f"{name} is awake{_where(location)}. Try: whisper {name} = hello"
 
 
@@ -172,10 +172,10 @@ def close_record_before(name: str) -> None:
 def _make_body(
     name: str,
     typeclass: str | type,
-    location: GameObject,
+    location: GameObject | None,
     desc: str,
     aliases: Sequence[str],
-    maker: Being,
+    maker: Being | None,
 ) -> Any:
     locks = locks_for(maker)
     body = create_object(
@@ -200,20 +200,21 @@ def plain_desc(body: GameObject) -> str:
     return PLAIN_DESC.format(name=body.key)
 
 
-def _where(location: GameObject) -> str:
+def _where(location: GameObject | None) -> str:
     return f" in {location.key}" if location is not None else ", but nowhere: it needs a room"
 
 
 def attach_script(name: str, character: GameObject, own: Mapping[str, Any]) -> AssistantScript:
     """The script that makes an assistant of a body, begun with settings and state of its own."""
     given = [(setting, value) for setting, value in own.items() if value is not None]
-    return create_script(
+    script: AssistantScript = create_script(
         AssistantScript,
         key=name,
         obj=character,
         attributes=[("assistant_key", name), *given],
         tags=[(tag_of(name), TAG_CATEGORY), (ANY_TAG, TAG_CATEGORY)],
     )
+    return script
 
 
 def give_account(script: AssistantScript) -> Result:

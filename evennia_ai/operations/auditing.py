@@ -237,7 +237,9 @@ def _newest(script: AssistantScript) -> dict[str, Any]:
     try:
         known = audit.application().newest(script)
     except KeyError:
-        known = begin(subject_of(script), {}, datetime.now(UTC))
+        subject = subject_of(script)
+        assert subject is not None  # every assistant is one
+        known = begin(subject, {}, datetime.now(UTC))
     data: dict[str, Any] = known.as_data()
     return data
 

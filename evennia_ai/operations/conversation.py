@@ -254,7 +254,7 @@ def ask(
 
 
 def _run(
-    script: AssistantScript, words: str, person: Being, *, is_order: bool
+    script: AssistantScript, words: str, person: Being | None, *, is_order: bool
 ) -> Deferred[Result[Told]]:
     try:
         errand = requests.begin(script, words, person, is_order=is_order)

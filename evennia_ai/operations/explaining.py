@@ -36,6 +36,7 @@ from evennia_ai.operations.traces import (
     sentence,
 )
 from evennia_ai.runtime import services, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import name_before
 
 MOST_LISTED, MOST_AT_ONCE = 5, 100
@@ -86,7 +87,7 @@ def last_addressed(person: Being) -> AssistantScript | None:
 
 
 def why(
-    script: AssistantScript,
+    script: Assistant,
     *,
     number: int | None = None,
     person: str | None = None,
@@ -120,8 +121,8 @@ def why(
     if number is None and len(records) > 1:
         others = records[1 : 1 + MOST_LISTED]
         before = [row_of(each, is_staff=is_staff, look=look) for each in others]
-        told = _summary if is_full else listed
-        lines += ["Before that:", *(f"  {told(each, now)}" for each in before)]
+        line_of = _summary if is_full else listed
+        lines += ["Before that:", *(f"  {line_of(each, now)}" for each in before)]
     if not is_full:
         lines.append(
             f"All of it: assistant why {name} {row['number'] or ''} full".replace("  ", " ")
@@ -131,7 +132,7 @@ def why(
 
 
 def _row(
-    script: AssistantScript,
+    script: Assistant,
     records: list[DecisionTrace],
     number: int | None,
     person: str | None,
@@ -152,7 +153,7 @@ def _row(
 
 
 def _unknown(
-    script: AssistantScript,
+    script: Assistant,
     name: str,
     records: list[DecisionTrace],
     number: int | None,
@@ -285,7 +286,7 @@ def _said(row: Row) -> list[str]:
     return [f"  {quote(row['text'])}"] if row["text"] else []
 
 
-def _traced(script: AssistantScript, row: Row, is_staff: bool) -> list[str]:
+def _traced(script: Assistant, row: Row, is_staff: bool) -> list[str]:
     """Lines that the trace adds: when it was, by which model, for how much, with which tools."""
     now, at = script.clock.seconds(), row["at_seconds"]
     game = in_the_game(at, now)
@@ -308,14 +309,14 @@ def _outcome(tool: Mapping[str, Any]) -> str:
     return "worked" if tool["success"] else f"failed, {tool['error']}"
 
 
-def _changed_since(script: AssistantScript, row: Row) -> str:
+def _changed_since(script: Assistant, row: Row) -> str:
     """The parts of the prompt that were others in its newest answer."""
     newest = traces.find(script)
     then, now = row["prompt"], newest.facts["prompt"] if newest is not None else row["prompt"]
     return ", ".join(key for key in {**then, **now} if then.get(key) != now.get(key))
 
 
-def _now(script: AssistantScript) -> str:
+def _now(script: Assistant) -> str:
     waiting = len(script.work.inbox)
     behind = f", and {waiting} waiting" if waiting else ""
     return f"Now: {script.silence or 'awake'}{behind}."
@@ -325,7 +326,7 @@ def _told(step: Mapping[str, str]) -> str:
     return f"{step['step']}: {step['detail']}" if step["detail"] else step["step"]
 
 
-def _state(script: AssistantScript, is_staff: bool) -> str:
+def _state(script: Assistant, is_staff: bool) -> str:
     """The state of all that can keep an assistant silent."""
     work = script.work
     if not is_staff:

@@ -55,7 +55,7 @@ def save_history(script: AssistantScript, *, look: Look | None = None) -> Result
 
 
 def save_known(
-    script: AssistantScript, being: Being, *, by: str = "", look: Look | None = None
+    script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
 ) -> Result:
     """Write all that is kept of a person into a new file.
 

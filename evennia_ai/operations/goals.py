@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
@@ -47,7 +47,7 @@ class GoalNumber:
 def list_goals(script: AssistantScript) -> Result[Goals]:
     """The open goals, the most pressing first, and how those ended that are closed."""
     stored = state.read(script, "current_goals")
-    rows = goals.active(stored)
+    rows: list[Any] = goals.active(stored)
     closed = [goal for goal in stored.get("goals", ()) if goal["status"] != goals.ACTIVE]
     lines = [f"{goal['id']:>4}  priority {goal['priority']}: {goal['text']}" for goal in rows]
     for goal in closed[-5:]:

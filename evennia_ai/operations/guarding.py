@@ -25,7 +25,7 @@ from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.lookalikes import skeleton
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.core.typed_objects import Account, Being, GameObject
+from evennia_ai.core.typed_objects import Account, GameObject
 from evennia_ai.errors import NameTakenError
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.lines import literal
@@ -132,14 +132,19 @@ def judge_aliases(being: ObjectDB, tags: Iterable[int]) -> None:
             raise NameTakenError(problem)
 
 
-def _stored(model: Any, being: Being, field: str) -> str | None:
+def _stored(
+    model: type[AccountDB | ObjectDB], being: AccountDB | ObjectDB, field: str
+) -> str | None:
     """The value of a field in the database; None of what is not there yet."""
     if being.pk is None:
         return None
-    return model.objects.filter(pk=being.pk).values_list(field, flat=True).first()
+    stored: str | None = model.objects.filter(pk=being.pk).values_list(field, flat=True).first()
+    return stored
 
 
-def _problem_of(being: Being, name: str, *, is_new: bool = False, is_alias: bool = False) -> str:
+def _problem_of(
+    being: GameObject, name: str, *, is_new: bool = False, is_alias: bool = False
+) -> str:
     """The problem with a name of something, or ""; of what staff may call so they are told."""
     if _is_assistant(being):
         taken = problem_of_player if is_alias else problem_of_owner
@@ -156,18 +161,18 @@ def _problem_of(being: Being, name: str, *, is_new: bool = False, is_alias: bool
     return ""
 
 
-def _is_assistant(being: Being) -> bool:
+def _is_assistant(being: GameObject) -> bool:
     return getattr(being, "assistant_script", None) is not None
 
 
-def _is_players_class(being: Being) -> bool:
+def _is_players_class(being: GameObject) -> bool:
     """True where something new is of the very class that players get, and so a player's."""
     account = class_from_module(settings.BASE_ACCOUNT_TYPECLASS, settings.TYPECLASS_PATHS)
     paths = (settings.BASE_CHARACTER_TYPECLASS, account.default_character_typeclass)
     return any(f".{being.path}".endswith(f".{path}") for path in paths)
 
 
-def is_players(being: Being) -> bool:
+def is_players(being: GameObject) -> bool:
     """True where a player is in a character, or it is some player's to enter."""
     is_entered = being.db_account_id is not None or bool(being.attributes.get("creator_id"))
     return is_entered or "pid(" in str(being.locks.get("puppet"))
@@ -257,7 +262,7 @@ def greet_staff(account: Account) -> None:
         account.msg(f"|r[assistant]|n {literal(f'{line} {ADVICE}')}")
 
 
-def _tell(being: Being, name: str, key: str) -> None:
+def _tell(being: GameObject, name: str, key: str) -> None:
     """Tell the log and staff of something that staff call like an assistant from now on."""
     _Watch.may_be_some = True
     kind = "a new one" if being.pk is None else being.dbref

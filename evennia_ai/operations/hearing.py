@@ -24,6 +24,7 @@ from evennia_ai.messages import incoming, outgoing
 from evennia_ai.messages.incoming import SPEECH_MARK
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.runtime import names, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.pronouns import wording
 from evennia_ai.runtime.rights import lets, name_before
@@ -295,7 +296,7 @@ def _room_for(script: AssistantScript, being: Being) -> tuple[Any, str]:
     return room, ""
 
 
-def _store(script: AssistantScript, place: str, until: float) -> None:
+def _store(script: Assistant, place: str, until: float) -> None:
     """Set until when it is quiet at a place; nowhere is kept what is over."""
     now = script.clock.seconds()
     hushed = {**script.work.hushed, place: until}
@@ -304,7 +305,7 @@ def _store(script: AssistantScript, place: str, until: float) -> None:
     script.work.hushed = hushed
 
 
-def _drop_what_was_said_in(script: AssistantScript, place: str) -> None:
+def _drop_what_was_said_in(script: Assistant, place: str) -> None:
     """Drop what was said openly there and waits, also while the model works on it.
 
     An act of its own that is under way is dropped too: it stands where it was to be quiet.

@@ -82,7 +82,7 @@ def _rows(cursor: Any) -> Iterator[tuple[int, Any]]:
         yield from rows
 
 
-def _names_us(value: object) -> bool:
+def _names_us(value: str | bytes) -> bool:
     """True where a stored value names something of this package; a mere mention does not count."""
     try:
         data = b64decode(value)

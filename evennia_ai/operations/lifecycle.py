@@ -147,7 +147,7 @@ def _find_place(location: GameObject) -> Any:
     return found[0] if len(found) == 1 else None
 
 
-def _problem_of_look(wanted: Mapping[str, Any], place: GameObject, body: GameObject) -> str:
+def _problem_of_look(wanted: Mapping[str, Any], place: GameObject | None, body: GameObject) -> str:
     desc, aliases = wanted.get("desc", ""), wanted.get("aliases", ())
     if len(desc) > LONGEST_DESC:
         return f"the description has {len(desc)} characters; it must have at most {LONGEST_DESC}"
@@ -168,7 +168,7 @@ def _problem_of_alias(alias: str, body: GameObject) -> str:
     return problem_of_name(alias) or problem_of_player(alias, body)
 
 
-def _problem_of_room(place: GameObject, body: GameObject, person: Being) -> str:
+def _problem_of_room(place: GameObject | None, body: GameObject, person: Being | None) -> str:
     """The refusal to put a body into a room, as the game's own `teleport` sees it, or ""."""
     if place is None or person is None:
         return ""

@@ -148,7 +148,8 @@ def find_lore(key: str | int) -> Memory | None:
     """Lore by its key, or by its number."""
     number = number_of(key)
     wanted: dict[str, Any] = {"key": key} if number is None else {"pk": number}
-    return rows.of(rows.SHARED, kind=MemoryKind.LORE, **wanted).first()
+    found: Memory | None = rows.of(rows.SHARED, kind=MemoryKind.LORE, **wanted).first()
+    return found
 
 
 def _changed(key: str, change: str, by: str) -> Result[OneLore]:

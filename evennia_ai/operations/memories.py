@@ -295,8 +295,7 @@ def _is_whole(value: object, least: int, most: int) -> bool:
 
 
 def _is_part(value: object) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0 <= value <= 1
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def correct_memory(

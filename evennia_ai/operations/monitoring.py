@@ -43,6 +43,7 @@ from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, observed
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import ability, services, state
+from evennia_ai.runtime.assistant import Assistant
 
 SUFFIXES = ("", "-wal", "-shm", "-journal")
 OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
@@ -88,13 +89,13 @@ MOST_ASSISTANTS = 1_000
 _CREDENTIALS = re.compile(r"//[^/@\s]*@")
 
 
-def running() -> list[AssistantScript]:
+def running() -> list[Assistant]:
     """The assistants that this process runs, as they are in memory."""
     scripts = ScriptDB.get_all_cached_instances()
     return [s for s in scripts if isinstance(s, AssistantScript) and s.work is not None and s.pk]
 
 
-def condition(script: AssistantScript) -> str:
+def condition(script: Assistant) -> str:
     """The condition of an assistant, a word of STATES."""
     found = emergency.state_of(script).value
     if found in HALTED:
@@ -199,7 +200,7 @@ class Scrape:
         total: what the ledger counted for the whole game; None where it cannot be read.
     """
 
-    scripts: list[AssistantScript]
+    scripts: list[Assistant]
     total: Total | None
     seen: Observed
 
@@ -221,7 +222,7 @@ class Row:
     read: Callable[[Scrape], Samples]
 
 
-def _by_assistant(count: Callable[[AssistantScript], float]) -> Callable[[Scrape], Samples]:
+def _by_assistant(count: Callable[[Assistant], float]) -> Callable[[Scrape], Samples]:
     def read(scrape: Scrape) -> Samples:
         sums: dict[Labels, float] = {}
         for script in scrape.scripts:

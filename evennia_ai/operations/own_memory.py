@@ -8,10 +8,12 @@ record.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Annotated, Any
+
+from django.db.models import QuerySet
 
 from evennia_ai import audit
 from evennia_ai.agent import tracing
@@ -52,6 +54,7 @@ from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.settings import signed
 from evennia_ai.operations.traces import exported
 from evennia_ai.runtime import state, turns
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.runtime.turns import aside
@@ -76,12 +79,12 @@ class ForgottenPerson(Forgotten):
     kept: Annotated[str, note("What is not forgotten, and why.")]
 
 
-def person_id(being: Being) -> str:
+def person_id(being: Being | str) -> str:
     """The person that a being (a character, an account, or an id) stands for."""
     return being if isinstance(being, str) else incoming.person_of(being)
 
 
-def _name(script: AssistantScript, being: Being, by: str) -> str:
+def _name(script: AssistantScript, being: Being | str, by: str) -> str:
     """The assistant's name before whoever reads: a person, or staff who look for one."""
     return name_before(script, None if by or isinstance(being, str) else being)
 
@@ -90,7 +93,7 @@ def _name(script: AssistantScript, being: Being, by: str) -> str:
 
 
 def what_is_known(
-    script: AssistantScript, being: Being, *, by: str = "", look: Look | None = None
+    script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
 ) -> Result[Known]:
     """An assistant's memories of a person: facts first, then entries of its journal.
 
@@ -132,13 +135,17 @@ def _known(script: AssistantScript, person: str) -> list[KnownThing]:
     return [*found, *map(row_of_own, theirs)]
 
 
-def _theirs(script: AssistantScript, person: str) -> Iterable[Memory]:
+def _theirs(script: AssistantScript, person: str) -> QuerySet[Memory]:
     found = rows.of(script.pk).exclude(kind=MemoryKind.LORE)
-    return found.filter(forgetting.theirs(person)).order_by("-pk")
+    theirs: QuerySet[Memory] = found.filter(forgetting.theirs(person)).order_by("-pk")
+    return theirs
 
 
 def _profile(script: AssistantScript, person: str) -> EntityProfile | None:
-    return EntityProfile.objects.filter(assistant=script.pk, entity=person).first()
+    found: EntityProfile | None = EntityProfile.objects.filter(
+        assistant=script.pk, entity=person
+    ).first()
+    return found
 
 
 def number_of_attribute(text: str) -> str:
@@ -168,7 +175,7 @@ def _mark(row: KnownThing) -> str:
 
 
 def export_known(
-    script: AssistantScript, being: Being, *, by: str = "", look: Look | None = None
+    script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
 ) -> Result[Export]:
     """All that is kept of a person, as plain data.
 
@@ -211,8 +218,9 @@ def _note(note: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]:
 
 def _said(message: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]:
     owner = person if PRIVATE_TO in message else None
-    content = look.words(message.get("content"), owner)
-    return {"role": message["role"], "content": content}
+    content = message.get("content")
+    told = look.words(content, owner) if content else content
+    return {"role": message["role"], "content": told}
 
 
 def _heard(record: DecisionTrace, look: Look) -> dict[str, Any]:
@@ -233,7 +241,7 @@ def _exported(profile: EntityProfile, look: Look) -> dict[str, Any]:
 
 
 def correct_known(
-    script: AssistantScript, being: Being, number: str | int, text: str, *, by: str = ""
+    script: AssistantScript, being: Being | str, number: str | int, text: str, *, by: str = ""
 ) -> Result[ForgottenThing]:
     """Put right what is remembered of a person; what of theirs says it as it was is forgotten.
 
@@ -264,7 +272,7 @@ def correct_known(
 
 
 def forget_known(
-    script: AssistantScript, being: Being, number: str | int, *, by: str = ""
+    script: AssistantScript, being: Being | str, number: str | int, *, by: str = ""
 ) -> Result[ForgottenThing]:
     """Forget one thing that is remembered of a person, with all of theirs that says it.
 
@@ -283,7 +291,7 @@ def forget_known(
     return Result(True, told, ForgottenThing(1 + reached.memories, **asdict(reached)))
 
 
-def _met_as(script: AssistantScript, being: Being) -> str:
+def _met_as(script: AssistantScript, being: Being | str) -> str:
     """The assistant's name for a person: as it sees them, as it met them, or as all know them."""
     if not isinstance(being, str) and not incoming.id_of(being).startswith("*"):
         return name_of(being, script.obj)
@@ -297,7 +305,8 @@ def _own(script: AssistantScript, person: str, number: str | int) -> Memory | No
     if wanted is None:
         return None
     found = rows.of(script.pk, pk=wanted).exclude(kind=MemoryKind.LORE)
-    return found.filter(forgetting.theirs(person)).first()
+    own: Memory | None = found.filter(forgetting.theirs(person)).first()
+    return own
 
 
 def _own_attribute(
@@ -319,16 +328,14 @@ def _unknown(name: str, number: str | int) -> Result:
 
 
 def set_remembered(
-    script: AssistantScript, being: Being, is_remembered: bool, *, by: str = ""
+    script: AssistantScript, being: Being | str, is_remembered: bool, *, by: str = ""
 ) -> Result:
     """Let nothing new of a person be remembered, or again all. What is remembered already stays."""
     person, name = person_id(being), _name(script, being, by)
     unremembered = set(state.read(script, "unremembered"))
     if (person not in unremembered) is is_remembered:
-        told = (
-            f"{name} {'remembers what you do' if is_remembered else 'remembers nothing new of you'}"
-        )
-        return Result(False, f"{told} already.", problem=Problem.CONFLICT)
+        now = "remembers what you do" if is_remembered else "remembers nothing new of you"
+        return Result(False, f"{name} {now} already.", problem=Problem.CONFLICT)
     told = fact("remembering_changed", person=person, is_remembered=is_remembered)
     with signed(by):
         state.write(script, told, unremembered=sorted(unremembered ^ {person}))
@@ -342,7 +349,7 @@ def set_remembered(
 
 
 def forget_everything(
-    script: AssistantScript, being: Being, *, with_waiting: bool = False, by: str = ""
+    script: AssistantScript, being: Being | str, *, with_waiting: bool = False, by: str = ""
 ) -> Result[ForgottenPerson]:
     """Forget a person everywhere: memories, profile, notes, talk, summaries, and the trace.
 
@@ -394,6 +401,6 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     script.beat_soon()
 
 
-def _hide_unkept(script: AssistantScript) -> None:
+def _hide_unkept(script: Assistant) -> None:
     """Keep of what was cut off, which is counted in a moment, only how long its words are."""
     script.work.unkept[:] = [forgetting.without_words(each) for each in script.work.unkept]

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.core.typed_objects import Being
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory.forgetting import theirs
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
@@ -169,5 +169,5 @@ def find_person(script: AssistantScript, name: str) -> str:
     return persons.pop() if len(persons) == 1 else ""
 
 
-def _is_room(being: Being) -> bool:
+def _is_room(being: GameObject) -> bool:
     return hasattr(being, "location") and being.location is None and not being.has_account

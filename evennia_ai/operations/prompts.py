@@ -28,6 +28,7 @@ from evennia_ai.operations.result import Result, note
 from evennia_ai.prompts import Scene, compose, stage, told_components
 from evennia_ai.prompts.registry import DEFAULT
 from evennia_ai.runtime import names, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tool_execution import toolbox
 from evennia_ai.tools.showing import shown
 
@@ -35,7 +36,7 @@ EXAMPLE = "hello"
 SWITCH_WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 
-def _turn_for(script: AssistantScript, being: Being) -> Turn:
+def _turn_for(script: Assistant, being: Being) -> Turn:
     """The turn that a whisper of this person's would begin: nobody else's private words in it."""
     person = incoming.person_of(being)
     event = Event(
@@ -334,7 +335,7 @@ def reset_context(script: AssistantScript, name: str) -> Result:
     return _try(script, f"{script.key}: {name} is as the game has it.", context_configs=stored)
 
 
-def _typed(field: str, value: str, before: object) -> Any:
+def _typed(field: str, value: str, before: Mapping[Any, Any] | None) -> Any:
     """The meaning of a typed value; one that fits no field is left to be refused."""
     word = value.casefold()
     if field == "component_overrides":

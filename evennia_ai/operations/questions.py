@@ -22,6 +22,7 @@ from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.runtime import turns
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.tool_execution import execute_tool_call
@@ -169,7 +170,7 @@ def _answered(
 
 
 def _settle_call(
-    script: AssistantScript, question: Question, choice: Choice, person: Being
+    script: Assistant, question: Question, choice: Choice, person: Being
 ) -> Deferred[Result]:
     number, by = question.number, name_of(person, script.obj)
     approvals.close_call(script, question, choice.id, person)
@@ -199,5 +200,5 @@ def _settle_call(
     return running.addCallbacks(done, cut_off)
 
 
-def _tell_of_call(script: AssistantScript, question: Question, text: str) -> None:
+def _tell_of_call(script: Assistant, question: Question, text: str) -> None:
     script.enqueue(approvals.notice(script, question, f"{text}: it was not done"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from django.conf import settings
@@ -181,13 +181,13 @@ def _clear_scripts(left: list[str]) -> None:
 def _clear_beings(left: list[str]) -> None:
     """Let what is left of our classes be of the game's own, and wear nothing of ours."""
     for account in leftovers.accounts():
-        _try(account, lambda account=account: leftovers.clear_accounts(account), left)
+        _try(account, partial(leftovers.clear_accounts, account), left)
     for body in leftovers.bodies():
         if getattr(body, "assistant_script", None) is None:
             assistant_character.take_ears(body)
-            _try(body, lambda body=body: _make_plain(body), left)
+            _try(body, partial(_make_plain, body), left)
     for being in leftovers.wearers():
-        _try(being, lambda being=being: leftovers.clear_sets(being), left)
+        _try(being, partial(leftovers.clear_sets, being), left)
 
 
 def _make_plain(body: GameObject) -> bool:
@@ -200,7 +200,7 @@ def _clear_values(left: list[str]) -> None:
     for attribute in leftovers.pickled():
         holder = leftovers.holder_of(attribute)
         if holder is not None and attribute.db_key == leftovers.EDITOR:
-            _try(holder, lambda holder=holder: leftovers.close_editor(holder), left)
+            _try(holder, partial(leftovers.close_editor, holder), left)
         elif holder is not None:
             left.append(
                 f"the attribute {attribute.db_key!r} of {holder.key} ({holder.dbref}), which holds "

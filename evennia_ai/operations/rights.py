@@ -89,7 +89,7 @@ def refusal(
     """
     right = ACTS[act]
     staff = is_staff(person) if counts_as_staff is None else counts_as_staff
-    if right in OF_THE_BODY:
+    if right in OF_THE_BODY and script is not None:
         if may_control(script, person, is_staff=staff, right=right):
             return None
         return refuse_control(script, person, act, right)

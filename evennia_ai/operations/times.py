@@ -36,7 +36,8 @@ class Span:
 
 def zone() -> tzinfo:
     """The game's time zone."""
-    return timezone.get_default_timezone()
+    here: tzinfo = timezone.get_default_timezone()
+    return here
 
 
 def as_shown(seconds: float) -> str:

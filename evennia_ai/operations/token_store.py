@@ -81,10 +81,8 @@ def find(key: str) -> AccessToken | None:
     rows = AccessToken.objects.filter(digest=_digest(key)).select_related("account")
     # As stored: the game's own copy of an account does not know what other programs changed.
     known = rows.annotate(stored=F("account__password"), is_active=F("account__is_active"))
-    row = known.first()
-    if row is None:
-        if not _adopt_key(key):
-            return None
+    row: Any = known.first()
+    if row is None and _adopt_key(key):
         row = known.first()
     if row is None:
         return None
@@ -92,7 +90,8 @@ def find(key: str) -> AccessToken | None:
         end([row.pk])
         return None
     note_use(row)
-    return row
+    good: AccessToken = row
+    return good
 
 
 def note_use(row: AccessToken) -> None:
@@ -112,7 +111,7 @@ def of_account(account: Account) -> QuerySet[AccessToken]:
 def was_here(username: str, address: str) -> bool:
     """True where an account of this name got a token from this network before."""
     rows = AccessToken.objects.filter(account__username__iexact=username)
-    return rows.filter(place=_place(address)).exists()
+    return bool(rows.filter(place=_place(address)).exists())
 
 
 def end(numbers: Iterable[int]) -> int:
@@ -144,7 +143,7 @@ def missing_tables() -> list[str]:
 # ---- what happens elsewhere in the game ----------------------------------------------------
 
 
-def on_saved(instance: object) -> None:
+def on_saved(instance: Any) -> None:
     """A ban, an account that was switched off, and a token of Django REST framework are heeded.
 
     Before the game is migrated there is nothing to heed them for.
@@ -162,7 +161,7 @@ def on_saved(instance: object) -> None:
         _adopt(instance)
 
 
-def on_old_deleted(instance: object) -> None:
+def on_old_deleted(instance: Any) -> None:
     """A token that is deleted where it came from is worth nothing here either."""
     if not missing_tables():
         mine = AccessToken.objects.filter(account_id=instance.user_id)

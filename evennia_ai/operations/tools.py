@@ -33,6 +33,7 @@ from evennia_ai.messages.incoming import id_of, person_of
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import names, services, turns
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import lets
 from evennia_ai.tool_execution import LOCK, execute_tool_call
 from evennia_ai.tools import TOOL_REGISTRY
@@ -216,7 +217,9 @@ def _unknown(script: AssistantScript, name: str) -> Result:
     return Result(False, told, problem=Problem.MISSING)
 
 
-def _record(script: AssistantScript, name: str, arguments: object, person: Being) -> DecisionTrace:
+def _record(
+    script: Assistant, name: str, arguments: Mapping[str, Any], person: Being
+) -> DecisionTrace:
     """The decision trace of it, for `why`."""
     heard = Heard(
         f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}",
@@ -227,9 +230,8 @@ def _record(script: AssistantScript, name: str, arguments: object, person: Being
         evidence=Evidence.KWARGS,
     )
     verdict = Verdict(TRIGGER, 0, "by_hand", Basis("staff", 1.0))
-    work: Any = script.work
-    record: DecisionTrace = work.decisions.add(script.clock.seconds(), heard, verdict)
-    return record
+    trace: DecisionTrace = script.work.decisions.add(script.clock.seconds(), heard, verdict)
+    return trace
 
 
 def _event(script: AssistantScript, record: DecisionTrace) -> Event:
@@ -323,7 +325,7 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if is_quoted else value
 
 
-def _coerced(schema: object, value: str) -> Any:
+def _coerced(schema: Mapping[str, Any], value: str) -> Any:
     """A typed value as its schema wants it; what cannot be made so stays text."""
     for kind in _kinds(schema):
         made = _as_kind(kind, schema, value)
@@ -332,7 +334,7 @@ def _coerced(schema: object, value: str) -> Any:
     return value
 
 
-def _kinds(schema: object) -> list[str]:
+def _kinds(schema: Mapping[str, Any]) -> list[str]:
     """The types that a schema allows, text last: anything can be read as that."""
     if not isinstance(schema, Mapping):
         return []

@@ -28,6 +28,7 @@ from evennia_ai.models import TracedMessage
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.times import Span, as_shown, in_the_game, iso, spoken
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import name_before
 
 NOBODY = "the game itself"
@@ -270,7 +271,7 @@ def trace(
 
 
 def find(
-    script: AssistantScript,
+    script: Assistant,
     number: int | None = None,
     *,
     at: float | None = None,
@@ -283,14 +284,15 @@ def find(
         at: when it was heard, where that is known: a crash may have used a number twice.
         person: only of this person.
     """
-    found = tracing.of(script.pk, script.clock.seconds())
+    found = tracing.of(script.id, script.clock.seconds())
     if number is not None:
         found = found.filter(number=number)
     if at is not None:
         found = found.filter(at=at)
     if person is not None:
         found = found.filter(person=person)
-    return found.order_by("-pk").first()
+    newest: TracedMessage | None = found.order_by("-pk").first()
+    return newest
 
 
 def exported(script: AssistantScript, person: str, look: Look) -> list[dict[str, object]]:
@@ -312,7 +314,7 @@ def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> T
     last = {"step": _LAST.get(facts["result"], facts["result"]), "detail": answer}
     if facts["result"] == "failed":
         last["detail"] = facts["why"] if is_staff else "its thoughts would not settle"
-    return {
+    row: Any = {
         "id": entry.pk,
         "number": entry.number,
         "at": iso(entry.at),
@@ -336,6 +338,8 @@ def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> T
         "steps": [*({"step": s, "detail": d} for s, d in facts.get("steps", ())), last],
         **costs_of(entry, is_staff=is_staff),
     }
+    told: Traced = row
+    return told
 
 
 def costs_of(entry: TracedMessage, *, is_staff: bool) -> dict[str, Any]:

@@ -175,7 +175,7 @@ def _apply(
     event: str,
     end: str,
     by: str,
-    person: Being,
+    person: Being | None,
 ) -> Result[Undone]:
     """Bring about what `new` of each change says, if it is what `old` says now; tell of each.
 
