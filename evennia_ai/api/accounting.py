@@ -1,4 +1,4 @@
-"""What an assistant did and used: its record, its usage and its breakers."""
+"""An assistant's audit log, usage and circuit breakers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes between people and assistants: questions, instructions, tools by hand."""
+"""Questions, instructions and tools by hand: the traffic between people and assistants."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _execute(call: Call) -> Deferred[Result]:
 
 
 def _list(path: str, name: str, act: str, summary: str) -> Row:
-    """Where the questions are that wait for the caller, with or without an assistant."""
+    """Address of the questions that wait for the caller, with or without an assistant."""
     return Row(
         Route("GET", path, name, act, QUESTIONS),
         _open,
@@ -62,7 +62,7 @@ def _list(path: str, name: str, act: str, summary: str) -> Row:
 
 
 def _take(path: str, name: str, act: str, summary: str, needs: str = "") -> Row:
-    """Where the answer to a question is given, with or without an assistant."""
+    """Address of the answer to a question, with or without an assistant."""
     return Row(
         Route("POST", path, name, act, QUESTIONS),
         _answer,

@@ -47,21 +47,21 @@ class AssistantPage:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What was made."""
+    """The response to a creation."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What was removed, and where its record went."""
+    """The response to a removal: the name, and the file of the audit log."""
 
     archive: Annotated[str | None, note("The name of the file its record was put into.")]
 
 
 @dataclass(frozen=True, slots=True)
 class AllStopped:
-    """How many were stopped."""
+    """The number of assistants that were stopped."""
 
     stopped: int
     refused: Annotated[list[str], note("Those that you have no say over.")]
@@ -79,7 +79,7 @@ class AllChanged:
 
 
 def _with_room(call: Call) -> dict[str, Any] | Result:
-    """What was given, with the room itself in the place of its name; or why there is none."""
+    """The body as given, with the room itself in place of its name; or the error."""
     given = dict(call.body)
     if "location" not in given:
         return given

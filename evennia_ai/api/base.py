@@ -1,4 +1,4 @@
-"""What all views share: who asks, what is asked, one hop into the game, and one body back."""
+"""The base of all views: the caller, the request, one hop into the game, one response back."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ApiView(APIView):  # type: ignore[misc]
         return people.authenticators()
 
     def get_authenticate_header(self, request: Any) -> str:
-        """What whoever has no account is told to try."""
+        """The `WWW-Authenticate` header for whoever has no account."""
         return people.scheme()
 
     def perform_authentication(self, request: Any) -> None:
@@ -153,12 +153,12 @@ class ApiView(APIView):  # type: ignore[misc]
 
 
 def _validated(kind: type[Any], given: Any) -> dict[str, Any]:
-    """What was given, as a serializer or a field reads it."""
+    """The input as a serializer or a field reads it."""
     return dict(kind().run_validation(given))
 
 
 def _finished(outcome: Any, row: Row) -> Any:
-    """What is sent of an outcome; a Deferred is waited for."""
+    """The response to an outcome; a Deferred is waited for."""
     if isinstance(outcome, Deferred):
         return outcome.addCallback(_payload, row)
     return _payload(outcome, row)
@@ -210,17 +210,17 @@ def _find(key: str, person: Any, *, is_told: bool = True) -> Any:
 
 
 def missing(told: str) -> ProblemError:
-    """What is raised where something that was asked for is not there."""
+    """The error for something that was asked for and is not there."""
     return problem(Problem.MISSING, told)
 
 
 def look_of(call: Call) -> Look:
-    """How whoever asks looks at private words: they are shown where `reveal` is true."""
+    """The caller's view of private words: they are shown where `reveal` is true."""
     return Look.of(call.account, is_revealing=call.query.get("reveal") == "true")
 
 
 def limit_of(query: Mapping[str, Any]) -> int:
-    """How many entries a page has."""
+    """Entries on a page."""
     config = api_config()
     return min(query.get("limit", config.page_size), config.max_page_size)
 

@@ -35,7 +35,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _is_kept(value: Any) -> bool:
-    """Whether a database can keep a text or a number."""
+    """True where a database can keep a text or a number."""
     if isinstance(value, str):
         return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
     if isinstance(value, (int, float)):
@@ -114,7 +114,7 @@ class JsonRenderer(BaseRenderer):
 
 
 class JsonOnly(DefaultContentNegotiation):
-    """What is sent is decided by the header Accept, not by a word in the address."""
+    """The renderer that the header Accept asks for; a word in the address decides nothing."""
 
     settings = SimpleNamespace(URL_FORMAT_OVERRIDE=None)
 

@@ -1,4 +1,4 @@
-"""How an assistant behaves: its settings, its talk, what it heard, its prompt and its goals."""
+"""An assistant's settings, talk, heard events, prompt and goals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request may hold, read strictly: a number is no text, and what is unknown is an error."""
+"""Request fields, read strictly: a number is no text, and an unknown field is an error."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Person(Text):
 
 
 class Audience(Text):
-    """Who may know of a piece of lore."""
+    """The audience of a piece of lore."""
 
     pattern = AUDIENCE
     wrong = "This must be world, a room such as room #2, or a faction such as faction Guild."
@@ -151,7 +151,7 @@ class Flag(serializers.BooleanField):  # type: ignore[misc]
     """true or false; a word or a number is neither."""
 
     def to_internal_value(self, data: Any) -> bool:
-        """Which of the two.
+        """One of the two permitted types.
 
         Raises:
             ValidationError: neither.
@@ -196,7 +196,7 @@ class Plain(serializers.DictField):  # type: ignore[misc]
 
 
 def query_of(params: Any, kind: type[Strict]) -> dict[str, Any]:
-    """What stands in the address after `?`, as a serializer reads it.
+    """The parameters in the address after `?`, as a serializer reads them.
 
     Raises:
         ValidationError: something stands there twice.

@@ -20,7 +20,7 @@ LONGEST_HEADER = 2000
 
 
 def api_config() -> ApiConfig:
-    """What is set for the API.
+    """The game's settings of the API.
 
     Raises:
         ConfigurationError: something in it is wrong.
@@ -29,7 +29,7 @@ def api_config() -> ApiConfig:
 
 
 def cache() -> BaseCache:
-    """Where the counts are kept."""
+    """The cache of the counts."""
     return caches[CACHE if CACHE in settings.CACHES else "default"]
 
 
@@ -80,7 +80,7 @@ class Throttle(SimpleRateThrottle):
         return f"evennia_ai_api_{self.setting}_{digest[:32]}"
 
     def is_over(self, request: Any, view: Any) -> bool:
-        """Whether nothing more is taken now. This itself is not counted."""
+        """True where nothing more is taken now. The check itself is not counted."""
         if not self.rate:
             return False
         self.now = self.timer()
@@ -90,12 +90,12 @@ class Throttle(SimpleRateThrottle):
 
 
 def of_address(setting: str, address: str) -> Throttle:
-    """What counts the requests from an address, together with those it cannot be told from."""
+    """The throttle of an address, together with those it cannot be told from."""
     return Throttle(setting, counted_as(address))
 
 
 def throttles_of(request: Any) -> list[Throttle]:
-    """What counts a request: by account where there is one, else by address."""
+    """The throttles of a request: by account where there is one, else by address."""
     user = request.user
     if user is None or not user.is_authenticated:
         return [of_address("anonymous_per_minute", address_of(request))]

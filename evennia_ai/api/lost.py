@@ -1,4 +1,4 @@
-"""What answers where there is nothing."""
+"""The answer to an address where there is nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an assistant remembers, for staff: reading, adding, correcting, forgetting."""
+"""An assistant's memories, for staff: reading, adding, correcting, forgetting."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ NAMED = ("memory", "memories", "cites", "cited_by")
 
 @dataclass(frozen=True, slots=True)
 class Reindexing:
-    """How much the index has still to read; `memory/status/` tells how far it has come."""
+    """Number of memories the index has still to read; `memory/status/` tells its progress."""
 
     waiting: int
 

@@ -24,7 +24,7 @@ CLOSED = f"This game shows no metrics; {NAME} opens them, with 'metrics': 'staff
 
 
 class Health(ApiView):
-    """Whether the assistants are well."""
+    """The health of the assistants."""
 
     needs_account = False
     is_counted = False
@@ -50,7 +50,7 @@ class Health(ApiView):
 
 
 class MetricsPage(ApiView):
-    """What Prometheus reads."""
+    """The figures that Prometheus reads."""
 
     renderer_classes = (JsonRenderer, TextRenderer)
 
@@ -60,7 +60,7 @@ class MetricsPage(ApiView):
         return api_config().metrics is not Metrics.ALL
 
     def initial(self, request: Any, *args: Any, **path: Any) -> None:
-        """Where they are not opened there is nothing here."""
+        """Refuse with 404 where the figures are not published."""
         if api_config().metrics is Metrics.OFF:
             raise missing(CLOSED)
         super().initial(request, *args, **path)

@@ -1,4 +1,4 @@
-"""Who asks: by session or by token, and as whom the game sees them."""
+"""The caller: by session or by token, and the person the game sees in them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def authenticators() -> list[Any]:
 
 
 def scheme() -> str:
-    """What a request without an account is told to try."""
+    """The `WWW-Authenticate` header for a request without an account."""
     return TokenAccess.keyword if has_tokens() else "Session"
 
 

@@ -1,4 +1,4 @@
-"""What is remembered of people: each has a say over their own, staff over anybody's."""
+"""Memories of people: each has a say over their own, staff over anybody's."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class AcquaintancePage:
 
 
 class ProfileOfOne(profiles.Met):
-    """What an assistant makes of somebody."""
+    """An assistant's profile of somebody."""
 
     person: Annotated[str, note("Such as `account-3`.")]
     attributes: list[profiles.Attribute]
@@ -129,7 +129,7 @@ def _correct(call: Call) -> Result:
 
 
 def _person(call: Call) -> str:
-    """Who is meant, also where they are gone; a player where it is one of their characters."""
+    """The person meant, also one who is gone; the player of a character."""
     return profiles.find_person(call.script, dbref_of(call.path["person"]))
 
 

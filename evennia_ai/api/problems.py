@@ -1,4 +1,4 @@
-"""What can go wrong with a request, and the one body that tells of it.
+"""Errors of a request, and the one body that tells of them.
 
 `{"error": {"code": ..., "message": ..., "fields": {...}}}`, whatever went wrong and wherever.
 """
@@ -149,7 +149,7 @@ def _sentence(detail: Any) -> str:
 
 
 def _fields(detail: Any, path: str = "") -> Any:
-    """What is wrong, as pairs of a path and sentences."""
+    """The errors, as pairs of a path and sentences."""
     if isinstance(detail, Mapping):
         for name, part in detail.items():
             yield from _fields(part, f"{path}.{name}" if path else str(name))

@@ -115,7 +115,7 @@ class _Hop:
             self.waiting.cancel()
 
     def value(self) -> Any:
-        """What came of it; what was raised there is raised here."""
+        """The outcome; an error that was raised there is raised here."""
         if isinstance(self.outcome, Failure):
             self.outcome.raiseException()
         return self.outcome

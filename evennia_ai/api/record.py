@@ -19,7 +19,7 @@ LONGEST_VALUE, LONGEST_NAME, MOST_NAMES = 1000, 200, 50
 
 
 class Given(NamedTuple):
-    """What a request holds.
+    """The input of a request.
 
     Attributes:
         is_private: every text in it are words of people.
@@ -71,7 +71,7 @@ def _shown(given: Given) -> Any:
 
 
 def _unsaid(value: Any) -> Any:
-    """What was given, but of words that are said to or by somebody only how many."""
+    """The input, but of words said to or by somebody only their number."""
     if isinstance(value, str):
         return f"({len(value)} characters)"
     if isinstance(value, Mapping):

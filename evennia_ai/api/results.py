@@ -27,7 +27,7 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong."""
+    """A problem: the body of an error."""
 
     code: Annotated[str, one_of(sorted(set(CODES.values())), "For programs.")]
     message: Annotated[str, note("A sentence for people.")]
@@ -67,7 +67,7 @@ class _OpenApi30(GenerateJsonSchema):
 
 
 def response_of(row: Row) -> Any:
-    """What a row sends where all goes well, for the schema; None: nothing."""
+    """The response of a row that succeeds, for the schema; None: empty."""
     if row.result is str:
         return str
     parts = [_reference(SENTENCES[row.says][0])] if row.says else []

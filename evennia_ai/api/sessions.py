@@ -44,7 +44,7 @@ def _is_ours(request: Any) -> bool:
 
 
 def _is_half_a_login(session: Any) -> bool:
-    """Whether somebody is logged in on the webclient only: Evennia makes that one login of both."""
+    """True for a login on the webclient only: Evennia makes that one login of both."""
     if not session.session_key:
         return False
     return WEBCLIENT_LOGIN in session and SESSION_KEY not in session
@@ -59,13 +59,13 @@ def _kind(engine: str) -> Any:
         """A session of which nothing is written."""
 
         def save(self, must_create: bool = False) -> None:
-            """What was changed is forgotten with the request."""
+            """Changes are forgotten with the request."""
 
         def create(self) -> None:
             """There is none."""
 
         def delete(self, session_key: str | None = None) -> None:
-            """What is stored stays."""
+            """The stored session stays."""
 
     # Django signs what it stores with the name of the class that stored it.
     ReadOnly.__qualname__ = kind.__qualname__

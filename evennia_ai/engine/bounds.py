@@ -14,7 +14,7 @@ from evennia_ai.errors import LimitReachedError
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far one turn may go. Each check passes, or raises LimitReachedError.
+    """The bounds of one turn. Each check passes, or raises LimitReachedError.
 
     Attributes:
         first_step: model calls of the loop that its task made before this tick.
@@ -32,7 +32,7 @@ class Bounds:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether the next step belongs to the next beat: one step a beat is no limit to extend."""
+        """True where the next step belongs to the next beat: that is no limit to extend."""
         is_step = self.pattern.mode is ExecutionMode.SINGLE_ACTION
         return is_step and self.turn.iterations >= self.last_step
 

@@ -46,7 +46,7 @@ Record = Callable[[str, Mapping[str, object]], None]
 
 @dataclass(slots=True)
 class Extensions:
-    """How often limits were extended without asking, while the scopes they count in last.
+    """Counts of limits extended without asking, while the scopes they count in last.
 
     A task says when it ends; a day or a month of an account is over when the next is counted in.
     """
@@ -54,7 +54,7 @@ class Extensions:
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def used(self, scope: str, kind: str) -> int:
-        """How often so far."""
+        """The count so far."""
         return self.counts.get((scope, kind), 0)
 
     def count(self, scope: str, kind: str) -> None:
@@ -84,7 +84,7 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where limits are decided.
+    """The place where limits are decided.
 
     Args:
         bus: the way to a person; None: there is none.

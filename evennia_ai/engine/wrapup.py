@@ -22,7 +22,7 @@ CAUSE = (
 
 
 def ends_in_words(hit: LimitReachedError, turn: Turn) -> bool:
-    """Whether somebody waits who is told in the words of the assistant, as the limit's row says.
+    """True where somebody waits who is told in the words of the assistant, as the limit's row says.
 
     Where a whole chain has come to its end, no other assistant is told: it would only answer.
     """
@@ -62,7 +62,7 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
 
 
 def _words(reply: Reply) -> str:
-    """What can be said of a reply; a model that still writes a call means its message."""
+    """The sayable part of a reply; a model that still writes a call means its message."""
     told = next(iter(reply.tool_calls), None) or call_from_json(reply.content, "last")
     message = told.arguments.get("message", "") if told is not None else reply.content
     return cut_at_sentence(clean_speech(str(message)), LONGEST_SPEECH)

@@ -1,4 +1,4 @@
-"""What goes to a chat completions API and what comes back, for both ways of asking for a tool."""
+"""Messages to and from a chat completions API, for both ways of asking for a tool."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _choice(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _usage_of(whole: Any) -> Usage | None:
-    """What a service reports of an answer that is of no use; None where it does not."""
+    """The usage that a service reports of an unusable answer; None where it does not."""
     usage = whole.get("usage") if isinstance(whole, dict) else None
     return reported(usage, lambda: 0) if isinstance(usage, dict) else None
 

@@ -1,4 +1,4 @@
-"""What a tool is: its description for the model, and what runs it."""
+"""A tool: its description for the model, and the function that runs it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Tool(ABC):
         """
 
     def is_useful(self, character: Any, turn: Turn) -> bool:
-        """Whether there is any use for it now; else the model is not shown it, which costs tokens.
+        """True where there is any use for it now; else the model is not shown it.
 
         A call of it is run all the same.
         """
@@ -68,7 +68,7 @@ class Tool(ABC):
 
     @cached_property
     def spec(self) -> ToolSpec:
-        """What the model is shown of it, and how it may be run."""
+        """A tool's description for the model, and the rules of running it."""
         return ToolSpec(
             name=self.name,
             description=self.description,
@@ -86,12 +86,12 @@ class Tool(ABC):
 
     @cached_property
     def takes_turn(self) -> bool:
-        """Whether it is given the turn."""
+        """True where the function takes the turn."""
         return "turn" in inspect.signature(self.execute).parameters
 
     @property
     def module(self) -> str:
-        """Where it is defined."""
+        """The place of its definition."""
         return type(self).__module__
 
 
@@ -120,7 +120,7 @@ class FunctionTool(Tool):
         self._takes_character, self.takes_turn = "character" in known, "turn" in known
 
     def is_useful(self, character: Any, turn: Turn) -> bool:
-        """Whether there is any use for it now."""
+        """True where there is any use for it now."""
         return self._useful_when is None or self._useful_when(character, turn)
 
     def execute(self, character: Any, **arguments: Any) -> Any:
@@ -130,5 +130,5 @@ class FunctionTool(Tool):
 
     @property
     def module(self) -> str:
-        """Where the function is defined."""
+        """The place of the function's definition."""
         return self.function.__module__

@@ -1,4 +1,4 @@
-"""What the game tells an assistant while a tool acts."""
+"""The game's messages to an assistant while a tool acts."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def captured(script: Any) -> Generator[list[str]]:
 
 
 def tells_of_a_crash(lines: Sequence[str]) -> bool:
-    """Whether the game itself failed, and told so by a traceback, which is for staff alone."""
+    """True where the game itself failed, and sent a traceback, which is for staff alone."""
     return any(line.lstrip().startswith(TRACEBACK) for line in lines)
 
 
 def refusal(lines: list[str], otherwise: str) -> ToolError:
-    """Why the game does not let something be done: in its own words, quoted, or in ours."""
+    """The game's reason for a refusal: in its own words, quoted, or in ours."""
     if tells_of_a_crash(lines):
         return ToolError(otherwise)
     told = cut_at_sentence(" ".join(" ".join(lines).split()), MOST_TOLD)

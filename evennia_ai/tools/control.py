@@ -46,7 +46,7 @@ def _words(text: str) -> set[str]:
 
 
 def _score(spec: ToolSpec, wanted: set[str]) -> int:
-    """How well a tool fits the words: a word of its name counts three times."""
+    """The score of a tool for the words: a word of its name counts three times."""
     name, words = _words(spec.name), _words(spec.description)
     return sum(3 * (word in name) + (word in words) for word in wanted)
 

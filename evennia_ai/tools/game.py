@@ -35,7 +35,7 @@ MOST_LISTED = 20
 
 
 def _allowed(character: Any, setting: str) -> list[str]:
-    """What the owner put on a list, in the form in which names are compared.
+    """The owner's list, in the form in which names are compared.
 
     Raises:
         ToolError: nothing is on it, or somebody is in the body, whose rights would count too.
@@ -137,7 +137,7 @@ def _literal(value: Any) -> Any:
 
 
 def _may_set(target: Any, being: Any, name: str) -> bool:
-    """Whether the target's locks, and those of the attribute itself, let a being."""
+    """True where the target's locks, and those of the attribute itself, let a being."""
     if not (lets(target, being, "edit") or lets(target, being, "ai_set")):
         return False
     known = target.attributes.get(name, return_obj=True)
@@ -168,7 +168,7 @@ class SetAttribute(Tool):
     }
 
     def is_useful(self, character: Any, turn: Turn) -> bool:
-        """Whether it may set anything at all."""
+        """True where the owner lets it set anything at all."""
         return bool(state.read(character.assistant_script, "attribute_allowlist"))
 
     def execute(self, character: Any, *, turn: Turn, **arguments: Any) -> str:

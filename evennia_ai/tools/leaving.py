@@ -1,4 +1,4 @@
-"""Whether a call may let words leave now: who would hear it at this moment, and what else is done.
+"""The check before words leave: who would hear them at this moment, and who else is about.
 
 The rule and the table of ways are in `core.hearing.audience`; here is who listens, as it is when
 the call is run.
@@ -51,7 +51,7 @@ class People:
         return incoming.find_being(being_id)
 
     def is_account(self, being: Any) -> bool:
-        """Whether a being is an account and no character."""
+        """True where a being is an account and no character."""
         return isinstance(being, AccountDB)
 
 
@@ -69,7 +69,7 @@ class Guard:
     people: People = field(default_factory=People)
 
     def refusal(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> str:
-        """Why a call may not be made at all, for the model, or ""."""
+        """The reason why a call may not be made at all, for the model, or ""."""
         leave = self._leave(turn, spec, call)
         is_held = not leave.is_allowed and leave.way.otherwise is Otherwise.REFUSED
         return _told(leave) if is_held else ""
@@ -130,7 +130,7 @@ class Guard:
         return listener(name_as_data(names.name_of(being, self.script.obj)), audiences)
 
     def _person_of(self, being: Any, turn: Turn) -> str:
-        """Whom it takes a being for: `messages.incoming.face_of` without reading the account."""
+        """The identity of a being: `messages.incoming.face_of` without reading the account."""
         if mask := names.mask_of(being, self.script.obj):
             return mask
         if self.people.is_account(being):

@@ -1,4 +1,4 @@
-"""What an assistant does by order: nothing but what whoever gave the order may do as well.
+"""Orders: an assistant does nothing but what whoever gave the order may do as well.
 
 An order is what somebody has done by right, where others ask: a tool run by hand, or `tell`.
 """
@@ -30,7 +30,7 @@ def givers(turn: Turn) -> list[Any]:
 
 
 def may(character: Any, thing: Any, kind: str, turn: Turn, *, default: bool = False) -> bool:
-    """Whether a lock of a thing lets an assistant pass, and whoever gave the order with it.
+    """True where a lock of a thing lets an assistant pass, and whoever gave the order with it.
 
     Raises:
         ToolDeniedError: it would let the assistant pass, but not whoever gave the order.

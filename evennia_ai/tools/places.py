@@ -43,7 +43,7 @@ def people_near(character: Any) -> list[Any]:
 
 
 def _described(thing: Any, character: Any, limit: int) -> str:
-    """What it looks like, quoted; "" where nobody described it."""
+    """Its description, quoted; "" where nobody described it."""
     desc = thing.get_display_desc(character) if thing.db.desc else ""
     text = " ".join(strip_ansi(str(desc)).split())
     return quote(cut_at_sentence(text, limit)) if text else ""
@@ -125,7 +125,7 @@ def who_is_here(character: Any) -> str:
 
 
 def _is_called(thing: Any, words: list[str], character: Any) -> bool:
-    """Whether each word is part of its name, or a tag of it that has no category."""
+    """True where each word is part of its name, or a tag of it that has no category."""
     names = " ".join(names_of(thing, character))
     tags = [tag for tag, kind in thing.tags.all(return_key_and_category=True) if not kind]
     return all(word in names or word in tags for word in words)

@@ -71,7 +71,7 @@ def _is_duration(value: Any) -> bool:
 
 
 def _problem(spec: ToolSpec) -> str:
-    """What a spec may not be, or ""."""
+    """The fault of a spec, or ""."""
     if not spec.description.strip():
         return "it needs a description: the model reads it"
     if problem := schema_problem(spec.parameters):
@@ -97,7 +97,7 @@ def _problem_of_hearers(spec: ToolSpec) -> str:
 
 
 def _problem_of_group(group: ToolGroup | None) -> str:
-    """What a group may not be, or ""; options are not checked by their types anywhere else."""
+    """The fault of a group, or ""; options are not checked by their types anywhere else."""
     if group is None:
         return ""
     wanted = "ToolGroup('shop', ('buy', 'sell')), or None"

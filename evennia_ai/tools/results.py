@@ -19,7 +19,7 @@ def bounded(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know: containers, such as Evennia's own, plainly; all else by its name."""
+    """A plain form for JSON: containers, such as Evennia's own, as such; all else by its name."""
     if isinstance(value, Mapping):
         return dict(value.items())
     if isinstance(value, (Sequence, Set)) and not isinstance(value, (str, bytes)):

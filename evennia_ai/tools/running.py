@@ -69,7 +69,7 @@ class CharacterTools:
 
 
 def is_useful(character: Any, turn: Turn, name: str) -> bool:
-    """Whether the model is to be shown a tool now; a tool that cannot tell is shown."""
+    """True where the model is to be shown a tool now; a tool that cannot tell is shown."""
     tool = TOOL_REGISTRY.get(name)
     try:
         return tool is None or tool.is_useful(character, turn)
@@ -87,7 +87,7 @@ def _limit(spec: ToolSpec, call: ToolCall) -> float:
 
 
 def _within(seconds: float, outcome: Deferred[Any], clock: Any, name: str) -> Deferred[Any]:
-    """What comes of a tool that waits, within so many seconds.
+    """The outcome of a tool that waits, within so many seconds.
 
     A tool that does not end even when it is cancelled is left behind: its result reaches nobody.
     Cancelling what is returned here cancels the tool.

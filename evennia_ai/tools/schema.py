@@ -1,4 +1,4 @@
-"""Whether arguments fit a tool's JSON schema, in words for the model."""
+"""The check of arguments against a tool's JSON schema, in words for the model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _WANTS = {
 
 
 def _value_problem(value: Any) -> str:
-    """What makes a single value unfit for any tool, or ""."""
+    """The fault of a single value that no tool takes, or ""."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"{value} is not a number that can be used"
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= BIGGEST_WHOLE:
@@ -60,7 +60,7 @@ def _value_problem(value: Any) -> str:
 
 
 def _size_problem(arguments: Mapping[str, Any]) -> str:
-    """What is too much or no JSON in the arguments, or ""."""
+    """The first value of the arguments that is too much or no JSON, or ""."""
     waiting: list[tuple[Any, int]] = [(arguments, 0)]
     count = length = 0
     while waiting:
@@ -92,7 +92,7 @@ def _listed(values: Any, between: str) -> str:
 
 
 def _path(error: ValidationError) -> str:
-    """Where in the arguments: `places[2].name`."""
+    """A path into the arguments: `places[2].name`."""
     steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path]
     return one_line("".join(steps).lstrip("."), 80) or "the arguments"
 
@@ -103,7 +103,7 @@ def _kinds(value: Any) -> str:
 
 
 def _wanted(error: ValidationError) -> str:
-    """What would be right, or "" where only the library knows."""
+    """The right form of a value, or "" where only the library knows."""
     value, keyword = error.validator_value, error.validator
     if keyword == "type":
         return _kinds(value)
@@ -151,7 +151,7 @@ def _top_problem(spec: ToolSpec, schema: Mapping[str, Any], given: Mapping[str, 
 
 
 def arguments_problem(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
-    """What is wrong with these arguments, in words for the model, or "". Never raises.
+    """The fault of these arguments, in words for the model, or "". Never raises.
 
     A null for an argument that may be left out counts as left out.
     """

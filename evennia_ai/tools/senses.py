@@ -1,4 +1,4 @@
-"""What an assistant can see: finding things by name, and looking at them."""
+"""An assistant's senses: finding things by name, and looking at them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"\(#\d+\)")
 
 
 def names_of(thing: Any, character: Any) -> list[str]:
-    """What a character may call a thing, as one compares names; how it sees it comes first."""
+    """A character's names for a thing, as one compares names; the name it sees comes first."""
     return [name.casefold() for name in names.called(thing, character)]
 
 
@@ -31,7 +31,7 @@ def told(thing: Any, character: Any) -> str:
 
 
 def room_of(character: Any) -> Any:
-    """Where the character is.
+    """The character's room.
 
     Raises:
         ToolError: it is nowhere.
@@ -42,7 +42,7 @@ def room_of(character: Any) -> Any:
 
 
 def holders(character: Any) -> list[Any]:
-    """What the character is in: a room, or a bag and then whoever carries it."""
+    """The containers of the character: a room, or a bag and then whoever carries it."""
     found = [character.location]
     while found[-1].location is not None and not isinstance(found[-1], DefaultCharacter):
         found.append(found[-1].location)
@@ -50,7 +50,7 @@ def holders(character: Any) -> list[Any]:
 
 
 def seen_in(place: Any, character: Any) -> list[Any]:
-    """What of a place's contents the character can see, as the place itself decides."""
+    """The contents of a place that the character can see, as the place itself decides."""
     return list(place.filter_visible(place.contents, character))
 
 

@@ -1,4 +1,4 @@
-"""Which tools a model is shown at a step: those that the message calls for, and that are of use.
+"""The tools a model is shown at a step: those that the message calls for, and that are of use.
 
 What is not shown can be called all the same, and is judged as ever; `find_tools` tells of it.
 """
@@ -32,7 +32,7 @@ SHORTEST_NAME = 3
 
 
 def is_by_need(turn: Turn, specs: Specs) -> bool:
-    """Whether the tools of a turn are shown as its message calls for them.
+    """True where the tools of a turn are shown as its message calls for them.
 
     All of them are shown where none could be looked up, where nobody spoke, and in a task: there
     the words of the moment do not tell what the work will need.
@@ -73,7 +73,7 @@ def _finder(groups: str) -> ToolSpec:
 
 
 def _text_of(turn: Turn) -> str:
-    """What is answered, and the last of what was said before it in the same talk."""
+    """The message to answer, and the last words before it in the same talk."""
     before = [each["content"] for each in reversed(turn.history) if each["role"] == "user"]
     texts = [event.body for event in turn.events] + before[:QUESTIONS_BACK]
     return "\n".join(map(str, texts))

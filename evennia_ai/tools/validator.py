@@ -73,7 +73,7 @@ def _counted(keyword: Keyword) -> Keyword:
 
 
 def contained(work: Callable[[], Made]) -> Made:
-    """What `work` gives; the library panics, outside of `Exception`, where the stack ends.
+    """The result of `work`; the library panics, outside of `Exception`, where the stack ends.
 
     Raises:
         TooManyStepsError: it did.
@@ -87,7 +87,7 @@ def contained(work: Callable[[], Made]) -> Made:
 
 
 def _is_tame(pattern: str, text: str) -> bool:
-    """Whether a pattern is matched in a moment: short, without groups, with little repetition."""
+    """True for a pattern that is matched in a moment: short, no groups, little repetition."""
     is_short = len(pattern) <= LONGEST_PATTERN and len(text) <= LONGEST_MATCHED
     repeats = sum(pattern.count(sign) for sign in _QUANTIFIERS)
     return is_short and repeats <= 2 and not {*"(|"} & {*pattern}
@@ -173,7 +173,7 @@ def validator_of(schema: Any) -> Any:
 
 
 def schema_problem(schema: Any) -> str:
-    """What is wrong with a tool's schema, for whoever made the tool, or ""."""
+    """The fault of a tool's schema, for whoever made the tool, or ""."""
     made = validator_of(schema)
     if isinstance(made, str):
         return made
@@ -182,7 +182,7 @@ def schema_problem(schema: Any) -> str:
 
 
 def find_error(validator: Any, value: Any) -> ValidationError | None:
-    """What is most wrong with a value, or None.
+    """The worst fault of a value, or None.
 
     Raises:
         Exception: it cannot be checked: a reference leads nowhere, or there is no end to it.
@@ -192,6 +192,6 @@ def find_error(validator: Any, value: Any) -> ValidationError | None:
 
 
 def takes_null(validator: Any, schema: Any) -> bool:
-    """Whether null is a value of its own to this part of the validator's schema."""
+    """True where null is a value of its own to this part of the validator's schema."""
     _budget.renew()
     return contained(lambda: bool(validator.evolve(schema=schema).is_valid(None)))
