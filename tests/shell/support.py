@@ -76,7 +76,7 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
         self.ada_script = AssistantScript.objects.get(pk=self._ada)
         self.ada = self.ada_script.obj
         self.ada_script.at_server_start()
-        pump()
+        self.advance(0)
         self.forget()
 
     def tearDown(self) -> None:
