@@ -23,26 +23,26 @@ from evennia.utils.picklefield import DEFAULT_PROTOCOL
 
 from evennia_ai import audit
 from evennia_ai.core.hearing import inbox
+from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.overheard import Overheard, keep
-from evennia_ai.core.hearing.rate_limits import Company, HearingConfig
-from evennia_ai.core.hearing.records import Records
+from evennia_ai.core.hearing.rate_limits import HearingConfig, SenderRegistry
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.settings.memory import MemoryConfig
-from evennia_ai.core.settings.model import Group, read_once
+from evennia_ai.core.settings.model import SettingsGroup, read_once
 from evennia_ai.core.settings.safety import SafetyConfig
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 
 DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
-Beside = Callable[[], None]
-G = TypeVar("G", bound=Group)
+ExtraWrites = Callable[[], None]
+G = TypeVar("G", bound=SettingsGroup)
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 
 
@@ -57,39 +57,44 @@ def read(script: Assistant, name: str) -> Any:
     return value if isinstance(value, (str, int, float)) else deserialize(attribute.value)
 
 
-def write(script: Assistant, *facts: Fact, beside: Beside | None = None, **values: object) -> None:
+def write(
+    script: Assistant, *facts: Fact, extra_writes: ExtraWrites | None = None, **values: object
+) -> None:
     """Store values and what is to be told of them, all or none of it.
 
     Settings that change are told of by themselves. What was recorded meanwhile goes along.
 
     Args:
         facts: for the record: what happened by which the values are what they are.
-        beside: writes rows of other tables, in the same transaction; perhaps called twice, the
-            first time undone.
+        extra_writes: writes rows of other tables, in the same transaction; perhaps called
+            twice, the first time undone.
     """
     if (work := script.work) is not None and not STATE.issuperset(values):
         work.read_anew()
     facts = (*_changes(settings_of(script, values), values), *facts)
     try:
-        _store(script, facts, values, beside)
+        _store(script, facts, values, extra_writes)
     except audit.RecordConflictError:  # another process told something of it meanwhile
-        _store(script, facts, values, beside)
+        _store(script, facts, values, extra_writes)
 
 
 def _store(
-    script: Assistant, facts: Sequence[Fact], values: Mapping[str, Any], beside: Beside | None
+    script: Assistant,
+    facts: Sequence[Fact],
+    values: Mapping[str, Any],
+    extra_writes: ExtraWrites | None,
 ) -> None:
     is_told = bool(facts) or audit.has_waiting(script)
     before: list[tuple[Attribute, Any]] = []
     try:
-        is_several = is_told or beside is not None or len(values) > 1
+        is_several = is_told or extra_writes is not None or len(values) > 1
         with transaction.atomic() if is_several else nullcontext():
             prepared = (_prepare(script, name, value, before) for name, value in values.items())
             if changed := [row for row in prepared if row]:
                 with connection.cursor() as cursor:
                     cursor.executemany(_UPDATE, changed)
-            if beside is not None:
-                beside()
+            if extra_writes is not None:
+                extra_writes()
             if is_told:
                 audit.keep(script, facts)
     except BaseException:
@@ -165,15 +170,15 @@ def rebuild(script: Assistant) -> Work:
     return Work(
         inbox=list(read(script, "pending_events")),
         history=list(read(script, "conversation_history")),
-        usage=Usage(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)),
+        usage=TokenUsage(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)),
         calls=usage.get("calls", 0),
         ticks=usage.get("ticks", 0),
         executions=list(read(script, "execution_log")),
         metrics=dict(read(script, "metrics")),
-        company=Company.from_stored(read(script, "company")),
+        senders=SenderRegistry.from_stored(read(script, "company")),
         blame=Blame.from_stored(read(script, "cooling")),
         overheard=[Overheard(**item) for item in read(script, "overheard")],
-        records=Records.from_stored(read(script, "records")),
+        decisions=DecisionTraces.from_stored(read(script, "records")),
         muted=set(read(script, "muted_by")),
         hushed=dict(read(script, "hushed")),
         breakers=CircuitBreakerRegistry(clock=script.clock.seconds),
@@ -181,13 +186,13 @@ def rebuild(script: Assistant) -> Work:
     )
 
 
-def put_away(script: Assistant) -> None:
+def flush(script: Assistant) -> None:
     """Store what is worth keeping over a restart but not a write for each message."""
     work = script.work
     now: dict[str, Any] = {
-        "company": work.company.as_stored(),
+        "company": work.senders.as_stored(),
         "overheard": [item.as_stored() for item in work.overheard],
-        "records": work.records.as_stored() if work.records.count else {},
+        "records": work.decisions.as_stored() if work.decisions.count else {},
     }
     changed = {name: value for name, value in now.items() if value != read(script, name)}
     if changed:
@@ -211,12 +216,12 @@ def hearing_config(script: Assistant) -> HearingConfig:
     What is set and makes no sense counts as not set: no assistant is silent for a slip.
     """
     work = script.work
-    if work.manners is None:
+    if work.rate_limits is None:
         try:
-            work.manners = held(HearingConfig, read(script, "hearing_config"))
+            work.rate_limits = held(HearingConfig, read(script, "hearing_config"))
         except ConfigurationError:
-            work.manners = HearingConfig()
-    return work.manners
+            work.rate_limits = HearingConfig()
+    return work.rate_limits
 
 
 def memory_config(script: Assistant) -> MemoryConfig:

@@ -7,21 +7,21 @@ from tests.guards.table import guard
 SPEAKING = (
     guard(
         "what a model says is shown as text, never as markup",
-        "lines.py",
+        "messages/lines.py",
         'return text.replace("|l", "|\\u200bl").replace("|", "||").replace("{{", "{{{{")',
         "return text",
         "test_say_and_whisper_show_it_as_text",
     ),
     guard(
         "no client makes a link of what it says",
-        "lines.py",
+        "messages/lines.py",
         '    text = _LINK.sub("\\\\1\\u2060\\\\2", text)\n',
         "",
         "test_no_client_makes_a_link_of_an_address",
     ),
     guard(
         "what it says is one line, which draws none of somebody else's",
-        "outbound.py",
+        "messages/outgoing.py",
         'words = " ".join(text.split())',
         "words = text",
         "test_say_and_whisper_show_it_as_text",
@@ -35,21 +35,21 @@ SPEAKING = (
     ),
     guard(
         "hushed, it does not speak in the room",
-        "outbound.py",
+        "messages/outgoing.py",
         "    _refuse_hushed(character)\n    found",
         "    found",
         "test_her_tools_refuse_the_room",
     ),
     guard(
         "hushed, it is not started by what is said openly",
-        "admission.py",
-        "if heard.source in SPOKEN and outbound.is_hushed(script, script.obj.location):",
+        "agent/admission.py",
+        "if heard.source in SPOKEN and outgoing.is_hushed(script, script.obj.location):",
         "if False:",
         "test_open_speech_is_not_answered",
     ),
     guard(
         "who muted it hears nothing of it",
-        "outbound.py",
+        "messages/outgoing.py",
         "return [being for being in beings if person_of(being) in work.muted]",
         "return []",
         "tests/shell/test_mute.py::test_not_in_the_room",
@@ -70,7 +70,7 @@ SPEAKING = (
     ),
     guard(
         "arguments that are no JSON are never run",
-        "core/speech.py",
+        "core/turn/speech.py",
         'return ToolCall(call_id, name, problem=f"the arguments of {name} {error}")',
         "return ToolCall(call_id, name, {})",
         "test_b6_bad_json_never_runs",
@@ -85,7 +85,7 @@ SPEAKING = (
     guard(
         "only who was asked may say yes",
         "operations/questions.py",
-        "    if not interventions.may_answer(script, question, person, is_staff=is_staff):\n        return succeed",
+        "    if not approvals.may_answer(script, question, person, is_staff=is_staff):\n        return succeed",
         "    if False:\n        return succeed",
         "test_only_whoever_was_asked_may_answer",
     ),
@@ -161,7 +161,7 @@ SPEAKING = (
     ),
     guard(
         "a task is not handed round in a circle",
-        "sub_agents.py",
+        "agent/delegating.py",
         "if delegations.waits_for(delegate, script):",
         "if False:",
         "test_no_chain_goes_in_a_circle",
