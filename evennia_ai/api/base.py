@@ -37,12 +37,12 @@ LONGEST_KEY = 200
 NOT_YOURS = "You may not do that: it needs a right that you do not have."
 
 
-class ApiView(APIView):  # type: ignore[misc]
+class ApiView(APIView):
     """A view of the API: the rows of one address, run in the game's thread."""
 
     schema = AutoSchema()
     parser_classes = (JsonParser,)
-    renderer_classes = (JsonRenderer,)
+    renderer_classes: tuple[type[JsonRenderer], ...] = (JsonRenderer,)
     content_negotiation_class = JsonOnly
     permission_classes = ()
     throttle_classes = ()
@@ -222,7 +222,7 @@ def look_of(call: Call) -> Look:
 def limit_of(query: Mapping[str, Any]) -> int:
     """Entries on a page."""
     config = api_config()
-    return min(query.get("limit", config.page_size), config.max_page_size)
+    return min(int(query.get("limit", config.page_size)), config.max_page_size)
 
 
 def page_of(query: Mapping[str, Any], entries: Sequence[Any]) -> tuple[Sequence[Any], int | None]:

@@ -52,6 +52,7 @@ CHALLENGE = OpenApiParameter(
 )
 _NO_WORD = re.compile(r"[^a-z]+")
 ACCOUNT: list[Any] = [{"token": []}, {"session": []}]
+OPEN: list[Any] = [{}, *ACCOUNT]
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": MOST_NUMBER}
 _NAME = {"type": "string", "pattern": r"^[^/]+$", "maxLength": 200}
 _KEY = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
@@ -82,7 +83,8 @@ def _address(where: str, rows: list[Row]) -> URLPattern:
     methods = {row.route.method.lower(): _handler(row) for row in rows}
     # DRF makes the view's name of this, which the log line has where a method is not allowed.
     title = "".join(word.capitalize() for word in name.split("-"))
-    return path(where, type(title, (kind or ApiView,), methods).as_view(), name=name)
+    view: type[ApiView] = type(title, (kind or ApiView,), methods)
+    return path(where, view.as_view(), name=name)
 
 
 def _handler(row: Row) -> Any:
@@ -99,7 +101,7 @@ def _handler(row: Row) -> Any:
         summary=row.summary,
         description=f"{row.details}\n\n{right}",
         tags=[row.route.tag],
-        auth=[{}, *ACCOUNT] if row.is_open else ACCOUNT,
+        auth=OPEN if row.is_open else ACCOUNT,
         request=_request(row.body),
         responses=_responses(row),
         parameters=[*_parameters(row.names), *filter(None, [row.query]), RETRY, CHALLENGE],

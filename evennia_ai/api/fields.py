@@ -23,7 +23,7 @@ AUDIENCE = rf"^(world|room #[0-9]{{1,9}}|faction [^{BLANK}\x00-\x1f\x7f][^\x00-\
 DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
-class Strict(serializers.Serializer):  # type: ignore[misc]
+class Strict(serializers.Serializer):
     """A mapping with none but known keys."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -45,7 +45,7 @@ class Nothing(Strict):
     """A body or an address with nothing in it."""
 
 
-class Text(serializers.CharField):  # type: ignore[misc]
+class Text(serializers.CharField):
     """A text; numbers and the like are none."""
 
     pattern, wrong = TEXT, "This must have something to read in it."
@@ -102,7 +102,7 @@ def _begin_with_a_letter(name: str) -> None:
         raise ValidationError("A name begins with a letter.")
 
 
-class Whole(serializers.IntegerField):  # type: ignore[misc]
+class Whole(serializers.IntegerField):
     """A whole number; a text is none."""
 
     def to_internal_value(self, data: Any) -> int:
@@ -116,7 +116,7 @@ class Whole(serializers.IntegerField):  # type: ignore[misc]
         return int(data)
 
 
-class Number(serializers.FloatField):  # type: ignore[misc]
+class Number(serializers.FloatField):
     """A number; a text is none."""
 
     def to_internal_value(self, data: Any) -> float:
@@ -130,7 +130,7 @@ class Number(serializers.FloatField):  # type: ignore[misc]
         return float(data)
 
 
-class Count(serializers.IntegerField):  # type: ignore[misc]
+class Count(serializers.IntegerField):
     """A whole number in an address: digits and nothing else."""
 
     def __init__(self, **options: Any) -> None:
@@ -147,7 +147,7 @@ class Count(serializers.IntegerField):  # type: ignore[misc]
         return int(data)
 
 
-class Flag(serializers.BooleanField):  # type: ignore[misc]
+class Flag(serializers.BooleanField):
     """true or false; a word or a number is neither."""
 
     def to_internal_value(self, data: Any) -> bool:
@@ -161,7 +161,7 @@ class Flag(serializers.BooleanField):  # type: ignore[misc]
         return data
 
 
-class Word(serializers.ChoiceField):  # type: ignore[misc]
+class Word(serializers.ChoiceField):
     """One of some words."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -175,7 +175,7 @@ class Word(serializers.ChoiceField):  # type: ignore[misc]
         return data
 
 
-class Plain(serializers.DictField):  # type: ignore[misc]
+class Plain(serializers.DictField):
     """A mapping of anything."""
 
     child = serializers.JSONField()

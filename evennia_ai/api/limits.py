@@ -86,7 +86,7 @@ class Throttle(SimpleRateThrottle):
         self.now = self.timer()
         kept = self.cache.get(self.get_cache_key(request, view), [])
         self.history = [at for at in kept if at > self.now - self.duration]
-        return len(self.history) >= self.num_requests
+        return bool(len(self.history) >= self.num_requests)
 
 
 def of_address(setting: str, address: str) -> Throttle:

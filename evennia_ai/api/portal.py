@@ -32,7 +32,7 @@ def start_plugin_services(portal: Any) -> None:
 def _telling(kind: type[Request]) -> type[Request]:
     """A kind of request that tells who is connected, and is else what it was."""
 
-    class Telling(kind):  # type: ignore[misc, valid-type]
+    class Telling(kind):
         """A request to the portal."""
 
         def process(self) -> None:
@@ -70,4 +70,4 @@ def _connected(request: Any) -> str:
 
 
 def _signature(peer: str) -> str:
-    return salted_hmac(SALT, peer, algorithm="sha256").hexdigest()
+    return str(salted_hmac(SALT, peer, algorithm="sha256").hexdigest())

@@ -55,7 +55,7 @@ def _kind(engine: str) -> Any:
     """Sessions as the game keeps them, but only read."""
     kind: Any = import_module(engine).SessionStore
 
-    class ReadOnly(kind):  # type: ignore[misc]
+    class ReadOnly(kind):
         """A session of which nothing is written."""
 
         def save(self, must_create: bool = False) -> None:

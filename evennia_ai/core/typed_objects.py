@@ -30,15 +30,30 @@ class TypedObject(Protocol):
 
 
 class GameObject(TypedObject, Protocol):
-    """An object, a character, an exit or a room."""
+    """An object, a character, an exit or a room; its hooks are called as Evennia's commands do."""
 
     location: Any
+    db_account_id: int | None
     home: Any
     contents: Any
     account: Any
     sessions: Any
     msg: Callable[..., Any]
+    msg_contents: Callable[..., None]
     get_display_name: Callable[..., str]
+    get_display_desc: Callable[..., str]
+    get_numbered_name: Callable[..., Any]
+    filter_visible: Callable[..., Any]
+    destination: Any
+    move_to: Callable[..., bool]
+    at_traverse: Callable[..., None]
+    at_failed_traverse: Callable[..., None]
+    at_pre_get: Callable[..., bool]
+    at_get: Callable[..., None]
+    at_pre_drop: Callable[..., bool]
+    at_drop: Callable[..., None]
+    at_pre_give: Callable[..., bool]
+    at_give: Callable[..., None]
 
 
 class Account(TypedObject, Protocol):
