@@ -13,12 +13,13 @@ from evennia_ai.core.safety.questions import TOOL_PREFIX, Asking, Question
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.runtime import services, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 
 MOST_OPEN = 20
 
 
-def ask_about_call(script: Any, turn: Turn, call: ToolCall) -> ToolResult:
+def ask_about_call(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
     """Ask whoever may allow a call, and tell the model that it has to wait."""
     asked = {"tool": call.name, "arguments": dict(call.arguments)}
     waiting = book.pending(script)
@@ -43,7 +44,7 @@ def ask_about_call(script: Any, turn: Turn, call: ToolCall) -> ToolResult:
     return ToolResult(False, f"{text}; you will be told", Fault.NOT_RUN)
 
 
-def _question(script: Any, turn: Turn, call: ToolCall, people: Sequence[Any]) -> Question:
+def _question(script: Assistant, turn: Turn, call: ToolCall, people: Sequence[Any]) -> Question:
     number, now = book.next_number(), script.clock.seconds()
     what = describe_call(turn, call, people, services.remote_servers())
     asking = Asking(

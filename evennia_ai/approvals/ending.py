@@ -8,12 +8,14 @@ from typing import Any
 from evennia_ai.approvals import book, telling
 from evennia_ai.approvals.waits import WAITING, is_waiting, leave, resolve
 from evennia_ai.core.safety.questions import Answer, Choice, Outcome, Question
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
+from evennia_ai.runtime.assistant import Assistant
 
 KEPT_SECONDS = 300.0
 
 
-def give(script: Any, question: Question, choice: Choice, by: Any) -> bool:
+def give(script: Assistant, question: Question, choice: Choice, by: Being) -> bool:
     """Give an answer. The right to is checked already.
 
     Returns:
@@ -34,7 +36,7 @@ def give(script: Any, question: Question, choice: Choice, by: Any) -> bool:
     return False
 
 
-def claim(script: Any, question: Question, by: Any) -> None:
+def claim(script: Assistant, question: Question, by: Being) -> None:
     """Let one person be the one who is asked."""
     person = person_of(by)
     telling.record("question_claimed", script, question, by=person)
@@ -42,13 +44,13 @@ def claim(script: Any, question: Question, by: Any) -> None:
     telling.announce()
 
 
-def drop(script: Any, question: Question, by: Any) -> None:
+def drop(script: Assistant, question: Question, by: Being) -> None:
     """Close a question without an answer; whoever waits goes on as after a no."""
     facts = {"by": person_of(by)}
     _discard(script, question, f"{by.key} dropped it", **facts)
 
 
-def _discard(script: Any, question: Question, why: str, **facts: Any) -> None:
+def _discard(script: Assistant, question: Question, why: str, **facts: Any) -> None:
     waiting = WAITING.get(question.asking.key)
     if waiting is not None and waiting.number == question.number:
         resolve(waiting, Answer(Outcome.DISCARDED), "question_discarded", why, **facts)
@@ -56,7 +58,7 @@ def _discard(script: Any, question: Question, why: str, **facts: Any) -> None:
         telling.close(script, question, "question_discarded", why, **facts)
 
 
-def discard_all(script: Any, why: str) -> int:
+def discard_all(script: Assistant, why: str) -> int:
     """Close all questions of an assistant: it was stopped, or its history reset.
 
     What others ask too stays open for them. Void what is under way first

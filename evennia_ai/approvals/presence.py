@@ -16,20 +16,22 @@ from evennia_ai.approvals.people import may_decide
 from evennia_ai.approvals.settling import give_up, is_being_run
 from evennia_ai.approvals.waits import is_waiting, review
 from evennia_ai.core.safety.questions import Question
+from evennia_ai.core.typed_objects import Account, Being
 from evennia_ai.messages.incoming import person_of
+from evennia_ai.runtime.assistant import Assistant
 
 NOT_IN_TIME = "nobody answered in time"
 UNUSED = "it was answered, and not asked again"
 
 
-def look_later(script: Any, question: Question) -> None:
+def look_later(script: Assistant, question: Question) -> None:
     """See to a question when its time is over."""
     ends = [end for end in (question.expires_at, question.kept_until) if end]
     if ends:
         script.clock.callLater(max(0.0, min(ends) - script.clock.seconds()), _tidy, script)
 
 
-def _tidy(script: Any) -> None:
+def _tidy(script: Assistant) -> None:
     """Close what nobody answered in time. What somebody waits for closes itself."""
     work = script.work
     if work is None or work.is_closing or script.pk is None:
@@ -41,7 +43,7 @@ def _tidy(script: Any) -> None:
             telling.close(script, question, event, UNUSED if question.choice else NOT_IN_TIME)
 
 
-def take_up(script: Any) -> None:
+def take_up(script: Assistant) -> None:
     """After a start: put the questions again, and keep those that nobody waits for but a while.
 
     Whoever waited has gone with the process. He asks again when his turn is taken up.
@@ -49,7 +51,7 @@ def take_up(script: Any) -> None:
     _guarded(lambda: _put_again(script))
 
 
-def _put_again(script: Any) -> None:
+def _put_again(script: Assistant) -> None:
     until = script.clock.seconds() + KEPT_SECONDS
     for question in book.stored(script):
         if is_waiting(question):
@@ -65,7 +67,7 @@ def _put_again(script: Any) -> None:
     telling.announce()
 
 
-def _greet(account: Any) -> None:
+def _greet(account: Account) -> None:
     """Show somebody who logs in what is asked of him."""
     person = person_of(account)
     for script, question in book.everywhere():
@@ -92,22 +94,22 @@ def _guarded(act: Callable[[], None]) -> None:
         logger.log_trace("[assistant] open questions could not be put again")
 
 
-def _on_login(sender: Any, **_: Any) -> None:
+def _on_login(sender: Account, **_: Any) -> None:
     _guarded(lambda: _greet(sender))
     _guarded(review)
     _guarded(_call)
 
 
-def _on_puppet(sender: Any, **_: Any) -> None:
+def _on_puppet(sender: Being, **_: Any) -> None:
     _guarded(review)
     _guarded(_call)
 
 
-def _on_unpuppet(sender: Any, **_: Any) -> None:
+def _on_unpuppet(sender: Being, **_: Any) -> None:
     _guarded(review)
 
 
-def _on_last_logout(sender: Any, **_: Any) -> None:
+def _on_last_logout(sender: Being, **_: Any) -> None:
     """Look who is left, as soon as the account has left."""
     reactor.callLater(0, _guarded, review)
 

@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai.approvals import book, telling
 from evennia_ai.approvals.people import asked_are_here, listeners
 from evennia_ai.core.safety.questions import Answer, Outcome, Question
+from evennia_ai.runtime.assistant import Assistant
 
 GRACE_SECONDS = 10.0
 
@@ -26,7 +27,7 @@ class Waiter:
         timer: ends his wait, or None.
     """
 
-    script: Any
+    script: Assistant
     deferred: Deferred[Answer]
     timer: Any = None
 
@@ -48,7 +49,7 @@ class Waiting:
 
     key: str
     number: int
-    owner: Any
+    owner: Assistant
     waiters: list[Waiter] = field(default_factory=list)
     grace: Any = None
     grace_seconds: float = GRACE_SECONDS
@@ -89,11 +90,11 @@ def leave(waiting: Waiting, waiter: Waiter) -> bool:
     return True
 
 
-def _hand_over(waiting: Waiting, heir: Any) -> None:
+def _hand_over(waiting: Waiting, heir: Assistant) -> None:
     """The one who stored a question no longer waits, so another stores it."""
     question = waiting.question
     if question is not None:
-        root = question.root or waiting.owner.pk
+        root = question.root or waiting.owner.id
         telling.record("question_handed_on", waiting.owner, question, to=heir.key)
         telling.record("question_asked", heir, question, people=question.people, is_again=True)
         book.put(heir, replace(question, root=root))

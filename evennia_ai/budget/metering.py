@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from twisted.internet.defer import TimeoutError as DeadlineError
 
@@ -24,6 +23,8 @@ from evennia_ai.errors import (
 from evennia_ai.llm.token_counter import TokenCounter
 from evennia_ai.prompts import Scene, compose
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant, Clock
+from evennia_ai.runtime.work import Work
 
 # The argument that holds what is said, in every tool by which a small model answers.
 MESSAGE = "message"
@@ -37,7 +38,7 @@ class TickClock:
         clock: the reactor, or a test's clock.
     """
 
-    def __init__(self, turn: Turn, seconds: float, clock: Any) -> None:
+    def __init__(self, turn: Turn, seconds: float, clock: Clock) -> None:
         self.turn, self.seconds, self.clock = turn, seconds, clock
         self._ends_at = clock.seconds() + seconds
         self._granted = turn.grants.get(Kind.TICK_SECONDS, 0.0)
@@ -83,7 +84,7 @@ class Metered:
     purse: Purse
     scene: Scene
     counter: TokenCounter
-    work: state.Work
+    work: Work
     turn: Turn
     time: TickClock
     wrap_up_seconds: float
@@ -154,7 +155,9 @@ class Metered:
         )
 
 
-def metered(script: Any, turn: Turn, purse: Purse, scene: Scene, counter: TokenCounter) -> Metered:
+def metered(
+    script: Assistant, turn: Turn, purse: Purse, scene: Scene, counter: TokenCounter
+) -> Metered:
     """The model of a turn."""
     timeout = state.safety_config(script).timeout
     return Metered(

@@ -38,6 +38,7 @@ from evennia_ai.llm.answer_limits import PLAIN
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 
 # What a prompt may come out longer than it was estimated, before the window is full.
 WINDOW_MARGIN = 1.1
@@ -197,7 +198,7 @@ class Purse:
         spent: where the cost of its calls is added up.
     """
 
-    script: Any
+    script: Assistant
     client: Any
     person: str = ""
     shares: Mapping[str, float] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from evennia_ai.commands.creation_draft import CALLED, Draft, make
 from evennia_ai.core.text.cleaning import strip_control
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
-from evennia_ai.messages.outgoing import literal
+from evennia_ai.messages.lines import literal
 from evennia_ai.operations import choosing
 from evennia_ai.operations.assistants import check_body
 from evennia_ai.operations.rights import refusal

@@ -11,7 +11,7 @@ from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.turn.tokens import band, calculate_utilization
-from evennia_ai.messages.outgoing import literal
+from evennia_ai.messages.lines import literal
 from evennia_ai.operations import Result, budget_of
 from evennia_ai.operations.budget import known_cost
 from evennia_ai.operations.days import as_shown

@@ -11,7 +11,7 @@ from evennia_ai.commands.figures import aligned, allowed
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
-from evennia_ai.messages.outgoing import literal
+from evennia_ai.messages.lines import literal
 from evennia_ai.operations import Result, executing, guarding, open_files
 from evennia_ai.operations import upkeep as services_of
 from evennia_ai.operations.hearing_check import check_hearing

@@ -29,7 +29,20 @@ class TypedObject(Protocol):
     access: Callable[..., bool]
 
 
-class GameObject(TypedObject, Protocol):
+class Being(TypedObject, Protocol):
+    """Somebody who has a name, is told things and stands before locks: an object or an account."""
+
+    name: str
+    sessions: Any
+    msg: Callable[..., Any]
+    get_display_name: Callable[..., str]
+    check_permstring: Callable[[str], bool]
+    at_pre_channel_msg: Callable[..., Any]
+    channel_msg: Callable[..., Any]
+    at_post_channel_msg: Callable[..., Any]
+
+
+class GameObject(Being, Protocol):
     """An object, a character, an exit or a room; its hooks are called as Evennia's commands do."""
 
     location: Any
@@ -37,10 +50,9 @@ class GameObject(TypedObject, Protocol):
     home: Any
     contents: Any
     account: Any
-    sessions: Any
-    msg: Callable[..., Any]
-    msg_contents: Callable[..., None]
-    get_display_name: Callable[..., str]
+    search: Callable[..., Any]
+    msg_contents: Callable[..., Any]
+    at_pre_say: Callable[..., Any]
     get_display_desc: Callable[..., str]
     get_numbered_name: Callable[..., Any]
     filter_visible: Callable[..., Any]
@@ -56,13 +68,23 @@ class GameObject(TypedObject, Protocol):
     at_give: Callable[..., None]
 
 
-class Account(TypedObject, Protocol):
+class Account(Being, Protocol):
     """An account: somebody who is connected, or may be."""
 
     is_superuser: bool
-    sessions: Any
-    msg: Callable[..., Any]
     get_all_puppets: Callable[[], list[Any]]
+
+
+class Channel(TypedObject, Protocol):
+    """A channel that people talk on."""
+
+    subscriptions: Any
+    mutelist: Any
+    send_to_online_only: bool
+    msg: Callable[..., Any]
+    channel_prefix: Callable[..., str]
+    at_pre_msg: Callable[..., Any]
+    at_post_msg: Callable[..., Any]
 
 
 class Script(TypedObject, Protocol):

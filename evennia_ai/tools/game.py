@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, quote, strip_control
 from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.core.typed_objects import TypedObject
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.messages.lines import literal
 from evennia_ai.runtime import state
@@ -138,7 +138,7 @@ def _literal(value: object) -> Any:
     return value
 
 
-def _may_set(target: TypedObject, being: TypedObject, name: str) -> bool:
+def _may_set(target: GameObject, being: Being, name: str) -> bool:
     """True where the target's locks, and those of the attribute itself, let a being."""
     if not (lets(target, being, "edit") or lets(target, being, "ai_set")):
         return False

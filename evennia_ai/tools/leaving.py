@@ -119,7 +119,9 @@ class Guard:
             else:
                 beings = [find_here(body, name, preferred_id=turn.event.sender_id)]
             # Of a room the tool itself says that it has no ears.
-            beings = [each for each in beings if each != body.location or audience.has_ears(each)]
+            beings = [
+                each for each in beings if each != body.location or audience.has_ears(body.location)
+            ]
         else:
             beings = list(audience.ears(body))
         deaf = outgoing.muters(body, beings)
@@ -166,9 +168,11 @@ class Guard:
             raise ToolDeniedError(_told(leave))
         being, tool = found
         self.check(tool, turn)
-        tell = outgoing.whisper if tool == "whisper" else outgoing.page
         words = str(call.arguments.get(leave.way.words[0], ""))
-        tell(self.script.obj, being, words, hops=turn.hops, more=turn.marks)
+        if self.people.is_account(being):
+            outgoing.page(self.script.obj, being, words, hops=turn.hops, more=turn.marks)
+        else:
+            outgoing.whisper(self.script.obj, being, words, hops=turn.hops, more=turn.marks)
         turn.addressee = turn.event.face
         self._note(turn, call, f"{leave.why}; it went by {tool} to whoever asked")
         who = name_as_data(turn.event.sender_name)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.core.typed_objects import TypedObject
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ToolDeniedError, ToolError, ToolTimeoutError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.runtime.assistant import Character
@@ -18,7 +18,7 @@ from evennia_ai.runtime.rights import lets
 from evennia_ai.runtime.rights.lending import LentPermissions
 
 
-def givers(turn: Turn) -> list[TypedObject]:
+def givers(turn: Turn) -> list[Being]:
     """Those who gave the orders that a turn acts by.
 
     Raises:
@@ -31,7 +31,7 @@ def givers(turn: Turn) -> list[TypedObject]:
 
 
 def may(
-    character: Character, thing: TypedObject, kind: str, turn: Turn, *, default: bool = False
+    character: Character, thing: Being, kind: str, turn: Turn, *, default: bool = False
 ) -> bool:
     """True where a lock of a thing lets an assistant pass, and whoever gave the order with it.
 
@@ -46,7 +46,7 @@ def may(
     return True
 
 
-def refused(person: TypedObject, what: str) -> ToolDeniedError:
+def refused(person: Being, what: str) -> ToolDeniedError:
     """The error of an order that asks for more than its giver may do."""
     return ToolDeniedError(
         f"{name_of(person, None)} may not do that, and so not have it done: {what} is in the way"

@@ -43,7 +43,7 @@ SPEAKING = (
     guard(
         "hushed, it is not started by what is said openly",
         "agent/admission.py",
-        "if heard.source in SPOKEN and outbound.is_hushed(script, script.obj.location):",
+        "if heard.source in SPOKEN and outgoing.is_hushed(script, script.obj.location):",
         "if False:",
         "test_open_speech_is_not_answered",
     ),
@@ -85,7 +85,7 @@ SPEAKING = (
     guard(
         "only who was asked may say yes",
         "operations/questions.py",
-        "    if not interventions.may_answer(script, question, person, is_staff=is_staff):\n        return succeed",
+        "    if not approvals.may_answer(script, question, person, is_staff=is_staff):\n        return succeed",
         "    if False:\n        return succeed",
         "test_only_whoever_was_asked_may_answer",
     ),

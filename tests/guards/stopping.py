@@ -118,7 +118,7 @@ STOPPING = (
     guard(
         "a stop withdraws the open questions",
         "emergency.py",
-        'interventions.discard_all(script, f"{_name_of(script)} is stopped")',
+        'approvals.discard_all(script, f"{_name_of(script)} is stopped")',
         "pass",
         "test_a_stopped_assistant_does_nothing_on_a_yes",
     ),

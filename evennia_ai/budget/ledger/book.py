@@ -91,7 +91,7 @@ class Book:
         return claim
 
     def settle(
-        self, claim: Claim, usage: Any, now: float, *, model: str = "", price: Price | None = None
+        self, claim: Claim, usage: Usage, now: float, *, model: str = "", price: Price | None = None
     ) -> None:
         """The call was answered: what was used counts in full, whatever was held.
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 
 from evennia_ai.budget.ledger.rows import tables_wanted
 from evennia_ai.core.safety.budget import (
@@ -85,13 +84,13 @@ def _read_report(assistant: str | None, config: BudgetConfig, now: float) -> Rep
     return Report(tuple(rows), _shares(calls), _unpriced(calls.filter(is_priced=False), now))
 
 
-def _unpriced(calls: Any, now: float) -> dict[Span, int]:
+def _unpriced(calls: QuerySet[ModelCall], now: float) -> dict[Span, int]:
     counts = {str(s): Count("pk", filter=Q(at__gte=int(start_of(s, now)))) for s in SHORTER}
     found = calls.aggregate(whole=Count("pk"), **counts)
     return {span: found.get(str(span), found["whole"]) for span in Span}
 
 
-def _shares(calls: Any) -> dict[str, float]:
+def _shares(calls: QuerySet[ModelCall]) -> dict[str, float]:
     tokens = Sum(F("prompt_tokens") + F("completion_tokens"))
     used = dict(calls.values_list("person").annotate(tokens=tokens).order_by("-tokens", "person"))
     whole = sum(used.values())

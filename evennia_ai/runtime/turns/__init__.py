@@ -23,8 +23,10 @@ from evennia_ai.core.turn import compaction, conversation, executions
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import sole_recipient
-from evennia_ai.runtime.state import Beside, Work, let_go, read, safety_config, write
+from evennia_ai.runtime.state import Beside, let_go, read, safety_config, write
+from evennia_ai.runtime.work import Work
 
 _COUNTED = ("visits", "tool_calls", "delegations", "earlier_tokens")
 BY_HAND = "by hand/"
@@ -33,12 +35,12 @@ CHAINS = Chains()
 UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happened", Fault.NOT_RUN)
 
 
-def load(script: Any, first: inbox.Stored, limit: int) -> Turn:
+def load(script: Assistant, first: inbox.Stored, limit: int) -> Turn:
     """A tray for an event and those that join it; they stay in the inbox until it is settled."""
     return _begin(script, inbox.batch(script.work.inbox, first, limit))
 
 
-def set_down(script: Any) -> tuple[Event, ...]:
+def set_down(script: Assistant) -> tuple[Event, ...]:
     """The events of the turn that was set down before a restart or a pause; () without one."""
     noted, work = read(script, "current_tool_call"), script.work
     if not noted or "tool" in noted:
@@ -50,12 +52,12 @@ def set_down(script: Any) -> tuple[Event, ...]:
     return tuple(Event.from_stored(item) for item in stored)
 
 
-def resume(script: Any) -> Turn:
+def resume(script: Assistant) -> Turn:
     """Go on with the turn that was set down."""
     return go_on(script, read(script, "current_tool_call"))
 
 
-def go_on(script: Any, noted: Mapping[str, Any]) -> Turn:
+def go_on(script: Assistant, noted: Mapping[str, Any]) -> Turn:
     """A tray as it was set down, with its events."""
     stored = [item for item in script.work.inbox if item["id"] in noted["events"]]
     turn = _begin(script, stored)
@@ -68,12 +70,12 @@ def go_on(script: Any, noted: Mapping[str, Any]) -> Turn:
     return turn
 
 
-def of_goal(script: Any, event: Event) -> Turn:
+def of_goal(script: Assistant, event: Event) -> Turn:
     """A tray for something of the assistant's own, which nobody waits for."""
     return _begin(script, [event.as_stored()])
 
 
-def by_hand(script: Any, event: Event) -> Turn:
+def by_hand(script: Assistant, event: Event) -> Turn:
     """A tray for one call that a person lets the assistant make, beside what else it does."""
     work, now = script.work, script.clock.seconds()
     turn = Turn(work.epoch, (event,), is_apart=event.source in PRIVATE, model=BY_HAND)
@@ -81,13 +83,13 @@ def by_hand(script: Any, event: Event) -> Turn:
     return turn
 
 
-def _chain_of(script: Any, event: Event) -> Chain:
+def _chain_of(script: Assistant, event: Event) -> Chain:
     """What an event belongs to: the chain of what it answers, else the one that begins with it."""
     loop = safety_config(script).loop
     return CHAINS.of(event.chain or event.id, event.begun_by or event.person, loop)
 
 
-def _begin(script: Any, stored: Sequence[inbox.Stored]) -> Turn:
+def _begin(script: Assistant, stored: Sequence[inbox.Stored]) -> Turn:
     work = script.work
     events = tuple(Event.from_stored(item) for item in stored)
     work.running = frozenset(event.id for event in events)
@@ -119,7 +121,7 @@ def _held(noted: Mapping[str, Any], event: Event) -> Sequence[str]:
     return [person_audience(event.face)] if noted["is_private"] else []
 
 
-def _take_up(script: Any, turn: Turn, bounds: Mapping[str, Any]) -> None:
+def _take_up(script: Assistant, turn: Turn, bounds: Mapping[str, Any]) -> None:
     """What the limits and checks of the task have counted so far."""
     for name in _COUNTED:
         setattr(turn, name, bounds.get(name, 0))
@@ -148,20 +150,20 @@ def _bounds(turn: Turn) -> dict[str, Any]:
     }
 
 
-def note_effect(script: Any, turn: Turn, call: ToolCall) -> None:
+def note_effect(script: Assistant, turn: Turn, call: ToolCall) -> None:
     """Store that a call is about to happen, so that a crash cannot make it happen twice."""
     noted = {"tool": call.name, "call_id": call.id, "arguments": dict(call.arguments)}
     keep(script, turn, current_tool_call=as_noted(turn) | noted)
 
 
-def forget_effect(script: Any, turn: Turn) -> None:
+def forget_effect(script: Assistant, turn: Turn) -> None:
     """The call that was noted did not happen: a crash from here on may take the event again."""
     if turn.epoch == script.work.epoch and read(script, "current_tool_call"):
         keep(script, turn, current_tool_call=as_noted(turn) if turn.effects else None)
 
 
 def keep(
-    script: Any, turn: Turn, *facts: Fact, beside: Beside | None = None, **values: Any
+    script: Assistant, turn: Turn, *facts: Fact, beside: Beside | None = None, **values: object
 ) -> None:
     """Write values, and what of a turn is not in the record yet, all or none of it."""
     person = turn.event.person if turn.events else ""
@@ -170,11 +172,11 @@ def keep(
 
 
 def _write(
-    script: Any,
+    script: Assistant,
     facts: Sequence[Fact],
     beside: Beside | None = None,
     person: str = "",
-    **values: Any,
+    **values: object,
 ) -> None:
     """Write values and facts, with what the calls and ticks among the facts add up to."""
     work = script.work
@@ -189,7 +191,7 @@ def _write(
     work.executions, work.metrics = log, metrics
 
 
-def checkpoint(script: Any, turn: Turn) -> None:
+def checkpoint(script: Assistant, turn: Turn) -> None:
     """Store what was said and done so far."""
     keep(script, turn, current_tool_call=as_noted(turn))
     _forget_told(script.work, turn)
@@ -216,7 +218,7 @@ def _forget_told(work: Work, turn: Turn) -> None:
 
 
 def settle(
-    script: Any,
+    script: Assistant,
     turn: Turn,
     stop: Stop,
     *,
@@ -248,7 +250,7 @@ def settle(
 
 
 def _remember(
-    script: Any,
+    script: Assistant,
     said: Sequence[conversation.Message],
     person: str,
     *,
@@ -266,20 +268,20 @@ def _remember(
     work.history = history
 
 
-def pause(script: Any, turn: Turn, stop: Stop) -> None:
+def pause(script: Assistant, turn: Turn, stop: Stop) -> None:
     """Let the events wait for the next beat, which goes on from the last checkpoint."""
     script.work.running = frozenset()
     _complete(script, turn, executions.PAUSED, stop.reason.value)
 
 
 def _complete(
-    script: Any,
+    script: Assistant,
     turn: Turn,
     outcome: str,
     stop: str,
     *,
     beside: Beside | None = None,
-    **values: Any,
+    **values: object,
 ) -> None:
     """Write values with the end of a tick, and count what it used."""
     work = script.work
@@ -308,7 +310,7 @@ def _count(work: Work, turn: Turn) -> None:
     work.ticks = max(work.ticks, turn.tick)
 
 
-def cut_off(script: Any, turn: Turn) -> None:
+def cut_off(script: Assistant, turn: Turn) -> None:
     """Count a turn that was dropped. It is written down in a moment: not in the middle of a stop.
 
     A call that was given up meanwhile is in the record already, as one of which nobody knows.
@@ -320,20 +322,20 @@ def cut_off(script: Any, turn: Turn) -> None:
     add_usage(script, turn, *turn.facts, told)
 
 
-def add_usage(script: Any, used: Turn, *facts: Fact) -> None:
+def add_usage(script: Assistant, used: Turn, *facts: Fact) -> None:
     """Count model calls now, and write them down with their facts in a moment."""
     _count(script.work, used)
     script.work.unkept += facts
     script.clock.callLater(0, _keep_usage, script, script.work)
 
 
-def _keep_usage(script: Any, work: Work) -> None:
+def _keep_usage(script: Assistant, work: Work) -> None:
     if work.unkept and script.work is work and script.pk is not None:
         _write(script, tuple(work.unkept), usage=_stored_usage(work, NOTHING))
         work.unkept.clear()
 
 
-def recover(script: Any, *, is_final: bool = False) -> str:
+def recover(script: Assistant, *, is_final: bool = False) -> str:
     """Settle what was interrupted in the middle of an effect: done or not, it is not done again.
 
     Args:
@@ -352,7 +354,7 @@ def recover(script: Any, *, is_final: bool = False) -> str:
     return f"{noted['tool']} ({len(str(noted['arguments']))} characters)" if is_in_effect else ""
 
 
-def give_up(script: Any, noted: Mapping[str, Any]) -> None:
+def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
     """Take the events as answered, and remember what is known to have happened."""
     work = script.work
     lost = [_lost(script, noted)] if "tool" in noted else []
@@ -374,7 +376,7 @@ def give_up(script: Any, noted: Mapping[str, Any]) -> None:
     let_go(work)
 
 
-def _lost(script: Any, noted: Mapping[str, Any]) -> Fact:
+def _lost(script: Assistant, noted: Mapping[str, Any]) -> Fact:
     turn = Turn(0, (), is_apart=noted["is_private"], tick=script.work.ticks + 1)
     return unknown(turn, ToolCall(noted["call_id"], noted["tool"], noted["arguments"]))
 
