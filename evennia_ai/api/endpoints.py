@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
@@ -15,6 +16,8 @@ from drf_spectacular.utils import (
     OpenApiResponse,
     extend_schema,
 )
+from rest_framework.fields import Field
+from rest_framework.request import Request
 
 from evennia_ai.api.base import ApiView
 from evennia_ai.api.fields import MOST_NUMBER, PERSON
@@ -90,7 +93,7 @@ def _address(where: str, rows: list[Row]) -> URLPattern:
 def _handler(row: Row) -> Any:
     """The method of a view."""
 
-    def handler(view: Any, request: Any, **path: Any) -> Any:
+    def handler(view: ApiView, request: Request, **path: Any) -> HttpResponseBase:
         return view.serve(row, request, path)
 
     handler.row = row  # type: ignore[attr-defined]
@@ -124,7 +127,7 @@ def _responses(row: Row) -> dict[Any, Any]:
     return {(row.status, media) if sent else row.status: done, **wrong}
 
 
-def _request(body: Any) -> Any:
+def _request(body: type[Field] | None) -> Any:
     if body is None:
         return None
     described = getattr(body, "described", None)

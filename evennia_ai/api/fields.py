@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.validators import RegexValidator
+from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
@@ -26,7 +27,7 @@ DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 class Strict(serializers.Serializer):
     """A mapping with none but known keys."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         """Read it.
 
         Raises:
@@ -57,7 +58,7 @@ class Text(serializers.CharField):
             pattern, told = ANY, "A text may have no NUL in it."
         self.validators.append(RegexValidator(pattern, told))
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         """The text.
 
         Raises:
@@ -105,7 +106,7 @@ def _begin_with_a_letter(name: str) -> None:
 class Whole(serializers.IntegerField):
     """A whole number; a text is none."""
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         """The number.
 
         Raises:
@@ -119,7 +120,7 @@ class Whole(serializers.IntegerField):
 class Number(serializers.FloatField):
     """A number; a text is none."""
 
-    def to_internal_value(self, data: Any) -> float:
+    def to_internal_value(self, data: object) -> float:
         """The number.
 
         Raises:
@@ -136,7 +137,7 @@ class Count(serializers.IntegerField):
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"min_value": 0, "max_value": MOST_NUMBER, **options})
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         """The number.
 
         Raises:
@@ -150,7 +151,7 @@ class Count(serializers.IntegerField):
 class Flag(serializers.BooleanField):
     """true or false; a word or a number is neither."""
 
-    def to_internal_value(self, data: Any) -> bool:
+    def to_internal_value(self, data: object) -> bool:
         """One of the two permitted types.
 
         Raises:
@@ -164,7 +165,7 @@ class Flag(serializers.BooleanField):
 class Word(serializers.ChoiceField):
     """One of some words."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         """The word.
 
         Raises:
@@ -182,7 +183,7 @@ class Plain(serializers.DictField):
     initial: Any = {}
     most = 100
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: object) -> dict[str, Any]:
         """The mapping.
 
         Raises:
@@ -195,7 +196,7 @@ class Plain(serializers.DictField):
         return data
 
 
-def query_of(params: Any, kind: type[Strict]) -> dict[str, Any]:
+def query_of(params: QueryDict, kind: type[Strict]) -> dict[str, Any]:
     """The parameters in the address after `?`, as a serializer reads them.
 
     Raises:

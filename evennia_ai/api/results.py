@@ -61,7 +61,7 @@ class _OpenApi30(GenerateJsonSchema):
             del made["default"], made["nullable"]
         return made
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: object) -> bool:
         """A field's title would only be its name."""
         return False
 
