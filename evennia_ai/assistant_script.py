@@ -39,7 +39,7 @@ from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.react import Stop, StopReason
-from evennia_ai.core.turn.tickgate import Snapshot, may_tick
+from evennia_ai.core.turn.tickgate import GateState, may_tick
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
@@ -231,7 +231,7 @@ class AssistantScript(DefaultScript):
     def _turn_away(self, events: Iterable[Event]) -> None:
         for event in events:
             logger.log_warn(f"[assistant] {self.key}: inbox full, dropped {event.id}")
-            self.work.records.note([event.number], "dropped", "the inbox was full")
+            self.work.decisions.note([event.number], "dropped", "the inbox was full")
             excuse(self, event)
 
     def beat_soon(self, after_seconds: float = 0.0) -> None:
@@ -277,9 +277,9 @@ class AssistantScript(DefaultScript):
         endpoint, own = self.endpoint(), state.read(self, "llm_fallback_models")
         return services.pool().client(endpoint, generation, services.fallbacks(own, endpoint))
 
-    def _snapshot(self) -> Snapshot:
+    def _snapshot(self) -> GateState:
         work = self.work
-        return Snapshot(
+        return GateState(
             emergency_stop=bool(state.read(self, "emergency_stop")),
             enabled=not self.silence,
             is_ticking=work.is_ticking or work.is_closing,

@@ -204,7 +204,7 @@ def _cancel(script: Assistant, lockout: Lockout) -> _Stopping:
         with _whatever_happens("what the store of memories is told could not be broken off"):
             indexing.halt(script)
         # Whoever was talking with it has to address it again to be told that it does not answer.
-        work.engagements.by_place.clear()
+        work.conversations.by_place.clear()
     return stopping
 
 
@@ -305,7 +305,7 @@ def _return(stopping: _Stopping) -> Dropped:
             is_told = _tell(stopping.script, events[-1])
         with _whatever_happens("a record could not be kept"):
             step = "was told" if is_told else "could not be told"
-            stopping.script.work.records.note([e.number for e in events], "returned", step)
+            stopping.script.work.decisions.note([e.number for e in events], "returned", step)
         number, name = len(events), events[-1].sender_name
         told += Dropped(messages=number, names=(name,)) if is_told else Dropped(untold=number)
     return told

@@ -15,11 +15,11 @@ from django.db.models import Q, QuerySet
 from django.db.utils import DatabaseError
 from evennia.utils import logger
 
-from evennia_ai.core.memory.forgetting import Name
+from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.recollection import DAY_SECONDS
 from evennia_ai.core.settings.trace import TraceConfig
 from evennia_ai.core.turn.react import Stop
-from evennia_ai.core.turn.trace import FORGOTTEN, Traced, traced
+from evennia_ai.core.turn.trace import FORGOTTEN, MessageTrace, traced
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory.consent import wants_no_words
@@ -84,7 +84,7 @@ def of_turn(script: Any, turn: Turn, stop: Stop) -> Beside | None:
     config = trace_config()
     if not _is_kept(config):
         return None
-    records, ended = script.work.records, script.clock.seconds()
+    records, ended = script.work.decisions, script.clock.seconds()
     answer = " ".join(answers_of(turn))
 
     def write() -> None:
@@ -106,7 +106,7 @@ def of_turn(script: Any, turn: Turn, stop: Stop) -> Beside | None:
     return write
 
 
-def insert(assistant: int, rows: list[Traced]) -> None:
+def insert(assistant: int, rows: list[MessageTrace]) -> None:
     """Put rows into the table, by one statement."""
     if rows:
         made = [(assistant, *row.as_columns().values()) for row in rows]
@@ -141,7 +141,7 @@ def of(assistant: int, now: float) -> QuerySet[TracedMessage]:
 # ---- forgotten ---------------------------------------------------------------------------------
 
 
-def forget(assistant: int, person: str, name: Name) -> None:
+def forget(assistant: int, person: str, name: PersonNames) -> None:
     """Take a person out: their words and who they were, and their name in what others said.
 
     That somebody was answered, by which model and for how much, stays.

@@ -34,7 +34,7 @@ from evennia_ai.api.rows import Call, Row
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken
-from evennia_ai.operations import Result, monitoring
+from evennia_ai.operations import Result, observing
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.rights import ACTS, is_staff, refusal
@@ -109,7 +109,7 @@ class ApiView(APIView):
             record.write(self.request, name, key, given, response.status_code)
         match = request.resolver_match
         route = match.url_name if match is not None else ""
-        monitoring.count_request(str(request.method), str(route), response.status_code)
+        observing.count_request(str(request.method), str(route), response.status_code)
         return response
 
     # ---- one request -----------------------------------------------------------------------

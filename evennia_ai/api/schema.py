@@ -20,9 +20,9 @@ from evennia_ai.api.fields import Strict
 from evennia_ai.api.problems import CODES
 from evennia_ai.api.results import components
 from evennia_ai.api.table import TABLE, TAGS
+from evennia_ai.operations.control import ASSISTANT, GAME
 from evennia_ai.operations.goals import STATUSES
 from evennia_ai.operations.monitoring import HEALTH
-from evennia_ai.operations.upkeep import ASSISTANT, GAME
 
 # Of the API: what a program can count on.
 VERSION = "1.0.0"

@@ -13,7 +13,13 @@ from evennia_ai.approvals import book, telling
 from evennia_ai.approvals.people import listeners
 from evennia_ai.approvals.waits import GRACE_SECONDS, WAITING, Waiter, Waiting, end, leave, review
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.safety.questions import MOST_NAME, Answer, Asking, Outcome, Question
+from evennia_ai.core.safety.questions import (
+    MOST_NAME,
+    Answer,
+    ApprovalRequest,
+    Question,
+    QuestionOutcome,
+)
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.runtime.assistant import Assistant
 
@@ -27,7 +33,7 @@ ITSELF: Final = _Itself()
 
 def ask(
     script: Assistant,
-    asking: Asking,
+    asking: ApprovalRequest,
     *,
     timeout_seconds: float = 0.0,
     event: Event | None = None,
@@ -58,7 +64,7 @@ def ask(
         waiting = _open(script, asking.cleaned(), event, head)
     if waiting is None:
         audit.record("question_nobody", script, kind=asking.kind, key=asking.key)
-        return succeed(Answer(Outcome.NOBODY))
+        return succeed(Answer(QuestionOutcome.NOBODY))
     return _join(waiting, script, timeout_seconds)
 
 
@@ -66,11 +72,11 @@ def _use(script: Assistant, question: Question) -> Answer:
     """An answer that came while nobody waited: it counts once."""
     telling.record("question_used", script, question, choice=question.choice)
     book.remove(script, question.number)
-    return Answer(Outcome.ANSWERED, question.choice, question.by)
+    return Answer(QuestionOutcome.ANSWERED, question.choice, question.by)
 
 
 def _open(
-    script: Assistant, asking: Asking, event: Event | None, head: Assistant
+    script: Assistant, asking: ApprovalRequest, event: Event | None, head: Assistant
 ) -> Waiting | None:
     question = Question(
         asking if asking.actor else replace(asking, actor=script.key),
@@ -155,4 +161,4 @@ def _time_out(waiting: Waiting, waiter: Waiter) -> None:
         if not leave(waiting, waiter):
             end(waiting, "question_timeout", "nobody answered in time")
     finally:
-        waiter.deferred.callback(Answer(Outcome.TIMEOUT))
+        waiter.deferred.callback(Answer(QuestionOutcome.TIMEOUT))

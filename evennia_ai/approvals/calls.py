@@ -9,7 +9,7 @@ from evennia_ai.approvals import book, telling
 from evennia_ai.approvals.describing import consequences, describe_call
 from evennia_ai.approvals.people import who_may_allow
 from evennia_ai.approvals.presence import look_later
-from evennia_ai.core.safety.questions import TOOL_PREFIX, Asking, Question
+from evennia_ai.core.safety.questions import TOOL_PREFIX, ApprovalRequest, Question
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.runtime import services, state
@@ -47,7 +47,7 @@ def ask_about_call(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
 def _question(script: Assistant, turn: Turn, call: ToolCall, people: Sequence[Any]) -> Question:
     number, now = book.next_number(), script.clock.seconds()
     what = describe_call(turn, call, people, services.remote_servers())
-    asking = Asking(
+    asking = ApprovalRequest(
         key=f"call {number}",
         kind=f"{TOOL_PREFIX}{call.name}",
         prompt=f"may I do this: {what}?",

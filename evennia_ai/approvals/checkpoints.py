@@ -17,8 +17,8 @@ from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import OWN, Event
 from evennia_ai.core.safety.budget import account_of
-from evennia_ai.core.safety.limits import LIMITS, MONEY, Decision, Kind
-from evennia_ai.core.safety.questions import Answer, Asking
+from evennia_ai.core.safety.limits import LIMITS, MONEY, Decision, LimitKind
+from evennia_ai.core.safety.questions import Answer, ApprovalRequest
 from evennia_ai.core.settings.budget import GAME_NAME, Scope
 from evennia_ai.core.settings.safety import OnLimit, SafetyConfig
 from evennia_ai.core.text.cleaning import one_line
@@ -46,7 +46,7 @@ class _People:
     event: Event | None
     turn: Turn | None
 
-    async def ask(self, asking: Asking, timeout_seconds: float) -> Answer:
+    async def ask(self, asking: ApprovalRequest, timeout_seconds: float) -> Answer:
         """Put a question to them, and wait."""
         root = delegations.root_of(self.script, self.event)
         asked = approvals.ask(
@@ -103,7 +103,7 @@ def _on_limit(script: Assistant, hit: LimitReachedError) -> tuple[OnLimit, Exten
     game = state.held(SafetyConfig, {}).on_limit
     for key in list(_OF_GAME.counts)[:-MOST_KEPT]:
         del _OF_GAME.counts[key]
-    return own.tightened(game, Kind(hit.kind)), _OF_GAME
+    return own.tightened(game, LimitKind(hit.kind)), _OF_GAME
 
 
 def _is_of_game(hit: LimitReachedError) -> bool:
@@ -170,7 +170,7 @@ class TurnLimits:
         kept, event = hit.cap, turn.event
         audit.record(f"{hit.kind}_exceeded", self.script, attempted=hit.used, kept=kept)
         told = f"{hit.kind}: {hit.used:g} were wanted, {kept:g} kept"
-        self.script.work.records.note([event.number], "limit", told)
+        self.script.work.decisions.note([event.number], "limit", told)
 
 
 def _raise_once(hit: LimitReachedError, decision: Decision) -> None:
@@ -199,7 +199,7 @@ def _is_open(turn: Turn) -> bool:
 
 
 def _note(script: Assistant, turn: Turn, hit: LimitReachedError, decision: Decision) -> None:
-    limit = LIMITS[Kind(hit.kind)]
+    limit = LIMITS[LimitKind(hit.kind)]
     came = f"{decision.extension:g} {limit.unit} more" if decision.allow_continue else "no more"
     detail = f"{hit.kind}, {hit.used:g} of {hit.cap:g} {limit.unit}: {came}, {decision.reason}"
-    script.work.records.note([event.number for event in turn.events], "limit", detail)
+    script.work.decisions.note([event.number for event in turn.events], "limit", detail)

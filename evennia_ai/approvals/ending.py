@@ -7,7 +7,7 @@ from typing import Any
 
 from evennia_ai.approvals import book, telling
 from evennia_ai.approvals.waits import WAITING, is_waiting, leave, resolve
-from evennia_ai.core.safety.questions import Answer, Choice, Outcome, Question
+from evennia_ai.core.safety.questions import Answer, Choice, Question, QuestionOutcome
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.runtime.assistant import Assistant
@@ -24,7 +24,7 @@ def give(script: Assistant, question: Question, choice: Choice, by: Being) -> bo
     person, waiting = person_of(by), WAITING.get(question.asking.key)
     facts = {"by": person, "choice": choice.id}
     if waiting is not None and waiting.number == question.number:
-        answer = Answer(Outcome.ANSWERED, choice.id, by.key)
+        answer = Answer(QuestionOutcome.ANSWERED, choice.id, by.key)
         resolve(waiting, answer, "question_answered", f"{by.key} answered {choice.id}", **facts)
         return True
     until = question.kept_until or script.clock.seconds() + KEPT_SECONDS
@@ -53,7 +53,7 @@ def drop(script: Assistant, question: Question, by: Being) -> None:
 def _discard(script: Assistant, question: Question, why: str, **facts: Any) -> None:
     waiting = WAITING.get(question.asking.key)
     if waiting is not None and waiting.number == question.number:
-        resolve(waiting, Answer(Outcome.DISCARDED), "question_discarded", why, **facts)
+        resolve(waiting, Answer(QuestionOutcome.DISCARDED), "question_discarded", why, **facts)
     else:
         telling.close(script, question, "question_discarded", why, **facts)
 
@@ -71,9 +71,9 @@ def discard_all(script: Assistant, why: str) -> int:
     for waiting in list(WAITING.values()):
         for waiter in [waiter for waiter in waiting.waiters if waiter.script is script]:
             if len(waiting.waiters) == 1:
-                resolve(waiting, Answer(Outcome.DISCARDED), "question_discarded", why)
+                resolve(waiting, Answer(QuestionOutcome.DISCARDED), "question_discarded", why)
             elif leave(waiting, waiter):
-                waiter.deferred.callback(Answer(Outcome.DISCARDED))
+                waiter.deferred.callback(Answer(QuestionOutcome.DISCARDED))
             count += 1
     for question in book.stored(script):
         if not is_waiting(question):

@@ -10,7 +10,7 @@ from evennia.scripts.models import ScriptDB
 
 from evennia_ai.core import typed_objects
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.safety.budget import MOST_KEY, Account, account_asked
+from evennia_ai.core.safety.budget import MOST_KEY, BudgetAccount, account_asked
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError
@@ -37,7 +37,7 @@ def _online() -> list[Any]:
     return sorted(accounts - {None}, key=lambda account: account.pk)
 
 
-def is_of(script: Assistant, account: Account) -> bool:
+def is_of(script: Assistant, account: BudgetAccount) -> bool:
     """Whether an account of the ledger is an assistant's own."""
     return script is not None and str(script.key)[:MOST_KEY].casefold() == account.key
 

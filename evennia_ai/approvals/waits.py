@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai.approvals import book, telling
 from evennia_ai.approvals.people import asked_are_here, listeners
-from evennia_ai.core.safety.questions import Answer, Outcome, Question
+from evennia_ai.core.safety.questions import Answer, Question, QuestionOutcome
 from evennia_ai.runtime.assistant import Assistant
 
 GRACE_SECONDS = 10.0
@@ -131,7 +131,7 @@ def review() -> None:
     for waiting in list(WAITING.values()):
         question = waiting.question
         if question is None:
-            resolve(waiting, Answer(Outcome.DISCARDED), "question_discarded", "it is gone")
+            resolve(waiting, Answer(QuestionOutcome.DISCARDED), "question_discarded", "it is gone")
             continue
         here = listeners(waiting.owner, question)
         if not here:
@@ -151,4 +151,6 @@ def _give_up(waiting: Waiting) -> None:
     question = waiting.question
     if question is not None and listeners(waiting.owner, question):
         return
-    resolve(waiting, Answer(Outcome.NOBODY), "question_nobody", "nobody who may answer is here")
+    resolve(
+        waiting, Answer(QuestionOutcome.NOBODY), "question_nobody", "nobody who may answer is here"
+    )

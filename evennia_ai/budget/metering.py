@@ -9,7 +9,7 @@ from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai.budget.spending import Purse
 from evennia_ai.core.memory.grounding import mended
-from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.trace import fingerprints
@@ -41,7 +41,7 @@ class TickClock:
     def __init__(self, turn: Turn, seconds: float, clock: Clock) -> None:
         self.turn, self.seconds, self.clock = turn, seconds, clock
         self._ends_at = clock.seconds() + seconds
-        self._granted = turn.grants.get(Kind.TICK_SECONDS, 0.0)
+        self._granted = turn.grants.get(LimitKind.TICK_SECONDS, 0.0)
 
     def left(self) -> float | None:
         """Seconds that are left, or None without a limit.
@@ -51,7 +51,7 @@ class TickClock:
         """
         if not self.seconds:
             return None
-        granted = self.turn.grants.get(Kind.TICK_SECONDS, 0.0)
+        granted = self.turn.grants.get(LimitKind.TICK_SECONDS, 0.0)
         if granted > self._granted:
             self._ends_at = self.clock.seconds() + granted - self._granted
             self._granted = granted
@@ -64,7 +64,7 @@ class TickClock:
         """The limit, reached."""
         cap = self.seconds + self._granted
         return LimitReachedError(
-            Kind.TICK_SECONDS, used=cap, cap=cap, amount=self.seconds, scope=self.turn.scope
+            LimitKind.TICK_SECONDS, used=cap, cap=cap, amount=self.seconds, scope=self.turn.scope
         )
 
 
@@ -149,9 +149,9 @@ class Metered:
         """The deadline of a call as a limit; a yes makes the call once more."""
         seconds = self.purse.client.deadline_seconds
         turn = self.turn
-        cap = seconds + turn.grants.get(Kind.MODEL_CALL_SECONDS, 0.0)
+        cap = seconds + turn.grants.get(LimitKind.MODEL_CALL_SECONDS, 0.0)
         return LimitReachedError(
-            Kind.MODEL_CALL_SECONDS, used=cap, cap=cap, amount=seconds, scope=turn.scope
+            LimitKind.MODEL_CALL_SECONDS, used=cap, cap=cap, amount=seconds, scope=turn.scope
         )
 
 

@@ -23,7 +23,7 @@ from evennia_ai.core.settings.budget import BudgetConfig, Scope
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.tokens import count_messages
 from evennia_ai.core.turn.toolspec import ToolSpec
-from evennia_ai.core.turn.turn import Spent, Usage
+from evennia_ai.core.turn.turn import MoneySpent, TokenUsage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,
@@ -86,7 +86,7 @@ class Payment:
     purpose: str
     need: ledger.Need
     prices: Mapping[str, tuple[str, Price | None]]
-    spent: Spent = field(default_factory=Spent)
+    spent: MoneySpent = field(default_factory=MoneySpent)
     _claims: list[ledger.Claim] = field(default_factory=list)
     _sent_to: str | None = None
 
@@ -105,7 +105,7 @@ class Payment:
         self._reserve(first[0], replace(self.need, estimate=first[1], least=least))
         try:
             for person, part in others:
-                need = replace(self.need, estimate=part, last=Usage(), least=None)
+                need = replace(self.need, estimate=part, last=TokenUsage(), least=None)
                 self._reserve_share(person, need)
         except BaseException:
             self._release()
@@ -125,7 +125,7 @@ class Payment:
         if sent_to is None or not may_be_charged(error):
             return
         usage = error.usage if isinstance(error, ModelReplyError) else None
-        if isinstance(usage, Usage) and usage.total_tokens:
+        if isinstance(usage, TokenUsage) and usage.total_tokens:
             self._settle(usage, sent_to)
             return
         name, price = self._named(sent_to)
@@ -143,7 +143,7 @@ class Payment:
         self.spoil(error)
         self._release()
 
-    def _settle(self, usage: Usage, told: str) -> None:
+    def _settle(self, usage: TokenUsage, told: str) -> None:
         name, price = self._named(told)
         claims = self._taken()
         used = counted(usage, _sum_of(claims))
@@ -182,8 +182,8 @@ class Payment:
             outgoing.alert_staff(nearly_used_up(warning, about))
 
 
-def _sum_of(claims: Sequence[ledger.Claim]) -> Usage:
-    return sum((claim.need.estimate for claim in claims), Usage())
+def _sum_of(claims: Sequence[ledger.Claim]) -> TokenUsage:
+    return sum((claim.need.estimate for claim in claims), TokenUsage())
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class Purse:
     client: Any
     person: str = ""
     shares: Mapping[str, float] = field(default_factory=dict)
-    spent: Spent = field(default_factory=Spent)
+    spent: MoneySpent = field(default_factory=MoneySpent)
 
     def ask(
         self,
@@ -302,7 +302,7 @@ class Purse:
             room = self._window - math.ceil(tokens * WINDOW_MARGIN)
             answer = max(wanted.least, min(answer, room))
         tokens = self._counter.most_of(tokens)
-        asked = Usage(tokens, answer)
+        asked = TokenUsage(tokens, answer)
         priced = prices.values()
         unknown = next((name for name, price in priced if price is None), None)
         name, price = max(priced, key=lambda item: cost_of(asked, item[1]))
@@ -310,7 +310,7 @@ class Purse:
             asked,
             unknown or name,
             None if unknown else price,
-            Usage(tokens, wanted.least),
+            TokenUsage(tokens, wanted.least),
             self.client.deadline_seconds,
             min(wanted.least, answer),
         )

@@ -11,7 +11,7 @@ from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.fullness import Fullness
 from evennia_ai.core.turn.tokens import Counter, count_messages, estimate
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn.turn import Turn, Usage
+from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.errors import LimitReachedError
 
 Specs = Mapping[str, ToolSpec]
@@ -28,7 +28,7 @@ class Reply:
 
     content: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
     finish_reason: str = ""
     model: str = ""
     notice: str = ""
@@ -103,7 +103,7 @@ class Prompt:
         """The fill of the context; above 1 the prompt does not fit."""
         return self.tokens / self.max_tokens
 
-    def ratio_with(self, usage: Usage, added: Sequence[Message]) -> float:
+    def ratio_with(self, usage: TokenUsage, added: Sequence[Message]) -> float:
         """The fill of the context with these messages after the prompt.
 
         Args:
@@ -112,11 +112,11 @@ class Prompt:
         tokens = self.credible(usage).prompt_tokens or self.tokens
         return (tokens + count_messages(added, self.count)) / self.max_tokens
 
-    def credible(self, usage: Usage) -> Usage:
+    def credible(self, usage: TokenUsage) -> TokenUsage:
         """Learn a service's own count; one that took the prompt cannot have counted more."""
         most = self.max_tokens
         prompt = usage.prompt_tokens if usage.prompt_tokens <= most else self.tokens
-        return Usage(prompt, min(usage.completion_tokens, most))
+        return TokenUsage(prompt, min(usage.completion_tokens, most))
 
 
 Compose = Callable[[Turn, Specs], Prompt]

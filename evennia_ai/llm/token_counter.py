@@ -17,7 +17,7 @@ from pathlib import Path
 from evennia_ai.core.turn import tokens
 from evennia_ai.core.turn.tokens import Calibration, Counter, Margin, estimate
 from evennia_ai.core.turn.toolspec import ToolSpec
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.llm.endpoints import LOCAL_MODEL
 
 UNKNOWN_CONTEXT = 8192
@@ -175,7 +175,7 @@ class TokenCounter:
                 self._tools.popitem(last=False)
         return kept[2]
 
-    def note_usage(self, estimated: int, usage: Usage) -> None:
+    def note_usage(self, estimated: int, usage: TokenUsage) -> None:
         """Learn from a reply.
 
         Args:

@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.prices import Price, price_of
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory_store.port import Hit, Item, Sought
 from evennia_ai.memory_store.service import MemoryService
@@ -24,7 +24,7 @@ from evennia_ai.runtime import services, state
 T = TypeVar("T")
 PURPOSE = "embedding"
 SECONDS = 30.0
-NOTHING = Usage()
+NOTHING = TokenUsage()
 
 
 def is_held(script: Any) -> bool:
@@ -52,7 +52,7 @@ class _Payment:
     model: str
     person: str
     claim: ledger.Claim | None = None
-    used: Usage = NOTHING
+    used: TokenUsage = NOTHING
     price: Price | None = None
 
     def reserve(self, tokens: int) -> None:
@@ -62,7 +62,7 @@ class _Payment:
             LimitReachedError: there is no room for it under a cap.
             ConfigurationError: its price is not known, and costs are capped.
         """
-        self.used = Usage(tokens)
+        self.used = TokenUsage(tokens)
         self.price = price_of(ledger.prices(), PURPOSE, self.model)
         self.claim = ledger.reserve(
             ledger.Payer(self.script.key, self.person, PURPOSE),

@@ -23,18 +23,18 @@ from evennia.utils.picklefield import DEFAULT_PROTOCOL
 
 from evennia_ai import audit
 from evennia_ai.core.hearing import inbox
+from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.overheard import Overheard, keep
-from evennia_ai.core.hearing.rate_limits import Company, HearingConfig
-from evennia_ai.core.hearing.records import Records
+from evennia_ai.core.hearing.rate_limits import HearingConfig, SenderRegistry
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.settings.memory import MemoryConfig
-from evennia_ai.core.settings.model import Group, read_once
+from evennia_ai.core.settings.model import SettingsGroup, read_once
 from evennia_ai.core.settings.safety import SafetyConfig
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.assistant import Assistant
@@ -42,7 +42,7 @@ from evennia_ai.runtime.work import Work
 
 DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
 Beside = Callable[[], None]
-G = TypeVar("G", bound=Group)
+G = TypeVar("G", bound=SettingsGroup)
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 
 
@@ -165,15 +165,15 @@ def rebuild(script: Assistant) -> Work:
     return Work(
         inbox=list(read(script, "pending_events")),
         history=list(read(script, "conversation_history")),
-        usage=Usage(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)),
+        usage=TokenUsage(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)),
         calls=usage.get("calls", 0),
         ticks=usage.get("ticks", 0),
         executions=list(read(script, "execution_log")),
         metrics=dict(read(script, "metrics")),
-        company=Company.from_stored(read(script, "company")),
+        senders=SenderRegistry.from_stored(read(script, "company")),
         blame=Blame.from_stored(read(script, "cooling")),
         overheard=[Overheard(**item) for item in read(script, "overheard")],
-        records=Records.from_stored(read(script, "records")),
+        decisions=DecisionTraces.from_stored(read(script, "records")),
         muted=set(read(script, "muted_by")),
         hushed=dict(read(script, "hushed")),
         breakers=CircuitBreakerRegistry(clock=script.clock.seconds),
@@ -185,9 +185,9 @@ def put_away(script: Assistant) -> None:
     """Store what is worth keeping over a restart but not a write for each message."""
     work = script.work
     now: dict[str, Any] = {
-        "company": work.company.as_stored(),
+        "company": work.senders.as_stored(),
         "overheard": [item.as_stored() for item in work.overheard],
-        "records": work.records.as_stored() if work.records.count else {},
+        "records": work.decisions.as_stored() if work.decisions.count else {},
     }
     changed = {name: value for name, value in now.items() if value != read(script, name)}
     if changed:
@@ -211,12 +211,12 @@ def hearing_config(script: Assistant) -> HearingConfig:
     What is set and makes no sense counts as not set: no assistant is silent for a slip.
     """
     work = script.work
-    if work.manners is None:
+    if work.rate_limits is None:
         try:
-            work.manners = held(HearingConfig, read(script, "hearing_config"))
+            work.rate_limits = held(HearingConfig, read(script, "hearing_config"))
         except ConfigurationError:
-            work.manners = HearingConfig()
-    return work.manners
+            work.rate_limits = HearingConfig()
+    return work.rate_limits
 
 
 def memory_config(script: Assistant) -> MemoryConfig:

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from evennia_ai import audit
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
-from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
@@ -106,7 +106,7 @@ def task_of(requester: GameObject, turn: Turn, body: str, at: float) -> Event:
         at=at,
         person=turn.event.person,
         mask=turn.event.mask,
-        hops_granted=turn.event.hops_granted + int(turn.grants.get(Kind.AGENT_HOPS, 0)),
+        hops_granted=turn.event.hops_granted + int(turn.grants.get(LimitKind.AGENT_HOPS, 0)),
         audience=tuple(sorted(turn.held)),
         chain=turn.chain.id,
         begun_by=turn.payer,

@@ -195,7 +195,7 @@ class Guard:
     def _note(self, turn: Turn, call: ToolCall, detail: str) -> None:
         numbers = [event.number for event in turn.events if event.number]
         name = call.name if call.name in WAYS else "a tool"
-        self.script.work.records.note(numbers, "private words", f"{name}: {detail}")
+        self.script.work.decisions.note(numbers, "private words", f"{name}: {detail}")
 
 
 def _told(leave: Leave) -> str:

@@ -13,15 +13,15 @@ from django.db import connection, connections
 
 from evennia_ai.budget.ledger import Book, Need, Payer
 from evennia_ai.budget.ledger.reading import read_total
-from evennia_ai.core.safety.budget import Account
+from evennia_ai.core.safety.budget import BudgetAccount
 from evennia_ai.core.safety.prices import FREE
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import LimitReachedError
 from evennia_ai.models import ModelCall
 
 NOW = 1_795_262_430.0
-NEED = Need(Usage(6, 4), "openai/mini", FREE)
+NEED = Need(TokenUsage(6, 4), "openai/mini", FREE)
 
 
 def migrate(_options: dict[str, Any]) -> Any:
@@ -63,7 +63,7 @@ def _spend(book: Book, seed: int, options: dict[str, Any]) -> int:
 def _close(book: Book, claim: Any, chance: random.Random | None) -> None:
     act = chance.choice(("settle", "settle", "release", "cut_off")) if chance else "settle"
     if act == "settle":
-        used = Usage(chance.randint(1, 6), chance.randint(0, 4)) if chance else NEED.estimate
+        used = TokenUsage(chance.randint(1, 6), chance.randint(0, 4)) if chance else NEED.estimate
         book.settle(claim, used, NOW)
     else:
         getattr(book, act)(claim, NOW)
@@ -81,14 +81,14 @@ def hold(options: dict[str, Any]) -> Any:
         return {"held": None}
     print(json.dumps({"held": claim.key}), flush=True)
     sys.stdin.readline()
-    book.settle(claim, Usage(1, 1), NOW)
+    book.settle(claim, TokenUsage(1, 1), NOW)
     book.flush()
     return {"settled": claim.key}
 
 
 def look(_options: dict[str, Any]) -> Any:
     """What the database holds."""
-    total = read_total(Account(Scope.GAME, "", ""))
+    total = read_total(BudgetAccount(Scope.GAME, "", ""))
     calls = ModelCall.objects.all()
     return {
         "vendor": connection.vendor,

@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.task import Clock
 
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,
@@ -32,7 +32,7 @@ def test_an_answer_is_a_reply_with_its_usage() -> None:
     """Text and tokens arrive, and the breaker hears of a success."""
     bench = Bench(FINE)
     _, (reply,) = bench.ask()
-    assert ("hi", Usage(4, 2)) == (reply.content, reply.usage)
+    assert ("hi", TokenUsage(4, 2)) == (reply.content, reply.usage)
     assert 1 == bench.breaker.get_stats()["total_successes"]
     assert [] == bench.clock.getDelayedCalls()
 

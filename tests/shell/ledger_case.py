@@ -12,14 +12,14 @@ from django.test import TestCase
 from evennia_ai import audit
 from evennia_ai.budget.ledger import Book, Claim, Need, Payer
 from evennia_ai.budget.ledger.reading import read_total
-from evennia_ai.core.safety.budget import Account, CallState, Total
+from evennia_ai.core.safety.budget import BudgetAccount, CallState, Total
 from evennia_ai.core.safety.prices import FREE, Price
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.models import BudgetTotal, ModelCall
 
 NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()
-FOR_EVER = Account(Scope.GAME, "", "")
+FOR_EVER = BudgetAccount(Scope.GAME, "", "")
 OPEN = BudgetConfig(game=Caps(), assistant=Caps(), player=Caps(), calls_in_flight=0)
 SUMMED = ("prompt_tokens", "completion_tokens", "cost_nano")
 
@@ -33,7 +33,7 @@ def capped(scope: str = "game", **caps: Any) -> BudgetConfig:
 
 def need(prompt: int = 60, completion: int = 40, **changes: Any) -> Need:
     """What a call needs: 100 tokens unless a test wants it different."""
-    return Need(Usage(prompt, completion), **{"model": "openai/mini", "price": FREE} | changes)
+    return Need(TokenUsage(prompt, completion), **{"model": "openai/mini", "price": FREE} | changes)
 
 
 class LedgerTest(TestCase):
@@ -70,7 +70,7 @@ class LedgerTest(TestCase):
     def use(self, prompt: int, completion: int, config: BudgetConfig = OPEN, **who: Any) -> Claim:
         """A whole call that uses exactly this."""
         claim = self.reserve(config, wanted=need(prompt, completion), **who)
-        self.book.settle(claim, Usage(prompt, completion), who.get("at", NOON))
+        self.book.settle(claim, TokenUsage(prompt, completion), who.get("at", NOON))
         self.book.flush()
         return claim
 
@@ -78,7 +78,7 @@ class LedgerTest(TestCase):
         """The same price for every token: so many dollars for a million."""
         return Price(Decimal(str(dollars)), Decimal(str(dollars)))
 
-    def total(self, account: Account = FOR_EVER) -> Total:
+    def total(self, account: BudgetAccount = FOR_EVER) -> Total:
         """What the database holds of an account."""
         return read_total(account)
 

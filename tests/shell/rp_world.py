@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.hearing.records import Record
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from tests.llm.doubles import MemoryTransport
 from tests.shell.people import Person
 from tests.shell.support import ShellTest, pump
@@ -102,9 +102,9 @@ class RolePlayTest(ShellTest):
         """All that was sent to the model since then, call by call."""
         return [prompt_of(body) for body in self.model.bodies]
 
-    def heard(self, script: Any = None) -> Record:
+    def heard(self, script: Any = None) -> DecisionTrace:
         """What an assistant (Golem) heard last."""
-        newest: Record = (script or self.golem_script).work.records.newest()[0]
+        newest: DecisionTrace = (script or self.golem_script).work.decisions.newest()[0]
         return newest
 
     def read(self, person: Any, line: str) -> str:

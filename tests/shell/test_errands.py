@@ -192,5 +192,5 @@ class TestRefusals(ErrandTest):
         """`assistant why` tells of it."""
         self.mute(True)
         (error,) = self.outcome(self.ada.ask("When?", asker=self.tom))
-        record = self.ada_script.work.records.find(error.number)
+        record = self.ada_script.work.decisions.find(error.number)
         assert ("refused", "Tom has muted it, and so gets nothing of it") == record.steps[-1]

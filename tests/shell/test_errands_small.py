@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from evennia_ai.operations.telling import tell
+from evennia_ai.operations.conversation import tell
 from tests.llm.doubles import completion
 from tests.shell.errand_case import ErrandTest
 

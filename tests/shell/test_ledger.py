@@ -12,14 +12,14 @@ from django.test.utils import CaptureQueriesContext
 
 from evennia_ai import audit
 from evennia_ai.budget.ledger import Book, grant
-from evennia_ai.core.safety.budget import Account, accounts_of
+from evennia_ai.core.safety.budget import BudgetAccount, accounts_of
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Measure, Scope
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError, LimitReachedError, NoFreeSlotError
 from evennia_ai.models import BudgetTotal, ModelCall
 from tests.shell.ledger_case import NOON, OPEN, LedgerTest, capped, need
 
-TODAY = Account(Scope.GAME, "", "2026-11-21")
+TODAY = BudgetAccount(Scope.GAME, "", "2026-11-21")
 
 
 class TestCounting(LedgerTest):
@@ -32,7 +32,7 @@ class TestCounting(LedgerTest):
         assert (1, 1, 100, 0) == (
             total.calls, total.open_calls, total.held_tokens, total.prompt_tokens
         )  # fmt: skip
-        self.book.settle(claim, Usage(50, 7), NOON)
+        self.book.settle(claim, TokenUsage(50, 7), NOON)
         self.book.flush()
         total = self.total()
         assert (1, 0, 0) == (total.calls, total.open_calls, total.held_tokens)
@@ -56,7 +56,7 @@ class TestCounting(LedgerTest):
     def test_more_than_was_held_counts_in_full(self) -> None:
         """Also beyond a cap: the next call is refused then."""
         config = capped(tokens_per_day=200)
-        self.book.settle(self.reserve(config), Usage(900, 100), NOON)
+        self.book.settle(self.reserve(config), TokenUsage(900, 100), NOON)
         with pytest.raises(LimitReachedError):
             self.reserve(config)
         self.book.flush()
@@ -84,12 +84,12 @@ class TestCounting(LedgerTest):
     def test_a_call_is_closed_once(self) -> None:
         """Whoever closes it again changes nothing."""
         claim = self.reserve()
-        self.book.settle(claim, Usage(1, 2), NOON)
-        self.book.settle(claim, Usage(1, 2), NOON)
+        self.book.settle(claim, TokenUsage(1, 2), NOON)
+        self.book.settle(claim, TokenUsage(1, 2), NOON)
         self.book.cut_off(claim, NOON)
         self.book.release(claim, NOON)
         self.book.flush()
-        self.book.settle(claim, Usage(1, 2), NOON)
+        self.book.settle(claim, TokenUsage(1, 2), NOON)
         self.book.flush()
         assert 3 == self.total().prompt_tokens + self.total().completion_tokens
         self.assert_consistent()
@@ -97,14 +97,14 @@ class TestCounting(LedgerTest):
     def test_another_model_may_have_answered(self) -> None:
         """Then its price counts, and its name is on record."""
         claim = self.reserve(wanted=need(price=self.price(100)))
-        self.book.settle(claim, Usage(1, 1), NOON, model="local/small", price=self.price(1))
+        self.book.settle(claim, TokenUsage(1, 1), NOON, model="local/small", price=self.price(1))
         self.book.flush()
         call = ModelCall.objects.get()
         assert ("local/small", 2_000) == (call.model, self.total().cost_nano)
 
     def test_an_unknown_price_is_on_record(self) -> None:
         """The tokens count, and that the money is not known can be seen."""
-        self.book.settle(self.reserve(wanted=need(price=None)), Usage(1, 1), NOON)
+        self.book.settle(self.reserve(wanted=need(price=None)), TokenUsage(1, 1), NOON)
         self.book.cut_off(self.reserve(wanted=need(price=None)), NOON)
         self.book.flush()
         assert [False, False] == [call.is_priced for call in ModelCall.objects.all()]
@@ -125,7 +125,7 @@ class TestCounting(LedgerTest):
     def test_long_names_fit(self) -> None:
         """Whatever an assistant, a relay or a model is called."""
         self.use(1, 2, assistant="A" * 400, person="relay of " + "x" * 400)
-        self.book.settle(self.reserve(wanted=need(model="m" * 400)), Usage(1, 1), NOON)
+        self.book.settle(self.reserve(wanted=need(model="m" * 400)), TokenUsage(1, 1), NOON)
         self.book.flush()
         self.assert_consistent()
 
@@ -170,7 +170,7 @@ class TestCaps(LedgerTest):
     def test_what_ended_is_seen_also_by_a_call_that_is_refused(self) -> None:
         """Room that a call gave back is there for the next one at once."""
         config = capped(tokens_per_day=150)
-        self.book.settle(self.reserve(config), Usage(10, 10), NOON)
+        self.book.settle(self.reserve(config), TokenUsage(10, 10), NOON)
         self.reserve(config)
         with pytest.raises(LimitReachedError) as caught:
             self.reserve(config)
@@ -188,16 +188,16 @@ class TestCaps(LedgerTest):
     def test_f3_a_last_call_fits_into_what_is_kept_for_it(self) -> None:
         """Ordinary calls leave its room free; it is counted, and no further one fits."""
         config = capped("assistant", tokens_per_day=300)
-        wanted = need(last=Usage(60, 40))
+        wanted = need(last=TokenUsage(60, 40))
         for _ in range(2):
             self.reserve(config, wanted=wanted)
         with pytest.raises(LimitReachedError):
             self.reserve(config, wanted=wanted)
         self.book.settle(
-            self.reserve(config, wanted=wanted, purpose="wrap_up"), Usage(50, 30), NOON
+            self.reserve(config, wanted=wanted, purpose="wrap_up"), TokenUsage(50, 30), NOON
         )
         self.book.flush()
-        ada = Account(Scope.ASSISTANT, "ada", "2026-11-21")
+        ada = BudgetAccount(Scope.ASSISTANT, "ada", "2026-11-21")
         assert (50, 30, 200) == (
             self.total(ada).prompt_tokens,
             self.total(ada).completion_tokens,
@@ -211,7 +211,7 @@ class TestCaps(LedgerTest):
         """The amount of the error is at least what is missing, and a tenth of the cap."""
         config = capped(tokens_per_day=1000)
         self.use(900, 90, config)
-        wanted = need(200, 100, last=Usage(100, 50))
+        wanted = need(200, 100, last=TokenUsage(100, 50))
         with pytest.raises(LimitReachedError) as caught:
             self.reserve(config, wanted=wanted)
         assert 990 + 300 + 150 - 1000 == caught.value.amount
@@ -254,9 +254,9 @@ class TestCost(LedgerTest):
     def test_two_statements_for_a_call(self) -> None:
         """Reserving one and settling the one before, within a minute; the rest is the commit."""
         for _ in range(2):
-            self.book.settle(self.reserve(), Usage(1, 1), NOON)
+            self.book.settle(self.reserve(), TokenUsage(1, 1), NOON)
         with CaptureQueriesContext(connection) as taken:
-            self.book.settle(self.reserve(), Usage(1, 1), NOON)
+            self.book.settle(self.reserve(), TokenUsage(1, 1), NOON)
         made = [query["sql"] for query in taken]
         statements = [sql for sql in made if "SAVEPOINT" not in sql]
         assert 2 == len(statements), "\n".join(made)
@@ -265,7 +265,7 @@ class TestCost(LedgerTest):
         """A flush without calls, and closing one."""
         claim = self.reserve()
         with self.assertNumQueries(0):
-            self.book.settle(claim, Usage(1, 1), NOON)
+            self.book.settle(claim, TokenUsage(1, 1), NOON)
         self.book.flush()
         with self.assertNumQueries(0):
             self.book.flush()
@@ -276,7 +276,7 @@ class TestRiding(LedgerTest):
 
     def test_what_ended_is_written_with_it(self) -> None:
         """By two statements, and nothing is left for the timer."""
-        self.book.settle(self.reserve(), Usage(7, 1), NOON)
+        self.book.settle(self.reserve(), TokenUsage(7, 1), NOON)
         with self.book.riding() as write, transaction.atomic():
             assert write is not None
             with CaptureQueriesContext(connection) as taken:
@@ -296,7 +296,7 @@ class TestRiding(LedgerTest):
 
     def test_what_is_undone_is_written_later(self) -> None:
         """As often as it is tried: it counts once."""
-        self.book.settle(self.reserve(), Usage(7, 1), NOON)
+        self.book.settle(self.reserve(), TokenUsage(7, 1), NOON)
         with pytest.raises(ZeroDivisionError):
             self.ride_in_vain()
         assert 100 == self.total().used(Measure.TOKENS)
@@ -308,7 +308,7 @@ class TestRiding(LedgerTest):
         """Which writes it for nothing; and where nothing ended there is nothing to write."""
         with self.book.riding() as write:
             assert write is None
-        self.book.settle(self.reserve(), Usage(7, 1), NOON)
+        self.book.settle(self.reserve(), TokenUsage(7, 1), NOON)
         self.reserve(person="*#4")
         with self.book.riding() as write:
             assert write is None
@@ -316,7 +316,7 @@ class TestRiding(LedgerTest):
 
     def test_rows_that_are_gone_are_made_again(self) -> None:
         """The transaction has to be begun anew, as where another process wrote the record."""
-        self.book.settle(self.reserve(), Usage(7, 1), NOON)
+        self.book.settle(self.reserve(), TokenUsage(7, 1), NOON)
         BudgetTotal.objects.all().delete()
         with self.book.riding() as write:
             assert write is not None

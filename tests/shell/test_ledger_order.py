@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from evennia_ai.budget.ledger import Book
 from evennia_ai.budget.ledger.grants import Raise, raise_cap
-from evennia_ai.core.safety.budget import Account
+from evennia_ai.core.safety.budget import BudgetAccount
 from evennia_ai.core.settings.budget import Scope
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import LimitReachedError
 from evennia_ai.models import BudgetTotal, ModelCall
 from tests.shell.ledger_case import NOON, LedgerTest, capped, need
 
-TODAY = Account(Scope.GAME, "", "2026-11-21")
+TODAY = BudgetAccount(Scope.GAME, "", "2026-11-21")
 ACTS = ("reserve", "reserve", "reserve", "settle", "release", "cut_off", "flush", "raise", "crash")
 STEPS = st.lists(
     st.tuples(st.sampled_from(ACTS), st.integers(0, 90), st.integers(0, 3)), max_size=40
@@ -59,7 +59,7 @@ class TestAnyOrder(LedgerTest):
         """One thing happens in one of the processes."""
         book = books[which % 2]
         if act == "reserve":
-            wanted = need(amount + 1, amount, last=Usage(last, 0))
+            wanted = need(amount + 1, amount, last=TokenUsage(last, 0))
             purpose = "wrap_up" if which == 3 else "turn"
             try:
                 claim = self.reserve(
@@ -83,7 +83,9 @@ class TestAnyOrder(LedgerTest):
         """A call ends, with no more than was estimated."""
         if act == "settle":
             estimate = claim.need.estimate
-            used = Usage(min(part + 1, estimate.prompt_tokens), estimate.completion_tokens // 2)
+            used = TokenUsage(
+                min(part + 1, estimate.prompt_tokens), estimate.completion_tokens // 2
+            )
             book.settle(claim, used, NOON)
         else:
             getattr(book, act)(claim, NOON)

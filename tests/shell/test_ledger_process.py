@@ -8,9 +8,9 @@ from twisted.internet.task import Clock
 
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger import Book, rows
-from evennia_ai.core.settings.budget import Span
+from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.core.settings.model import MOST_KNOWN
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.models import BudgetTotal
@@ -25,7 +25,7 @@ class TestProcess(LedgerTest):
         clock = Clock()
         self.book = Book(clock.callLater)
         for _ in range(3):
-            self.book.settle(self.reserve(), Usage(5, 5), NOON)
+            self.book.settle(self.reserve(), TokenUsage(5, 5), NOON)
         self.book.release(self.reserve(), NOON)
         assert 1 == len(clock.getDelayedCalls())
         clock.advance(1.0)
@@ -50,14 +50,17 @@ class TestProcess(LedgerTest):
         self.addCleanup(ledger.start_anew)
         ledger.start_anew()
         payer = ledger.Payer("Ada", "*#3", "turn")
-        ledger.settle(ledger.reserve(payer, need(), OPEN, NOON), Usage(5, 5), NOON)
+        ledger.settle(ledger.reserve(payer, need(), OPEN, NOON), TokenUsage(5, 5), NOON)
         ledger.release(ledger.reserve(payer, need(), OPEN, NOON), NOON)
         ledger.cut_off(ledger.reserve(payer, need(), OPEN, NOON), NOON)
         report = ledger.report("ADA", OPEN, NOON)
         used = {standing.name: standing.used for standing in report.standings}
         assert (110, 2) == (used["tokens_total"], used["calls_per_minute"])
         assert {"*#3": 1.0} == report.shares
-        assert (0, {}) == (report.unpriced[Span.EVER], ledger.report("Edda", OPEN, NOON).shares)
+        assert (0, {}) == (
+            report.unpriced[BudgetSpan.EVER],
+            ledger.report("Edda", OPEN, NOON).shares,
+        )
 
     def test_settings_are_read_again_when_they_change(self) -> None:
         """And only then; also where somebody changes the mapping itself."""

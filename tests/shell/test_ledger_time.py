@@ -11,14 +11,14 @@ from twisted.internet.task import Clock
 
 from evennia_ai.budget.ledger import Book, grant, owners, rows
 from evennia_ai.budget.ledger.owners import is_gone, owner_of_this_process
-from evennia_ai.core.safety.budget import DAY, Account, CallState, accounts_of
+from evennia_ai.core.safety.budget import DAY, BudgetAccount, CallState, accounts_of
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError, LimitReachedError
 from evennia_ai.models import BudgetTotal, ModelCall
 from tests.shell.ledger_case import NOON, LedgerTest, capped, need
 
-TODAY = Account(Scope.GAME, "", "2026-11-21")
+TODAY = BudgetAccount(Scope.GAME, "", "2026-11-21")
 
 
 class TestPeriods(LedgerTest):
@@ -53,7 +53,7 @@ class TestPeriods(LedgerTest):
         """And what it held there is free again."""
         late = NOON + DAY // 2 - 31
         claim = self.reserve(at=late)
-        self.book.settle(claim, Usage(5, 5), late + 60)
+        self.book.settle(claim, TokenUsage(5, 5), late + 60)
         self.book.flush()
         total = self.total(TODAY)
         assert (5, 0, 0) == (total.prompt_tokens, total.held_tokens, total.open_calls)
@@ -165,7 +165,7 @@ class TestKilled(LedgerTest):
         claims = [self.reserve(wanted=need(price=self.price(1))) for _ in ends]
         assert 3 == Book().recover(NOON + 1000)
         assert 300 == self.total().prompt_tokens + self.total().completion_tokens
-        self.book.settle(claims[0], Usage(5, 6), NOON + 1000)
+        self.book.settle(claims[0], TokenUsage(5, 6), NOON + 1000)
         self.book.release(claims[1], NOON + 1000)
         self.book.cut_off(claims[2], NOON + 1000)
         self.book.flush()
@@ -189,7 +189,7 @@ class TestKilled(LedgerTest):
         """The same where the database could not be written to for minutes."""
         clock = Clock()
         self.book = Book(clock=clock.seconds)
-        self.book.settle(self.reserve(), Usage(5, 6), NOON)
+        self.book.settle(self.reserve(), TokenUsage(5, 6), NOON)
         Book().recover(NOON + 1000)
         clock.advance(1000)
         self.book.flush()
@@ -199,7 +199,7 @@ class TestKilled(LedgerTest):
     def test_a_call_that_ends_late_but_first(self) -> None:
         """Nobody else has closed it: it counts as always."""
         claim = self.reserve()
-        self.book.settle(claim, Usage(5, 6), NOON + 1000)
+        self.book.settle(claim, TokenUsage(5, 6), NOON + 1000)
         self.book.flush()
         self.assert_consistent()
 
@@ -261,7 +261,7 @@ class TestUpkeep(LedgerTest):
         """A process that runs for years does not remember every minute."""
         self.use(5, 5)
         self.book.totals._numbers.update(
-            {Account(Scope.GAME, "", f"{n}"): n for n in range(rows.MOST_REMEMBERED)}
+            {BudgetAccount(Scope.GAME, "", f"{n}"): n for n in range(rows.MOST_REMEMBERED)}
         )
         self.use(5, 5, at=NOON + 60)
         assert 12 == len(self.book.totals._numbers)

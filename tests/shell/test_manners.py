@@ -339,4 +339,4 @@ class TestEngaged(MannersTest):
         brass_script, _ = self.make("Brass")
         self.model.answers.extend([says("@brass hello"), says("@ada hello, Ada"), says("Yes.")])
         self.type(self.tom, "say @ada greet Brass")
-        assert {} == brass_script.work.engagements.by_place
+        assert {} == brass_script.work.conversations.by_place

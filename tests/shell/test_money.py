@@ -12,7 +12,7 @@ from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import accounts_of
 from evennia_ai.core.settings.budget import Measure, Scope
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ModelConnectionError, ModelStatusError
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.messages.incoming import person_of
@@ -130,11 +130,11 @@ class TestCapOfAPlayer(MoneyTest):
         """What is left is less than a prompt and a few words: not even a last one is asked for."""
         used = ledger.reserve(
             ledger.Payer("Brass", person_of(self.tom)),
-            ledger.Need(Usage(19_900)),
+            ledger.Need(TokenUsage(19_900)),
             state.budget_config(self.ada_script),
             NOON,
         )
-        ledger.settle(used, Usage(19_900), NOON)
+        ledger.settle(used, TokenUsage(19_900), NOON)
         self.type(self.tom, "whisper Ada = hello")
         assert [] == self.counted.bodies
 

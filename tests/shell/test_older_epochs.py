@@ -101,7 +101,7 @@ class TestWords(SafetyTest):
         assert 1 == len(told)
         assert "answered" not in self.steps()
         assert ({}, 0) == (
-            self.ada_script.work.engagements.by_place,
+            self.ada_script.work.conversations.by_place,
             state.read(self.ada_script, "consecutive_errors"),
         )
         assert 1 == ModelCall.objects.count()

@@ -258,9 +258,9 @@ class TestLasting(OverheardTest):
         """What she knows, in plain form."""
         work = self.ada_script.work
         return (
-            work.company.as_stored(),
+            work.senders.as_stored(),
             [item.as_stored() for item in work.overheard],
-            work.records.as_stored(),
+            work.decisions.as_stored(),
             set(work.muted),
         )
 

@@ -230,7 +230,7 @@ class TestEnds(AsideTest):
         self.beat()
         assert 5 == self.calls()
         assert SET_ASIDE in self.stored("pending_events")[0]
-        record = self.ada_script.work.records.find(self.waiting()[0].number)
+        record = self.ada_script.work.decisions.find(self.waiting()[0].number)
         assert "broke off" in [step for step, _ in record.steps]
         self.model.answers.append(whispers("There it is."))
         self.come_back()

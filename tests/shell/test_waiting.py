@@ -226,7 +226,7 @@ class TestLeaving(WaitingTest):
         self.model.answer(LOOK)
         pump()
         assert (1, 0) == (self.calls(), self.stored("consecutive_errors"))
-        record = self.ada_script.work.records.find(self.waiting()[0].number)
+        record = self.ada_script.work.decisions.find(self.waiting()[0].number)
         step, detail = record.steps[-2]
         assert ("broke off", True) == (step, detail.startswith("Tom had left; nobody was told"))
         assert [] == [line for line in self.sent_to_staff() if "was told" in line]

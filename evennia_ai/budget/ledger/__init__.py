@@ -21,7 +21,7 @@ from evennia_ai.core.safety.prices import NAME as PRICES_NAME
 from evennia_ai.core.safety.prices import Price, price_of, read_prices
 from evennia_ai.core.settings.budget import GAME_NAME, BudgetConfig
 from evennia_ai.core.settings.model import read_once
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.endpoints import Endpoint
 
@@ -88,7 +88,7 @@ def reserve(payer: Payer, need: Need, config: BudgetConfig, now: float) -> Claim
 
 
 def settle(
-    claim: Claim, usage: Usage, now: float, *, model: str = "", price: Price | None = None
+    claim: Claim, usage: TokenUsage, now: float, *, model: str = "", price: Price | None = None
 ) -> None:
     """See `Book.settle`."""
     book().settle(claim, usage, now, model=model, price=price)

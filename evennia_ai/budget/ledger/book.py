@@ -30,10 +30,10 @@ from evennia_ai.budget.ledger.rows import (
     write_calls,
 )
 from evennia_ai.core.safety import budget
-from evennia_ai.core.safety.budget import Account, CallState, Total
+from evennia_ai.core.safety.budget import BudgetAccount, CallState, Total
 from evennia_ai.core.safety.prices import Price, cost_of, counted
 from evennia_ai.core.settings.budget import BudgetConfig
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import ModelCall
 from evennia_ai.resilience.clock import Clock
@@ -91,7 +91,13 @@ class Book:
         return claim
 
     def settle(
-        self, claim: Claim, usage: Usage, now: float, *, model: str = "", price: Price | None = None
+        self,
+        claim: Claim,
+        usage: TokenUsage,
+        now: float,
+        *,
+        model: str = "",
+        price: Price | None = None,
     ) -> None:
         """The call was answered: what was used counts in full, whatever was held.
 
@@ -108,7 +114,7 @@ class Book:
 
     def release(self, claim: Claim, now: float) -> None:
         """Nothing was sent: nothing counts."""
-        self._close(Ending(claim, CallState.RELEASED, Usage(), 0, now, self._clock()))
+        self._close(Ending(claim, CallState.RELEASED, TokenUsage(), 0, now, self._clock()))
 
     def cut_off(
         self, claim: Claim, now: float, *, model: str = "", price: Price | None = None
@@ -218,7 +224,9 @@ class Book:
             write_calls(rows)
         return len(endings), claim
 
-    def _fitted(self, claim: Claim, totals: dict[Account, Total], config: BudgetConfig) -> Claim:
+    def _fitted(
+        self, claim: Claim, totals: dict[BudgetAccount, Total], config: BudgetConfig
+    ) -> Claim:
         """A call that is let through, with an answer as long as the caps leave room for.
 
         Raises:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from evennia_ai.core.safety.budget import Account, CallState, Purpose, accounts_of
+from evennia_ai.core.safety.budget import BudgetAccount, CallState, Purpose, accounts_of
 from evennia_ai.core.safety.prices import Price, cost_of
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 
 GRACE_SECONDS = 300
 # At the end of the key of what is no call of its own.
 SHARE = "/"
-NOTHING = Usage()
+NOTHING = TokenUsage()
 Row = tuple[str | int | bool, ...]
 
 
@@ -47,10 +47,10 @@ class Need:
         seconds: how long it takes at most.
     """
 
-    estimate: Usage
+    estimate: TokenUsage
     model: str = ""
     price: Price | None = None
-    last: Usage = NOTHING
+    last: TokenUsage = NOTHING
     seconds: float = 60.0
     least: int | None = None
 
@@ -63,7 +63,7 @@ class Need:
     def without(self, tokens: int) -> Need:
         """The same with an answer that is so many tokens shorter."""
         used = self.estimate
-        shorter = Usage(used.prompt_tokens, used.completion_tokens - tokens)
+        shorter = TokenUsage(used.prompt_tokens, used.completion_tokens - tokens)
         return replace(self, estimate=shorter)
 
     @cached_property
@@ -103,7 +103,7 @@ class Claim:
     payer: Payer
     need: Need
     at: int
-    accounts: tuple[Account, ...]
+    accounts: tuple[BudgetAccount, ...]
     warnings: list[str] = field(default_factory=list)
 
     @classmethod
@@ -132,7 +132,7 @@ class Claim:
     def as_row(self, ending: Ending | None = None) -> Row:
         """The call as the database keeps it."""
         payer, estimate = self.payer, self.need.estimate
-        end = ending or Ending(self, CallState.OPEN, Usage(), 0, self.at)
+        end = ending or Ending(self, CallState.OPEN, TokenUsage(), 0, self.at)
         return (
             self.key,
             self.owner,
@@ -165,7 +165,7 @@ class Ending:
 
     claim: Claim
     state: CallState
-    usage: Usage
+    usage: TokenUsage
     cost_nano: int
     at: float
     noted_at: float = 0.0

@@ -7,13 +7,13 @@ from itertools import cycle
 
 from evennia_ai.budget.ledger.claims import Claim
 from evennia_ai.core.safety import budget
-from evennia_ai.core.safety.budget import Account, Purpose, Standing, Total
+from evennia_ai.core.safety.budget import BudgetAccount, CapStanding, Purpose, Total
 from evennia_ai.core.safety.prices import answer_tokens_for
-from evennia_ai.core.settings.budget import BudgetConfig, Measure, Scope, Span
+from evennia_ai.core.settings.budget import BudgetConfig, BudgetSpan, Measure, Scope
 from evennia_ai.errors import NoFreeSlotError
 from evennia_ai.models import BudgetTotal
 
-Totals = Mapping[Account, Total]
+Totals = Mapping[BudgetAccount, Total]
 
 
 def excess(claim: Claim, totals: Totals, config: BudgetConfig) -> int:
@@ -49,7 +49,7 @@ def judge(claim: Claim, totals: Totals, config: BudgetConfig) -> None:
     near = []
     for account, span in _accounts(claim):
         total = totals[account]
-        if account.scope is Scope.ASSISTANT and span is Span.EVER:
+        if account.scope is Scope.ASSISTANT and span is BudgetSpan.EVER:
             _judge_slots(claim, total, config)
         for standing in _set(account, span, total, config):
             need, last = _units(claim, standing)
@@ -60,17 +60,19 @@ def judge(claim: Claim, totals: Totals, config: BudgetConfig) -> None:
     claim.warnings.extend(budget.warning_text(standing) for standing in near if _is_first(standing))
 
 
-def _accounts(claim: Claim) -> Iterator[tuple[Account, Span]]:
+def _accounts(claim: Claim) -> Iterator[tuple[BudgetAccount, BudgetSpan]]:
     """Each account that a call counts towards, and over which span that counts."""
-    return zip(claim.accounts, cycle(Span), strict=False)
+    return zip(claim.accounts, cycle(BudgetSpan), strict=False)
 
 
-def _set(account: Account, span: Span, total: Total, config: BudgetConfig) -> Iterator[Standing]:
+def _set(
+    account: BudgetAccount, span: BudgetSpan, total: Total, config: BudgetConfig
+) -> Iterator[CapStanding]:
     """How an account stands to each cap of its span that is set."""
     return budget.standings(account, span, total, config.caps_of(account.scope), only_set=True)
 
 
-def _all_set(claim: Claim, totals: Totals, config: BudgetConfig) -> Iterator[Standing]:
+def _all_set(claim: Claim, totals: Totals, config: BudgetConfig) -> Iterator[CapStanding]:
     for account, span in _accounts(claim):
         yield from _set(account, span, totals[account], config)
 
@@ -84,7 +86,7 @@ def _judge_slots(claim: Claim, total: Total, config: BudgetConfig) -> None:
         )
 
 
-def _units(claim: Claim, standing: budget.Standing) -> tuple[int, int]:
+def _units(claim: Claim, standing: budget.CapStanding) -> tuple[int, int]:
     """What a call needs of a cap, and what has to stay free for a last one."""
     need, measure = claim.need, standing.cap.measure
     if measure is Measure.TOKENS:
@@ -98,7 +100,7 @@ def _units(claim: Claim, standing: budget.Standing) -> tuple[int, int]:
     return units if claim.payer.purpose != Purpose.WRAP_UP else (units[0], 0)
 
 
-def _is_first(standing: budget.Standing) -> bool:
+def _is_first(standing: budget.CapStanding) -> bool:
     """Whether this is the first of all server processes to tell of it."""
     scope, key, period = standing.account
     flag = f"warned_{standing.cap.measure}"

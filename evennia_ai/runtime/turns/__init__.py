@@ -17,7 +17,7 @@ from evennia_ai.core.hearing.overheard import tellable
 from evennia_ai.core.hearing.perception import PRIVATE
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.audit_events import Fact, fact
-from evennia_ai.core.safety.limits import LIMITS, Kind
+from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.monitor import SafetyMonitor
 from evennia_ai.core.turn import compaction, conversation, executions
 from evennia_ai.core.turn.react import Stop
@@ -144,7 +144,7 @@ def _bounds(turn: Turn) -> dict[str, Any]:
             # Plain text: what Evennia cannot read back would block the assistant for good.
             str(kind): more
             for kind, more in turn.grants.items()
-            if LIMITS[Kind(kind)].span in lasting
+            if LIMITS[LimitKind(kind)].span in lasting
         },
         "monitor": turn.monitor.as_stored(),
     }
