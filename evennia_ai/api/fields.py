@@ -145,7 +145,7 @@ class Count(serializers.IntegerField):
         """
         if not DIGITS.fullmatch(str(data)):
             raise ValidationError(f"This must be a whole number from 0 to {MOST_NUMBER}.")
-        return int(data)
+        return int(str(data))
 
 
 class Flag(serializers.BooleanField):

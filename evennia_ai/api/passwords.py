@@ -52,7 +52,8 @@ def account_of(username: str, password: str) -> Account | None:
     if not is_known or kind.is_banned(username=username):
         make_password(password)
         return None
-    return kind.authenticate(username, password)[0]
+    account: Account | None = kind.authenticate(username, password)[0]
+    return account
 
 
 def _wrong_of(username: str) -> Throttle:

@@ -88,7 +88,7 @@ def account_for(pk: int, address: str) -> Account:
     Raises:
         ProblemError: it may not use the API.
     """
-    account = AccountDB.objects.filter(pk=pk).first()
+    account: Account | None = AccountDB.objects.filter(pk=pk).first()
     if account is None or not account.is_active:
         raise AuthenticationFailed("This account is gone, or switched off.")
     if DefaultAccount.is_banned(username=str(account.username), ip=address):

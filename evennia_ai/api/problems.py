@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.core.exceptions import (
@@ -148,7 +148,9 @@ def _sentence(detail: object) -> str:
     return str(detail)
 
 
-def _fields(detail: object, path: str = "") -> Iterator[tuple[str, list[str]]]:
+def _fields(
+    detail: Mapping[str, Any] | Sequence[Any], path: str = ""
+) -> Iterator[tuple[str, list[str]]]:
     """The errors, as pairs of a path and sentences."""
     if isinstance(detail, Mapping):
         for name, part in detail.items():

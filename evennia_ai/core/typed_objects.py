@@ -71,6 +71,8 @@ class GameObject(Being, Protocol):
 class Account(Being, Protocol):
     """An account: somebody who is connected, or may be."""
 
+    username: str
+    is_active: bool
     is_superuser: bool
     get_all_puppets: Callable[[], list[Any]]
 
