@@ -106,8 +106,8 @@ LIMITS = (
     guard(
         "nobody there to ask is a no",
         "approvals/asking.py",
-        "        return succeed(Answer(Outcome.NOBODY))",
-        '        return succeed(Answer(Outcome.ANSWERED, "yes"))',
+        "        return succeed(Answer(QuestionOutcome.NOBODY))",
+        '        return succeed(Answer(QuestionOutcome.ANSWERED, "yes"))',
         "test_c11_c16_nobody_to_ask_is_one_refusal_at_every_limit",
     ),
     guard(
@@ -134,8 +134,8 @@ LIMITS = (
     guard(
         "a question outlasts a restart, and an answer counts once",
         "approvals/asking.py",
-        "    book.remove(script, question.number)\n    return Answer(Outcome.ANSWERED",
-        "    return Answer(Outcome.ANSWERED",
+        "    book.remove(script, question.number)\n    return Answer(QuestionOutcome.ANSWERED",
+        "    return Answer(QuestionOutcome.ANSWERED",
         "test_i7_an_answer_before_it_is_asked_again_counts_once",
     ),
     guard(
