@@ -69,8 +69,8 @@ STOPPING = (
     guard(
         "what others notice is not begun in an older epoch",
         "tool_execution.py",
-        "        self.fence(turn)\n        turns.note_effect",
-        "        turns.note_effect",
+        "        self.fence(turn)\n        turns.write_ahead_intent",
+        "        turns.write_ahead_intent",
         "test_hole_d30_no_effect_begins_in_an_older_epoch",
     ),
     guard(
