@@ -126,14 +126,14 @@ SPEAKING = (
     ),
     guard(
         "what may not be picked up is not picked up",
-        "tools/hands.py",
+        "tools/item_tools.py",
         'if not may(character, thing, "get", turn):',
         "if False:",
         "test_what_may_not_be_got",
     ),
     guard(
         "no exit that is closed to it",
-        "tools/hands.py",
+        "tools/item_tools.py",
         'if may(character, way, "traverse", turn):',
         "if True:",
         "test_a_closed_exit_stays_closed",
