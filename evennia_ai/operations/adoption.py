@@ -22,7 +22,12 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being, GameObject
-from evennia_ai.operations.assistants import attach_script, close_record_before, find_assistant
+from evennia_ai.operations.assistants import (
+    Made,
+    attach_script,
+    close_record_before,
+    find_assistant,
+)
 from evennia_ai.operations.lifecycle import FIRST_CHARACTER, Archived, channels_of, end_assistant
 from evennia_ai.operations.naming import (
     PLURAL,
@@ -150,9 +155,6 @@ def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: s
             lost its body gives it this one, with all that it knows.
         person: who does it, and needs a say over the being; None for code.
         by: who does it, for the record; the person, unless it is said.
-
-    Returns:
-        data: "script" and "character".
     """
     if refused := _problem_of_being(npc, person):
         return refused
@@ -178,7 +180,7 @@ def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: s
         raise
     whole = f"{called} is {npc.key} now" if called != npc.key else f"{called} has a mind now"
     told = f"{whole}. Try: whisper {npc.key} = hello. Back: assistant release {called}"
-    return Result(True, told, {"script": script, "character": npc})
+    return Result(True, told, Made(script, npc))
 
 
 def _may_go_on(lost: AssistantScript, person: Being) -> bool:

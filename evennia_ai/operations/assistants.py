@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -50,6 +51,14 @@ PLAIN_DESC = "{name} is an assistant, an AI."
 NAMELESS_DESC = "This is an assistant, an AI."
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A new assistant: its script, and its body."""
+
+    script: AssistantScript
+    character: GameObject
+
+
 def find_assistant(key: str) -> AssistantScript | None:
     """The assistant of that name, in any case."""
     found = search_script_tag(tag_of(key.strip()), category=TAG_CATEGORY)
@@ -68,7 +77,7 @@ def create_assistant(
     settings: Mapping[str, Any] | None = None,
     by: str = "",
     maker: Being | None = None,
-) -> Result:
+) -> Result[Made]:
     """Make an assistant: a character in a room and the script that moves it; both or neither.
 
     Args:
@@ -83,9 +92,6 @@ def create_assistant(
         settings: further settings by path, as `update_settings` takes them.
         by: who makes it, for the record; its maker, unless it is said.
         maker: a character or an account, which has Evennia's rights over the body, as admins have.
-
-    Returns:
-        data: "script" and "character".
     """
     name = " ".join(key.split())
     refused = _refusal(name, aliases) or check_body(typeclass)
@@ -100,7 +106,7 @@ def create_assistant(
         character = _make_body(name, typeclass, location, desc, aliases, maker)
         script = attach_script(name, character, found.values)
     told = "\n".join(filter(None, (_greeting(name, location), brain_hint(script))))
-    return Result(True, told, {"script": script, "character": character})
+    return Result(True, told, Made(script, character))
 
 
 def _greeting(name: str, location: GameObject | None) -> str:

@@ -21,7 +21,7 @@ from evennia_ai.core.settings.game import POWERS, STATE
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations.assistants import create_assistant, plain_desc
+from evennia_ai.operations.assistants import BODY, Made, create_assistant, plain_desc
 from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.setting_rows import UNSET, own_of
@@ -216,7 +216,7 @@ def clone_assistant(
     location: GameObject | None = None,
     by: str = "",
     person: Being | None = None,
-) -> Result:
+) -> Result[Made]:
     """Make another assistant like this one: its settings, its prompts, its look, its channels.
 
     Nothing private goes along: no talk, memories, notes, goals or counts; no stop either. What its
@@ -227,17 +227,14 @@ def clone_assistant(
         key: the name of the new one.
         location: the room it stands in; None: beside this one.
         person: who makes it, and has Evennia's rights over it; None for code, which is trusted.
-
-    Returns:
-        data: "script" and "character".
     """
     body = script.obj
     place = location or (body.location if body is not None else None)
     if problem := _problem_of_room(place, body, person):
         return Result(False, problem, problem=Problem.FORBIDDEN)
-    may_give = person is None or is_owner(person)
     settings = {name: own_of(script, name) for name in _copied(script)}
-    left_out = [name for name in POWERS if name in settings and not may_give]
+    may_give = person is None or is_owner(person)
+    left_out = [] if may_give else [name for name in POWERS if name in settings]
     made = create_assistant(
         key,
         location=place,
@@ -245,16 +242,16 @@ def clone_assistant(
         settings={name: value for name, value in settings.items() if name not in left_out},
         by=by,
         maker=person,
-        **({"typeclass": body.typeclass_path} if body is not None else {}),
+        typeclass=body.typeclass_path if body is not None else BODY,
     )
     if not made.ok:
         return made
     with signed(by):
-        audit.record("copied", made.data["script"], source=str(script.key), left_out=left_out)
+        audit.record("copied", made.data.script, source=str(script.key), left_out=left_out)
     if body is not None:
-        _give_look_of(body, made.data["character"])
+        _give_look_of(body, made.data.character)
     lacks = f" Without {' and '.join(left_out)}: an owner gives these." if left_out else ""
-    return Result(True, f"{made.message}{lacks}", made.data)
+    return Result(True, made.message + lacks, made.data)
 
 
 def _give_look_of(body: GameObject, copy: GameObject) -> None:

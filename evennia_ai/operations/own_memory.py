@@ -54,7 +54,6 @@ from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.settings import signed
 from evennia_ai.operations.traces import exported
 from evennia_ai.runtime import state, turns
-from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.runtime.turns import aside
@@ -142,10 +141,9 @@ def _theirs(script: AssistantScript, person: str) -> QuerySet[Memory]:
 
 
 def _profile(script: AssistantScript, person: str) -> EntityProfile | None:
-    found: EntityProfile | None = EntityProfile.objects.filter(
-        assistant=script.pk, entity=person
-    ).first()
-    return found
+    found = EntityProfile.objects.filter(assistant=script.pk, entity=person)
+    profile: EntityProfile | None = found.first()
+    return profile
 
 
 def number_of_attribute(text: str) -> str:
@@ -384,7 +382,8 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     holds_words = is_named or any(item.person == person for item in work.overheard)
     if busy or (work.in_flight and holds_words):
         state.bump_epoch(script)
-        _hide_unkept(script)
+        # What was cut off is counted in a moment; of its words only how long they were.
+        work.unkept[:] = [forgetting.without_words(each) for each in work.unkept]
     for beside in filter(None, (work.compacting, work.resting)):
         beside.cancel()
     if noted and (busy or holds_words):
@@ -399,8 +398,3 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     if gone:
         state.discard(script, gone)
     script.beat_soon()
-
-
-def _hide_unkept(script: Assistant) -> None:
-    """Keep of what was cut off, which is counted in a moment, only how long its words are."""
-    script.work.unkept[:] = [forgetting.without_words(each) for each in script.work.unkept]
