@@ -168,8 +168,7 @@ def placeholders() -> str:
 
 def contexts() -> str:
     """The seven contexts."""
-    from evennia_ai.core.turn.contexts import CONTEXTS
-    from evennia_ai.core.turn.parts import FULL
+    from evennia_ai.core.turn.contexts import CONTEXTS, FULL
 
     rows = []
     for kind, context in CONTEXTS.items():

@@ -10,7 +10,6 @@ from pydantic import Field, WithJsonSchema
 from evennia_ai.core.hearing.perception import MAX_AGENT_HOPS, AddressedBy, ChannelConfig, Mode
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.budget import OwnCaps
-from evennia_ai.core.settings.context_fields import LEAST_TOKEN_BUDGET, ContextFields
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.settings.model import (
     LONGEST_SHOWN,
@@ -31,7 +30,7 @@ from evennia_ai.core.text.phrasing import StageDirections
 from evennia_ai.core.text.pronouns import Pronouns
 from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.core.turn.compaction import PRESERVE_WINDOW
-from evennia_ai.core.turn.contexts import ContextType
+from evennia_ai.core.turn.contexts import LEAST_TOKEN_BUDGET, ContextFields, ContextType
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.errors import ConfigurationError
 
