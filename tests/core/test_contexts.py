@@ -22,7 +22,7 @@ from evennia_ai.errors import ConfigurationError
 
 EVENT, REFLECTION = CONTEXTS[ContextType.TICK_EVENT], CONTEXTS[ContextType.REFLECTION]
 TEXTS = "it must be a list of texts, or none"
-NUMBERS = "it must be a list of whole numbers, each of them one of 0, 1000,"
+NUMBERS = "each of them one of 0, 1000,"
 MODES = "it must be one of single_action, react_loop"
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, WithJsonSchema
 from evennia_ai.core.hearing.perception import MAX_AGENT_HOPS, AddressedBy, ChannelConfig, Mode
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.budget import OwnCaps
-from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.settings.memory import MemoryConfig, SleepSchedule
 from evennia_ai.core.settings.model import (
     LONGEST_SHOWN,
     Flag,
@@ -24,7 +24,6 @@ from evennia_ai.core.settings.model import (
 )
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.settings.schema import kind_of, known_keys, schema_of, wanted
-from evennia_ai.core.settings.sleep import SleepSchedule
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.phrasing import StageDirections
 from evennia_ai.core.text.pronouns import Pronouns
