@@ -33,8 +33,8 @@ from evennia_ai.agent import (
 )
 from evennia_ai.agent.excuses import excuse
 from evennia_ai.assistant_character import give_ears
-from evennia_ai.budget.metering import metered
-from evennia_ai.budget.spending import Purse
+from evennia_ai.budget.metering import turn_model
+from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.lockout import Cause
@@ -166,7 +166,7 @@ class AssistantScript(DefaultScript):
         if work is not None and not work.is_closing:
             work.is_closing = True
             state.bump_epoch(self)
-            state.put_away(self)
+            state.flush(self)
 
     at_stop = at_pause
 
@@ -356,12 +356,12 @@ class AssistantScript(DefaultScript):
         """Run the loop and close the turn."""
         warming.give_way()
         client = self.client()
-        purse = Purse(self, client, turn.payer, spent=turn.spent)
+        metered = MeteredClient(self, client, turn.payer, spent=turn.spent)
         scene = await preparation.scene_for(self, client, turn)
-        assessment = await preparation.assess_by_model(self, turn, purse)
+        assessment = await preparation.assess_by_model(self, turn, metered)
         pattern = preparation.pattern_of(self, turn, scene, assessment)
         answering.note(self, turn, "may do", "; ".join(pattern.reasons))
-        model = metered(self, turn, purse, scene, preparation.counter_of(client))
+        model = turn_model(self, turn, metered, scene, preparation.counter_of(client))
         stop = await execute_react_loop(self, turn, model, pattern)
         if preparation.goes_on(pattern, stop):
             answering.pause(self, turn, stop)

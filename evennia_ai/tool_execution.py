@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 
 from evennia_ai import approvals
 from evennia_ai.approvals.checkpoints import TurnLimits
-from evennia_ai.budget.metering import Metered
+from evennia_ai.budget.metering import TurnModel
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.react import Stop
@@ -57,7 +57,7 @@ FOR_SMALL_MODELS = ANSWERS | {"emote", "look", "noop"}
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptKeeper:
+class ScriptCheckpoints:
     """Checkpoints of a turn, on the script that runs it."""
 
     script: Assistant
@@ -78,11 +78,11 @@ class ScriptKeeper:
     def before_effect(self, turn: Turn, call: ToolCall) -> None:
         """Note durably that this call is about to happen."""
         self.fence(turn)
-        turns.note_effect(self.script, turn, call)
+        turns.write_ahead_intent(self.script, turn, call)
 
     def forget_effect(self, turn: Turn) -> None:
         """The call that was noted did not happen after all."""
-        turns.forget_effect(self.script, turn)
+        turns.clear_intent(self.script, turn)
 
     def checkpoint(self, turn: Turn) -> None:
         """Set down what was said and done so far, so that a restart goes on from here."""
@@ -101,7 +101,7 @@ def _guarded(script: Assistant, *, is_by_hand: bool = False) -> Toolbox:
     tools: Toolbox = RemoteTools(own, services.remote_servers(), own.check)
     if not is_by_hand:
         tools = Confined(tools, Guard(script, own.check))
-    tools = Protected(tools, work.breakers, _report, ScriptKeeper(script).fence)
+    tools = Protected(tools, work.breakers, _report, ScriptCheckpoints(script).fence)
     wait = partial(deferLater, clock)
     tools = Retried(tools, RETRY, wait, clock.seconds, randomness.random)
     return Cached(tools, work.tool_cache, Deferred.fromCoroutine)
@@ -143,7 +143,7 @@ def toolbox(
         is_grounded: what it could look at is told already: it only answers, or uses a tool of the
             game.
     """
-    tools: Toolbox = Noted(_guarded(script), ScriptKeeper(script))
+    tools: Toolbox = Noted(_guarded(script), ScriptCheckpoints(script))
     tools = Confirmed(tools, partial(_ask, script), pattern.dangerous_requires_confirm)
     hidden = _forbidden(script.obj) | delegations.unavailable(turn, pattern)
     turn.may_emote = "emote" not in hidden and pattern.offers(REGISTRY["emote"].spec)
@@ -170,7 +170,7 @@ def _of_the_game() -> frozenset[str]:
 
 
 def execute_react_loop(
-    script: Assistant, turn: Turn, model: Metered, pattern: ExecutionPattern
+    script: Assistant, turn: Turn, model: TurnModel, pattern: ExecutionPattern
 ) -> Deferred[Stop]:
     """Run one turn. Cancelling the Deferred drops the model call and starts nothing more."""
     offered = toolbox(
@@ -180,7 +180,7 @@ def execute_react_loop(
     ports = Ports(
         model,
         tools,
-        ScriptKeeper(script),
+        ScriptCheckpoints(script),
         model.compose,
         TurnLimits(script),
         partial(shown, script.obj, turn),

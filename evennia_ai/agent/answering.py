@@ -96,9 +96,11 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
     judged, also = _judge(script, turn, stop)
     remembered = episodes.of_turn(script, turn, stop)
     traced = tracing.both(remembered.write, tracing.of_turn(script, turn, stop))
-    with ledger.riding() as ended:
-        beside, errors = tracing.both(traced, ended), judged.errors
-        turns.settle(script, turn, stop, consecutive_errors=errors, beside=beside, **also)
+    with ledger.store().riding() as ended:
+        extra_writes, errors = tracing.both(traced, ended), judged.errors
+        turns.settle(
+            script, turn, stop, consecutive_errors=errors, extra_writes=extra_writes, **also
+        )
     remembered.index()
     tracing.tidy(script)
     for notice in turn.notices:

@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 
 from evennia_ai import audit
 from evennia_ai.agent import preparation
-from evennia_ai.budget.spending import Purse
+from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.settings.safety import Size
 from evennia_ai.core.text.cleaning import cut_at_sentence
@@ -190,8 +190,8 @@ class _Asking:
             StaleEpochError: it was stopped or reset meanwhile.
         """
         shares = rules.shares(messages, self.count)
-        purse = Purse(self.script, self._client(), shares=shares)
-        asked = purse.ask(self._request(messages), purpose="summary", **self._extra())
+        metered = MeteredClient(self.script, self._client(), shares=shares)
+        asked = metered.ask(self._request(messages), purpose="summary", **self._extra())
         self.outcome.calls += 1
         try:
             left = max(0.0, ends_at - self.script.clock.seconds())

@@ -25,7 +25,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory.consent import wants_no_words
 from evennia_ai.memory.episodes import answers_of
 from evennia_ai.models import TracedMessage, statements
-from evennia_ai.runtime.state import Beside
+from evennia_ai.runtime.state import ExtraWrites
 
 AT_ONCE, PAUSE_SECONDS = 200, 0.2
 EVERY_SECONDS = 3_600
@@ -74,7 +74,7 @@ def _has_table() -> bool:
     return _Table.is_there
 
 
-def of_turn(script: Any, turn: Turn, stop: Stop) -> Beside | None:
+def of_turn(script: Any, turn: Turn, stop: Stop) -> ExtraWrites | None:
     """What writes the trace of a turn that ends, within a transaction of the caller's.
 
     Returns:
@@ -113,7 +113,7 @@ def insert(assistant: int, rows: list[MessageTrace]) -> None:
         statements.insert(TracedMessage, ("assistant", *rows[0].as_columns()), made)
 
 
-def both(first: Beside | None, second: Beside | None) -> Beside | None:
+def both(first: ExtraWrites | None, second: ExtraWrites | None) -> ExtraWrites | None:
     """Two writes as one."""
     if first is None or second is None:
         return first or second

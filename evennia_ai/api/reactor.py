@@ -93,7 +93,7 @@ class _Hop:
         else:
             self._end(value)
 
-    def _end(self, outcome: Any) -> None:
+    def _end(self, outcome: object) -> None:
         with self._lock:
             self.outcome = outcome
             self.waiting = None

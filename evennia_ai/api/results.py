@@ -61,7 +61,7 @@ class _OpenApi30(GenerateJsonSchema):
             del made["default"], made["nullable"]
         return made
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: object) -> bool:
         """A field's title would only be its name."""
         return False
 
@@ -78,9 +78,8 @@ def response_of(row: Row) -> Any:
 def components(rows: Iterable[Row]) -> dict[str, Any]:
     """The schemas of the results of all rows, by the names of their types."""
     kinds = dict.fromkeys([Problem, *(row.result for row in rows if row.result is not str)])
-    kinds.pop(None, None)
     wanted: list[tuple[Any, Literal["validation"], TypeAdapter[Any]]]
-    wanted = [(kind, "validation", TypeAdapter(kind)) for kind in kinds]
+    wanted = [(kind, "validation", TypeAdapter(kind)) for kind in kinds if kind is not None]
     _, made = TypeAdapter.json_schemas(wanted, ref_template=REFERENCE, schema_generator=_OpenApi30)
     return {**_sentences(), **made.get("$defs", {})}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from evennia_ai.approvals import book, telling
+from evennia_ai.approvals import store, telling
 from evennia_ai.approvals.waits import WAITING, is_waiting, leave, resolve
 from evennia_ai.core.safety.questions import Answer, Choice, Question, QuestionOutcome
 from evennia_ai.core.typed_objects import Being
@@ -30,8 +30,8 @@ def give(script: Assistant, question: Question, choice: Choice, by: Being) -> bo
     until = question.kept_until or script.clock.seconds() + KEPT_SECONDS
     kept = replace(question, choice=choice.id, by=by.key, expires_at=0.0, kept_until=until)
     telling.record("question_answered", script, question, is_kept=True, **facts)
-    book.put(script, kept)
-    book.note_closed(question.number, f"{by.key} answered {choice.id}")
+    store.put(script, kept)
+    store.note_closed(question.number, f"{by.key} answered {choice.id}")
     telling.announce()
     return False
 
@@ -40,7 +40,7 @@ def claim(script: Assistant, question: Question, by: Being) -> None:
     """Let one person be the one who is asked."""
     person = person_of(by)
     telling.record("question_claimed", script, question, by=person)
-    book.put(script, replace(question, people=(person,), told=(person,)))
+    store.put(script, replace(question, people=(person,), told=(person,)))
     telling.announce()
 
 
@@ -75,7 +75,7 @@ def discard_all(script: Assistant, why: str) -> int:
             elif leave(waiting, waiter):
                 waiter.deferred.callback(Answer(QuestionOutcome.DISCARDED))
             count += 1
-    for question in book.stored(script):
+    for question in store.stored(script):
         if not is_waiting(question):
             _discard(script, question, why)
             count += 1

@@ -10,7 +10,7 @@ from evennia.server import signals
 from evennia.utils import logger
 from twisted.internet import reactor
 
-from evennia_ai.approvals import book, telling
+from evennia_ai.approvals import store, telling
 from evennia_ai.approvals.ending import KEPT_SECONDS
 from evennia_ai.approvals.people import may_decide
 from evennia_ai.approvals.settling import give_up, is_being_run
@@ -37,7 +37,7 @@ def _tidy(script: Assistant) -> None:
     if work is None or work.is_closing or script.pk is None:
         return
     now = script.clock.seconds()
-    for question in book.stored(script):
+    for question in store.stored(script):
         if question.is_over(now) and not is_waiting(question):
             event = "question_unused" if question.choice else "question_timeout"
             telling.close(script, question, event, UNUSED if question.choice else NOT_IN_TIME)
@@ -53,7 +53,7 @@ def take_up(script: Assistant) -> None:
 
 def _put_again(script: Assistant) -> None:
     until = script.clock.seconds() + KEPT_SECONDS
-    for question in book.stored(script):
+    for question in store.stored(script):
         if is_waiting(question):
             continue
         if is_being_run(question):
@@ -61,7 +61,7 @@ def _put_again(script: Assistant) -> None:
             continue
         kept_until = until if question.is_waited_for else 0.0
         found = replace(question, told=(), kept_until=kept_until)
-        book.put(script, found)
+        store.put(script, found)
         look_later(script, found)
     _tidy(script)
     telling.announce()
@@ -70,18 +70,18 @@ def _put_again(script: Assistant) -> None:
 def _greet(account: Account) -> None:
     """Show somebody who logs in what is asked of him."""
     person = person_of(account)
-    for script, question in book.everywhere():
+    for script, question in store.everywhere():
         is_asked = person in question.people
         if is_asked or (question.is_waited_for and may_decide(script, question, account)):
             people = question.people if is_asked else (*question.people, person)
             told = tuple(item for item in question.told if item != person)
-            book.put(script, replace(question, people=people, told=told))
+            store.put(script, replace(question, people=people, told=told))
     telling.announce()
 
 
 def _call() -> None:
     """Somebody came: what waited for them is looked at now, not with the next beat."""
-    for script in book.assistants():
+    for script in store.assistants():
         if script.work.inbox:
             script.beat_soon()
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from evennia_ai.approvals import book, telling
+from evennia_ai.approvals import store, telling
 from evennia_ai.core.hearing.inbox import NOTICE, Event
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.turn.toolspec import ToolCall
@@ -60,7 +60,7 @@ def settled(script: Assistant, question: Question, text: str) -> dict[str, Any]:
     """
     if text:
         script.push(notice(script, question, text))
-    left = [each.as_stored() for each in book.stored(script) if each.number != question.number]
+    left = [each.as_stored() for each in store.stored(script) if each.number != question.number]
     return {"questions": left, "pending_events": script.work.inbox}
 
 

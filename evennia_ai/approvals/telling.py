@@ -9,7 +9,7 @@ from typing import Any
 from evennia.utils import logger
 
 from evennia_ai import audit
-from evennia_ai.approvals import book
+from evennia_ai.approvals import store
 from evennia_ai.approvals.people import reach
 from evennia_ai.core.safety.questions import Question, next_for
 from evennia_ai.core.typed_objects import Being
@@ -41,12 +41,12 @@ def tell(person: str, question: Question, line: str) -> bool:
 
 def announce() -> None:
     """Put to everybody who is asked the oldest question, unless one is before them already."""
-    entries = book.everywhere()
+    entries = store.everywhere()
     for person in sorted({person for _, question in entries for person in question.people}):
         _put_next(person, entries)
 
 
-def _put_next(person: str, entries: list[book.Entry]) -> None:
+def _put_next(person: str, entries: list[store.Entry]) -> None:
     question = next_for(person, (question for _, question in entries))
     if question is None:
         return
@@ -57,7 +57,7 @@ def _put_next(person: str, entries: list[book.Entry]) -> None:
         return
     shown = replace(question, told=(*question.told, person))
     entries[place] = (script, shown)
-    book.put(script, shown)
+    store.put(script, shown)
 
 
 def close(
@@ -79,10 +79,10 @@ def close(
     """
     record(event, script, question, **facts)
     if kept is None:
-        book.remove(script, question.number)
+        store.remove(script, question.number)
     else:
-        book.put(script, kept)
-    book.note_closed(question.number, why)
+        store.put(script, kept)
+    store.note_closed(question.number, why)
     for person in question.told:
         if person != facts.get("by"):
             tell(person, question, f"Question {question.number} is closed: {why}.")

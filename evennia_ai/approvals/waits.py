@@ -11,7 +11,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai.approvals import book, telling
+from evennia_ai.approvals import store, telling
 from evennia_ai.approvals.people import asked_are_here, listeners
 from evennia_ai.core.safety.questions import Answer, Question, QuestionOutcome
 from evennia_ai.runtime.assistant import Assistant
@@ -59,7 +59,7 @@ class Waiting:
         """What is stored of it; None when somebody deleted that, or its owner."""
         if self.owner.pk is None:
             return None
-        return next((q for q in book.stored(self.owner) if q.number == self.number), None)
+        return next((q for q in store.stored(self.owner) if q.number == self.number), None)
 
     def rest(self) -> None:
         """Nobody needs to come back any more."""
@@ -97,8 +97,8 @@ def _hand_over(waiting: Waiting, heir: Assistant) -> None:
         root = question.root or waiting.owner.id
         telling.record("question_handed_on", waiting.owner, question, to=heir.key)
         telling.record("question_asked", heir, question, people=question.people, is_again=True)
-        book.put(heir, replace(question, root=root))
-        book.remove(waiting.owner, question.number)
+        store.put(heir, replace(question, root=root))
+        store.remove(waiting.owner, question.number)
     waiting.owner = heir
 
 
@@ -141,7 +141,7 @@ def review() -> None:
             continue
         waiting.rest()
         if not asked_are_here(question.people):
-            book.put(waiting.owner, telling.ask_these(question, here))
+            store.put(waiting.owner, telling.ask_these(question, here))
             telling.announce()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from twisted.internet.defer import TimeoutError as DeadlineError
 
-from evennia_ai.budget.spending import Purse
+from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.memory.grounding import mended
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn.conversation import Message
@@ -69,19 +69,19 @@ class TickClock:
 
 
 @dataclass(slots=True)
-class Metered:
+class TurnModel:
     """The model of one turn and the prompts it is asked with.
 
     What the model counts corrects what was estimated; each call is reserved before and settled
     after it; the last call after a limit has a deadline of its own.
 
     Args:
-        purse: what asks the model, and pays.
+        metered: what asks the model, and pays.
         time: the time of the tick.
         wrap_up_seconds: the deadline of the last call after a limit.
     """
 
-    purse: Purse
+    metered: MeteredClient
     scene: Scene
     counter: TokenCounter
     work: Work
@@ -93,7 +93,7 @@ class Metered:
     @property
     def is_small(self) -> bool:
         """Whether it is a model that is told which tool fits."""
-        return not self.purse.client.supports_tools
+        return not self.metered.client.supports_tools
 
     def compose(self, turn: Turn, specs: Specs) -> Prompt:
         """The prompt of the next call."""
@@ -116,7 +116,7 @@ class Metered:
         """
         seconds = self.wrap_up_seconds if self.turn.stopped_by else self.time.left()
         purpose = "wrap_up" if self.turn.stopped_by else "turn"
-        paid = self.purse.ask(messages, tools, purpose=purpose, tokens=self._estimated)
+        paid = self.metered.ask(messages, tools, purpose=purpose, tokens=self._estimated)
         try:
             reply: Reply = await (paid.addTimeout(seconds, self.time.clock) if seconds else paid)
         except DeadlineError:
@@ -126,7 +126,7 @@ class Metered:
                 raise
             raise self._took_all(error) from error
         self.counter.note_usage(self._estimated, reply.usage)
-        self.turn.model = self.purse.name_of(reply)
+        self.turn.model = self.metered.name_of(reply)
         return self._mended(reply) if self.scene.is_grounded else reply
 
     def _mended(self, reply: Reply) -> Reply:
@@ -147,7 +147,7 @@ class Metered:
 
     def _took_all(self, error: ModelTimeoutError) -> LimitReachedError:
         """The deadline of a call as a limit; a yes makes the call once more."""
-        seconds = self.purse.client.deadline_seconds
+        seconds = self.metered.client.deadline_seconds
         turn = self.turn
         cap = seconds + turn.grants.get(LimitKind.MODEL_CALL_SECONDS, 0.0)
         return LimitReachedError(
@@ -155,13 +155,13 @@ class Metered:
         )
 
 
-def metered(
-    script: Assistant, turn: Turn, purse: Purse, scene: Scene, counter: TokenCounter
-) -> Metered:
+def turn_model(
+    script: Assistant, turn: Turn, metered: MeteredClient, scene: Scene, counter: TokenCounter
+) -> TurnModel:
     """The model of a turn."""
     timeout = state.safety_config(script).timeout
-    return Metered(
-        purse,
+    return TurnModel(
+        metered,
         scene,
         counter,
         script.work,

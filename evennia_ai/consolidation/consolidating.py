@@ -150,7 +150,7 @@ async def consolidate(night: Night) -> bool:
         night.keep(cursor={"skipped": [*skipped, *numbers]})
     elif batch.is_as_it_was:
         told = fact("memories_kept", count=len(batch.new), why="sorted out of the journal")
-        night.keep(told, beside=batch.write, counted=batch.counted)
+        night.keep(told, extra_writes=batch.write, counted=batch.counted)
         indexing.soon(night.script)
     else:
         night.keep()

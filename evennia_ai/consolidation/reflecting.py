@@ -57,7 +57,7 @@ async def reflect(night: Night) -> bool:
     after = _after(reflection, {**underway, "groups": others}, script.clock.seconds())
     write = partial(rows.insert, script.pk, kept)
     counted = {"questions": len(questions), "insights": len(kept)}
-    night.keep(told, beside=write, counted=counted, reflection_state=after)
+    night.keep(told, extra_writes=write, counted=counted, reflection_state=after)
     indexing.soon(script)
     return True
 

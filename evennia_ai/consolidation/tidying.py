@@ -73,7 +73,7 @@ async def prune(night: Night) -> bool:
     def forget() -> None:
         rows.remove(script.pk, keys)
 
-    night.keep(told, beside=forget, counted={"memories let go": len(keys)})
+    night.keep(told, extra_writes=forget, counted={"memories let go": len(keys)})
     indexing.soon(script)
     return True
 

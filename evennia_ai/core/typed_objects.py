@@ -43,20 +43,36 @@ class Being(TypedObject, Protocol):
 
 
 class GameObject(Being, Protocol):
-    """An object, a character, an exit or a room."""
+    """An object, a character, an exit or a room; its hooks are called as Evennia's commands do."""
 
     location: Any
+    db_account_id: int | None
     home: Any
     contents: Any
     account: Any
     search: Callable[..., Any]
     msg_contents: Callable[..., Any]
     at_pre_say: Callable[..., Any]
+    get_display_desc: Callable[..., str]
+    get_numbered_name: Callable[..., Any]
+    filter_visible: Callable[..., Any]
+    destination: Any
+    move_to: Callable[..., bool]
+    at_traverse: Callable[..., None]
+    at_failed_traverse: Callable[..., None]
+    at_pre_get: Callable[..., bool]
+    at_get: Callable[..., None]
+    at_pre_drop: Callable[..., bool]
+    at_drop: Callable[..., None]
+    at_pre_give: Callable[..., bool]
+    at_give: Callable[..., None]
 
 
 class Account(Being, Protocol):
     """An account: somebody who is connected, or may be."""
 
+    username: str
+    is_active: bool
     is_superuser: bool
     get_all_puppets: Callable[[], list[Any]]
 

@@ -47,7 +47,7 @@ def forget_all(script: Any) -> int:
         EntityProfile.objects.filter(assistant=script.pk).delete()
 
     told = fact("memories_forgotten", count=len(keys), why="all of them")
-    state.write(script, told, beside=write, notes=[], projects={}, reflection_state={})
+    state.write(script, told, extra_writes=write, notes=[], projects={}, reflection_state={})
     if script.work is not None:
         script.work.talks.clear()
         script.work.tool_cache.clear_all()
@@ -136,7 +136,7 @@ def _hide_in_rows(assistant: int, name: PersonNames) -> None:
 
 
 def _write_without(
-    script: Any, person: str, name: PersonNames, told: Fact, write: state.Beside
+    script: Any, person: str, name: PersonNames, told: Fact, write: state.ExtraWrites
 ) -> None:
     """Write all state without a person, in memory only once it is stored."""
     work = script.work or state.rebuild(script)
@@ -157,7 +157,7 @@ def _write_without(
         "projects": _projects_without(script, person, name),
     }
     changed = {key: value for key, value in values.items() if value != state.read(script, key)}
-    state.write(script, told, beside=write, **changed)
+    state.write(script, told, extra_writes=write, **changed)
     work.history, work.overheard, work.decisions, work.executions = history, heard, records, log
     _forget_in_memory(script, work, person)
 

@@ -51,7 +51,7 @@ class _Payment:
     script: Any
     model: str
     person: str
-    claim: ledger.Claim | None = None
+    reservation: ledger.Reservation | None = None
     used: TokenUsage = NOTHING
     price: Price | None = None
 
@@ -64,24 +64,30 @@ class _Payment:
         """
         self.used = TokenUsage(tokens)
         self.price = price_of(ledger.prices(), PURPOSE, self.model)
-        self.claim = ledger.reserve(
-            ledger.Payer(self.script.key, self.person, PURPOSE),
-            ledger.Need(self.used, f"{PURPOSE}/{self.model}", self.price, seconds=SECONDS),
+        self.reservation = ledger.store().reserve(
+            ledger.BillingContext(self.script.key, self.person, PURPOSE),
+            ledger.CostEstimate(self.used, f"{PURPOSE}/{self.model}", self.price, seconds=SECONDS),
             state.budget_config(self.script),
             self.script.clock.seconds(),
         )
-        for warning in self.claim.warnings:
+        for warning in self.reservation.warnings:
             logger.log_warn(f"[assistant] {self.script.key}: budget: {warning}")
 
     def close(self, *, is_answered: bool) -> None:
         """Count it. What was broken off may have been charged for."""
-        if self.claim is None:
+        if self.reservation is None:
             return
         now = self.script.clock.seconds()
         if is_answered:
-            ledger.settle(self.claim, self.used, now, model=self.claim.need.model, price=self.price)
+            ledger.store().settle(
+                self.reservation,
+                self.used,
+                now,
+                model=self.reservation.estimate.model,
+                price=self.price,
+            )
         else:
-            ledger.cut_off(self.claim, now)
+            ledger.store().cut_off(self.reservation, now)
 
 
 async def _paid(

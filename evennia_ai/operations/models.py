@@ -8,7 +8,7 @@ from functools import partial
 from twisted.internet.defer import Deferred
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.budget.spending import Purse
+from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.turn.fullness import Fullness
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import local
@@ -105,7 +105,7 @@ def check_chosen(provider: str, model: str) -> Deferred[Report]:
         ConfigurationError: what is chosen does not fit together.
     """
     endpoint = from_provider(provider, model, services.endpoint())
-    return check_endpoint(endpoint, services.pool(), paid=partial(Purse, None))
+    return check_endpoint(endpoint, services.pool(), paid=partial(MeteredClient, None))
 
 
 def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
@@ -118,7 +118,7 @@ def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
         ConfigurationError: what is set does not fit together.
     """
     endpoint = script.endpoint() if script is not None else services.endpoint()
-    checked = check_endpoint(endpoint, services.pool(), paid=partial(Purse, script))
+    checked = check_endpoint(endpoint, services.pool(), paid=partial(MeteredClient, script))
     scripts = list_assistants() if script is None else [script]
     return checked.addCallback(with_room, scripts)
 

@@ -41,7 +41,7 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 
 DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
-Beside = Callable[[], None]
+ExtraWrites = Callable[[], None]
 G = TypeVar("G", bound=SettingsGroup)
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 
@@ -57,39 +57,44 @@ def read(script: Assistant, name: str) -> Any:
     return value if isinstance(value, (str, int, float)) else deserialize(attribute.value)
 
 
-def write(script: Assistant, *facts: Fact, beside: Beside | None = None, **values: object) -> None:
+def write(
+    script: Assistant, *facts: Fact, extra_writes: ExtraWrites | None = None, **values: object
+) -> None:
     """Store values and what is to be told of them, all or none of it.
 
     Settings that change are told of by themselves. What was recorded meanwhile goes along.
 
     Args:
         facts: for the record: what happened by which the values are what they are.
-        beside: writes rows of other tables, in the same transaction; perhaps called twice, the
-            first time undone.
+        extra_writes: writes rows of other tables, in the same transaction; perhaps called
+            twice, the first time undone.
     """
     if (work := script.work) is not None and not STATE.issuperset(values):
         work.read_anew()
     facts = (*_changes(settings_of(script, values), values), *facts)
     try:
-        _store(script, facts, values, beside)
+        _store(script, facts, values, extra_writes)
     except audit.RecordConflictError:  # another process told something of it meanwhile
-        _store(script, facts, values, beside)
+        _store(script, facts, values, extra_writes)
 
 
 def _store(
-    script: Assistant, facts: Sequence[Fact], values: Mapping[str, Any], beside: Beside | None
+    script: Assistant,
+    facts: Sequence[Fact],
+    values: Mapping[str, Any],
+    extra_writes: ExtraWrites | None,
 ) -> None:
     is_told = bool(facts) or audit.has_waiting(script)
     before: list[tuple[Attribute, Any]] = []
     try:
-        is_several = is_told or beside is not None or len(values) > 1
+        is_several = is_told or extra_writes is not None or len(values) > 1
         with transaction.atomic() if is_several else nullcontext():
             prepared = (_prepare(script, name, value, before) for name, value in values.items())
             if changed := [row for row in prepared if row]:
                 with connection.cursor() as cursor:
                     cursor.executemany(_UPDATE, changed)
-            if beside is not None:
-                beside()
+            if extra_writes is not None:
+                extra_writes()
             if is_told:
                 audit.keep(script, facts)
     except BaseException:
@@ -181,7 +186,7 @@ def rebuild(script: Assistant) -> Work:
     )
 
 
-def put_away(script: Assistant) -> None:
+def flush(script: Assistant) -> None:
     """Store what is worth keeping over a restart but not a write for each message."""
     work = script.work
     now: dict[str, Any] = {

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from evennia_ai.core.text.cleaning import cut_at_sentence, quote
 from evennia_ai.errors import ToolError
+from evennia_ai.runtime.assistant import Assistant
 
 MOST_TOLD = 300
 TRACEBACK = "Traceback (most recent call last)"
 
 
 @contextmanager
-def captured(script: Any) -> Generator[list[str]]:
+def captured(script: Assistant | None) -> Generator[list[str]]:
     """Collect what commands tell the assistant while they run: up to 200 lines of output.
 
     Args:

@@ -29,7 +29,7 @@ BUILT_IN = tuple(
         "journal",
         "projects",
         "sleep",
-        "hands",
+        "item_tools",
         "game",
     )
 )
@@ -65,9 +65,10 @@ class _Specs(Mapping[str, ToolSpec]):
 SPECS: Mapping[str, ToolSpec] = _Specs()
 
 
-def _is_duration(value: Any) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and math.isfinite(value) and value > 0
+def _is_duration(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return math.isfinite(value) and value > 0
 
 
 def _problem(spec: ToolSpec) -> str:

@@ -47,9 +47,11 @@ class BudgetTest(ShellTest):
         self, tokens: int, person: Any = None, price: Price | None = FREE, name: str = "Ada"
     ) -> None:
         """A call of so many tokens."""
-        payer = ledger.Payer(name, person_of(person) if person else "")
-        claim = ledger.reserve(payer, need(tokens, 1, price=price), OPEN, HALF_PAST_TWO)
-        ledger.settle(claim, TokenUsage(tokens, 0), HALF_PAST_TWO)
+        billing = ledger.BillingContext(name, person_of(person) if person else "")
+        reservation = ledger.store().reserve(
+            billing, need(tokens, 1, price=price), OPEN, HALF_PAST_TWO
+        )
+        ledger.store().settle(reservation, TokenUsage(tokens, 0), HALF_PAST_TWO)
 
     def told(self, line: str, person: Any = None) -> str:
         """What a person is shown who types a line."""
@@ -109,7 +111,7 @@ class TestShown(BudgetTest):
     def test_status_counts_what_was_granted(self) -> None:
         """The cap that is shown is the one that holds."""
         self.use(1000, self.tom)
-        ledger.flush()
+        ledger.store().flush()
         raise_budget(self.ada_script, "tokens_per_day", "50,000", "Bea")
         assert "1,000 of 250,000" == today_of(self.ada_script)
 
@@ -136,8 +138,10 @@ class TestShown(BudgetTest):
 
     def test_a_player_who_is_gone_keeps_their_number(self) -> None:
         """Nobody is left out of the sum."""
-        claim = ledger.reserve(ledger.Payer("Ada", "*#9999"), need(), OPEN, HALF_PAST_TWO)
-        ledger.settle(claim, TokenUsage(1, 1), HALF_PAST_TWO)
+        reservation = ledger.store().reserve(
+            ledger.BillingContext("Ada", "*#9999"), need(), OPEN, HALF_PAST_TWO
+        )
+        ledger.store().settle(reservation, TokenUsage(1, 1), HALF_PAST_TWO)
         assert "*#9999 100 %" in budget_of(self.ada_script).message
 
     def test_wrong_caps_are_said(self) -> None:

@@ -194,9 +194,9 @@ class TestOneTransaction(MemoryTest):
             raise DatabaseError("the disk is full")
 
         with pytest.raises(DatabaseError, match="full"):
-            state.write(self.ada_script, beside=fail, consecutive_errors=1)
+            state.write(self.ada_script, extra_writes=fail, consecutive_errors=1)
         assert (1, 1) == self.counts()
-        state.write(self.ada_script, beside=kept.write, consecutive_errors=1)
+        state.write(self.ada_script, extra_writes=kept.write, consecutive_errors=1)
         assert (2, 2) == self.counts()
 
     def test_a_turn_that_was_cancelled_leaves_nothing(self) -> None:

@@ -81,7 +81,7 @@ class TestBurst(MannersTest):
         self.after(0.1)
         turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 3)
         assert ["one", "two"] == [event.body for event in turn.events]
-        turns.note_effect(self.ada_script, turn, ToolCall("c1", "say", {"message": "Yes."}))
+        turns.write_ahead_intent(self.ada_script, turn, ToolCall("c1", "say", {"message": "Yes."}))
         self.ada_script.work = None
         self.ada_script.at_start()
         self.model.answers.append(whispers("Three.", "Mira"))

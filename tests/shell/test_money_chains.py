@@ -79,7 +79,7 @@ class ChainTest(DelegationTest):
 
     def by_person(self) -> Counter[str]:
         """Tokens in the ledger, by who is charged."""
-        ledger.flush()
+        ledger.store().flush()
         found: Counter[str] = Counter()
         for call in ModelCall.objects.all():
             found[call.person] += call.prompt_tokens + call.completion_tokens
@@ -248,7 +248,7 @@ class TestSummaries(ChainTest):
         self.let(lambda *_: completion(None, ("say", {"message": "Hello."})))
         for person, line in lines:
             self.type(person, line)
-        ledger.flush()
+        ledger.store().flush()
         ModelCall.objects.all().delete()
         state.write(self.ada_script, compact_preserve_window=2)
         from evennia_ai.agent.compaction import compact_conversation_history

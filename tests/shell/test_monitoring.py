@@ -224,7 +224,7 @@ class TestMetrics(MonitoringTest):
         )
         self.model.answer(whispers("Hello."))
         pump()
-        ledger.flush()
+        ledger.store().flush()
         assert (0, 1) == (
             self.sample("model_calls_in_flight"),
             self.sample("model_calls_total"),

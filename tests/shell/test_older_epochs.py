@@ -15,7 +15,7 @@ from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state, turns
-from evennia_ai.tool_execution import ScriptKeeper
+from evennia_ai.tool_execution import ScriptCheckpoints
 from evennia_ai.tools import load_modules
 from tests.llm.doubles import MemoryTransport, completion
 from tests.shell import b15_tools
@@ -42,12 +42,12 @@ class TestKeeper(SafetyTest):
 
     def test_hole_d30_no_effect_begins_in_an_older_epoch(self) -> None:
         """It is not even noted: after a clearing nobody would know whose note that is."""
-        keeper = ScriptKeeper(self.ada_script)
+        keeper = ScriptCheckpoints(self.ada_script)
         self.overtaken(lambda turn: keeper.before_effect(turn, CALL))
 
     def test_hole_d30_an_older_epoch_sets_nothing_down(self) -> None:
         """What was said so far would be taken up again by the next start."""
-        self.overtaken(ScriptKeeper(self.ada_script).checkpoint)
+        self.overtaken(ScriptCheckpoints(self.ada_script).checkpoint)
 
 
 class LastGasp(MemoryTransport):

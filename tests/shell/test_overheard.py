@@ -299,7 +299,7 @@ class TestLasting(OverheardTest):
         self.ada_script.at_start()
         self.ada_script.work.is_closing = False
         with self.assertNumQueries(0):
-            state.put_away(self.ada_script)
+            state.flush(self.ada_script)
 
     def test_numbers_go_on_after_a_restart(self) -> None:
         """So that `assistant why 12` means one message."""

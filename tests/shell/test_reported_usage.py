@@ -40,7 +40,7 @@ class TestReportedUsage(ShellTest):
         """The row of one answer with this usage."""
         ModelCall.objects.all().delete()
         self.ask("whisper Ada = hello", completion(None, NOOP, usage=usage))
-        ledger.flush()
+        ledger.store().flush()
         return ModelCall.objects.get(purpose="turn")
 
     def test_b2_impossible_usage_counts_as_the_estimate(self) -> None:

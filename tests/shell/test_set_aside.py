@@ -260,10 +260,10 @@ class TestEnds(AsideTest):
     def test_every_call_is_settled(self) -> None:
         """While it waits nothing is reserved, and at the end each call has its row, once."""
         self.hi()
-        ledger.flush()
+        ledger.store().flush()
         assert 6 == ModelCall.objects.count()
         self.model.answers.append(completion("So far nothing."))
         self.answer("no")
-        ledger.flush()
+        ledger.store().flush()
         rows = list(ModelCall.objects.order_by("pk").values_list("purpose", flat=True))
         assert ["turn"] * 6 + ["wrap_up"] == rows

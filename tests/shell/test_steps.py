@@ -121,7 +121,7 @@ class TestCheckpoint(StepsTest):
             {"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]},
             {"role": "tool", "tool_call_id": "c1", "content": "not yet"},
         ]
-        turns.note_effect(self.ada_script, turn, call)
+        turns.write_ahead_intent(self.ada_script, turn, call)
         self.restart()
         pump()
         assert "nobody knows whether this happened" in self.history()[-1]["content"]

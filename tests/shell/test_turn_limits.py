@@ -212,7 +212,7 @@ class TestLastWord(LimitsTest):
         """In the assistant's usage and in the ledger, which has a row of its own for it."""
         self._use_up(completion("I found two.", usage=TOKENS))
         assert (6, 660) == (self.ada_script.work.calls, self.ada_script.work.usage.total_tokens)
-        ledger.flush()
+        ledger.store().flush()
         rows = list(ModelCall.objects.order_by("pk").values_list("purpose", flat=True))
         assert ["turn"] * 5 + ["wrap_up"] == rows
         assert "660" in operations.budget_of(self.ada_script).message

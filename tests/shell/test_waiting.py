@@ -58,7 +58,7 @@ class WaitingTest(SafetyTest):
 
     def bill(self) -> int:
         """Rows of what was paid for, or may have been."""
-        ledger.flush()
+        ledger.store().flush()
         return ModelCall.objects.count()
 
 

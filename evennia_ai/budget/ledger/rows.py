@@ -17,7 +17,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.utils import OperationalError, ProgrammingError
 
-from evennia_ai.budget.ledger.claims import Change, Row
+from evennia_ai.budget.ledger.reservations import Change, Row
 from evennia_ai.core.safety.budget import BudgetAccount, Total
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.errors import ConfigurationError

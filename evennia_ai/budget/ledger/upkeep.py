@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from django.db.models.functions import Length
 
-from evennia_ai.budget.ledger.claims import SHARE, Change
 from evennia_ai.budget.ledger.owners import is_gone
+from evennia_ai.budget.ledger.reservations import SHARE, Change
 from evennia_ai.budget.ledger.rows import together
 from evennia_ai.core.safety.budget import DAY, BudgetAccount, CallState, accounts_of, period_of
 from evennia_ai.core.settings.budget import BudgetSpan

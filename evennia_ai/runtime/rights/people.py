@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 from django.conf import settings
 
-from evennia_ai.core.typed_objects import Account, Being, GameObject
+from evennia_ai.core.typed_objects import Account, Being, TypedObject
 
 QUELLED, LAST_PUPPET = "_quell", "_last_puppet"
 
@@ -34,7 +34,7 @@ def forms_of(person: Being) -> list[Any]:
     return [seen(form) for form in dict.fromkeys((person, account, *filter(None, puppets)))]
 
 
-def lets(thing: GameObject, being: Being, kind: str, *, default: bool = False) -> bool:
+def lets(thing: TypedObject, being: Being, kind: str, *, default: bool = False) -> bool:
     """Whether a thing's lock of a type lets a being pass, as what it is and in no other form."""
     return bool(thing.access(seen(being), kind, default=default))
 

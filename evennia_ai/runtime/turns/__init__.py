@@ -25,7 +25,7 @@ from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import sole_recipient
-from evennia_ai.runtime.state import Beside, let_go, read, safety_config, write
+from evennia_ai.runtime.state import ExtraWrites, let_go, read, safety_config, write
 from evennia_ai.runtime.work import Work
 
 _COUNTED = ("visits", "tool_calls", "delegations", "earlier_tokens")
@@ -36,7 +36,7 @@ UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happene
 
 
 def load(script: Assistant, first: inbox.Stored, limit: int) -> Turn:
-    """A tray for an event and those that join it; they stay in the inbox until it is settled."""
+    """A turn for an event and those that join it; they stay in the inbox until it is settled."""
     return _begin(script, inbox.batch(script.work.inbox, first, limit))
 
 
@@ -58,7 +58,7 @@ def resume(script: Assistant) -> Turn:
 
 
 def go_on(script: Assistant, noted: Mapping[str, Any]) -> Turn:
-    """A tray as it was set down, with its events."""
+    """A turn as it was set down, with its events."""
     stored = [item for item in script.work.inbox if item["id"] in noted["events"]]
     turn = _begin(script, stored)
     turn.overheard, turn.asides = (), dict(noted.get("asides", {}))
@@ -71,12 +71,12 @@ def go_on(script: Assistant, noted: Mapping[str, Any]) -> Turn:
 
 
 def of_goal(script: Assistant, event: Event) -> Turn:
-    """A tray for something of the assistant's own, which nobody waits for."""
+    """A turn for something of the assistant's own, which nobody waits for."""
     return _begin(script, [event.as_stored()])
 
 
 def by_hand(script: Assistant, event: Event) -> Turn:
-    """A tray for one call that a person lets the assistant make, beside what else it does."""
+    """A turn for one call that a person lets the assistant make, beside what else it does."""
     work, now = script.work, script.clock.seconds()
     turn = Turn(work.epoch, (event,), is_apart=event.source in PRIVATE, model=BY_HAND)
     turn.tick, turn.began_seconds, turn.chain = work.ticks, now, _chain_of(script, event)
@@ -150,31 +150,35 @@ def _bounds(turn: Turn) -> dict[str, Any]:
     }
 
 
-def note_effect(script: Assistant, turn: Turn, call: ToolCall) -> None:
+def write_ahead_intent(script: Assistant, turn: Turn, call: ToolCall) -> None:
     """Store that a call is about to happen, so that a crash cannot make it happen twice."""
     noted = {"tool": call.name, "call_id": call.id, "arguments": dict(call.arguments)}
     keep(script, turn, current_tool_call=as_noted(turn) | noted)
 
 
-def forget_effect(script: Assistant, turn: Turn) -> None:
+def clear_intent(script: Assistant, turn: Turn) -> None:
     """The call that was noted did not happen: a crash from here on may take the event again."""
     if turn.epoch == script.work.epoch and read(script, "current_tool_call"):
         keep(script, turn, current_tool_call=as_noted(turn) if turn.effects else None)
 
 
 def keep(
-    script: Assistant, turn: Turn, *facts: Fact, beside: Beside | None = None, **values: object
+    script: Assistant,
+    turn: Turn,
+    *facts: Fact,
+    extra_writes: ExtraWrites | None = None,
+    **values: object,
 ) -> None:
     """Write values, and what of a turn is not in the record yet, all or none of it."""
     person = turn.event.person if turn.events else ""
-    _write(script, (*turn.facts, *facts), beside, person, **values)
+    _write(script, (*turn.facts, *facts), extra_writes, person, **values)
     turn.facts.clear()
 
 
 def _write(
     script: Assistant,
     facts: Sequence[Fact],
-    beside: Beside | None = None,
+    extra_writes: ExtraWrites | None = None,
     person: str = "",
     **values: object,
 ) -> None:
@@ -187,7 +191,7 @@ def _write(
         values["execution_log"] = log
     if any(item.event in (executions.TOOL, executions.TICK) for item in facts):
         metrics = values["metrics"] = executions.added(metrics, facts)
-    write(script, *facts, beside=beside, **values)
+    write(script, *facts, extra_writes=extra_writes, **values)
     work.executions, work.metrics = log, metrics
 
 
@@ -223,14 +227,14 @@ def settle(
     stop: Stop,
     *,
     consecutive_errors: int,
-    beside: Beside | None = None,
+    extra_writes: ExtraWrites | None = None,
     **also: Any,
 ) -> None:
     """Close a turn: its events leave the inbox, and what was said or done is remembered.
 
     Args:
         also: further values that are stored with it.
-        beside: writes what else is remembered of it, in the same transaction.
+        extra_writes: writes what else is remembered of it, in the same transaction.
     """
     work = script.work
     work.inbox = inbox.settle(work.inbox, {event.id for event in turn.events})
@@ -246,7 +250,7 @@ def settle(
     if consecutive_errors != read(script, "consecutive_errors"):
         values["consecutive_errors"] = consecutive_errors
     outcome = executions.outcome_of(stop)
-    _complete(script, turn, outcome, stop.reason.value, beside=beside, **values)
+    _complete(script, turn, outcome, stop.reason.value, extra_writes=extra_writes, **values)
 
 
 def _remember(
@@ -280,7 +284,7 @@ def _complete(
     outcome: str,
     stop: str,
     *,
-    beside: Beside | None = None,
+    extra_writes: ExtraWrites | None = None,
     **values: object,
 ) -> None:
     """Write values with the end of a tick, and count what it used."""
@@ -289,7 +293,7 @@ def _complete(
     told = executions.tick_completed(turn, outcome, stop=stop, seconds=seconds)
     waited = len(work.unkept)
     usage = _stored_usage(work, turn)
-    keep(script, turn, *work.unkept, told, beside=beside, usage=usage, **values)
+    keep(script, turn, *work.unkept, told, extra_writes=extra_writes, usage=usage, **values)
     del work.unkept[:waited]
     _count(work, turn)
 

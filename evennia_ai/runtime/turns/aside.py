@@ -82,13 +82,13 @@ def forget(script: Assistant, events: Sequence[inbox.Stored]) -> None:
     """Take events out of the inbox that nobody answers; what was done for them is remembered."""
     noted = read(script, "current_tool_call")
     ids = {item["id"] for item in events}
-    trays = [item[inbox.TRAY] for item in events if inbox.TRAY in item]
+    noted_turns = [item[inbox.TRAY] for item in events if inbox.TRAY in item]
     if noted and "tool" not in noted and ids.intersection(noted["events"]):
-        trays.append(noted)
+        noted_turns.append(noted)
         write(script, current_tool_call=None)
-    for tray in trays:
-        if tray["effects"]:
-            turns.give_up(script, tray)
+    for noted_turn in noted_turns:
+        if noted_turn["effects"]:
+            turns.give_up(script, noted_turn)
     discard(script, events)
 
 
@@ -101,11 +101,11 @@ def void(script: Assistant, is_meant: Callable[[inbox.Stored], bool] = lambda it
     work = script.work
     waiting = work.inbox if work is not None else ()
     for item in [each for each in waiting if inbox.TRAY in each and is_meant(each)]:
-        tray = item[inbox.TRAY]
-        if tray["effects"]:
-            turns.give_up(script, tray)
+        noted_turn = item[inbox.TRAY]
+        if noted_turn["effects"]:
+            turns.give_up(script, noted_turn)
         else:
-            work.inbox = inbox.without_tray(work.inbox, tray["events"])
+            work.inbox = inbox.without_tray(work.inbox, noted_turn["events"])
             write(script, pending_events=work.inbox)
     if work is not None:
         let_go(work)

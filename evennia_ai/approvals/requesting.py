@@ -9,7 +9,7 @@ from evennia.utils import logger
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import audit
-from evennia_ai.approvals import book, telling
+from evennia_ai.approvals import store, telling
 from evennia_ai.approvals.people import listeners
 from evennia_ai.approvals.waits import GRACE_SECONDS, WAITING, Waiter, Waiting, end, leave, review
 from evennia_ai.core.hearing.inbox import Event
@@ -51,7 +51,7 @@ def ask(
             None: nobody waits for the task any more, so nobody is asked.
     """
     waiting = WAITING.get(asking.key)
-    kept = book.find_key(asking.key) if waiting is None else None
+    kept = store.find_key(asking.key) if waiting is None else None
     if root is None:
         waiting = None
     elif kept is not None and kept[1].choice:
@@ -71,7 +71,7 @@ def ask(
 def _use(script: Assistant, question: Question) -> Answer:
     """An answer that came while nobody waited: it counts once."""
     telling.record("question_used", script, question, choice=question.choice)
-    book.remove(script, question.number)
+    store.remove(script, question.number)
     return Answer(QuestionOutcome.ANSWERED, question.choice, question.by)
 
 
@@ -88,9 +88,9 @@ def _open(
     people = listeners(script, question)
     if not people:
         return None
-    question = telling.ask_these(replace(question, number=book.next_number()), people)
+    question = telling.ask_these(replace(question, number=store.next_number()), people)
     telling.record("question_asked", script, question, people=question.people)
-    book.put(script, question)
+    store.put(script, question)
     return Waiting(asking.key, question.number, script)
 
 
@@ -101,7 +101,7 @@ def _go_on(script: Assistant, question: Question) -> Waiting:
     people = listeners(script, question)
     found = telling.ask_these(question, people) if people else replace(question, told=())
     telling.record("question_asked", script, found, people=found.people, is_again=True)
-    book.put(script, replace(found, kept_until=0.0))
+    store.put(script, replace(found, kept_until=0.0))
     return Waiting(question.asking.key, question.number, script, grace_seconds=grace_seconds)
 
 
@@ -132,7 +132,7 @@ def _note_end(waiting: Waiting, timeout_seconds: float, *, is_first: bool) -> No
     ends = waiting.owner.clock.seconds() + timeout_seconds if timeout_seconds > 0 else 0.0
     if not is_first:
         ends = max(ends, question.expires_at) if ends and question.expires_at else 0.0
-    book.put(waiting.owner, replace(question, expires_at=ends))
+    store.put(waiting.owner, replace(question, expires_at=ends))
 
 
 def _forsake(waiting: Waiting, waiter: Waiter) -> None:
