@@ -15,7 +15,7 @@ def _adopt(call: Call) -> Result:
         errors = {"npc": found.message}
         return Result(False, found.message, errors=errors)
     name = call.body.get("key", "")
-    return made(call, operations.adopt(found.data["npc"], name, person=call.account, by=call.by))
+    return made(call, operations.adopt(found.data, name, person=call.account, by=call.by))
 
 
 def _release(call: Call) -> Result:

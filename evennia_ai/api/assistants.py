@@ -85,7 +85,7 @@ def _with_room(call: Call) -> dict[str, Any] | Result:
         return given
     found = assistants.find_room(call.account, given["location"])
     if found.ok:
-        return given | {"location": found.data["room"]}
+        return given | {"location": found.data}
     if found.problem is Problem.FORBIDDEN:
         return found
     # The address is right; it is the body that names what is not there.

@@ -91,7 +91,7 @@ class SettingUpWords(WordCommand):
             return
         found = operations.find_npc(self.caller, being)
         if found.ok:
-            found = operations.adopt(found.data["npc"], name.strip(), person=self.caller)
+            found = operations.adopt(found.data, name.strip(), person=self.caller)
         self.show(found)
 
     def _release(self, name: str) -> Steps:

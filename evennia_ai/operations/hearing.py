@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ import evennia
 from evennia.comms.models import ChannelDB
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils.search import search_channel
+from typing_extensions import TypedDict
 
 from evennia_ai import audit
 from evennia_ai.agent import hearing
@@ -50,41 +52,67 @@ SHOWN = (
 )
 
 
-def hearing_of(script: AssistantScript) -> Result:
-    """The hearing of an assistant: whom, how, and with whom it is talking.
+class Talking(TypedDict):
+    """Somebody with whom an assistant is talking, where, and for how many seconds more."""
 
-    Returns:
-        data: "settings", "muted" and "talking" (names), "hushed" ({"room", "seconds"}),
-        "ignored" (settings that cannot be read), "silence" (what keeps it from acting, or "").
+    person: str
+    where: str
+    seconds: int
+
+
+class Quiet(TypedDict):
+    """A room in which an assistant is hushed, and for how many seconds more."""
+
+    room: str
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """The hearing of an assistant.
+
+    Attributes:
+        muted: names of those who do not want to be heard.
+        ignored: settings that cannot be read; None: all can.
+        silence: what keeps it from acting, or "".
     """
+
+    settings: dict[str, object]
+    muted: list[str]
+    talking: list[Talking]
+    hushed: list[Quiet]
+    ignored: str | None
+    silence: str
+
+
+def hearing_of(script: AssistantScript) -> Result[Ears]:
+    """The hearing of an assistant: whom, how, and with whom it is talking."""
     work = script.work
     if work is None:
         return _not_running(script)
     now = script.clock.seconds()
-    data = {
-        "settings": {name: state.read(script, name) for name in SHOWN},
-        "muted": sorted(map(_name_of, work.muted)),
-        "talking": [
+    data = Ears(
+        settings={name: state.read(script, name) for name in SHOWN},
+        muted=sorted(map(_name_of, work.muted)),
+        talking=[
             {"person": _name_of(person), "where": _place(where), "seconds": round(until - now)}
             for where, (person, _, until) in work.conversations.by_place.items()
             if until > now
         ],
-        "hushed": list(_hushed(work.hushed, now)),
-        "ignored": work.ear_problem,
-        "silence": script.silence,
-    }
-    return Result(True, f"{script.key}: {data['silence'] or 'hears and answers'}", data)
+        hushed=[
+            {"room": _name_of(room), "seconds": round(until - now)}
+            for room, until in work.hushed.items()
+            if until > now
+        ],
+        ignored=work.ear_problem,
+        silence=script.silence,
+    )
+    return Result(True, f"{script.key}: {data.silence or 'hears and answers'}", data)
 
 
 def _not_running(script: AssistantScript) -> Result:
     told = f"{script.key} is not running, so it hears nothing."
     return Result(False, told, problem=Problem.CONFLICT)
-
-
-def _hushed(hushed: dict[str, float], now: float) -> Iterator[dict[str, Any]]:
-    for room, until in hushed.items():
-        if until > now:
-            yield {"room": _name_of(room), "seconds": round(until - now)}
 
 
 def _name_of(being_id: str) -> str:
@@ -97,16 +125,32 @@ def _place(talk: str) -> str:
     return f"the channel {place}" if kind == "channel" else _name_of(place)
 
 
-def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> Result:
+class Judged(TypedDict):
+    """A verdict on a message that nobody said."""
+
+    source: str
+    outcome: str
+    rule: int
+    name: str
+    when: str
+    trust: float
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdicts on words by the ways to say them; what would keep it silent even so, or ""."""
+
+    verdicts: list[Judged]
+    silence: str
+
+
+def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> Result[Judgement]:
     """Judge a message of a person as it would be now. Nothing is sent, and nothing is changed.
 
     Args:
         being: who would say it.
         kind: "say", "whisper", "page" or "pose"; "": a say and a whisper.
-
-    Returns:
-        data: "verdicts": [{"source", "outcome", "rule", "name", "when", "trust", "because"}],
-        "silence": what would keep it from answering even so, or "".
     """
     if script.work is None:
         return _not_running(script)
@@ -130,17 +174,17 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
     ]
     if now:
         lines.append(f"  now nobody would be answered: {now}")
-    return Result(True, "\n".join(lines), {"verdicts": verdicts, "silence": now})
+    return Result(True, "\n".join(lines), Judgement(verdicts, now))
 
 
-def _judged(script: AssistantScript, being: Being, words: str, kind: str) -> dict[str, Any] | None:
+def _judged(script: Assistant, being: Being, words: str, kind: str) -> Judged | None:
     """One verdict, by the way that a real message goes; whom it is talking with stays as it is."""
     line = LINES[kind].format(name=names.name_of(being, script.obj), words=words)
     options = {"type": kind, **({SPEECH_MARK: words} if kind == "page" else {})}
     heard = incoming.read((line, options), being, script.obj)
     if heard is None:
         return None
-    work: Any = script.work
+    work = script.work
     before = work.conversations
     work.conversations = deepcopy(before)
     try:
@@ -171,7 +215,7 @@ HOW = "evennia_ai.hear(caller.location, words, caller)"
 WHERE = "docs/hearing.md says more: A game's own say."
 
 
-def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> Result:
+def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> Result[Hearing]:
     """Tell if an assistant hears people, by what it heard so far. Nothing is sent to anybody.
 
     Args:
@@ -179,8 +223,7 @@ def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> R
             each with the path of its class.
 
     Returns:
-        ok: False where it is deaf. data: "hears" (well, nothing or unknown), "marked" and "bare":
-        lines of people that said who speaks and how, and lines that did not.
+        Not ok where it is deaf.
     """
     work, body = script.work, script.obj
     if work is None or body is None:
@@ -191,8 +234,7 @@ def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> R
         Hears.UNKNOWN: _unknown(script, own_commands),
         Hears.NOTHING: _deaf(script, found, own_commands),
     }[found.hears]
-    data = {"hears": found.hears.value, "marked": found.marked, "bare": found.bare}
-    return Result(found.hears is not Hears.NOTHING, told, data)
+    return Result(found.hears is not Hears.NOTHING, told, found)
 
 
 def _names(body: GameObject) -> Iterable[str]:
@@ -263,9 +305,8 @@ def hush(script: AssistantScript, being: Being, minutes: int = MINUTES) -> Resul
     outgoing.announce(script.obj, HUSHED.replace("{span}", span), hops=1)
     by = incoming.person_of(being)
     audit.record("hushed", script, room=room.dbref, minutes=minutes, by=by)
-    data = {"room": room.dbref, "until": until}
     return Result(
-        True, f"{name_before(script, being)} is quiet in {name_of(room, being)} for {span}.", data
+        True, f"{name_before(script, being)} is quiet in {name_of(room, being)} for {span}."
     )
 
 
@@ -282,7 +323,6 @@ def unhush(script: AssistantScript, being: Being) -> Result:
     return Result(
         True,
         f"{name_before(script, being)} may speak in {name_of(room, being)} again.",
-        {"room": room.dbref},
     )
 
 
@@ -363,7 +403,7 @@ def set_channel(
         channel.connect(script.obj)
     configs[channel.key] = {**old, "mode": mode} if isinstance(old, dict) else mode
     state.write(script, channel_configs=configs)
-    return Result(True, f"{who} listens to {channel.key}: {mode}.", {"channels": configs})
+    return Result(True, f"{who} listens to {channel.key}: {mode}.")
 
 
 def set_muted(script: AssistantScript, being: Being, is_muted: bool) -> Result:

@@ -303,7 +303,7 @@ class TestFiles(AuditingTest):
         assert told.startswith("Version 2 of Ada is archived: ")
         early = auditing.audit_state(self.ada_script, at="2020-01-01")
         assert "is archived" in self.refused(early, Problem.MISSING)
-        assert [] == auditing.check_audit(self.ada_script).data["differences"]
+        assert [] == auditing.check_audit(self.ada_script).data
 
     def test_nothing_to_archive(self) -> None:
         """Is no mistake."""
