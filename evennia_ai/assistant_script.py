@@ -20,18 +20,18 @@ from twisted.python.failure import Failure
 
 from evennia_ai import approvals, consolidation, emergency
 from evennia_ai.agent import (
-    answering,
     autonomy,
     compaction,
     delegating,
+    incapacity,
     preparation,
     queueing,
     requests,
-    unable,
+    turn_lifecycle,
     upgrades,
     warming,
 )
-from evennia_ai.agent.excuses import excuse
+from evennia_ai.agent.failure_notices import notify_failure
 from evennia_ai.assistant_character import give_ears
 from evennia_ai.budget.metering import turn_model
 from evennia_ai.budget.spending import MeteredClient
@@ -41,6 +41,7 @@ from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.tickgate import GateState, may_tick
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint, from_provider
@@ -49,8 +50,10 @@ from evennia_ai.memory import indexing, modes, paying
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.thinking import Thinking
 from evennia_ai.runtime import ability, services, signals, state, turns
+from evennia_ai.runtime.assistant import Clock
 from evennia_ai.runtime.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.runtime.slots import Seat
+from evennia_ai.runtime.work import Work
 from evennia_ai.tool_execution import execute_react_loop
 from evennia_ai.tools import load_modules
 
@@ -70,8 +73,8 @@ def tag_of(key: str) -> str:
 class AssistantScript(DefaultScript):
     """Moves one character. Everything it keeps is described in `runtime.state.DEFAULTS`."""
 
-    clock: Any = reactor
-    work: state.Work | None = None
+    clock: Clock = reactor
+    work: Work = None  # type: ignore[assignment]  # until it is started
 
     @lazy_property
     def attributes(self) -> WatchedAttributes:
@@ -197,7 +200,7 @@ class AssistantScript(DefaultScript):
 
     def lose_body(self) -> None:
         """Let go of the body, which the game is about to delete."""
-        unable.lose_body(self)
+        incapacity.lose_body(self)
 
     def trigger_emergency_stop(
         self, reason: str, *, cause: Cause = Cause.KILL, by: str = ""
@@ -212,7 +215,11 @@ class AssistantScript(DefaultScript):
         return outcome
 
     def ask(
-        self, question: str, *, asker: Any = None, timeout_seconds: float | None = None
+        self,
+        question: str,
+        *,
+        asker: GameObject | None = None,
+        timeout_seconds: float | None = None,
     ) -> Deferred[str]:
         """Ask it something, from game code; as `agent.requests.ask` says."""
         return requests.ask(self, question, asker=asker, timeout_seconds=timeout_seconds)
@@ -232,7 +239,7 @@ class AssistantScript(DefaultScript):
         for event in events:
             logger.log_warn(f"[assistant] {self.key}: inbox full, dropped {event.id}")
             self.work.decisions.note([event.number], "dropped", "the inbox was full")
-            excuse(self, event)
+            notify_failure(self, event)
 
     def beat_soon(self, after_seconds: float = 0.0) -> None:
         """Bring the next beat forward if something waits that somebody is there to hear."""
@@ -249,7 +256,7 @@ class AssistantScript(DefaultScript):
     def _beat(self) -> None:
         if self.work is not None:
             self.work.read_anew()
-            unable.heed(self)
+            incapacity.heed(self)
         self.at_tick().addErrback(lambda failure: logger.log_err(failure.getTraceback()))
 
     def endpoint(self) -> Endpoint:
@@ -312,12 +319,14 @@ class AssistantScript(DefaultScript):
             yield self._think(turn)
         except (CancelledError, StaleEpochError, NobodyListensError) as error:
             is_unheard = isinstance(error, NobodyListensError)
-            answering.break_off(self, turn, unable.why_cut_off(self), is_unheard=is_unheard)
+            turn_lifecycle.break_off(
+                self, turn, incapacity.why_cut_off(self), is_unheard=is_unheard
+            )
         except ConfigurationError as error:
             wrong = Stop(StopReason.LLM_ERROR, str(error), is_of_service=True)
-            answering.close(self, turn, wrong)
+            turn_lifecycle.close(self, turn, wrong)
         except Exception as error:
-            answering.close(self, turn, Stop(StopReason.LLM_ERROR, self._failed(turn, error)))
+            turn_lifecycle.close(self, turn, Stop(StopReason.LLM_ERROR, self._failed(turn, error)))
         finally:
             thinking.stop()
             work.is_ticking, work.seat = False, None
@@ -325,7 +334,7 @@ class AssistantScript(DefaultScript):
 
     def _take(self) -> Turn | float | None:
         """The turn that is due: somebody's, or one of its own when nobody waits who is there."""
-        due = answering.take(self)
+        due = turn_lifecycle.take(self)
         reason = autonomy.reason(self) if due is None else None
         return due if reason is None else autonomy.begin(self, reason)
 
@@ -350,7 +359,7 @@ class AssistantScript(DefaultScript):
         """A turn ended while it was set aside: it was cancelled, or something is broken."""
         if not failure.check(CancelledError, StaleEpochError):
             logger.log_err(f"[assistant] {self.key}: {failure.getTraceback()}")
-        answering.break_off(self, turn, unable.why_cut_off(self), is_unheard=False)
+        turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self), is_unheard=False)
 
     async def _answer(self, turn: Turn) -> None:
         """Run the loop and close the turn."""
@@ -360,13 +369,13 @@ class AssistantScript(DefaultScript):
         scene = await preparation.scene_for(self, client, turn)
         assessment = await preparation.assess_by_model(self, turn, metered)
         pattern = preparation.pattern_of(self, turn, scene, assessment)
-        answering.note(self, turn, "may do", "; ".join(pattern.reasons))
+        turn_lifecycle.note(self, turn, "may do", "; ".join(pattern.reasons))
         model = turn_model(self, turn, metered, scene, preparation.counter_of(client))
         stop = await execute_react_loop(self, turn, model, pattern)
         if preparation.goes_on(pattern, stop):
-            answering.pause(self, turn, stop)
+            turn_lifecycle.pause(self, turn, stop)
         else:
-            answering.close(self, turn, stop)
+            turn_lifecycle.close(self, turn, stop)
             if not self.silence:  # closing a turn may lock it
                 keep = partial(consolidation.extract, self)
                 compaction.begin_if_due(self, client, before=keep)
