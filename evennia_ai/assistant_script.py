@@ -125,11 +125,8 @@ class AssistantScript(DefaultScript):
             upgrades.begin_record(self)
             upgrades.sort_out(self)
             approvals.take_up(self)
-            is_held = paying.is_held(self)
-            if (
-                state.memory_config(self).enabled and not is_held
-            ):  # opened now, so that no turn waits for it
-                services.memory().open()
+            if state.memory_config(self).enabled and not paying.is_held(self):
+                services.memory().open()  # now, so that no turn waits for it
             indexing.soon(self)
         self.ndb.circuit_breaker_registry = self.work.breakers
         self.ndb.tool_cache = self.work.tool_cache
@@ -254,15 +251,12 @@ class AssistantScript(DefaultScript):
 
     def beat_soon(self, after_seconds: float = 0.0) -> None:
         """Bring the next beat forward if something waits that somebody is there to hear."""
-        if self.work is None or not self._is_awaited():
+        if self.work is None or not queueing.is_called(self):
             return
         if after_seconds > 0:
             self.clock.callLater(after_seconds, self._beat)
         else:
             services.pacer().call(self._beat)
-
-    def _is_awaited(self) -> bool:
-        return queueing.is_called(self)
 
     def _beat(self) -> None:
         if self.work is not None:
@@ -302,7 +296,7 @@ class AssistantScript(DefaultScript):
             enabled=not self.silence,
             is_ticking=work.is_ticking or work.is_closing,
             has_event=bool(work.inbox or work.aside),
-            has_reason=not self._is_awaited() and self._has_reason(),
+            has_reason=not queueing.is_called(self) and self._has_reason(),
         )
 
     def _has_reason(self) -> bool:
@@ -325,7 +319,9 @@ class AssistantScript(DefaultScript):
                 self.beat_soon(turn)
             return
         work.is_ticking = True
-        thinking = Thinking(self._thinking_lines(), lambda line: self._show(line, turn), self.clock)
+        lines = tuple(state.read(self, "thinking_lines")) or outgoing.THINKING_LINES
+        show = partial(outgoing.show, self.obj, hops=turn.hops)
+        thinking = Thinking(lines, show, self.clock)
         try:
             yield self._think(turn)
         except (CancelledError, StaleEpochError, NobodyListensError) as error:
@@ -398,9 +394,3 @@ class AssistantScript(DefaultScript):
             return f"internal error: {error!r}"
         signals.log_fault(f"{self.key}: the tick failed, {type(error).__name__}", error)
         return f"internal error: {type(error).__name__}"
-
-    def _thinking_lines(self) -> tuple[str, ...]:
-        return tuple(state.read(self, "thinking_lines")) or outgoing.THINKING_LINES
-
-    def _show(self, line: str, turn: Turn) -> None:
-        outgoing.show(self.obj, line, hops=turn.hops)
