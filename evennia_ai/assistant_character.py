@@ -22,7 +22,7 @@ from evennia.utils.utils import class_from_module, lazy_property
 from twisted.internet.defer import Deferred
 
 from evennia_ai.agent import hearing, requests
-from evennia_ai.core.typed_objects import GameObject
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.runtime.rights import decides
 from evennia_ai.runtime.rights.lending import LentPermissions
 
@@ -122,7 +122,7 @@ class AssistantMixin(_Typeclass):
         self,
         question: str,
         *,
-        asker: GameObject | None = None,
+        asker: Being | None = None,
         timeout_seconds: float | None = None,
     ) -> Deferred[str]:
         """Ask the assistant in this body something, from game code: `agent.requests.ask`."""

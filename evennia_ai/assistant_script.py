@@ -42,7 +42,7 @@ from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.autonomy import GateState, may_tick
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.core.typed_objects import GameObject
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint, from_provider
@@ -226,7 +226,7 @@ class AssistantScript(DefaultScript):
         self,
         question: str,
         *,
-        asker: GameObject | None = None,
+        asker: Being | None = None,
         timeout_seconds: float | None = None,
     ) -> Deferred[str]:
         """Ask it something, from game code; as `agent.requests.ask` says."""
@@ -320,8 +320,9 @@ class AssistantScript(DefaultScript):
             return
         work.is_ticking = True
         lines = tuple(state.read(self, "thinking_lines")) or outgoing.THINKING_LINES
-        show = partial(outgoing.show, self.obj, hops=turn.hops)
-        thinking = Thinking(lines, show, self.clock)
+        thinking = Thinking(
+            lines, lambda line: outgoing.show(self.obj, line, hops=turn.hops), self.clock
+        )
         try:
             yield self._think(turn)
         except (CancelledError, StaleEpochError, NobodyListensError) as error:

@@ -42,7 +42,7 @@ from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.limits import number
 from evennia_ai.core.settings.safety import Oversize
 from evennia_ai.core.text.cleaning import cut_at_sentence, strip_control
-from evennia_ai.core.typed_objects import GameObject
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import AssistantError
 from evennia_ai.messages.incoming import MOST_HEARD, id_of, person_of
 from evennia_ai.runtime import names, state
@@ -131,7 +131,7 @@ def ask(
     script: Assistant,
     question: str,
     *,
-    asker: GameObject | None = None,
+    asker: Being | None = None,
     timeout_seconds: float | None = None,
 ) -> Deferred[str]:
     """Ask an assistant something. Its answer is not spoken, and nothing in the world is changed.
@@ -155,7 +155,7 @@ def ask(
 def begin(
     script: Assistant,
     words: str,
-    person: GameObject | None = None,
+    person: Being | None = None,
     timeout_seconds: float | None = None,
     *,
     is_order: bool = False,
@@ -226,9 +226,7 @@ def _errand(script: Assistant, record: DecisionTrace, body: str, is_order: bool)
 # ---- whether it may be asked -------------------------------------------------------------------
 
 
-def _record(
-    script: Assistant, body: str, person: GameObject | None, is_order: bool
-) -> DecisionTrace:
+def _record(script: Assistant, body: str, person: Being | None, is_order: bool) -> DecisionTrace:
     """Judge what it is asked, and begin the record of it."""
     if person is None:
         heard = Heard(body, Source.SYSTEM, evidence=Evidence.KWARGS)
@@ -253,7 +251,7 @@ def _record(
     return record
 
 
-def _standing(script: Assistant, person: GameObject, ear: Ear) -> Standing:
+def _standing(script: Assistant, person: Being, ear: Ear) -> Standing:
     known = script.work.senders.people.get(person_of(person))
     standing = STRANGER if known is None else known.standing()
     kept = [trust for lock, trust in ear.trust_overrides if meets(person, lock, script.obj)]
