@@ -105,7 +105,7 @@ def made(call: Call, result: Result) -> Result[Any]:
     """The answer to a request that made an assistant, with its address."""
     if not result.ok:
         return result
-    key = str(result.data["script"].key)
+    key = str(result.data.script.key)
     address = reverse("evennia_ai_api:assistant", kwargs={"key": key})
     call.headers["Location"] = quote(address, safe="/%")
     return result.holding(Made(key))
