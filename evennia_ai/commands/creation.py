@@ -13,8 +13,7 @@ from evennia.server.signals import SIGNAL_ACCOUNT_POST_LAST_LOGOUT, SIGNAL_OBJEC
 from evennia.utils.evmenu import EvMenu
 from twisted.python.failure import Failure
 
-from evennia_ai.commands.creation_answers import doubt, doubt_model
-from evennia_ai.commands.creation_draft import CALLED, Draft, make
+from evennia_ai.commands.creation_draft import CALLED, Draft, doubt, doubt_model, make
 from evennia_ai.core.text.cleaning import strip_control
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
