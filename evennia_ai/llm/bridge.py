@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
+from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.llm.pacing import Pacer
 
 try:
@@ -62,11 +63,11 @@ def lane() -> Lane:
 
 
 @lru_cache(maxsize=4)
-def _pacer(reactor: Any) -> Pacer:
+def _pacer(reactor: Reactor) -> Pacer:
     return Pacer(reactor)
 
 
-def as_deferred(coroutine: Coroutine[Any, Any, T], reactor: Any) -> Deferred[T]:
+def as_deferred(coroutine: Coroutine[Any, Any, T], reactor: Reactor) -> Deferred[T]:
     """Run a coroutine on the asyncio loop; its outcome comes back in the reactor thread."""
     tasks: list[asyncio.Task[T]] = []
     deferred: Deferred[T] = Deferred(lambda _: lane().call(lambda: tasks[0].cancel()))

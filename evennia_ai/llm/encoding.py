@@ -26,7 +26,7 @@ def encode(body: Mapping[str, Any]) -> bytes:
     return f'{rest[:-1]}{comma}"tools":[{tools}]}}'.encode()
 
 
-def _tool_text(tool: Any) -> str:
+def _tool_text(tool: Mapping[str, Any]) -> str:
     """A tool's JSON; the same object is not written twice, and is held so that its id stays its."""
     kept = _kept.get(id(tool))
     if kept is None:

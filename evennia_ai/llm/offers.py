@@ -38,7 +38,7 @@ class Kept:
         return self._kept[id(spec)][1]
 
 
-def bounded(schema: Any, depth: int = 0) -> Any:
+def bounded(schema: object, depth: int = 0) -> Any:
     """A JSON schema with an end to every text and list: a small model may not find one by itself.
 
     Any schema can be given; what it says itself of lengths is kept.

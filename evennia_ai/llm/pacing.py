@@ -12,13 +12,15 @@ from typing import Any
 
 from twisted.python import log
 
+from evennia_ai.core.typed_objects import Reactor
+
 SLICE_SECONDS = 0.005
 
 
 class Pacer:
     """A queue of calls, run in the reactor thread, a slice of time at once, in order."""
 
-    def __init__(self, reactor: Any, slice_seconds: float = SLICE_SECONDS) -> None:
+    def __init__(self, reactor: Reactor, slice_seconds: float = SLICE_SECONDS) -> None:
         self._reactor = reactor
         self._slice = slice_seconds
         self._waiting: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()

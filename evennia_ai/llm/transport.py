@@ -14,6 +14,7 @@ import openai
 from twisted.internet.defer import Deferred
 
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import (
     ContextLengthError,
     ModelConnectionError,
@@ -104,7 +105,7 @@ class OpenAITransport:
         api_key: str,
         headers: Mapping[str, str],
         *,
-        reactor: Any,
+        reactor: Reactor,
         most_bytes: int = LARGEST_REPLY_BYTES,
     ) -> None:
         self.base_url = base_url

@@ -12,7 +12,7 @@ MOST_RESULT_CHARS = 8_000
 MOST_ERROR_CHARS = 1_000
 
 
-def as_text(content: Iterable[Any], structured: Any) -> str:
+def as_text(content: Iterable[Any], structured: object) -> str:
     """The answer as text: its texts one below the other, anything else named.
 
     Args:

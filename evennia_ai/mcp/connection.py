@@ -152,7 +152,7 @@ async def connected(config: ServerConfig, log: Callable[[str], None]) -> AsyncIt
     sdk = await asyncio.get_running_loop().run_in_executor(None, _load_sdk)
     connection = Connection(config)
 
-    async def on_message(message: Any) -> None:
+    async def on_message(message: object) -> None:
         if isinstance(message, sdk.types.ToolListChangedNotification):
             connection.note_change()
 

@@ -116,7 +116,7 @@ def _offered_names(server: str, names: list[str]) -> dict[str, str]:
     return offered
 
 
-def _schema_problem(schema: Any) -> str:
+def _schema_problem(schema: object) -> str:
     """The reason why the model cannot be given this schema, or ""."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return "its arguments are not described by an object schema"
@@ -131,7 +131,7 @@ def _schema_problem(schema: Any) -> str:
     return f"its schema has more than {MOST_SCHEMA_BYTES} bytes" if size > MOST_SCHEMA_BYTES else ""
 
 
-def _is_deep(value: Any) -> bool:
+def _is_deep(value: object) -> bool:
     level = [value]
     for _ in range(MOST_SCHEMA_DEPTH):
         level = [

@@ -14,6 +14,7 @@ from uuid import UUID
 
 import numpy as np
 from mem0.utils.factory import VectorStoreFactory
+from mem0.vector_stores.base import VectorStoreBase
 from numpy.typing import NDArray
 
 from evennia_ai.memory_store.embedding import Embedder
@@ -118,7 +119,7 @@ class ServerVectors(ABC):
         """Let a collection be made anew when it is next asked."""
         self._stores.pop(name, None)
 
-    def _take_out(self, store: Any, keys: Iterable[str]) -> None:
+    def _take_out(self, store: VectorStoreBase, keys: Iterable[str]) -> None:
         for key in keys:
             store.delete(point_id(key))
 
@@ -135,7 +136,7 @@ class ServerVectors(ABC):
         return self._stores[name]
 
 
-def _points(listed: Any) -> list[Any]:
+def _points(listed: Sequence[Any]) -> list[Any]:
     """The points of a provider's list, which some wrap in another list, or give with a cursor."""
     first = listed[0] if listed else []
     return list(first) if isinstance(first, (list, tuple)) else list(listed)

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.python.failure import Failure
 
+from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import (
     CircuitOpenError,
     ConfigurationError,
@@ -68,7 +69,7 @@ class MemoryService:
         open_store: Callable[[], MemoryStore],
         *,
         kind: str,
-        reactor: Any,
+        reactor: Reactor,
         is_inline: bool = False,
         paid: Paid | None = None,
     ) -> None:

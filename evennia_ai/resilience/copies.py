@@ -9,17 +9,17 @@ from typing import Any
 SCALARS = frozenset((str, bool, int, float, complex, bytes, type(None)))
 
 
-def is_frozen(value: Any) -> bool:
+def is_frozen(value: object) -> bool:
     """True where nothing in the value can be changed, so that it needs no copy."""
     kind = type(value)
     if kind in SCALARS or isinstance(value, Enum):
         return True
-    if kind is tuple or kind is frozenset:
+    if kind in (tuple, frozenset) and isinstance(value, (tuple, frozenset)):
         return all(map(is_frozen, value))
     parameters = getattr(kind, "__dataclass_params__", None)
-    if parameters is None or not parameters.frozen:
+    if not getattr(parameters, "frozen", False) or not dataclasses.is_dataclass(value):
         return False
-    return all(is_frozen(getattr(value, field.name)) for field in dataclasses.fields(kind))
+    return all(is_frozen(getattr(value, field.name)) for field in dataclasses.fields(value))
 
 
 def own_copy(value: Any) -> Any:

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from typing_extensions import TypeIs
 
 
-def is_deferred(outcome: object) -> bool:
+class DeferredLike(Protocol):
+    """A Deferred, as far as it is used here."""
+
+    addCallback: Callable[..., Any]  # noqa: N815 - Twisted's names
+    addErrback: Callable[..., Any]  # noqa: N815
+    addCallbacks: Callable[..., Any]  # noqa: N815
+    callback: Callable[[Any], None]
+    errback: Callable[[Any], None]
+    cancel: Callable[[], None]
+
+
+def is_deferred(outcome: object) -> TypeIs[DeferredLike]:
     """True for a Deferred, of whatever kind."""
     return hasattr(outcome, "addCallbacks")
 
