@@ -25,7 +25,7 @@ from evennia_ai.errors import (
 )
 from evennia_ai.llm.bridge import as_deferred
 from evennia_ai.llm.complaints import is_too_long, is_used_up, read_complaint
-from evennia_ai.llm.encoding import encode
+from evennia_ai.llm.offers import encode
 from evennia_ai.llm.rate_limits import RateLimitInfo, read_rate_limits
 from evennia_ai.resilience.retry import read_retry_after
 

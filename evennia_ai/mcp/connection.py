@@ -22,9 +22,8 @@ import anyio
 
 from evennia_ai.errors import ConfigurationError, ToolError
 from evennia_ai.mcp import tether
-from evennia_ai.mcp.answers import MOST_ERROR_CHARS, as_text, bounded
 from evennia_ai.mcp.config import SETTING, ServerConfig
-from evennia_ai.mcp.listing import Listed
+from evennia_ai.mcp.listing import MOST_ERROR_CHARS, Listed, as_text, bounded
 from evennia_ai.mcp.streams import LineLog, Watched, limit_bodies
 
 CONNECT_SECONDS = 60.0

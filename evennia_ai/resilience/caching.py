@@ -18,11 +18,9 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evennia_ai.resilience.cache_key import get_cache_key
 from evennia_ai.resilience.clock import Clock
-from evennia_ai.resilience.copies import SCALARS, is_frozen, own_copy
-from evennia_ai.resilience.deferreds import DeferredLike, is_deferred, refuse_coroutine
-from evennia_ai.resilience.flight import Flight
+from evennia_ai.resilience.deferreds import DeferredLike, Flight, is_deferred, refuse_coroutine
+from evennia_ai.resilience.plain_values import SCALARS, get_cache_key, is_frozen, own_copy
 
 __all__ = ["CacheEntry", "ToolResultCache", "get_cache_key", "is_success"]
 

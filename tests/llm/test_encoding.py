@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.llm import encoding
-from evennia_ai.llm.encoding import encode
+from evennia_ai.llm.offers import encode
 
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"é": ["\u2028", 1.5]}}}
 
