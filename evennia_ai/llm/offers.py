@@ -89,7 +89,6 @@ as_function = Kept(ToolSpec.as_function)
 as_choice = Kept(_choice)
 
 
-MOST_KEPT = 1000
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _kept: OrderedDict[int, tuple[Any, str]] = OrderedDict()
 
