@@ -17,6 +17,7 @@ from mem0.utils.factory import VectorStoreFactory
 from mem0.vector_stores.base import VectorStoreBase
 from numpy.typing import NDArray
 
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.memory_store.embedding import Embedder
 from evennia_ai.memory_store.index import View
 from evennia_ai.memory_store.mem0_parts import filters_of
@@ -37,12 +38,22 @@ class ServerVectors(ABC):
 
     Attributes:
         provider: mem0's name of it.
+        title: its name for people.
     """
 
     provider: str
+    title: str
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, place: str, secret: str) -> None:
+        """Make it.
+
+        Args:
+            place: where the server is, for people.
+            secret: the password or key, which no error may show.
+        """
         self._embedder = embedder
+        self._place = place
+        self._secret = secret
         self._mark = sha256(embedder.signature.encode()).hexdigest()[:12]
         self._stores: dict[str, Any] = {}
 
@@ -54,9 +65,16 @@ class ServerVectors(ABC):
     def names(self) -> set[str]:
         """The collections that are there."""
 
-    @abstractmethod
     def explain(self, error: Exception) -> str:
         """An error as one sentence for people and without a secret."""
+        text = f"{type(error).__name__}: {self.reason(error)}"
+        if self._secret:
+            text = text.replace(self._secret, "***")
+        return f"the {self.title} server at {self._place} cannot be used: {one_line(text, 160)}"
+
+    def reason(self, error: Exception) -> str:
+        """The cause of an error, in its own words."""
+        return str(error)
 
     @abstractmethod
     def close(self) -> None:

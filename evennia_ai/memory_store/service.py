@@ -30,8 +30,7 @@ from evennia_ai.memory_store.checks import (
     checked_items,
     is_key,
 )
-from evennia_ai.memory_store.embedding import Embedder
-from evennia_ai.memory_store.likeness import Likeness
+from evennia_ai.memory_store.embedding import Embedder, Likeness
 from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryStore, Sought
 from evennia_ai.memory_store.worker import LOG, DeadlineError, Inline, Worker
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig
