@@ -171,7 +171,7 @@ def build(crowd: int) -> Stage:
         scripts = []
         for number in range(crowd):
             made = create_assistant(f"Ada{number}", location=rooms[0], aliases=(f"keeper{number}",))
-            scripts.append(made.data["script"])
+            scripts.append(made.data.script)
             create_object(DefaultCharacter, f"Bob{number}", rooms[1], home=limbo)
         channel = create_channel("Public", typeclass=DefaultChannel)
         for script in scripts:

@@ -278,8 +278,8 @@ class AssistantTestMixin(TestCase if TYPE_CHECKING else object):  # type: ignore
             name, **{"location": getattr(self, "room1", None), **options}
         )
         assert made.ok, made.message
-        self.answer_at_once(made.data["script"])
-        return made.data["character"]
+        self.answer_at_once(made.data.script)
+        return made.data.character
 
     def answer_at_once(self, script: AssistantScript) -> None:
         """Let an assistant answer without any wait, so that a test need not move its clock."""

@@ -86,7 +86,7 @@ def made(call: Call, result: Result) -> Result[Any]:
     """The answer to a request that made an assistant, with its address."""
     if not result.ok:
         return result
-    key = str(result.data["script"].key)
+    key = str(result.data.script.key)
     locate(call, "assistant", key=key)
     return result.holding(Made(key))
 
