@@ -15,11 +15,12 @@ from evennia.utils import logger
 from twisted.internet import reactor
 
 from evennia_ai.agent.admission import place_of, queue
-from evennia_ai.core.hearing.calling import Offer, read_most
+from evennia_ai.core.hearing.calling import MOST_ANSWERS, Offer
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import talk_of
 from evennia_ai.core.hearing.overheard import Overheard
 from evennia_ai.core.hearing.perception import CHANNEL, SPOKEN, Heard
+from evennia_ai.core.settings.model import read_value
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.audience import has_assistant
@@ -141,7 +142,7 @@ def _most(candidate: Candidate) -> int:
         if candidate.heard.source is not CHANNEL and room is not None:
             own = room.attributes.get(PER_ROOM)
             if own is not None:
-                return read_most(f"{room.key} ({room.dbref}): db.{PER_ROOM}", own)
+                return read_value(MOST_ANSWERS, f"{room.key} ({room.dbref}): db.{PER_ROOM}", own)
         return services.answers_per_line()
     except ConfigurationError as error:
         logger.log_err(f"[assistant] {error}; one assistant answers")

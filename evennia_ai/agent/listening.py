@@ -10,15 +10,16 @@ from typing import Any
 from evennia.utils import logger
 
 from evennia_ai.core.hearing.perception import (
+    ADDRESSED_BY,
+    MODE,
+    TRUST,
     AddressedBy,
     ChannelConfig,
     Ear,
     Outcome,
-    read_addressed_by,
-    read_mode,
-    read_trust,
 )
 from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.core.settings.model import read_value
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import sender_of
 from evennia_ai.runtime import names, state
@@ -39,12 +40,12 @@ def listen(script: Any) -> Ear:
         id=body.dbref,
         interaction_enabled=bool(state.read(script, "interaction_enabled")),
         enable_addressing=bool(state.read(script, "enable_addressing")),
-        addressed_by=_check(partial(read_addressed_by, "addressed_by", stored_way), problems)
+        addressed_by=_check(partial(read_value, ADDRESSED_BY, "addressed_by", stored_way), problems)
         or AddressedBy.NAME,
         max_agent_hops=_hops(script, problems),
         is_capturing=work.capture is not None,
         channels=_channels(script, problems),
-        room_messages=_check(partial(read_mode, "room_messages", stored_mode), problems)
+        room_messages=_check(partial(read_value, MODE, "room_messages", stored_mode), problems)
         or Outcome.IGNORE,
         trigger_permissions=_conditions(script, problems),
         trust_overrides=_overrides(script, problems),
@@ -120,7 +121,7 @@ def _overrides(script: Any, problems: list[str]) -> tuple[tuple[str, float], ...
     for condition, given in _mapping(script, name, problems).items():
         if not _is_condition(script, name, condition, problems):
             continue
-        trust = _check(partial(read_trust, f"{name}[{condition!r}]", given), problems)
+        trust = _check(partial(read_value, TRUST, f"{name}[{condition!r}]", given), problems)
         if trust is not None:
             kept.append((condition, trust))
     return tuple(kept)

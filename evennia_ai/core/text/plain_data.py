@@ -15,7 +15,7 @@ LARGEST_NUMBER = 2**53
 DEEPEST = 8
 
 
-def plain(value: Any, path: str) -> Any:
+def plain(value: object, path: str) -> Any:
     """A value as plain data.
 
     Raises:
@@ -31,7 +31,7 @@ def plain(value: Any, path: str) -> Any:
     return kept
 
 
-def _plain(value: Any, path: str, depth: int) -> Any:
+def _plain(value: object, path: str, depth: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
@@ -67,7 +67,7 @@ def _plain_text(value: str, path: str) -> str:
     return value
 
 
-def _plain_key(key: Any, path: str) -> Any:
+def _plain_key(key: object, path: str) -> Any:
     if isinstance(key, str):
         return _plain_text(str(key), path)
     if isinstance(key, int) and not isinstance(key, bool) and abs(key) <= LARGEST_NUMBER:
