@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
 
 from evennia.utils import logger
 from twisted.internet import reactor
@@ -23,6 +22,7 @@ from evennia_ai.core.hearing.perception import CHANNEL, SPOKEN, Heard
 from evennia_ai.core.settings.model import read_value
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import services, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import has_assistant
 from evennia_ai.runtime.work import Work
 
@@ -35,7 +35,7 @@ _numbers = count(1)
 class Candidate:
     """An assistant that would answer a line, and what it heard of it."""
 
-    script: Any
+    script: Assistant
     work: Work
     record: DecisionTrace
     heard: Heard
@@ -70,7 +70,7 @@ class Line:
 _lines: dict[tuple[str, ...], Line] = {}
 
 
-def answer(script: Any, record: DecisionTrace, heard: Heard) -> None:
+def answer(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
     """Let an assistant answer what triggers it: at once, or if it is chosen among several.
 
     What is said to one alone is that one's; an open line that calls somebody is left to whom it
@@ -87,7 +87,7 @@ def answer(script: Any, record: DecisionTrace, heard: Heard) -> None:
         queue(script, record, heard)
 
 
-def _may_have_rivals(script: Any, heard: Heard) -> bool:
+def _may_have_rivals(script: Assistant, heard: Heard) -> bool:
     """Whether other assistants may hear the same."""
     if heard.source is CHANNEL:
         return True
@@ -96,7 +96,7 @@ def _may_have_rivals(script: Any, heard: Heard) -> bool:
     return any(has_assistant(thing) for thing in here if thing is not script.obj)
 
 
-def _line_of(script: Any, heard: Heard) -> Line:
+def _line_of(script: Assistant, heard: Heard) -> Line:
     """The line that was heard; what is to be decided of it is decided when the moment is over."""
     talk = talk_of(heard.source, place_of(script, heard))
     key = (talk, heard.source, heard.sender_id, heard.body)

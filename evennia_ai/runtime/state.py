@@ -41,7 +41,7 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 
 DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
-ExtraWrites = Callable[[], None]
+ExtraWrites = Callable[[], object]
 G = TypeVar("G", bound=SettingsGroup)
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 
