@@ -14,7 +14,7 @@ from evennia_ai.core.text.plain_data import to_stored
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
-from evennia_ai.tools.capture import captured
+from evennia_ai.tools.commanding import captured
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 
