@@ -12,6 +12,8 @@ from evennia_ai.operations import lifecycle, removing
 from evennia_ai.operations.assistants import BODY
 from evennia_ai.runtime.pronouns import wording
 
+AND_RECORDS = "all and records"
+STOP, CLEAR = "stop", "clear"
 DELETED = (
     "Delete {name}? {Their} body, account, persona, talk, notes and goals are lost; what is under "
     "way is dropped, and who waits for {them} is told. {Their} record is kept as a file; where is "
@@ -177,10 +179,6 @@ CREATE = Word(
     "once, where you stand. A typeclass is a body of your own, as in "
     "Brick:typeclasses.golems.Golem; without one it is the game's own character class.",
 )
-AND_RECORDS = "all and records"
-
-
-STOP, CLEAR = "stop", "clear"
 
 
 WORDS = {

@@ -59,8 +59,8 @@ def usage_lines(usage: Result) -> list[str]:
         f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}" for row in data.by_player
     ]
     lines.append(f"  {'by':<9} {', '.join(shares) or 'nobody yet'}")
-    used = sorted(data.tools.items(), key=lambda item: -item[1]["calls"])
-    rows = [(name, each["calls"], each["errors"], each["ms"]) for name, each in used]
+    called = sorted(data.tools.items(), key=lambda item: -item[1]["calls"])
+    rows = [(name, each["calls"], each["errors"], each["ms"]) for name, each in called]
     if rows:
         lines.append(aligned(("Tool", "Calls", "Errors", "ms"), rows, (30, 8, 8, 10), LINE))
     return lines
