@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evennia_ai.core.settings.model import Group
+    from evennia_ai.core.settings.model import SettingsGroup
 
 
 def as_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
@@ -14,7 +14,7 @@ def as_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]]) + "\n"
 
 
-def settings_table(group: type[Group]) -> str:
+def settings_table(group: type[SettingsGroup]) -> str:
     """The settings of a group, as its lines have them."""
     name = group.NAME if group.NAME.isupper() else f"db.{group.NAME}"
     rows: list[tuple[object, ...]] = [

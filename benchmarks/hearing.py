@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scene import set_up_game
+from evennia_ai.core.hearing.decision_traces import MOST_JUDGED, MOST_PASSED, DecisionTraces
 from evennia_ai.core.hearing.perception import ChannelConfig, Ear, Evidence, Heard, Outcome, Source
-from evennia_ai.core.hearing.rate_limits import Acquaintance, Company
-from evennia_ai.core.hearing.records import MOST_JUDGED, MOST_PASSED, Records
+from evennia_ai.core.hearing.rate_limits import SenderRegistry, SenderStats
 from evennia_ai.core.hearing.rules import classify
 
 LINE = "the fog is thick tonight, and the lamp wants oil"
@@ -126,12 +126,12 @@ class Stage:
     def forgetting(self) -> Iterator[None]:
         """The assistants have no records, until the end of the block."""
         works = [script.work for script in self.assistants]
-        kept = [work.records for work in works]
+        kept = [work.decisions for work in works]
         for work in works:
-            work.records = Records()
+            work.decisions = DecisionTraces()
         yield
         for work, records in zip(works, kept, strict=True):
-            work.records = records
+            work.decisions = records
 
     def fill_records(self) -> None:
         """As many records and things overheard as are ever kept."""
@@ -192,18 +192,18 @@ def acquaint(stage: Stage, count: int) -> Callable[[], None]:
     """
     from evennia_ai.messages import incoming
 
-    others = {f"*#{number}": Acquaintance(answered=3) for number in range(1, count)}
+    others = {f"*#{number}": SenderStats(answered=3) for number in range(1, count)}
     person = incoming.person_of(stage.speaker)
     companies = []
     for _ in stage.assistants:
         known = dict(others)
         if count:
-            known[person] = Acquaintance(answered=5)
-        companies.append(Company(known))
+            known[person] = SenderStats(answered=5)
+        companies.append(SenderRegistry(known))
 
     def take_over() -> None:
         for script, company in zip(stage.assistants, companies, strict=True):
-            script.work.company = company
+            script.work.senders = company
 
     return take_over
 
@@ -317,9 +317,9 @@ def statement_rows(stage: Stage) -> Iterator[Row]:
     for mode in ("ignore", "context"):
         with stage.following(mode):
             for name, call in calls.items():
-                before = stage.assistants[0].work.records.count
+                before = stage.assistants[0].work.decisions.count
                 statements = count(call)
-                heard = stage.assistants[0].work.records
+                heard = stage.assistants[0].work.decisions
                 kept = heard.judged if mode == "context" else heard.passed
                 if heard.count != before + 2 or mode != kept[-1].verdict.outcome.value:
                     raise SystemExit(f"the {name} was not heard as {mode}")

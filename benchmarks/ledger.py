@@ -49,20 +49,20 @@ def cpu_ms(act: Callable[[], Any], times: int, rounds: int) -> tuple[float, floa
 
 def make_calls() -> tuple[Callable[[], None], Callable[[], None]]:
     """A call within a minute, and one that is the first of its minute."""
-    from evennia_ai.budget.ledger import Book, Need, Payer
+    from evennia_ai.budget.ledger import BillingContext, CostEstimate, LedgerStore
     from evennia_ai.core.safety.prices import read_prices
     from evennia_ai.core.settings.budget import BudgetConfig, Caps
-    from evennia_ai.core.turn.turn import Usage
+    from evennia_ai.core.turn.turn import TokenUsage
 
     price = read_prices({"m": {"input": 0.15, "output": 0.6}})["m"]
     far = Caps(tokens_per_day=10**12, cost_per_month=10**6, calls_per_minute=10**9)
     config = BudgetConfig(game=far, assistant=far, player=far)
-    book, payer, now = Book(), Payer("Ada", "*#3"), [1_000_000_020.0]
-    used = Usage(1400, 60)
+    store, billing, now = LedgerStore(), BillingContext("Ada", "*#3"), [1_000_000_020.0]
+    used = TokenUsage(1400, 60)
 
     def call() -> None:
-        need = Need(Usage(1500, 1000), "openai/m", price, Usage(1500, 400))
-        book.settle(book.reserve(payer, need, config, now[0]), used, now[0])
+        need = CostEstimate(TokenUsage(1500, 1000), "openai/m", price, TokenUsage(1500, 400))
+        store.settle(store.reserve(billing, need, config, now[0]), used, now[0])
 
     def call_of_a_new_minute() -> None:
         now[0] += 60.0

@@ -265,11 +265,13 @@ class Night:
 
     def _raise_cap(self) -> None:
         from evennia_ai.budget import ledger
-        from evennia_ai.core.safety.budget import Account, period_of
-        from evennia_ai.core.settings.budget import Scope, Span
+        from evennia_ai.core.safety.budget import BudgetAccount, period_of
+        from evennia_ai.core.settings.budget import BudgetSpan, Scope
 
         key = self._any().casefold()
-        account = Account(Scope.ASSISTANT, key, period_of(Span.DAY, self.world.clock.seconds()))
+        account = BudgetAccount(
+            Scope.ASSISTANT, key, period_of(BudgetSpan.DAY, self.world.clock.seconds())
+        )
         ledger.raise_cap(ledger.Raise(account, "tokens_per_day", 50_000, "Tom"))
 
     # ---- the ledger ----------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]
     from evennia_ai import audit
     from evennia_ai.agent import preparation, tracing
     from evennia_ai.budget import ledger
-    from evennia_ai.operations import command_names
+    from evennia_ai.operations import naming
     from evennia_ai.runtime import services
 
     try:
@@ -42,7 +42,7 @@ def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]
         ledger.check_settings(services.endpoint())
         audit.check_settings()
         tracing.check_settings()
-        command_names.command_names()
+        naming.command_names()
         ApiConfig.from_stored(getattr(settings, ApiConfig.NAME, {}))
     except ConfigurationError as error:
         return [checks.Error(str(error), id="evennia_ai.E001")]
@@ -117,9 +117,9 @@ def _after_start() -> None:
 
 def check_files(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     """Report a database file that other users of the machine may read: passwords are in it."""
-    from evennia_ai.operations import open_files
+    from evennia_ai.operations import monitoring
 
-    found = open_files.readable_by_others()
+    found = monitoring.readable_by_others()
     hint = "Type: chmod 600 and the names of the files"
     told = f"other users of this machine may read {', '.join(found)}"
     return [checks.Warning(told, hint=hint, id="evennia_ai.W002")] if found else []

@@ -33,13 +33,13 @@ from evennia_ai.agent import (
 )
 from evennia_ai.agent.excuses import excuse
 from evennia_ai.assistant_character import give_ears
-from evennia_ai.budget.metering import metered
-from evennia_ai.budget.spending import Purse
+from evennia_ai.budget.metering import turn_model
+from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.react import Stop, StopReason
-from evennia_ai.core.turn.tickgate import Snapshot, may_tick
+from evennia_ai.core.turn.tickgate import GateState, may_tick
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
@@ -166,7 +166,7 @@ class AssistantScript(DefaultScript):
         if work is not None and not work.is_closing:
             work.is_closing = True
             state.bump_epoch(self)
-            state.put_away(self)
+            state.flush(self)
 
     at_stop = at_pause
 
@@ -231,7 +231,7 @@ class AssistantScript(DefaultScript):
     def _turn_away(self, events: Iterable[Event]) -> None:
         for event in events:
             logger.log_warn(f"[assistant] {self.key}: inbox full, dropped {event.id}")
-            self.work.records.note([event.number], "dropped", "the inbox was full")
+            self.work.decisions.note([event.number], "dropped", "the inbox was full")
             excuse(self, event)
 
     def beat_soon(self, after_seconds: float = 0.0) -> None:
@@ -277,9 +277,9 @@ class AssistantScript(DefaultScript):
         endpoint, own = self.endpoint(), state.read(self, "llm_fallback_models")
         return services.pool().client(endpoint, generation, services.fallbacks(own, endpoint))
 
-    def _snapshot(self) -> Snapshot:
+    def _snapshot(self) -> GateState:
         work = self.work
-        return Snapshot(
+        return GateState(
             emergency_stop=bool(state.read(self, "emergency_stop")),
             enabled=not self.silence,
             is_ticking=work.is_ticking or work.is_closing,
@@ -356,12 +356,12 @@ class AssistantScript(DefaultScript):
         """Run the loop and close the turn."""
         warming.give_way()
         client = self.client()
-        purse = Purse(self, client, turn.payer, spent=turn.spent)
+        metered = MeteredClient(self, client, turn.payer, spent=turn.spent)
         scene = await preparation.scene_for(self, client, turn)
-        assessment = await preparation.assess_by_model(self, turn, purse)
+        assessment = await preparation.assess_by_model(self, turn, metered)
         pattern = preparation.pattern_of(self, turn, scene, assessment)
         answering.note(self, turn, "may do", "; ".join(pattern.reasons))
-        model = metered(self, turn, purse, scene, preparation.counter_of(client))
+        model = turn_model(self, turn, metered, scene, preparation.counter_of(client))
         stop = await execute_react_loop(self, turn, model, pattern)
         if preparation.goes_on(pattern, stop):
             answering.pause(self, turn, stop)

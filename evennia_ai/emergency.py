@@ -31,7 +31,9 @@ from evennia_ai.core.safety.notices import Notice, locked
 from evennia_ai.memory import indexing
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import services, state, turns
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.turns import aside
+from evennia_ai.runtime.work import Work
 from evennia_ai.tasks import delegations
 
 RETURNED_LINE = '{name} stops short. "I have to break off here. Ask me again another time."'
@@ -46,7 +48,7 @@ CLEARED = "Emergency stop cleared; the assistant goes on with its next beat"
 class _Stopping:
     """A stop on its way: what was found under way, and whether anything changes by it."""
 
-    script: Any
+    script: Assistant
     lockout: Lockout
     is_new: bool
     calls: int = 0
@@ -59,19 +61,24 @@ class _Stopping:
 # ---- what is asked -----------------------------------------------------------------------------
 
 
-def lockout_of(script: Any) -> Lockout | None:
+def lockout_of(script: Assistant) -> Lockout | None:
     """Why an assistant may not act; None when it may, or when nobody wrote down why."""
     return Lockout.from_stored(_read(script, "lockout")) if _is_stopped(script) else None
 
 
-def state_of(script: Any) -> State:
+def state_of(script: Assistant) -> State:
     """Whether an assistant may act, and does."""
     is_ticking = bool(getattr(_work_of(script), "is_ticking", False))
     return states.state_of(lockout_of(script), _is_stopped(script), is_ticking)
 
 
 def trigger_emergency_stop(
-    script: Any, reason: str, *, cause: Cause = Cause.KILL, by: str = "", is_alarm: bool = True
+    script: Assistant,
+    reason: str,
+    *,
+    cause: Cause = Cause.KILL,
+    by: str = "",
+    is_alarm: bool = True,
 ) -> Dropped:
     """Stop an assistant at once, and tell everybody whom it concerns. It never fails.
 
@@ -127,7 +134,7 @@ def stop_all(scripts: Iterable[Any], reason: str, by: str = "") -> int:
     return len(names)
 
 
-def clear_emergency_stop(script: Any, *, by: str = "") -> tuple[bool, str]:
+def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]:
     """Let an assistant act again. Nothing is refunded, and no history is lost.
 
     Returns:
@@ -150,7 +157,7 @@ def clear_emergency_stop(script: Any, *, by: str = "") -> tuple[bool, str]:
     return True, CLEARED
 
 
-def _let_back(script: Any) -> tuple[bool, str]:
+def _let_back(script: Assistant) -> tuple[bool, str]:
     """Let those ask again who have to wait; without any there is nothing to clear."""
     work = _work_of(script)
     if work is None or not work.blame.people:
@@ -181,7 +188,7 @@ def _undisturbed() -> Iterator[None]:
             gc.enable()
 
 
-def _cancel(script: Any, lockout: Lockout) -> _Stopping:
+def _cancel(script: Assistant, lockout: Lockout) -> _Stopping:
     """Cancel everything under way, in memory only: nothing starts from here on."""
     before = state_of(script)
     after = states.move(before, Move.KILL if lockout.cause is Cause.KILL else Move.HALT)
@@ -197,11 +204,11 @@ def _cancel(script: Any, lockout: Lockout) -> _Stopping:
         with _whatever_happens("what the store of memories is told could not be broken off"):
             indexing.halt(script)
         # Whoever was talking with it has to address it again to be told that it does not answer.
-        work.engagements.by_place.clear()
+        work.conversations.by_place.clear()
     return stopping
 
 
-def _count(stopping: _Stopping, work: state.Work) -> None:
+def _count(stopping: _Stopping, work: Work) -> None:
     """What is under way: a turn is at its model, at a tool, or waits for a person's answer."""
     noted = _read(stopping.script, "current_tool_call") or {}
     questions = approvals.pending(stopping.script)
@@ -275,7 +282,7 @@ def _settle(stopping: _Stopping) -> Dropped:
     return dropped
 
 
-def _hold(script: Any) -> None:
+def _hold(script: Assistant) -> None:
     """Where nothing can be stored, the beat's gate holds in this process at least."""
     if (work := _work_of(script)) is not None:
         work.is_ticking = True
@@ -298,13 +305,13 @@ def _return(stopping: _Stopping) -> Dropped:
             is_told = _tell(stopping.script, events[-1])
         with _whatever_happens("a record could not be kept"):
             step = "was told" if is_told else "could not be told"
-            stopping.script.work.records.note([e.number for e in events], "returned", step)
+            stopping.script.work.decisions.note([e.number for e in events], "returned", step)
         number, name = len(events), events[-1].sender_name
         told += Dropped(messages=number, names=(name,)) if is_told else Dropped(untold=number)
     return told
 
 
-def _tell(script: Any, event: Event) -> bool:
+def _tell(script: Assistant, event: Event) -> bool:
     """Tell a sender that no answer will come; to an assistant that would be one more message."""
     if event.kind == TASK:
         return delegations.fail(event, "emergency_stop")
@@ -333,29 +340,29 @@ def _whatever_happens(problem: str) -> Iterator[None]:
         logger.log_trace(f"[assistant] emergency stop: {problem}")
 
 
-def _is_ours(script: Any) -> bool:
+def _is_ours(script: Assistant) -> bool:
     kept = getattr(script, "attributes", None)
     return isinstance(kept, AttributeHandler) and hasattr(script, "work")
 
 
-def _work_of(script: Any) -> state.Work | None:
+def _work_of(script: Assistant) -> Work | None:
     work = getattr(script, "work", None)
-    return work if isinstance(work, state.Work) else None
+    return work if isinstance(work, Work) else None
 
 
-def _has_questions(script: Any) -> bool:
+def _has_questions(script: Assistant) -> bool:
     return bool(_read(script, "questions"))
 
 
-def _is_stopped(script: Any) -> bool:
+def _is_stopped(script: Assistant) -> bool:
     return bool(_read(script, "emergency_stop"))
 
 
-def _read(script: Any, name: str) -> Any:
+def _read(script: Assistant, name: str) -> Any:
     return state.read(script, name) if _is_ours(script) else getattr(script.db, name, None)
 
 
-def _write(script: Any, *facts: Fact, **values: Any) -> None:
+def _write(script: Assistant, *facts: Fact, **values: Any) -> None:
     """Store values; what nobody ever stored and is as by default needs no storing."""
     if _is_ours(script):
         known = script.attributes.has
@@ -368,10 +375,10 @@ def _write(script: Any, *facts: Fact, **values: Any) -> None:
         audit.record(told.event, script, **told.details)
 
 
-def _name_of(script: Any) -> str:
+def _name_of(script: Assistant) -> str:
     named = getattr(script, "obj", None) or script
     return str(getattr(named, "key", type(named).__name__))
 
 
-def _now(script: Any) -> float:
+def _now(script: Assistant) -> float:
     return float(getattr(script, "clock", reactor).seconds())

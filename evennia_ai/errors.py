@@ -104,14 +104,14 @@ class LimitReachedError(AssistantError):
     """A limit is reached: what is under way ends here, unless somebody grants more.
 
     Attributes:
-        kind: which limit, as `core.safety.limits.Kind` names it.
+        kind: which limit, as `core.safety.limits.LimitKind` names it.
         used: how much is used.
         cap: how much was allowed, grants included; never 0, which is no limit.
         amount: how much more a yes grants, in the limit's own unit.
         scope: what the limit is counted over (a task, a day of the game's account); whoever hits
             the same limit over the same scope at one time is answered together.
-        reason: why nobody granted more, as `core.safety.limits.Reason` names it; "" while it is
-        open.
+        reason: why nobody granted more, as `core.safety.limits.DecisionReason` names it; "" while
+            it is open.
     """
 
     reason = ""
@@ -244,7 +244,7 @@ class ModelReplyError(ModelError):
     """The endpoint answered 200, but the body is not a chat completion.
 
     Attributes:
-        usage: the tokens it reports all the same, as `core.turn.turn.Usage`; None: it does not.
+        usage: the tokens it reports all the same, a `core.turn.turn.TokenUsage`; None: none.
     """
 
     def __init__(self, text: str, *, usage: object = None) -> None:

@@ -11,15 +11,17 @@ from typing import Any
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
+from twisted.python.failure import Failure
 
 from evennia_ai import approvals
 from evennia_ai.approvals.checkpoints import TurnLimits
-from evennia_ai.budget.metering import Metered
+from evennia_ai.budget.metering import TurnModel
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.engine import tick
 from evennia_ai.engine.offers import Findable, Fitted, Offered
 from evennia_ai.engine.ports import Ports, Toolbox
@@ -37,6 +39,7 @@ from evennia_ai.engine.toolboxes import (
 from evennia_ai.errors import StaleEpochError, UnableError
 from evennia_ai.resilience import RetryConfig
 from evennia_ai.runtime import ability, services, signals, turns
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import kinds_of_locks
 from evennia_ai.tasks import delegations
 from evennia_ai.tools import REGISTRY, CharacterTools
@@ -54,10 +57,10 @@ FOR_SMALL_MODELS = ANSWERS | {"emote", "look", "noop"}
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptKeeper:
+class ScriptCheckpoints:
     """Checkpoints of a turn, on the script that runs it."""
 
-    script: Any
+    script: Assistant
 
     def fence(self, turn: Turn) -> None:
         """Refuse to go on with a turn that was cancelled, or whose body cannot act any more.
@@ -75,11 +78,11 @@ class ScriptKeeper:
     def before_effect(self, turn: Turn, call: ToolCall) -> None:
         """Note durably that this call is about to happen."""
         self.fence(turn)
-        turns.note_effect(self.script, turn, call)
+        turns.write_ahead_intent(self.script, turn, call)
 
     def forget_effect(self, turn: Turn) -> None:
         """The call that was noted did not happen after all."""
-        turns.forget_effect(self.script, turn)
+        turns.clear_intent(self.script, turn)
 
     def checkpoint(self, turn: Turn) -> None:
         """Set down what was said and done so far, so that a restart goes on from here."""
@@ -87,7 +90,7 @@ class ScriptKeeper:
         turns.checkpoint(self.script, turn)
 
 
-def _guarded(script: Any, *, is_by_hand: bool = False) -> Toolbox:
+def _guarded(script: Assistant, *, is_by_hand: bool = False) -> Toolbox:
     """An assistant's tools, with everything around them that keeps a mistake a value.
 
     Args:
@@ -98,7 +101,7 @@ def _guarded(script: Any, *, is_by_hand: bool = False) -> Toolbox:
     tools: Toolbox = RemoteTools(own, services.remote_servers(), own.check)
     if not is_by_hand:
         tools = Confined(tools, Guard(script, own.check))
-    tools = Protected(tools, work.breakers, _report, ScriptKeeper(script).fence)
+    tools = Protected(tools, work.breakers, _report, ScriptCheckpoints(script).fence)
     wait = partial(deferLater, clock)
     tools = Retried(tools, RETRY, wait, clock.seconds, randomness.random)
     return Cached(tools, work.tool_cache, Deferred.fromCoroutine)
@@ -112,7 +115,7 @@ def _report(turn: Turn, call: ToolCall, error: BaseException) -> None:
         signals.log_fault(f"tool {call.name} raised {type(error).__name__}", error)
 
 
-def _ask(script: Any, turn: Turn, call: ToolCall) -> ToolResult:
+def _ask(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
     """Ask a person about a dangerous call; one that may not leave at all is not even asked about.
 
     Whoever is asked would read it.
@@ -126,7 +129,7 @@ def _ask(script: Any, turn: Turn, call: ToolCall) -> ToolResult:
 
 
 def toolbox(
-    script: Any,
+    script: Assistant,
     turn: Turn,
     pattern: ExecutionPattern,
     *,
@@ -140,7 +143,7 @@ def toolbox(
         is_grounded: what it could look at is told already: it only answers, or uses a tool of the
             game.
     """
-    tools: Toolbox = Noted(_guarded(script), ScriptKeeper(script))
+    tools: Toolbox = Noted(_guarded(script), ScriptCheckpoints(script))
     tools = Confirmed(tools, partial(_ask, script), pattern.dangerous_requires_confirm)
     hidden = _forbidden(script.obj) | delegations.unavailable(turn, pattern)
     turn.may_emote = "emote" not in hidden and pattern.offers(REGISTRY["emote"].spec)
@@ -153,7 +156,7 @@ def toolbox(
     return Gated(tools, arguments_problem)
 
 
-def _forbidden(body: Any) -> frozenset[str]:
+def _forbidden(body: GameObject) -> frozenset[str]:
     """The tools that a lock keeps from it; they are not even shown to the model."""
     kinds = [kind for kind in kinds_of_locks(body) if kind.startswith(LOCK)]
     return frozenset(kind.removeprefix(LOCK) for kind in kinds if not body.access(body, kind))
@@ -167,18 +170,17 @@ def _of_the_game() -> frozenset[str]:
 
 
 def execute_react_loop(
-    script: Any, turn: Turn, model: Metered, pattern: ExecutionPattern
+    script: Assistant, turn: Turn, model: TurnModel, pattern: ExecutionPattern
 ) -> Deferred[Stop]:
     """Run one turn. Cancelling the Deferred drops the model call and starts nothing more."""
     offered = toolbox(
         script, turn, pattern, is_small=model.is_small, is_grounded=model.scene.is_grounded
     )
-    tools = Timed(offered, model.time.left)
-    tools = Recorded(tools, script.clock.seconds)
+    tools = Recorded(Timed(offered, model.time.left), script.clock.seconds)
     ports = Ports(
         model,
         tools,
-        ScriptKeeper(script),
+        ScriptCheckpoints(script),
         model.compose,
         TurnLimits(script),
         partial(shown, script.obj, turn),
@@ -187,7 +189,7 @@ def execute_react_loop(
     return Deferred.fromCoroutine(_run(script, turn, ports, pattern))
 
 
-async def _run(script: Any, turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
+async def _run(script: Assistant, turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
     try:
         return await tick.run(turn, ports, pattern)
     finally:
@@ -195,7 +197,7 @@ async def _run(script: Any, turn: Turn, ports: Ports, pattern: ExecutionPattern)
 
 
 def execute_tool_call(
-    script: Any, call: ToolCall, turn: Turn, settle: Settle | None = None
+    script: Assistant, call: ToolCall, turn: Turn, settle: Settle | None = None
 ) -> Deferred[ToolResult]:
     """Run one tool by hand, under the same gate as the model's calls but for a person's yes.
 
@@ -211,7 +213,7 @@ def execute_tool_call(
         return running
     beside.add(running)
 
-    def end(outcome: Any) -> Any:
+    def end(outcome: ToolResult | Failure) -> ToolResult | Failure:
         beside.discard(running)
         return outcome
 
@@ -219,7 +221,7 @@ def execute_tool_call(
 
 
 async def _run_by_hand(
-    script: Any, tools: Toolbox, call: ToolCall, turn: Turn, settle: Settle | None
+    script: Assistant, tools: Toolbox, call: ToolCall, turn: Turn, settle: Settle | None
 ) -> ToolResult:
     result = await tools.run(call, turn)
     turns.keep(script, turn, **(settle(result) if settle is not None else {}))

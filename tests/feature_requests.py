@@ -98,7 +98,7 @@ TRUST = (
     Request(
         "talks end",
         "`db.max_agent_hops`, cooldowns of `db.hearing_config`",
-        ("test_they_stop_after_max_agent_hops", "tests/core/test_manners.py::test_cooldown"),
+        ("test_they_stop_after_max_agent_hops", "tests/core/test_rate_limits.py::test_cooldown"),
     ),
     Request(
         "two bots can never echo each other for ever",

@@ -163,7 +163,7 @@ def _event(body: str) -> Event:
     return Event("e", "message", "say", "#7", body[:100], body, 1.0, 1, 0, 0.0)
 
 
-_NAME = forgetting.Name(["Ada", "Tom"])
+_NAME = forgetting.PersonNames(["Ada", "Tom"])
 PARSERS: dict[str, Parser] = {
     "llm.replies.parse_reply, its body": lambda t: _read_reply(
         t.encode("utf-8", "surrogatepass")[:LARGEST_REPLY_BYTES], "native"
@@ -186,7 +186,7 @@ PARSERS: dict[str, Parser] = {
     "core.text.quote": text.quote,
     "core.text.name_as_data": text.name_as_data,
     "core.extraction.read_scores": lambda t: extraction.read_scores(t, 5),
-    "core.extraction.read_drawn": lambda t: extraction.read_drawn(t, 5, 5),
+    "core.extraction.read_drawn": lambda t: extraction.read_derived(t, 5, 5),
     "core.extraction.plain_text": extraction.plain_text,
     "core.portraits.read_portrait": portraits.read_portrait,
     "core.reflection.read_questions": lambda t: reflection.read_questions(t, 3),
@@ -197,8 +197,8 @@ PARSERS: dict[str, Parser] = {
     "core.importance.heuristic": lambda t: importance.heuristic(t, "direct", [t[:50]]),
     "core.journal.believed": lambda t: journal.believed(t, [(t, 1.0)], 1.0),
     "core.journal.cut_entry": lambda t: journal.cut_entry(t, 320),
-    "core.forgetting.Name.hidden": _NAME.hidden,
-    "core.forgetting.Name.spoke_in": _NAME.spoke_in,
+    "core.forgetting.PersonNames.hidden": _NAME.hidden,
+    "core.forgetting.PersonNames.spoke_in": _NAME.spoke_in,
     "core.forgetting.summary_without": lambda t: forgetting.summary_without(
         t[: compaction.LONGEST_SUMMARY] + " Ada", _NAME
     ),
@@ -220,7 +220,7 @@ def of_the_game() -> dict[str, Parser]:
     from evennia_ai.core.turn.toolspec import ToolSpec
     from evennia_ai.errors import ToolError
     from evennia_ai.messages import lines, outgoing
-    from evennia_ai.operations.arguments import read_arguments
+    from evennia_ai.operations.tools import read_arguments
     from evennia_ai.tools.schema import arguments_problem
 
     properties = {"message": {"type": "string", "pattern": "^[a-z ]*[.!]*$"}}
@@ -242,7 +242,7 @@ def of_the_game() -> dict[str, Parser]:
         "outbound.speech": speak,
         "outbound.literal": outgoing.literal,
         "lines.cut_speech": lambda t: lines.cut_speech(t, "Ada"),
-        "operations.arguments.read_arguments": typed,
+        "operations.tools.read_arguments": typed,
         "tools.schema.arguments_problem": lambda t: arguments_problem(say, {"message": t}),
     }
 

@@ -20,13 +20,13 @@ from evennia_ai.agent.excuses import cooling_line
 from evennia_ai.agent.listening import ear_for
 from evennia_ai.agent.queueing import cooling_seconds
 from evennia_ai.approvals import checkpoints, holding
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Event, joins, talk_of
 from evennia_ai.core.hearing.mention import without_address
 from evennia_ai.core.hearing.overheard import Overheard
 from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, SPOKEN, Heard
 from evennia_ai.core.hearing.rate_limits import Admission
-from evennia_ai.core.hearing.records import Record
-from evennia_ai.core.safety.limits import LIMITS, REASONS, Decision, Kind, denial_text, number
+from evennia_ai.core.safety.limits import LIMITS, REASONS, Decision, LimitKind, denial_text, number
 from evennia_ai.core.settings.safety import Oversize
 from evennia_ai.core.text.cleaning import cut_at_sentence
 from evennia_ai.errors import LimitReachedError, StaleEpochError
@@ -37,7 +37,7 @@ ADDRESSED = ("direct_address", "direct_message")
 # What a yes grants where assistants talk on and on: a message, and the answer to it.
 HOPS_OF_AN_EXCHANGE = 2
 CUT = " (cut)"
-SIZE_PATH = LIMITS[Kind.MESSAGE_CHARACTERS].path
+SIZE_PATH = LIMITS[LimitKind.MESSAGE_CHARACTERS].path
 
 
 def place_of(script: Any, heard: Heard) -> str:
@@ -48,7 +48,7 @@ def place_of(script: Any, heard: Heard) -> str:
     return room.dbref if room is not None else ""
 
 
-def queue(script: Any, record: Record, heard: Heard) -> bool:
+def queue(script: Any, record: DecisionTrace, heard: Heard) -> bool:
     """Queue what triggers, unless the assistant may not answer or the sender asks too much.
 
     Returns:
@@ -76,7 +76,7 @@ def queue(script: Any, record: Record, heard: Heard) -> bool:
     return not admission.is_refusal
 
 
-def _is_silent(script: Any, record: Record, heard: Heard) -> bool:
+def _is_silent(script: Any, record: DecisionTrace, heard: Heard) -> bool:
     """Whether it answers nobody now, or nothing of what is said openly here. Then that is told."""
     if script.silence:
         record.note("silent", script.silence)
@@ -96,7 +96,7 @@ def _is_silent(script: Any, record: Record, heard: Heard) -> bool:
     return False
 
 
-def _cools_off(script: Any, record: Record, heard: Heard) -> bool:
+def _cools_off(script: Any, record: DecisionTrace, heard: Heard) -> bool:
     """Whether the sender has to wait for what came of earlier requests. Then that is told."""
     seconds = cooling_seconds(script, heard.person)
     if seconds:
@@ -105,7 +105,7 @@ def _cools_off(script: Any, record: Record, heard: Heard) -> bool:
     return seconds > 0
 
 
-def _take(script: Any, record: Record, event: Event, admission: Admission) -> None:
+def _take(script: Any, record: DecisionTrace, event: Event, admission: Admission) -> None:
     """Put an event into the inbox; when a person speaks, what it did by itself is over."""
     waiting = len(script.work.inbox)
     record.note(admission.value, f"{waiting} waiting before it" if waiting else "")
@@ -117,7 +117,7 @@ def _take(script: Any, record: Record, event: Event, admission: Admission) -> No
         script.work.extensions.end(f"own {script.obj.dbref}")
 
 
-def _event(script: Any, record: Record, heard: Heard) -> Event:
+def _event(script: Any, record: DecisionTrace, heard: Heard) -> Event:
     ear = ear_for(script, incoming.find_being(heard.sender_id))
     body = without_address(heard.body, ear.names)
     return Event.from_heard(
@@ -138,7 +138,7 @@ def _admit(script: Any, event: Event) -> Admission:
     waiting = [item for item in work.inbox if item["id"] not in work.busy]
     asked_about = work.asked_about.count(event.person)
     stored = event.as_stored()
-    return work.company.meet(event.person).admit(  # type: ignore[no-any-return]
+    return work.senders.meet(event.person).admit(  # type: ignore[no-any-return]
         script.clock.seconds(),
         config,
         waiting=sum(item.get("person") == event.person for item in waiting) + asked_about,
@@ -148,7 +148,7 @@ def _admit(script: Any, event: Event) -> Admission:
     )
 
 
-def _turn_away(script: Any, record: Record, line: str, *, is_each: bool = False) -> None:
+def _turn_away(script: Any, record: DecisionTrace, line: str, *, is_each: bool = False) -> None:
     """Tell a person who spoke to it, in private, that no answer will come.
 
     Args:
@@ -157,7 +157,7 @@ def _turn_away(script: Any, record: Record, line: str, *, is_each: bool = False)
     heard = record.heard
     if not is_for_it(record):
         return
-    known = script.work.company.meet(heard.person)
+    known = script.work.senders.meet(heard.person)
     if not (known.may_tell(script.clock.seconds()) or is_each):
         return
     person = incoming.find_being(heard.sender_id)
@@ -165,16 +165,16 @@ def _turn_away(script: Any, record: Record, line: str, *, is_each: bool = False)
         record.note("told", "that no answer will come")
 
 
-def _ask_for_patience(script: Any, record: Record) -> None:
+def _ask_for_patience(script: Any, record: DecisionTrace) -> None:
     """Tell a person who spoke to it, once a minute, that the answer takes a moment."""
     heard, now = record.heard, script.clock.seconds()
-    if is_for_it(record) and script.work.company.meet(heard.person).may_tell_later(now):
+    if is_for_it(record) and script.work.senders.meet(heard.person).may_tell_later(now):
         person = incoming.find_being(heard.sender_id)
         if outgoing.tell(script.obj, person, outgoing.LATER_LINE, hops=heard.hops + 1):
             record.note("told", "that the answer takes a moment")
 
 
-def is_for_it(record: Record) -> bool:
+def is_for_it(record: DecisionTrace) -> bool:
     """True where a person spoke to it, and so wants to know what becomes of that."""
     return not record.heard.from_assistant and record.verdict.name in ADDRESSED
 
@@ -190,7 +190,7 @@ def tell_unable(script: Any, heard: Heard | Event, line: str) -> bool:
     return outgoing.tell(script.obj, person, line, hops=1, is_of_body=True)
 
 
-def tell_of_mute(script: Any, record: Record, heard: Heard) -> None:
+def tell_of_mute(script: Any, record: DecisionTrace, heard: Heard) -> None:
     """Tell a person who muted it that it got nothing; the game says so, not the assistant."""
     person = None if heard.from_assistant else incoming.find_being(heard.sender_id)
     if person is not None and not getattr(person, "is_bot", False):
@@ -205,12 +205,12 @@ def tell_of_mute(script: Any, record: Record, heard: Heard) -> None:
 # ---- what reaches a limit ----------------------------------------------------------------------
 
 
-def end_or_extend(script: Any, record: Record, heard: Heard) -> None:
+def end_or_extend(script: Any, record: DecisionTrace, heard: Heard) -> None:
     """End a chain of answers between assistants, or let it go on for one more exchange."""
     _begin(script, record, _ask_for_hops(script, record, heard))
 
 
-def _begin(script: Any, record: Record, asking: Coroutine[Any, Any, None]) -> None:
+def _begin(script: Any, record: DecisionTrace, asking: Coroutine[Any, Any, None]) -> None:
     """Let the checkpoint decide; nobody waits for it."""
 
     def report(failure: Any) -> None:
@@ -223,30 +223,30 @@ def _begin(script: Any, record: Record, asking: Coroutine[Any, Any, None]) -> No
     Deferred.fromCoroutine(asking).addErrback(report)
 
 
-def _cut(record: Record, heard: Heard, most: int) -> Heard:
+def _cut(record: DecisionTrace, heard: Heard, most: int) -> Heard:
     record.note("cut", f"from {number(len(heard.body))} to {number(most)} characters")
     return replace(heard, body=cut_at_sentence(heard.body[: most + 1], most) + CUT)
 
 
-def _deny_length(script: Any, record: Record, length: int, most: int) -> None:
+def _deny_length(script: Any, record: DecisionTrace, length: int, most: int) -> None:
     """Give a message back that is too long."""
     facts = {"scope": f"message {record.number}", "used": length, "cap": most}
-    audit.record("limit_denied", script, kind=Kind.MESSAGE_CHARACTERS.value, **facts)
+    audit.record("limit_denied", script, kind=LimitKind.MESSAGE_CHARACTERS.value, **facts)
     _give_back(script, record, length, most)
 
 
-def _give_back(script: Any, record: Record, length: int, most: int) -> None:
+def _give_back(script: Any, record: DecisionTrace, length: int, most: int) -> None:
     record.note("refused", f"{number(length)} characters, of {number(most)} in {SIZE_PATH}")
     line = outgoing.TOO_LONG_LINE.replace("{most}", number(most))
     _turn_away(script, record, line, is_each=True)
 
 
 async def _ask_for_length(
-    script: Any, record: Record, event: Event, length: int, most: int
+    script: Any, record: DecisionTrace, event: Event, length: int, most: int
 ) -> None:
     """Take a long message in once somebody allows it; until then it waits in memory."""
     hit = LimitReachedError(
-        Kind.MESSAGE_CHARACTERS,
+        LimitKind.MESSAGE_CHARACTERS,
         used=length,
         cap=most,
         amount=length - most,
@@ -266,11 +266,11 @@ async def _ask_for_length(
         _take(script, record, event, Admission.YES)
 
 
-async def _ask_for_hops(script: Any, record: Record, heard: Heard) -> None:
+async def _ask_for_hops(script: Any, record: DecisionTrace, heard: Heard) -> None:
     """What is granted goes with the message and with its answer: both ends count alike."""
     cap = script.work.ear.max_agent_hops + heard.hops_granted
     hit = LimitReachedError(
-        Kind.AGENT_HOPS,
+        LimitKind.AGENT_HOPS,
         used=heard.hops,
         cap=cap,
         amount=HOPS_OF_AN_EXCHANGE,
@@ -288,7 +288,7 @@ async def _ask_for_hops(script: Any, record: Record, heard: Heard) -> None:
     record.note(
         "silent",
         f"{heard.hops} messages in a row between assistants, of {cap}; "
-        + denial_text(Kind.AGENT_HOPS, cap, hit.scope, decision.reason, has_partial=False),
+        + denial_text(LimitKind.AGENT_HOPS, cap, hit.scope, decision.reason, has_partial=False),
     )
     audit.record("hop_limit", script, sender=heard.sender_name, hops=heard.hops, cap=cap)
     state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))

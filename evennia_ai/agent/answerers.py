@@ -15,11 +15,11 @@ from evennia.utils import logger
 from twisted.internet import reactor
 
 from evennia_ai.agent.admission import place_of, queue
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import talk_of
 from evennia_ai.core.hearing.open_lines import Offer, read_most
 from evennia_ai.core.hearing.overheard import Overheard
 from evennia_ai.core.hearing.perception import CHANNEL, SPOKEN, Heard
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.audience import has_assistant
@@ -36,7 +36,7 @@ class Candidate:
 
     script: Any
     work: Work
-    record: Record
+    record: DecisionTrace
     heard: Heard
 
     @property
@@ -46,7 +46,7 @@ class Candidate:
 
     def offer(self) -> Offer:
         """What is asked of it to choose among several."""
-        known = self.work.company.people.get(self.heard.person)
+        known = self.work.senders.people.get(self.heard.person)
         began = float("-inf") if known is None else known.turn_began
         is_talking = self.record.verdict.name == "continued_address"
         return Offer(is_talking, self.script.clock.seconds() - began, self.work.chosen)
@@ -69,7 +69,7 @@ class Line:
 _lines: dict[tuple[str, ...], Line] = {}
 
 
-def answer(script: Any, record: Record, heard: Heard) -> None:
+def answer(script: Any, record: DecisionTrace, heard: Heard) -> None:
     """Let an assistant answer what triggers it: at once, or if it is chosen among several.
 
     What is said to one alone is that one's; an open line that calls somebody is left to whom it

@@ -25,7 +25,7 @@ from evennia_ai.core.hearing.inbox import OWN, TASK, TRAY, Event, Stored, talk_o
 from evennia_ai.core.hearing.perception import SPOKEN, Source
 from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.cooling import NOBODY, Ended, Judgement, in_words
-from evennia_ai.core.safety.limits import LIMITS, Kind
+from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.conversation import last_act, parted
 from evennia_ai.core.turn.react import ENDINGS, Stop, StopReason
@@ -83,7 +83,7 @@ def note(script: Any, turn: Turn, step: str, detail: str = "") -> None:
     """Add a step to the records of a turn's messages."""
     is_private = turn.is_private or turn.event.face in turn.asides.values()
     numbers = [event.number for event in turn.events]
-    script.work.records.note(numbers, step, detail, is_private=is_private)
+    script.work.decisions.note(numbers, step, detail, is_private=is_private)
 
 
 def close(script: Any, turn: Turn, stop: Stop) -> None:
@@ -96,9 +96,11 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
     judged, also = _judge(script, turn, stop)
     remembered = episodes.of_turn(script, turn, stop)
     traced = tracing.both(remembered.write, tracing.of_turn(script, turn, stop))
-    with ledger.riding() as ended:
-        beside, errors = tracing.both(traced, ended), judged.errors
-        turns.settle(script, turn, stop, consecutive_errors=errors, beside=beside, **also)
+    with ledger.store().riding() as ended:
+        extra_writes, errors = tracing.both(traced, ended), judged.errors
+        turns.settle(
+            script, turn, stop, consecutive_errors=errors, extra_writes=extra_writes, **also
+        )
     remembered.index()
     tracing.tidy(script)
     for notice in turn.notices:
@@ -151,7 +153,7 @@ def _note_answer(script: Any, turn: Turn, stop: Stop) -> None:
         delegations.end(turn.event, "" if is_silent else _last_act(turn), held=turn.held)
         return
     if turn.event.person:
-        work.company.meet(turn.event.person).count_answers(len(turn.events))
+        work.senders.meet(turn.event.person).count_answers(len(turn.events))
     _engage(script, turn, stop)
 
 
@@ -174,7 +176,9 @@ def _engage(script: Any, turn: Turn, stop: Stop) -> None:
     is_open = event.source == Source.CHANNEL or event.source in SPOKEN
     if is_open and event.hops == 0 and stop.reason is StopReason.TERMINAL_TOOL:
         now, seconds = script.clock.seconds(), config.engagement_seconds
-        script.work.engagements.begin(talk_of(event.source, event.place), event.face, now, seconds)
+        script.work.conversations.begin(
+            talk_of(event.source, event.place), event.face, now, seconds
+        )
 
 
 def _report(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
@@ -266,16 +270,16 @@ def _cause_to_lock(script: Any, turn: Turn, stop: Stop) -> tuple[Cause | None, s
         return stop.halt.cause, stop.halt.detail, False
     if stop.limit is None or not _locks(stop.limit):
         return None, "", False
-    is_shared = stop.limit.kind == Kind.TOKENS_TOTAL
+    is_shared = stop.limit.kind == LimitKind.TOKENS_TOTAL
     if is_shared and stop.limit.scope.startswith(OF_A_PLAYER):
         return None, "", False
-    cause = Cause.LOOP if stop.limit.kind == Kind.TASK_ITERATIONS else Cause.BUDGET
+    cause = Cause.LOOP if stop.limit.kind == LimitKind.TASK_ITERATIONS else Cause.BUDGET
     return cause, stop.detail, is_shared
 
 
 def _locks(hit: LimitReachedError) -> bool:
     """Whether a limit locks it; what a whole chain used up is no fault of the one it ends at."""
-    return LIMITS[Kind(hit.kind)].locks and not is_of_chain(hit.scope)
+    return LIMITS[LimitKind(hit.kind)].locks and not is_of_chain(hit.scope)
 
 
 def _most_errors(script: Any) -> int:

@@ -11,9 +11,9 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from evennia_ai.approvals import checkpoints, holding
 from evennia_ai.core.hearing.inbox import OWN, Event
-from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn import goals
-from evennia_ai.core.turn.autonomy import AutonomyConfig, Reason, reason_to_act
+from evennia_ai.core.turn.autonomy import ActReason, AutonomyConfig, reason_to_act
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError, LimitReachedError, StaleEpochError
 from evennia_ai.memory import modes
@@ -38,7 +38,7 @@ def config(script: Any) -> AutonomyConfig:
         return AutonomyConfig()
 
 
-def reason(script: Any) -> Reason | None:
+def reason(script: Any) -> ActReason | None:
     """Why the assistant would act unasked at this beat. Asked of every idle beat: no statement."""
     if modes.is_asleep(script) or holding.is_one_its_own(script):
         return None
@@ -73,7 +73,7 @@ def _is_anybody_online() -> bool:
     return any(account is not None and not account.is_bot for account in accounts)
 
 
-def begin(script: Any, why: Reason) -> Turn | None:
+def begin(script: Any, why: ActReason) -> Turn | None:
     """The turn of an act of its own; None when it had as many in a row as it may."""
     now = script.clock.seconds()
     script.work.autonomy.begin(now)
@@ -83,7 +83,7 @@ def begin(script: Any, why: Reason) -> Turn | None:
         return None
     # Counted before anything is done: what a crash cuts off was a turn too.
     state.write(script, own_turns=state.read(script, "own_turns") + 1)
-    if why is Reason.GOAL:
+    if why is ActReason.GOAL:
         body = NEXT_STEP.format(**goals.active(state.read(script, "current_goals"))[0])
     else:
         body = SPEAK_UP
@@ -122,7 +122,7 @@ async def _extend(script: Any) -> None:
     work, cap = script.work, state.safety_config(script).loop.max_own_turns
     used = int(state.read(script, "own_turns"))
     hit = LimitReachedError(
-        Kind.OWN_TURNS, used=used, cap=cap, amount=cap, scope=f"own {script.obj.dbref}"
+        LimitKind.OWN_TURNS, used=used, cap=cap, amount=cap, scope=f"own {script.obj.dbref}"
     )
     decision = await checkpoints.ask(script, hit, task="goals of my own")
     if script.work is not work:

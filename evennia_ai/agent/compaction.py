@@ -19,21 +19,21 @@ from twisted.python.failure import Failure
 
 from evennia_ai import audit
 from evennia_ai.agent import preparation
-from evennia_ai.budget.spending import Purse
-from evennia_ai.core.safety.limits import LIMITS, Kind
+from evennia_ai.budget.spending import MeteredClient
+from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.settings.safety import Size
 from evennia_ai.core.text.cleaning import cut_at_sentence
 from evennia_ai.core.turn import compaction as rules
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.executions import usage_counted
 from evennia_ai.core.turn.tokens import Counter, count_messages
-from evennia_ai.core.turn.turn import Turn, Usage
+from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.errors import AssistantError, ModelReplyError, ModelTimeoutError, StaleEpochError
 from evennia_ai.runtime import state, turns
 
 DEADLINE_SECONDS = 120.0
 RETRY_AFTER_SECONDS = 300.0
-LIMIT = LIMITS[Kind.SUMMARY_TOKENS]
+LIMIT = LIMITS[LimitKind.SUMMARY_TOKENS]
 DEFAULT_TOKENS = Size().summary_tokens
 PROMPT_SHARE = 0.5
 FEWEST_TOKENS = 200
@@ -42,7 +42,7 @@ WORDS_OF_A_TOKEN = 0.75
 WORDS_ASKED_FOR = 250
 
 Before = Callable[[list[Message]], Awaitable[None]]
-Beside = Callable[[Usage], Mapping[str, Any]]
+Beside = Callable[[TokenUsage], Mapping[str, Any]]
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class Outcome:
 
     is_done: bool = False
     detail: str = ""
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
     calls: int = 0
 
     def __bool__(self) -> bool:
@@ -88,7 +88,7 @@ def is_due(
     )
 
 
-def _nothing(_: Usage) -> Mapping[str, Any]:
+def _nothing(_: TokenUsage) -> Mapping[str, Any]:
     return {}
 
 
@@ -190,8 +190,8 @@ class _Asking:
             StaleEpochError: it was stopped or reset meanwhile.
         """
         shares = rules.shares(messages, self.count)
-        purse = Purse(self.script, self._client(), shares=shares)
-        asked = purse.ask(self._request(messages), purpose="summary", **self._extra())
+        metered = MeteredClient(self.script, self._client(), shares=shares)
+        asked = metered.ask(self._request(messages), purpose="summary", **self._extra())
         self.outcome.calls += 1
         try:
             left = max(0.0, ends_at - self.script.clock.seconds())

@@ -19,7 +19,7 @@ from evennia_ai import audit
 from evennia_ai.agent.queueing import cooling_seconds
 from evennia_ai.approvals import checkpoints
 from evennia_ai.core.safety.cooling import in_words
-from evennia_ai.core.safety.limits import Decision, Kind, Reason, denial_text
+from evennia_ai.core.safety.limits import Decision, DecisionReason, LimitKind, denial_text
 from evennia_ai.core.text.cleaning import cut_at_sentence, quote, strip_control
 from evennia_ai.core.turn import goals
 from evennia_ai.core.turn.conversation import Message, known_to, parted
@@ -206,17 +206,19 @@ async def _pass_limits(script: Any, turn: Turn, config: ExecutionConfig) -> None
     # A chain is its first assistant's: its cap, its settings, and its people who are asked.
     hops, granted = state.read(root, "max_agent_hops"), turn.event.hops_granted
     chain, most = delegations.chain_of(turn), state.safety_config(script).loop
-    await _pass(root, turn, Kind.AGENT_HOPS, lambda: turn.hops, hops, chain, granted)
+    await _pass(root, turn, LimitKind.AGENT_HOPS, lambda: turn.hops, hops, chain, granted)
     tasks = most.max_delegations_per_task
-    await _pass(script, turn, Kind.DELEGATIONS, lambda: turn.delegations, tasks, turn.scope)
+    await _pass(script, turn, LimitKind.DELEGATIONS, lambda: turn.delegations, tasks, turn.scope)
     await _pass_chain(root, turn)
     budget = config.sub_agent_budget
-    await _pass(script, turn, Kind.DELEGATES_AT_ONCE, lambda: count_of(script), budget, turn.scope)
+    await _pass(
+        script, turn, LimitKind.DELEGATES_AT_ONCE, lambda: count_of(script), budget, turn.scope
+    )
 
 
 async def _pass_chain(root: Any, turn: Turn) -> None:
     """The same over all tasks of the chain, where others handed on some of them."""
-    kind, chain = Kind.DELEGATIONS, turn.chain
+    kind, chain = LimitKind.DELEGATIONS, turn.chain
     while turn.delegations < chain.used(kind) and 0 < (cap := chain.cap(kind)) <= chain.used(kind):
         hit = LimitReachedError(kind, used=chain.used(kind), cap=cap, amount=1, scope=chain.scope)
         await _extend(root, turn, hit)
@@ -226,14 +228,14 @@ async def _extend(owner: Any, turn: Turn, hit: LimitReachedError) -> None:
     """Go on only if somebody lets it, and let its chain go on as well."""
     before = turn.grants.get(hit.kind, 0.0)
     if not await checkpoints.TurnLimits(owner).extend(turn, hit):
-        raise ToolError(_denial(hit, Reason(hit.reason)))
+        raise ToolError(_denial(hit, DecisionReason(hit.reason)))
     turn.chain.grant(hit.kind, turn.grants.get(hit.kind, 0.0) - before)
 
 
 async def _pass(
     owner: Any,
     turn: Turn,
-    kind: Kind,
+    kind: LimitKind,
     used: Callable[[], float],
     base: float,
     scope: str,
@@ -245,8 +247,8 @@ async def _pass(
         await _extend(owner, turn, hit)
 
 
-def _denial(hit: LimitReachedError, reason: Reason) -> str:
-    return denial_text(Kind(hit.kind), hit.cap, hit.scope, reason, has_partial=False)
+def _denial(hit: LimitReachedError, reason: DecisionReason) -> str:
+    return denial_text(LimitKind(hit.kind), hit.cap, hit.scope, reason, has_partial=False)
 
 
 # ---- waiting -----------------------------------------------------------------------------------
@@ -315,7 +317,7 @@ class Watch:
             return
         held, turn = self._held, self._turn
         hit = LimitReachedError(
-            Kind.DELEGATION_SECONDS,
+            LimitKind.DELEGATION_SECONDS,
             used=self._clock.seconds() - held.began_at,
             cap=self._cap,
             amount=self._window,

@@ -11,7 +11,7 @@ from evennia.utils import logger
 from evennia_ai.core.hearing.inbox import MESSAGE, TASK, TRAY, Event, Stored
 from evennia_ai.core.safety.budget import account_of
 from evennia_ai.core.safety.cooling import in_words
-from evennia_ai.core.safety.limits import LIMITS, MONEY, Kind
+from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.turn import Turn
@@ -68,7 +68,7 @@ def spent_line(stop: Stop) -> str:
     """The line that says when to ask again where a cap on money is used up; "" at another end."""
     if stop.limit is None:
         return ""
-    kind = Kind(stop.limit.kind)
+    kind = LimitKind(stop.limit.kind)
     return SPENT_LINES.get(LIMITS[kind].span, "") if kind.startswith(MONEY) else ""
 
 
@@ -107,7 +107,7 @@ def _drop(
         sender = event.id if event.kind == TASK else event.sender_id
         if sender not in told:
             told[sender] = excuse(script, event, line=line)
-        script.work.records.note([event.number], step, whether(told[sender]))
+        script.work.decisions.note([event.number], step, whether(told[sender]))
 
 
 def empty_queue(script: Any, turn: Turn, stop: Stop) -> None:

@@ -16,9 +16,9 @@ from evennia.objects.objects import DefaultCharacter, DefaultObject
 from evennia.utils import logger
 
 from evennia_ai.agent import hearing
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.echoes import ECHO_SECONDS, UNMARKED, is_same
 from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER, Evidence, Heard, Source
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.messages import incoming
 
 KINDS: Mapping[str, Source] = MappingProxyType(
@@ -124,7 +124,7 @@ def _takes_in(body: Any, message: tuple[str, Mapping[str, Any]], sender: Any) ->
 
 def _take_once(script: Any, heard: Heard, sender: Any) -> None:
     now = script.clock.seconds()
-    for record in script.work.records.newest():
+    for record in script.work.decisions.newest():
         if not 0 <= now - record.at <= ECHO_SECONDS:
             break
         if is_same(heard, record.heard):
@@ -135,15 +135,15 @@ def _take_once(script: Any, heard: Heard, sender: Any) -> None:
     hearing.take_in(script, heard, sender)
 
 
-def _is_bare(record: Record) -> bool:
+def _is_bare(record: DecisionTrace) -> bool:
     """True for a line without marks that nothing came of."""
     is_unmarked = record.heard.source in UNMARKED
     return is_unmarked and record.verdict.outcome is not TRIGGER
 
 
-def _forget_line(script: Any, record: Record) -> None:
+def _forget_line(script: Any, record: DecisionTrace) -> None:
     """Forget the bare line, since its words are heard by themselves, and may be private."""
-    script.work.records.drop(record)
+    script.work.decisions.drop(record)
     kept = script.work.overheard
     for number in range(len(kept) - 1, -1, -1):
         if kept[number].source == record.heard.source and kept[number].body == record.heard.body:

@@ -16,6 +16,7 @@ from evennia_ai.agent import answerers
 from evennia_ai.agent.admission import end_or_extend, place_of, tell_of_mute
 from evennia_ai.agent.listening import ear_for
 from evennia_ai.core.hearing.calling import is_for_another
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.echoes import is_echo
 from evennia_ai.core.hearing.inbox import talk_of
 from evennia_ai.core.hearing.overheard import Overheard
@@ -33,7 +34,6 @@ from evennia_ai.core.hearing.perception import (
     Standing,
     Verdict,
 )
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.core.hearing.rules import classify, is_unsure
 from evennia_ai.messages import incoming
 from evennia_ai.runtime import names, state
@@ -78,7 +78,7 @@ def take_in(script: Any, heard: Heard, from_obj: Any = None) -> Verdict | None:
     heard, verdict = judge(script, heard, from_obj)
     if verdict.name == "own_speech":
         return verdict
-    record = work.records.add(script.clock.seconds(), heard, verdict)
+    record = work.decisions.add(script.clock.seconds(), heard, verdict)
     if verdict.name == "muted" and heard.source in PRIVATE:
         tell_of_mute(script, record, heard)
     if verdict.outcome is not IGNORE:
@@ -94,10 +94,10 @@ def judge(script: Any, heard: Heard, from_obj: Any = None) -> tuple[Heard, Verdi
     """
     work = script.work
     ear = ear_for(script, from_obj)
-    if work.muted or work.engagements.by_place or ear.judges_rights:
+    if work.muted or work.conversations.by_place or ear.judges_rights:
         heard, sender = _regard(script, heard, ear, from_obj)
     else:
-        known = work.company.people.get(heard.person)
+        known = work.senders.people.get(heard.person)
         sender = STRANGER if known is None else known.standing()
         if heard.source is CHANNEL or ear.room_messages is not IGNORE:
             heard = _aimed(script, heard, ear)
@@ -114,7 +114,7 @@ def judge(script: Any, heard: Heard, from_obj: Any = None) -> tuple[Heard, Verdi
 def _regard(script: Any, heard: Heard, ear: Ear, from_obj: Any) -> tuple[Heard, Standing]:
     """What is known of the sender, and whether the message is for somebody else."""
     work = script.work
-    known = work.company.people.get(heard.person)
+    known = work.senders.people.get(heard.person)
     is_muted = heard.person in work.muted
     may_go_on = not (heard.from_assistant or is_muted)
     is_engaged = may_go_on and _is_engaged(script, heard, ear)
@@ -131,7 +131,7 @@ def _regard(script: Any, heard: Heard, ear: Ear, from_obj: Any) -> tuple[Heard, 
     ):
         heard = _aimed(script, heard, ear)
         if is_engaged and heard.is_for_another:
-            work.engagements.end(talk_of(heard.source, place_of(script, heard)))
+            work.conversations.end(talk_of(heard.source, place_of(script, heard)))
     return heard, standing
 
 
@@ -146,12 +146,12 @@ def _with_rights(standing: Standing, sender: Any, ear: Ear, body: Any) -> Standi
 
 def _is_engaged(script: Any, heard: Heard, ear: Ear) -> bool:
     """Whether the sender goes on with a talk; anybody else's speech ends the one at its place."""
-    engagements = script.work.engagements
+    conversations = script.work.conversations
     is_speech = heard.source in OPEN_SPEECH
-    if not engagements.by_place or not is_speech or heard.sender_id == ear.id:
+    if not conversations.by_place or not is_speech or heard.sender_id == ear.id:
         return False
     talk = talk_of(heard.source, place_of(script, heard))
-    return bool(engagements.goes_on(talk, heard.face, script.clock.seconds()))
+    return bool(conversations.goes_on(talk, heard.face, script.clock.seconds()))
 
 
 def _aimed(script: Any, heard: Heard, ear: Ear) -> Heard:
@@ -177,7 +177,7 @@ def _others(body: Any, heard: Heard) -> Iterator[str]:
 # ---- what becomes of it ------------------------------------------------------------------------
 
 
-def _act(script: Any, record: Record, heard: Heard) -> None:
+def _act(script: Any, record: DecisionTrace, heard: Heard) -> None:
     outcome, capture = record.verdict.outcome, script.work.capture
     if outcome is TRIGGER:
         answerers.answer(script, record, heard)

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from evennia_ai.budget.spending import Purse
+from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.memory.grounding import split_persona
 from evennia_ai.core.text.pronouns import told_to_model
@@ -131,7 +131,7 @@ def _execution(script: Any) -> ExecutionConfig:
     return ExecutionConfig.from_stored(state.read(script, "execution_config"))
 
 
-async def assess_by_model(script: Any, turn: Turn, purse: Purse) -> Assessment | None:
+async def assess_by_model(script: Any, turn: Turn, metered: MeteredClient) -> Assessment | None:
     """The model's own assessment of a task, where that is wanted.
 
     Returns:
@@ -146,7 +146,7 @@ async def assess_by_model(script: Any, turn: Turn, purse: Purse) -> Assessment |
         return None
     turn.model_calls += 1
     try:
-        reply = await purse.ask(
+        reply = await metered.ask(
             assessment_prompt(turn.events), purpose="assessment", max_tokens=MOST_TOKENS_OF_ANSWER
         )
     except (ModelError, CircuitOpenError, LimitReachedError):

@@ -23,7 +23,7 @@ def awaited(script: Any) -> Iterator[Stored]:
     Everything else waits for whoever asked, until it is too old; and what somebody said whose turn
     is set aside, until that is over.
     """
-    inbox, records = script.work.inbox, script.work.records
+    inbox, records = script.work.inbox, script.work.decisions
     held, people = script.work.set_aside, holding.people(script)
     trays = {stored["id"] for stored in inbox if TRAY in stored}
     for stored in inbox:
@@ -54,7 +54,7 @@ def next_due(script: Any) -> tuple[Stored | None, float | None]:
     due: list[tuple[int, Stored]] = []
     for stored in awaited(script):
         person = _person_of(stored)
-        known = script.work.company.meet(person)
+        known = script.work.senders.meet(person)
         wait = max(known.wait_seconds(now, config), cooling_seconds(script, person))
         if _is_counted(stored):
             wait = max(wait, known.minute_seconds(now, config))
@@ -76,7 +76,7 @@ def cooling_seconds(script: Any, person: str) -> float:
 
 def begin(script: Any, stored: Stored) -> None:
     """Count the turn that an event begins."""
-    now, known = script.clock.seconds(), script.work.company.meet(_person_of(stored))
+    now, known = script.clock.seconds(), script.work.senders.meet(_person_of(stored))
     known.turn_began = now
     if _is_counted(stored):
         known.begin_turn(now)
@@ -92,7 +92,7 @@ def queued_turns(script: Any) -> int:
     """How many turns of all people wait for their next minute."""
     now, config = script.clock.seconds(), state.hearing_config(script)
     return sum(
-        script.work.company.meet(person).later(
+        script.work.senders.meet(person).later(
             now, config, count_turns(theirs, config.batch_messages)
         )
         for person, theirs in _waiting(script).items()

@@ -21,6 +21,7 @@ from evennia_ai.agent.admission import CUT, SIZE_PATH, place_of
 from evennia_ai.agent.listening import listen
 from evennia_ai.agent.queueing import cooling_seconds
 from evennia_ai.approvals.people import is_assistant
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.core.hearing.perception import (
     STRANGER,
@@ -32,7 +33,6 @@ from evennia_ai.core.hearing.perception import (
     Verdict,
 )
 from evennia_ai.core.hearing.rate_limits import Admission
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.core.hearing.rules import classify
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.memory.recollection import person_audience
@@ -192,7 +192,7 @@ def _told(script: Any, why: str) -> str:
     return f"{getattr(script, 'key', 'it')} gives no answer: {why}"
 
 
-def _errand(script: Any, record: Record, body: str, is_order: bool) -> Errand:
+def _errand(script: Any, record: DecisionTrace, body: str, is_order: bool) -> Errand:
     now, heard = script.clock.seconds(), record.heard
     event = Event(
         id=uuid4().hex[:12],
@@ -218,7 +218,7 @@ def _errand(script: Any, record: Record, body: str, is_order: bool) -> Errand:
 # ---- whether it may be asked -------------------------------------------------------------------
 
 
-def _record(script: Any, body: str, person: Any, is_order: bool) -> Record:
+def _record(script: Any, body: str, person: Any, is_order: bool) -> DecisionTrace:
     """Judge what it is asked, and begin the record of it."""
     if person is None:
         heard = Heard(body, Source.SYSTEM, evidence=Evidence.KWARGS)
@@ -238,19 +238,19 @@ def _record(script: Any, body: str, person: Any, is_order: bool) -> Record:
         if not is_order:
             ear = script.work.ear or listen(script)
             verdict = classify(heard, ear, _standing(script, person, ear))
-    record: Record = script.work.records.add(script.clock.seconds(), heard, verdict)
+    record: DecisionTrace = script.work.decisions.add(script.clock.seconds(), heard, verdict)
     record.note("told by staff" if is_order else "asked by the game", f"{len(body)} characters")
     return record
 
 
 def _standing(script: Any, person: Any, ear: Any) -> Standing:
-    known = script.work.company.people.get(person_of(person))
+    known = script.work.senders.people.get(person_of(person))
     standing = STRANGER if known is None else known.standing()
     kept = [trust for lock, trust in ear.trust_overrides if meets(person, lock, script.obj)]
     return replace(standing, trust_override=kept[0]) if kept else standing
 
 
-def _admitted(script: Any, record: Record, body: str) -> str:
+def _admitted(script: Any, record: DecisionTrace, body: str) -> str:
     """What of it may wait in the inbox.
 
     Raises:
@@ -272,12 +272,12 @@ def _admitted(script: Any, record: Record, body: str) -> str:
     return body
 
 
-def _refuse(script: Any, record: Record, reason: Reason, why: str) -> NoAnswerError:
+def _refuse(script: Any, record: DecisionTrace, reason: Reason, why: str) -> NoAnswerError:
     record.note("refused", why)
     return NoAnswerError(_told(script, why), reason, record.number)
 
 
-def _sized(script: Any, record: Record, body: str) -> str:
+def _sized(script: Any, record: DecisionTrace, body: str) -> str:
     """A program is not kept waiting until somebody allows what is too long: it may ask for less."""
     size = state.safety_config(script).size
     most, length = size.message_characters, len(body)
@@ -290,11 +290,11 @@ def _sized(script: Any, record: Record, body: str) -> str:
     raise _refuse(script, record, Reason.INVALID, why)
 
 
-def _admit(script: Any, record: Record) -> None:
+def _admit(script: Any, record: DecisionTrace) -> None:
     """Count it for the person in whose name it is asked. A program is not kept waiting."""
     work, person = script.work, record.heard.person
     waiting = [item for item in work.inbox if item["id"] not in work.busy]
-    known, now = work.company.meet(person), script.clock.seconds()
+    known, now = work.senders.meet(person), script.clock.seconds()
     admission = known.admit(
         now,
         state.hearing_config(script).model_copy(update={"queued_per_player": 0}),

@@ -15,17 +15,17 @@ from django.db.models import Q, QuerySet
 from django.db.utils import DatabaseError
 from evennia.utils import logger
 
-from evennia_ai.core.memory.forgetting import Name
+from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.recollection import DAY_SECONDS
 from evennia_ai.core.settings.trace import TraceConfig
 from evennia_ai.core.turn.react import Stop
-from evennia_ai.core.turn.trace import FORGOTTEN, Traced, traced
+from evennia_ai.core.turn.trace import FORGOTTEN, MessageTrace, traced
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory.consent import wants_no_words
 from evennia_ai.memory.episodes import answers_of
 from evennia_ai.models import TracedMessage, statements
-from evennia_ai.runtime.state import Beside
+from evennia_ai.runtime.state import ExtraWrites
 
 AT_ONCE, PAUSE_SECONDS = 200, 0.2
 EVERY_SECONDS = 3_600
@@ -74,7 +74,7 @@ def _has_table() -> bool:
     return _Table.is_there
 
 
-def of_turn(script: Any, turn: Turn, stop: Stop) -> Beside | None:
+def of_turn(script: Any, turn: Turn, stop: Stop) -> ExtraWrites | None:
     """What writes the trace of a turn that ends, within a transaction of the caller's.
 
     Returns:
@@ -84,7 +84,7 @@ def of_turn(script: Any, turn: Turn, stop: Stop) -> Beside | None:
     config = trace_config()
     if not _is_kept(config):
         return None
-    records, ended = script.work.records, script.clock.seconds()
+    records, ended = script.work.decisions, script.clock.seconds()
     answer = " ".join(answers_of(turn))
 
     def write() -> None:
@@ -106,14 +106,14 @@ def of_turn(script: Any, turn: Turn, stop: Stop) -> Beside | None:
     return write
 
 
-def insert(assistant: int, rows: list[Traced]) -> None:
+def insert(assistant: int, rows: list[MessageTrace]) -> None:
     """Put rows into the table, by one statement."""
     if rows:
         made = [(assistant, *row.as_columns().values()) for row in rows]
         statements.insert(TracedMessage, ("assistant", *rows[0].as_columns()), made)
 
 
-def both(first: Beside | None, second: Beside | None) -> Beside | None:
+def both(first: ExtraWrites | None, second: ExtraWrites | None) -> ExtraWrites | None:
     """Two writes as one."""
     if first is None or second is None:
         return first or second
@@ -141,7 +141,7 @@ def of(assistant: int, now: float) -> QuerySet[TracedMessage]:
 # ---- forgotten ---------------------------------------------------------------------------------
 
 
-def forget(assistant: int, person: str, name: Name) -> None:
+def forget(assistant: int, person: str, name: PersonNames) -> None:
     """Take a person out: their words and who they were, and their name in what others said.
 
     That somebody was answered, by which model and for how much, stays.

@@ -45,7 +45,7 @@ def _fall_silent(script: Any, line: str) -> None:
     state.bump_epoch(script)
     for running in tuple(work.beside):
         running.cancel()
-    work.engagements.by_place.clear()
+    work.conversations.by_place.clear()
     aside.void(script)
     turns.recover(script, is_final=True)
     waiting = [Event.from_stored(stored) for stored in work.inbox]
@@ -59,7 +59,7 @@ def _fall_silent(script: Any, line: str) -> None:
         else:
             is_told = admission.tell_unable(script, event, line)
         told = "; the sender was told" if is_told else ""
-        work.records.note([event.number], "dropped", f"{why}{told}")
+        work.decisions.note([event.number], "dropped", f"{why}{told}")
 
 
 def why_cut_off(script: Any) -> str:

@@ -1,4 +1,4 @@
-"""What an assistant did and used: its record, its usage and its breakers."""
+"""An assistant's audit log, usage and circuit breakers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from evennia_ai.api import asked
 from evennia_ai.api.base import NOT_YOURS, limit_of, missing
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, auditing, upkeep
+from evennia_ai.operations import Result, auditing, budget, control
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import refusal
 
@@ -27,15 +27,15 @@ def _past(call: Call) -> Result:
 
 
 def _reset(call: Call) -> Result:
-    found = upkeep.find_breaker(call.script, call.path["name"])
+    found = control.find_breaker(call.script, call.path["name"])
     if not found.ok:
         raise missing(found.message)
     name, scope = found.data["name"], found.data["scope"]
-    of_game = scope == upkeep.GAME
+    of_game = scope == control.GAME
     act = "reset breaker of the game" if of_game else "reset breaker"
     if refusal(act, call.account, None if of_game else call.script) is not None:
         raise problem(Problem.FORBIDDEN, NOT_YOURS)
-    return upkeep.reset_breaker(call.script, name, scope=scope, by=call.by)
+    return control.reset_breaker(call.script, name, scope=scope, by=call.by)
 
 
 ROWS = (
@@ -72,24 +72,24 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}usage/", "usage", "usage", USE),
-        lambda call: upkeep.usage(call.script),
+        lambda call: budget.usage(call.script),
         "See what an assistant used",
         "Model calls, tokens, tools, and how much of its caps is left.",
-        result=upkeep.Usage,
+        result=budget.Usage,
     ),
     Row(
         Route("GET", f"{ONE}breakers/", "breakers", "show breakers", USE),
-        lambda call: upkeep.breakers(call.script),
+        lambda call: control.breakers(call.script),
         "List an assistant's breakers",
         "A breaker that is open keeps a service that fails from being asked.",
-        result=upkeep.Breakers,
+        result=control.Breakers,
     ),
     Row(
         Route("POST", f"{ONE}breakers/<path:name>/reset/", "reset-breaker", "show breakers", USE),
         _reset,
         "Close a breaker",
         "The service is asked again at once.",
-        result=upkeep.BreakerRow,
+        result=control.BreakerRow,
         action="reset breaker",
         answer={"message": "llm:openai is closed."},
         needs="One of the game's is for owners, one of the assistant's for `ai_control` over it.",

@@ -1,4 +1,4 @@
-"""What requests hold: the bodies, and what may stand in the address after `?`."""
+"""Request models: the bodies, and the parameters in the address after `?`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Adoption(Strict):
 
 
 class ChangedAssistant(Strict):
-    """What of an assistant is to be changed; what is not named stays."""
+    """Fields of an assistant to change; a field that is not named stays."""
 
     desc = _desc(required=False)
     persona = _persona(required=False)
@@ -98,7 +98,7 @@ class Copy(Strict):
 
 
 class Reason(Strict):
-    """Why something is done."""
+    """The reason for an act."""
 
     reason = Text(max_length=500, required=False, help_text="Why, for staff and for the record.")
 
@@ -116,19 +116,19 @@ class NewGoal(Strict):
 
 
 class EndOfGoal(Strict):
-    """How a goal ends."""
+    """The end of a goal."""
 
     status = Word(choices=ENDS, help_text="Reached, or given up.")
 
 
 class Instruction(Strict):
-    """What an assistant is told to do."""
+    """A text for an assistant: an instruction or an answer."""
 
     instruction = Text(max_length=2000, help_text="In words, as a whisper to it.")
 
 
 class Arguments(Strict):
-    """What a tool is run with."""
+    """Arguments of a tool."""
 
     arguments = Plain(required=False, help_text="As the tool's `parameters` describe them.")
 
@@ -154,7 +154,7 @@ class Login(Strict):
 
 
 class WhoseTokens(Strict):
-    """Whose tokens are meant."""
+    """The account whose tokens are meant."""
 
     account = Person(required=False, help_text="Such as `account-3`; without it your own.")
 
@@ -180,19 +180,19 @@ class NewMemory(Strict):
 
 
 class CorrectedMemory(Strict):
-    """What a memory shall say."""
+    """The text of a memory."""
 
     text = Text(max_length=LONGEST_TEXT, help_text="In words.")
 
 
 class Remembering(Strict):
-    """Whether somebody is remembered."""
+    """A switch: somebody is remembered, or is not."""
 
     is_remembered = Flag(help_text="false: nothing that you say or do is remembered from now on.")
 
 
 class Night(Strict):
-    """How long to sleep."""
+    """The length of a sleep."""
 
     hours = Number(
         min_value=0.1,
@@ -230,7 +230,7 @@ class NewLore(Strict):
 
 
 class ChangedLore(Strict):
-    """What of a piece of lore is to be changed; what is not named stays."""
+    """Fields of a piece of lore to change; a field that is not named stays."""
 
     text = _lore(required=False)
     keywords = _keywords()
@@ -251,14 +251,14 @@ class Changes(Plain):
 
 
 class Page(Strict):
-    """Which part of a list."""
+    """A page of a list."""
 
     offset = Count(required=False, help_text="How many entries are left out.")
     limit = Count(required=False, min_value=1, help_text="How many entries are sent at most.")
 
 
 class Revealing(Strict):
-    """Whether private words are asked for."""
+    """A wish to see private words."""
 
     reveal = Word(
         choices=["true", "false"],
@@ -268,18 +268,18 @@ class Revealing(Strict):
 
 
 class Before(Strict):
-    """Which part of a list that begins with the newest entry."""
+    """A page of a list that begins with the newest entry."""
 
     before = Count(required=False, min_value=1, help_text="Only what is older than this number.")
     limit = Count(required=False, min_value=1, help_text="How many entries are sent at most.")
 
 
 class HeardBefore(Before, Revealing):
-    """Which part of what it heard."""
+    """A page of the events that were heard."""
 
 
 class TracedBefore(Before, Revealing):
-    """Which part of the trace."""
+    """A page of the trace."""
 
     when = Text(
         max_length=40,
@@ -290,7 +290,7 @@ class TracedBefore(Before, Revealing):
 
 
 class TalkBefore(Before, Revealing):
-    """Which part of the talk, or all of it."""
+    """A page of the talk, or all of it."""
 
     format = Word(
         choices=["page", "export"],
@@ -300,7 +300,7 @@ class TalkBefore(Before, Revealing):
 
 
 class FactsBefore(Before):
-    """Which part of the record."""
+    """A page of the audit log."""
 
     event = serializers.ListField(
         child=Text(max_length=100),
@@ -311,7 +311,7 @@ class FactsBefore(Before):
 
 
 class MemoriesBefore(Before, Revealing):
-    """Which memories."""
+    """A filter for memories."""
 
     person = Person(max_length=40, required=False, help_text="Whose, such as `account-3`.")
     kind = Word(choices=KINDS, required=False, help_text="Of one kind.")
@@ -319,7 +319,7 @@ class MemoriesBefore(Before, Revealing):
 
 
 class Sought(Revealing):
-    """What is looked for."""
+    """A search text."""
 
     q = Text(max_length=300, help_text="In words; what means the same is found too.")
     limit = Count(required=False, min_value=1, max_value=50, help_text="How many at most.")
@@ -343,7 +343,7 @@ class Span(Strict):
 
 
 class Prompted(Strict):
-    """What of a prompt."""
+    """A part of a prompt."""
 
     show = Word(
         choices=["sizes", "messages"],

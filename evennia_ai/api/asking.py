@@ -1,4 +1,4 @@
-"""What passes between people and assistants: questions, instructions, tools by hand."""
+"""Questions, instructions and tools by hand: the traffic between people and assistants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evennia_ai import operations
 from evennia_ai.api import asked
 from evennia_ai.api.base import missing
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, executing, telling
+from evennia_ai.operations import Result, conversation, tools
 from evennia_ai.operations.questions import Questions
 from evennia_ai.operations.rights import is_staff
 
@@ -42,15 +42,15 @@ def _answer(call: Call) -> Deferred[Result]:
 
 def _execute(call: Call) -> Deferred[Result]:
     name = call.path["name"]
-    known = {row["name"] for row in executing.list_tools(call.script).data.tools}
+    known = {row["name"] for row in tools.list_tools(call.script).data.tools}
     if name not in known:
         raise missing(NO_TOOL.format(who=call.script.key, name=name[:60]))
     arguments = call.body.get("arguments", {})
-    return executing.execute_tool(call.script, name, arguments, person=call.account)
+    return tools.execute_tool(call.script, name, arguments, person=call.account)
 
 
 def _list(path: str, name: str, act: str, summary: str) -> Row:
-    """Where the questions are that wait for the caller, with or without an assistant."""
+    """Address of the questions that wait for the caller, with or without an assistant."""
     return Row(
         Route("GET", path, name, act, QUESTIONS),
         _open,
@@ -62,7 +62,7 @@ def _list(path: str, name: str, act: str, summary: str) -> Row:
 
 
 def _take(path: str, name: str, act: str, summary: str, needs: str = "") -> Row:
-    """Where the answer to a question is given, with or without an assistant."""
+    """Address of the answer to a question, with or without an assistant."""
     return Row(
         Route("POST", path, name, act, QUESTIONS),
         _answer,
@@ -96,10 +96,10 @@ ROWS = (
     _take(f"{ONE}{ONE_QUESTION}", "answer", "status", "Answer a question of an assistant"),
     Row(
         Route("POST", f"{ONE}tell/", "tell", "tell", WORK),
-        lambda call: telling.tell(call.script, call.account, call.body["instruction"]),
+        lambda call: conversation.tell(call.script, call.account, call.body["instruction"]),
         "Tell an assistant to do something",
         "It is done under the same limits as ever, and this waits for it.",
-        result=telling.Told,
+        result=conversation.Told,
         body=asked.Instruction,
         is_long=True,
         example={"instruction": "Say good night to everybody here."},
@@ -107,17 +107,17 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}tools/", "tools", "show tools", WORK),
-        lambda call: executing.list_tools(call.script),
+        lambda call: tools.list_tools(call.script),
         "List an assistant's tools",
         "Each with the JSON schema of what it takes, and whether it may be used.",
-        result=executing.Tools,
+        result=tools.Tools,
     ),
     Row(
         Route("POST", f"{ONE}tools/<str:name>/execute/", "execute", "execute tool", WORK),
         _execute,
         "Run one tool by hand",
         "As the assistant, under the same locks and limits as ever.",
-        result=executing.Executed,
+        result=tools.Executed,
         body=asked.Arguments,
         is_long=True,
         example={"arguments": {"message": "Good night."}},

@@ -16,7 +16,7 @@ from evennia_ai.api import asked
 from evennia_ai.api.base import NOT_YOURS, page_of
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, choosing, lifecycle, running
+from evennia_ai.operations import Result, assistants, control, lifecycle
 from evennia_ai.operations.result import Problem, note
 from evennia_ai.operations.rights import refusal
 
@@ -33,7 +33,7 @@ WHOLE = {name: value for name, value in EDDA.items() if name != "key"}
 
 
 T = TypeVar("T")
-Change = Callable[[list[Any]], Result[running.ChangedAll]]
+Change = Callable[[list[Any]], Result[control.ChangedAll]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +47,21 @@ class AssistantPage:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What was made."""
+    """The response to a creation."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What was removed, and where its record went."""
+    """The response to a removal: the name, and the file of the audit log."""
 
     archive: Annotated[str | None, note("The name of the file its record was put into.")]
 
 
 @dataclass(frozen=True, slots=True)
 class AllStopped:
-    """How many were stopped."""
+    """The number of assistants that were stopped."""
 
     stopped: int
     refused: Annotated[list[str], note("Those that you have no say over.")]
@@ -79,11 +79,11 @@ class AllChanged:
 
 
 def _with_room(call: Call) -> dict[str, Any] | Result:
-    """What was given, with the room itself in the place of its name; or why there is none."""
+    """The body as given, with the room itself in place of its name; or the error."""
     given = dict(call.body)
     if "location" not in given:
         return given
-    found = choosing.find_room(call.account, given["location"])
+    found = assistants.find_room(call.account, given["location"])
     if found.ok:
         return given | {"location": found.data["room"]}
     if found.problem is Problem.FORBIDDEN:
@@ -144,7 +144,7 @@ def _clone(call: Call) -> Result:
 
 def _stop(call: Call) -> Result:
     reason = call.body.get("reason", f"stopped by {call.by}")
-    return running.stop(call.script, reason, by=call.by)
+    return control.stop(call.script, reason, by=call.by)
 
 
 # ---- all ---------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def _to_all(
 
 def _stop_all(call: Call) -> Result[AllStopped]:
     reason = call.body.get("reason", f"all were stopped by {call.by}")
-    stop = partial(running.stop_all, reason=reason, by=call.by)
+    stop = partial(control.stop_all, reason=reason, by=call.by)
     done, refused = _to_all(call, "emergency stop", stop)
     return done.holding(AllStopped(done.data.stopped, refused))
 
@@ -185,16 +185,16 @@ def _change_all(call: Call, act: str, change: Change) -> Result[AllChanged]:
 
 
 def _clear_all(call: Call) -> Result[AllChanged]:
-    return _change_all(call, "emergency clear", partial(running.clear_all, by=call.by))
+    return _change_all(call, "emergency clear", partial(control.clear_all, by=call.by))
 
 
 def _start_all(call: Call) -> Result[AllChanged]:
-    start = partial(running.set_all_enabled, enabled=True, by=call.by)
+    start = partial(control.set_all_enabled, enabled=True, by=call.by)
     return _change_all(call, "start", start)
 
 
 def _silence_all(call: Call) -> Result[AllChanged]:
-    silence = partial(running.set_all_enabled, enabled=False, by=call.by)
+    silence = partial(control.set_all_enabled, enabled=False, by=call.by)
     return _change_all(call, "stop", silence)
 
 
@@ -306,22 +306,22 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}status/", "status", "status", TAG),
-        lambda call: running.status(call.script),
+        lambda call: control.status(call.script),
         "See what an assistant is doing",
         "Whether it may act, with which model, and what it has used.",
-        result=running.Status,
+        result=control.Status,
         says="text",
     ),
     Row(
         Route("POST", f"{ONE}start/", "start", "start", TAG),
-        lambda call: running.set_enabled(call.script, True, by=call.by),
+        lambda call: control.set_enabled(call.script, True, by=call.by),
         "Let an assistant answer",
         "It goes on with what waits.",
         answer={"message": "Edda is awake."},
     ),
     Row(
         Route("POST", f"{ONE}stop/", "stop", "stop", TAG),
-        lambda call: running.set_enabled(call.script, False, by=call.by),
+        lambda call: control.set_enabled(call.script, False, by=call.by),
         "Keep an assistant silent",
         "Until it is started again; what waits goes on waiting.",
         answer={"message": "Edda is silent until: assistant start Edda"},
@@ -331,13 +331,13 @@ ROWS = (
         _stop,
         "Stop an assistant at once",
         "Whatever is under way is dropped, and it stays stopped over restarts until cleared.",
-        result=running.Stopped,
+        result=control.Stopped,
         body=asked.Reason,
         example={"reason": "It talks to itself."},
     ),
     Row(
         Route("POST", f"{ONE}emergency/clear/", "emergency-clear", "emergency clear", SAFETY),
-        lambda call: running.clear(call.script, by=call.by),
+        lambda call: control.clear(call.script, by=call.by),
         "Let a stopped assistant go on",
         "Clears an emergency stop or a lockout; nothing is refunded.",
         answer={"message": "Edda: Emergency stop cleared; the assistant goes on."},

@@ -1,4 +1,4 @@
-"""What all views share: who asks, what is asked, one hop into the game, and one body back."""
+"""The base of all views: the caller, the request, one hop into the game, one response back."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from contextlib import nullcontext
 from typing import Any
 
 from django.db import transaction
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from drf_spectacular.openapi import AutoSchema
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import (
     AuthenticationFailed,
     NotAuthenticated,
     Throttled,
     ValidationError,
 )
+from rest_framework.fields import Field
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 from twisted.internet.defer import Deferred
@@ -26,8 +31,10 @@ from evennia_ai.api.limits import address_of, api_config, throttles_of
 from evennia_ai.api.problems import ProblemError, answer_to, problem, refuse
 from evennia_ai.api.reactor import ANY, LONG, run
 from evennia_ai.api.rows import Call, Row
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken
-from evennia_ai.operations import Result, monitoring
+from evennia_ai.operations import Result, observing
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.rights import ACTS, is_staff, refusal
@@ -37,12 +44,12 @@ LONGEST_KEY = 200
 NOT_YOURS = "You may not do that: it needs a right that you do not have."
 
 
-class ApiView(APIView):  # type: ignore[misc]
+class ApiView(APIView):
     """A view of the API: the rows of one address, run in the game's thread."""
 
     schema = AutoSchema()
     parser_classes = (JsonParser,)
-    renderer_classes = (JsonRenderer,)
+    renderer_classes: tuple[type[JsonRenderer], ...] = (JsonRenderer,)
     content_negotiation_class = JsonOnly
     permission_classes = ()
     throttle_classes = ()
@@ -51,22 +58,22 @@ class ApiView(APIView):  # type: ignore[misc]
     http_method_names = ("get", "post", "put", "patch", "delete", "head")
     needs_account = True
     is_counted = True
-    given: Any = None
+    given: object = None
 
     @classmethod
     def as_view(cls, **options: Any) -> Any:
         """Without a transaction around: it would keep the game waited for from writing."""
         return transaction.non_atomic_requests(super().as_view(**options))
 
-    def get_authenticators(self) -> list[Any]:
+    def get_authenticators(self) -> list[BaseAuthentication]:
         """Session and token, whatever the game sets for other APIs."""
         return people.authenticators()
 
-    def get_authenticate_header(self, request: Any) -> str:
-        """What whoever has no account is told to try."""
+    def get_authenticate_header(self, request: Request) -> str:
+        """The `WWW-Authenticate` header for whoever has no account."""
         return people.scheme()
 
-    def perform_authentication(self, request: Any) -> None:
+    def perform_authentication(self, request: Request) -> None:
         """Find out who asks, and count it, also where it is refused."""
         try:
             known = bool(request.user.is_authenticated)
@@ -77,7 +84,7 @@ class ApiView(APIView):  # type: ignore[misc]
         if self.needs_account and not known:
             raise NotAuthenticated("Say who you are: log in, or send a token.")
 
-    def _count(self, request: Any) -> None:
+    def _count(self, request: Request) -> None:
         for throttle in throttles_of(request) if self.is_counted else ():
             if not throttle.allow_request(request, self):
                 raise Throttled(throttle.wait())
@@ -90,7 +97,7 @@ class ApiView(APIView):  # type: ignore[misc]
         response.exception = True
         return response
 
-    def dispatch(self, request: Any, *args: Any, **path: Any) -> Response:
+    def dispatch(self, request: HttpRequest, *args: Any, **path: Any) -> Response:
         """Serve a request; what changes something is written down, however it went."""
         response = super().dispatch(request, *args, **path)
         if request.method in record.CHANGING:
@@ -102,12 +109,12 @@ class ApiView(APIView):  # type: ignore[misc]
             record.write(self.request, name, key, given, response.status_code)
         match = request.resolver_match
         route = match.url_name if match is not None else ""
-        monitoring.count_request(str(request.method), str(route), response.status_code)
+        observing.count_request(str(request.method), str(route), response.status_code)
         return response
 
     # ---- one request -----------------------------------------------------------------------
 
-    def serve(self, row: Row, request: Any, path: dict[str, Any]) -> Any:
+    def serve(self, row: Row, request: Request, path: dict[str, Any]) -> HttpResponseBase:
         """Read what is asked, go into the game, and tell what came of it."""
         config, wrong = api_config(), None
         body: dict[str, Any] = {}
@@ -124,9 +131,9 @@ class ApiView(APIView):  # type: ignore[misc]
         token = request.auth.pk if isinstance(request.auth, AccessToken) else None
 
         def act() -> Any:
-            account = self.account_for(pk, address) if pk is not None else None
+            account: Any = self.account_for(pk, address) if pk is not None else None
             with audit.acting(str(account.key if account else ""), "api", is_logged=False):
-                script = find_allowed(row.route.act, account, path.get("key"))
+                script: Any = find_allowed(row.route.act, account, path.get("key"))
                 if wrong is not None:
                     raise wrong
                 call = Call(account, script, body, query, path, address, token, headers)
@@ -138,33 +145,33 @@ class ApiView(APIView):  # type: ignore[misc]
             payload = run(act, seconds)
         return self.answer(payload, row.status, headers)
 
-    def who(self, request: Any, body: dict[str, Any]) -> int | None:
+    def who(self, request: Request, body: dict[str, Any]) -> int | None:
         """The number of the account that asks, None where there is none."""
         pk: int | None = request.user.pk
         return pk
 
-    def account_for(self, pk: int, address: str) -> Any:
+    def account_for(self, pk: int, address: str) -> Account | None:
         """The account of a number, if it may ask; in the game's thread."""
         return people.account_for(pk, address)
 
-    def answer(self, payload: Any, status: int, headers: dict[str, str]) -> Any:
+    def answer(self, payload: object, status: int, headers: dict[str, str]) -> HttpResponseBase:
         """The response to a request that was done."""
         return Response(payload, status=status, headers=headers)
 
 
-def _validated(kind: type[Any], given: Any) -> dict[str, Any]:
-    """What was given, as a serializer or a field reads it."""
+def _validated(kind: type[Field], given: object) -> dict[str, Any]:
+    """The input as a serializer or a field reads it."""
     return dict(kind().run_validation(given))
 
 
-def _finished(outcome: Any, row: Row) -> Any:
-    """What is sent of an outcome; a Deferred is waited for."""
+def _finished(outcome: object, row: Row) -> Any:
+    """The response to an outcome; a Deferred is waited for."""
     if isinstance(outcome, Deferred):
         return outcome.addCallback(_payload, row)
     return _payload(outcome, row)
 
 
-def _payload(outcome: Any, row: Row) -> Any:
+def _payload(outcome: object, row: Row) -> Any:
     if isinstance(outcome, bytes):
         return outcome
     if not isinstance(outcome, Result):
@@ -174,7 +181,7 @@ def _payload(outcome: Any, row: Row) -> Any:
     return {**plain(outcome.data), **told}
 
 
-def find_allowed(act: str, person: Any, key: str | None) -> Any:
+def find_allowed(act: str, person: Account, key: str | None) -> AssistantScript | None:
     """The assistant of that name, if the person may do that to it.
 
     Whoever may not see assistants is told the same whether there is one or not; but what everybody
@@ -198,7 +205,7 @@ def find_allowed(act: str, person: Any, key: str | None) -> Any:
     return script
 
 
-def _find(key: str, person: Any, *, is_told: bool = True) -> Any:
+def _find(key: str, person: Account, *, is_told: bool = True) -> AssistantScript | None:
     known = key.isprintable() and len(key) <= LONGEST_KEY
     find = operations.find_assistant
     script = operations.assistant_for(key, person, find) if known else None
@@ -210,19 +217,19 @@ def _find(key: str, person: Any, *, is_told: bool = True) -> Any:
 
 
 def missing(told: str) -> ProblemError:
-    """What is raised where something that was asked for is not there."""
+    """The error for something that was asked for and is not there."""
     return problem(Problem.MISSING, told)
 
 
 def look_of(call: Call) -> Look:
-    """How whoever asks looks at private words: they are shown where `reveal` is true."""
+    """The caller's view of private words: they are shown where `reveal` is true."""
     return Look.of(call.account, is_revealing=call.query.get("reveal") == "true")
 
 
 def limit_of(query: Mapping[str, Any]) -> int:
-    """How many entries a page has."""
+    """Entries on a page."""
     config = api_config()
-    return min(query.get("limit", config.page_size), config.max_page_size)
+    return min(int(query.get("limit", config.page_size)), config.max_page_size)
 
 
 def page_of(query: Mapping[str, Any], entries: Sequence[Any]) -> tuple[Sequence[Any], int | None]:

@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime
 from enum import Enum
 from types import SimpleNamespace
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rest_framework.exceptions import ParseError
 from rest_framework.negotiation import DefaultContentNegotiation
@@ -18,6 +18,9 @@ from rest_framework.renderers import BaseRenderer
 
 from evennia_ai.api.limits import api_config
 from evennia_ai.api.problems import ProblemError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 LARGEST = 2**63 - 1
 MOST_DEPTH_SHOWN = 60
@@ -34,8 +37,8 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return read
 
 
-def _is_kept(value: Any) -> bool:
-    """Whether a database can keep a text or a number."""
+def _is_kept(value: object) -> bool:
+    """True where a database can keep a text or a number."""
     if isinstance(value, str):
         return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
     if isinstance(value, (int, float)):
@@ -43,7 +46,7 @@ def _is_kept(value: Any) -> bool:
     return True
 
 
-def _check(value: Any, depth: int) -> None:
+def _check(value: object, depth: int) -> None:
     """Refuse what no database could keep.
 
     Raises:
@@ -84,7 +87,9 @@ class JsonParser(BaseParser):
 
     media_type = "application/json"
 
-    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+    def parse(
+        self, stream: IO[bytes], media_type: str | None = None, parser_context: object = None
+    ) -> Any:
         """Read a body within its bounds.
 
         Raises:
@@ -104,7 +109,7 @@ class JsonRenderer(BaseRenderer):
     format = "json"
     charset = None  # JSON is UTF-8
 
-    def render(self, data: Any, media_type: Any = None, context: Any = None) -> bytes:
+    def render(self, data: object, media_type: str | None = None, context: object = None) -> bytes:
         """The bytes of a body; none where there is nothing to say."""
         if data is None:
             return b""
@@ -114,12 +119,12 @@ class JsonRenderer(BaseRenderer):
 
 
 class JsonOnly(DefaultContentNegotiation):
-    """What is sent is decided by the header Accept, not by a word in the address."""
+    """The renderer that the header Accept asks for; a word in the address decides nothing."""
 
     settings = SimpleNamespace(URL_FORMAT_OVERRIDE=None)
 
 
-def plain(value: Any, depth: int = MOST_DEPTH_SHOWN) -> Any:
+def plain(value: object, depth: int = MOST_DEPTH_SHOWN) -> Any:
     """A value as plain data: what the game keeps is copied, and what is no JSON becomes text."""
     if isinstance(value, Enum):
         value = value.value
@@ -136,13 +141,13 @@ def plain(value: Any, depth: int = MOST_DEPTH_SHOWN) -> Any:
     return _plain_parts(value, depth - 1)
 
 
-def _sent(value: Any) -> dict[str, Any]:
+def _sent(value: DataclassInstance) -> dict[str, Any]:
     """The fields of a result; one that is None by default is left out where it is None."""
     found = ((each, getattr(value, each.name)) for each in fields(value))
     return {each.name: held for each, held in found if held is not None or each.default is MISSING}
 
 
-def _plain_parts(value: Any, depth: int) -> Any:
+def _plain_parts(value: Iterable[object], depth: int) -> Any:
     if isinstance(value, Mapping) or hasattr(value, "items"):
         return {str(name): plain(part, depth) for name, part in value.items()}
     parts = [plain(part, depth) for part in value]

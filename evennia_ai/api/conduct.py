@@ -1,4 +1,4 @@
-"""How an assistant behaves: its settings, its talk, what it heard, its prompt and its goals."""
+"""An assistant's settings, talk, heard events, prompt and goals."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from evennia_ai.api.base import NOT_YOURS, limit_of, look_of, missing
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.turn.goals import COMPLETED
-from evennia_ai.operations import Result, configuring, explaining, goals, prompting, talk
-from evennia_ai.operations.days import WHEN, span_of
+from evennia_ai.operations import Result, conversation, explaining, goals, prompts, settings
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import refusal
 from evennia_ai.operations.setting_rows import SettingRow
+from evennia_ai.operations.times import WHEN, span_of
 from evennia_ai.operations.traces import TracedPage
 
 SETTINGS, TALK, WORK = "Settings", "Talk", "Goals and tools"
@@ -42,12 +42,12 @@ def _require(act: str, call: Call) -> None:
 def _configure(call: Call) -> Result:
     if not call.body:
         raise problem(Problem.INVALID, "Name at least one setting, such as tick_rate.")
-    _require(configuring.act_to_configure(call.body), call)
-    return configuring.update_settings(call.script, call.body, by=call.by)
+    _require(settings.act_to_configure(call.body), call)
+    return settings.update_settings(call.script, call.body, by=call.by)
 
 
 def _setting(call: Call) -> Result:
-    shown = configuring.show_setting(call.script, call.path["setting"])
+    shown = settings.show_setting(call.script, call.path["setting"])
     if not shown.ok:
         raise missing(shown.message)
     return shown
@@ -55,13 +55,13 @@ def _setting(call: Call) -> Result:
 
 def _unset(call: Call) -> Result:
     path = _setting(call).data["name"]
-    _require(configuring.act_to_configure([path]), call)
-    return configuring.unset_setting(call.script, path, by=call.by)
+    _require(settings.act_to_configure([path]), call)
+    return settings.unset_setting(call.script, path, by=call.by)
 
 
 def _prompt(call: Call) -> Result:
     is_whole = call.query.get("show") == "messages"
-    result = prompting.show_prompt(call.script, call.account, is_whole=is_whole)
+    result = prompts.show_prompt(call.script, call.account, is_whole=is_whole)
     if not result.ok:
         raise problem(Problem.CONFLICT, result.message)
     return result
@@ -74,9 +74,9 @@ def _history(call: Call) -> Result:
     if call.query.get("format") == "export":
         if refusal("export history", call.account, call.script) is not None:
             raise problem(Problem.FORBIDDEN, NOT_YOURS)
-        return talk.export_history(call.script, look=look_of(call))
+        return conversation.export_history(call.script, look=look_of(call))
     before, limit = call.query.get("before"), limit_of(call.query)
-    return talk.show_history(call.script, before=before, limit=limit, look=look_of(call))
+    return conversation.show_history(call.script, before=before, limit=limit, look=look_of(call))
 
 
 def _events(call: Call) -> Result:
@@ -137,10 +137,10 @@ def _end_goal(call: Call) -> Result:
 ROWS = (
     Row(
         Route("GET", f"{ONE}configuration/", "configuration", "show configuration", SETTINGS),
-        lambda call: configuring.configuration(call.script),
+        lambda call: settings.configuration(call.script),
         "List the settings of an assistant",
         "Each with what holds and what would hold by default; what is secret is masked.",
-        result=configuring.Settings,
+        result=settings.Settings,
         answer={"settings": [ROW]},
     ),
     Row(
@@ -148,7 +148,7 @@ ROWS = (
         _configure,
         "Set settings of an assistant",
         "Several at once, by name: all of them or, where one is wrong, none.",
-        result=configuring.Changed,
+        result=settings.Changed,
         body=asked.Changes,
         example={"tick_rate": 10, "execution_config.sub_agents_enabled": True},
         answer={"message": "Edda: 2 settings are changed."},
@@ -168,7 +168,7 @@ ROWS = (
         _unset,
         "Let a setting be as by default",
         "What was set is forgotten; what the game sets holds again.",
-        result=configuring.Changed,
+        result=settings.Changed,
         answer={"message": "Edda: tick_rate is 5 again."},
     ),
     Row(
@@ -177,7 +177,7 @@ ROWS = (
         "Read an assistant's conversation",
         "The newest messages, or with `format=export` all of it as the model is sent it.\n\n"
         "What is private to others is masked, unless `reveal` is true.",
-        result=talk.Talk,
+        result=conversation.Talk,
         query=asked.TalkBefore,
     ),
     Row(
@@ -220,7 +220,7 @@ ROWS = (
         _prompt,
         "See what an assistant's model would be sent",
         "The prompt that a whisper of yours would cause.",
-        result=prompting.ShownPrompt,
+        result=prompts.ShownPrompt,
         says="text",
         query=asked.Prompted,
     ),

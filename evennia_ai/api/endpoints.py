@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
@@ -15,6 +16,8 @@ from drf_spectacular.utils import (
     OpenApiResponse,
     extend_schema,
 )
+from rest_framework.fields import Field
+from rest_framework.request import Request
 
 from evennia_ai.api.base import ApiView
 from evennia_ai.api.fields import MOST_NUMBER, PERSON
@@ -52,6 +55,7 @@ CHALLENGE = OpenApiParameter(
 )
 _NO_WORD = re.compile(r"[^a-z]+")
 ACCOUNT: list[Any] = [{"token": []}, {"session": []}]
+OPEN: list[Any] = [{}, *ACCOUNT]
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": MOST_NUMBER}
 _NAME = {"type": "string", "pattern": r"^[^/]+$", "maxLength": 200}
 _KEY = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
@@ -82,13 +86,14 @@ def _address(where: str, rows: list[Row]) -> URLPattern:
     methods = {row.route.method.lower(): _handler(row) for row in rows}
     # DRF makes the view's name of this, which the log line has where a method is not allowed.
     title = "".join(word.capitalize() for word in name.split("-"))
-    return path(where, type(title, (kind or ApiView,), methods).as_view(), name=name)
+    view: type[ApiView] = type(title, (kind or ApiView,), methods)
+    return path(where, view.as_view(), name=name)
 
 
 def _handler(row: Row) -> Any:
     """The method of a view."""
 
-    def handler(view: Any, request: Any, **path: Any) -> Any:
+    def handler(view: ApiView, request: Request, **path: Any) -> HttpResponseBase:
         return view.serve(row, request, path)
 
     handler.row = row  # type: ignore[attr-defined]
@@ -99,7 +104,7 @@ def _handler(row: Row) -> Any:
         summary=row.summary,
         description=f"{row.details}\n\n{right}",
         tags=[row.route.tag],
-        auth=[{}, *ACCOUNT] if row.is_open else ACCOUNT,
+        auth=OPEN if row.is_open else ACCOUNT,
         request=_request(row.body),
         responses=_responses(row),
         parameters=[*_parameters(row.names), *filter(None, [row.query]), RETRY, CHALLENGE],
@@ -122,7 +127,7 @@ def _responses(row: Row) -> dict[Any, Any]:
     return {(row.status, media) if sent else row.status: done, **wrong}
 
 
-def _request(body: Any) -> Any:
+def _request(body: type[Field] | None) -> Any:
     if body is None:
         return None
     described = getattr(body, "described", None)

@@ -1,4 +1,4 @@
-"""What a request may hold, read strictly: a number is no text, and what is unknown is an error."""
+"""Request fields, read strictly: a number is no text, and an unknown field is an error."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.validators import RegexValidator
+from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
@@ -23,10 +24,10 @@ AUDIENCE = rf"^(world|room #[0-9]{{1,9}}|faction [^{BLANK}\x00-\x1f\x7f][^\x00-\
 DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
-class Strict(serializers.Serializer):  # type: ignore[misc]
+class Strict(serializers.Serializer):
     """A mapping with none but known keys."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         """Read it.
 
         Raises:
@@ -45,7 +46,7 @@ class Nothing(Strict):
     """A body or an address with nothing in it."""
 
 
-class Text(serializers.CharField):  # type: ignore[misc]
+class Text(serializers.CharField):
     """A text; numbers and the like are none."""
 
     pattern, wrong = TEXT, "This must have something to read in it."
@@ -57,7 +58,7 @@ class Text(serializers.CharField):  # type: ignore[misc]
             pattern, told = ANY, "A text may have no NUL in it."
         self.validators.append(RegexValidator(pattern, told))
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         """The text.
 
         Raises:
@@ -81,7 +82,7 @@ class Person(Text):
 
 
 class Audience(Text):
-    """Who may know of a piece of lore."""
+    """The audience of a piece of lore."""
 
     pattern = AUDIENCE
     wrong = "This must be world, a room such as room #2, or a faction such as faction Guild."
@@ -102,10 +103,10 @@ def _begin_with_a_letter(name: str) -> None:
         raise ValidationError("A name begins with a letter.")
 
 
-class Whole(serializers.IntegerField):  # type: ignore[misc]
+class Whole(serializers.IntegerField):
     """A whole number; a text is none."""
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         """The number.
 
         Raises:
@@ -116,10 +117,10 @@ class Whole(serializers.IntegerField):  # type: ignore[misc]
         return int(data)
 
 
-class Number(serializers.FloatField):  # type: ignore[misc]
+class Number(serializers.FloatField):
     """A number; a text is none."""
 
-    def to_internal_value(self, data: Any) -> float:
+    def to_internal_value(self, data: object) -> float:
         """The number.
 
         Raises:
@@ -130,13 +131,13 @@ class Number(serializers.FloatField):  # type: ignore[misc]
         return float(data)
 
 
-class Count(serializers.IntegerField):  # type: ignore[misc]
+class Count(serializers.IntegerField):
     """A whole number in an address: digits and nothing else."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"min_value": 0, "max_value": MOST_NUMBER, **options})
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         """The number.
 
         Raises:
@@ -144,14 +145,14 @@ class Count(serializers.IntegerField):  # type: ignore[misc]
         """
         if not DIGITS.fullmatch(str(data)):
             raise ValidationError(f"This must be a whole number from 0 to {MOST_NUMBER}.")
-        return int(data)
+        return int(str(data))
 
 
-class Flag(serializers.BooleanField):  # type: ignore[misc]
+class Flag(serializers.BooleanField):
     """true or false; a word or a number is neither."""
 
-    def to_internal_value(self, data: Any) -> bool:
-        """Which of the two.
+    def to_internal_value(self, data: object) -> bool:
+        """One of the two permitted types.
 
         Raises:
             ValidationError: neither.
@@ -161,10 +162,10 @@ class Flag(serializers.BooleanField):  # type: ignore[misc]
         return data
 
 
-class Word(serializers.ChoiceField):  # type: ignore[misc]
+class Word(serializers.ChoiceField):
     """One of some words."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         """The word.
 
         Raises:
@@ -175,14 +176,14 @@ class Word(serializers.ChoiceField):  # type: ignore[misc]
         return data
 
 
-class Plain(serializers.DictField):  # type: ignore[misc]
+class Plain(serializers.DictField):
     """A mapping of anything."""
 
     child = serializers.JSONField()
     initial: Any = {}
     most = 100
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: object) -> dict[str, Any]:
         """The mapping.
 
         Raises:
@@ -195,8 +196,8 @@ class Plain(serializers.DictField):  # type: ignore[misc]
         return data
 
 
-def query_of(params: Any, kind: type[Strict]) -> dict[str, Any]:
-    """What stands in the address after `?`, as a serializer reads it.
+def query_of(params: QueryDict, kind: type[Strict]) -> dict[str, Any]:
+    """The parameters in the address after `?`, as a serializer reads them.
 
     Raises:
         ValidationError: something stands there twice.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any
 
 from django.conf import settings
 from django.core.cache import BaseCache, caches
+from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
+from rest_framework.views import APIView
 
 from evennia_ai.api import portal
 from evennia_ai.core.safety.addresses import client_of, counted_as, is_network, is_within
@@ -20,7 +21,7 @@ LONGEST_HEADER = 2000
 
 
 def api_config() -> ApiConfig:
-    """What is set for the API.
+    """The game's settings of the API.
 
     Raises:
         ConfigurationError: something in it is wrong.
@@ -29,7 +30,7 @@ def api_config() -> ApiConfig:
 
 
 def cache() -> BaseCache:
-    """Where the counts are kept."""
+    """The cache of the counts."""
     return caches[CACHE if CACHE in settings.CACHES else "default"]
 
 
@@ -44,7 +45,7 @@ def trusted_proxies() -> tuple[str, ...]:
     return (*api_config().trusted_proxies, *filter(is_network, believed))
 
 
-def address_of(request: Any) -> str:
+def address_of(request: Request) -> str:
     """The address a request comes from: what the client itself says of it is not believed."""
     forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
     peer = portal.peer_of(str(request.META.get(portal.KEY, "")))
@@ -74,28 +75,28 @@ class Throttle(SimpleRateThrottle):
     def get_rate(self) -> None:
         """Without one of its own there is no limit."""
 
-    def get_cache_key(self, request: Any, view: Any) -> str:
+    def get_cache_key(self, request: Request, view: APIView | None) -> str:
         """Under which name the count is kept: nothing of a name or an address can be read there."""
         digest = sha256(self.who.casefold().encode("utf-8", "replace")).hexdigest()
         return f"evennia_ai_api_{self.setting}_{digest[:32]}"
 
-    def is_over(self, request: Any, view: Any) -> bool:
-        """Whether nothing more is taken now. This itself is not counted."""
+    def is_over(self, request: Request, view: APIView | None) -> bool:
+        """True where nothing more is taken now. The check itself is not counted."""
         if not self.rate:
             return False
         self.now = self.timer()
         kept = self.cache.get(self.get_cache_key(request, view), [])
         self.history = [at for at in kept if at > self.now - self.duration]
-        return len(self.history) >= self.num_requests
+        return bool(len(self.history) >= self.num_requests)
 
 
 def of_address(setting: str, address: str) -> Throttle:
-    """What counts the requests from an address, together with those it cannot be told from."""
+    """The throttle of an address, together with those it cannot be told from."""
     return Throttle(setting, counted_as(address))
 
 
-def throttles_of(request: Any) -> list[Throttle]:
-    """What counts a request: by account where there is one, else by address."""
+def throttles_of(request: Request) -> list[Throttle]:
+    """The throttles of a request: by account where there is one, else by address."""
     user = request.user
     if user is None or not user.is_authenticated:
         return [of_address("anonymous_per_minute", address_of(request))]

@@ -1,4 +1,4 @@
-"""What answers where there is nothing."""
+"""The answer to an address where there is nothing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from django.urls import Resolver404, resolve
 from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
 
 from evennia_ai.api.base import ApiView, missing
 
@@ -16,7 +17,7 @@ class Lost(ApiView):
 
     needs_account = False
 
-    def initial(self, request: Any, *args: Any, **path: Any) -> None:
+    def initial(self, request: Request, *args: Any, **path: Any) -> None:
         """Say so, whoever asks."""
         hint = " Did you mean it with a / at its end?" if _is_there(f"{request.path}/") else ""
         raise missing(f"There is nothing at this address.{hint}")

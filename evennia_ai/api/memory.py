@@ -1,4 +1,4 @@
-"""What an assistant remembers, for staff: reading, adding, correcting, forgetting."""
+"""An assistant's memories, for staff: reading, adding, correcting, forgetting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evennia_ai.api import asked
 from evennia_ai.api.base import limit_of, look_of
 from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, memories, memory_changes, memory_rows, memory_upkeep
+from evennia_ai.operations import Result, memories, memory_rows, memory_upkeep
 
 TAG = "Memory"
 BEGUN = "{name}'s memories are being read anew."
@@ -58,7 +58,7 @@ NAMED = ("memory", "memories", "cites", "cited_by")
 
 @dataclass(frozen=True, slots=True)
 class Reindexing:
-    """How much the index has still to read; `memory/status/` tells how far it has come."""
+    """Number of memories the index has still to read; `memory/status/` tells its progress."""
 
     waiting: int
 
@@ -91,7 +91,7 @@ def _list(call: Call) -> Result:
 def _add(call: Call) -> Result:
     given = dict(call.body)
     text = given.pop("text")
-    made = named(memory_changes.add_memory(call.script, text, **given, by=call.by))
+    made = named(memories.add_memory(call.script, text, **given, by=call.by))
     if made.ok:
         path = {"key": str(call.script.key), "memory": made.data.memory["key"]}
         address = reverse("evennia_ai_api:one-memory", kwargs=path)
@@ -105,7 +105,7 @@ def _show(call: Call) -> Result:
 
 def _correct(call: Call) -> Result:
     key, text = call.path["memory"], call.body["text"]
-    return named(memory_changes.correct_memory(call.script, key, text, by=call.by))
+    return named(memories.correct_memory(call.script, key, text, by=call.by))
 
 
 def _search(call: Call) -> Deferred[Result]:
@@ -205,7 +205,7 @@ ROWS = (
     ),
     Row(
         Route("DELETE", f"{ONE}memory/<ai_memory:memory>/", "one-memory", "change memories", TAG),
-        lambda call: memory_changes.forget_memory(call.script, call.path["memory"], by=call.by),
+        lambda call: memories.forget_memory(call.script, call.path["memory"], by=call.by),
         "Let an assistant forget one memory",
         "At once and for good, with what says the same, its entries and what came of it.",
         result=memory_rows.ForgottenThing,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from rest_framework.exceptions import APIException
+from rest_framework.request import Request
 
 from evennia_ai.api.base import NOT_YOURS, ApiView, missing
 from evennia_ai.api.bodies import JsonRenderer, TextRenderer
@@ -14,6 +16,7 @@ from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.api import NAME, Metrics
+from evennia_ai.core.typed_objects import Account
 from evennia_ai.operations import Result, monitoring
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import is_staff
@@ -24,12 +27,12 @@ CLOSED = f"This game shows no metrics; {NAME} opens them, with 'metrics': 'staff
 
 
 class Health(ApiView):
-    """Whether the assistants are well."""
+    """The health of the assistants."""
 
     needs_account = False
     is_counted = False
 
-    def serve(self, row: Row, request: Any, path: dict[str, Any]) -> Any:
+    def serve(self, row: Row, request: Request, path: dict[str, Any]) -> HttpResponseBase:
         """Nobody is refused: whoever asks more than he may is told what was so a second ago."""
         counted = Throttle("anonymous_per_minute", f"health {counted_as(address_of(request))}")
         if not counted.allow_request(request, self):
@@ -41,7 +44,7 @@ class Health(ApiView):
             cache().set(KEPT, response.data, KEPT_SECONDS)
         return response
 
-    def account_for(self, pk: int, address: str) -> Any:
+    def account_for(self, pk: int, address: str) -> Account | None:
         """Whoever may not use the rest of the API is told what nobody in particular is told."""
         try:
             return super().account_for(pk, address)
@@ -50,7 +53,7 @@ class Health(ApiView):
 
 
 class MetricsPage(ApiView):
-    """What Prometheus reads."""
+    """The figures that Prometheus reads."""
 
     renderer_classes = (JsonRenderer, TextRenderer)
 
@@ -59,13 +62,13 @@ class MetricsPage(ApiView):
         """Unless they are for all."""
         return api_config().metrics is not Metrics.ALL
 
-    def initial(self, request: Any, *args: Any, **path: Any) -> None:
-        """Where they are not opened there is nothing here."""
+    def initial(self, request: Request, *args: Any, **path: Any) -> None:
+        """Refuse with 404 where the figures are not published."""
         if api_config().metrics is Metrics.OFF:
             raise missing(CLOSED)
         super().initial(request, *args, **path)
 
-    def answer(self, payload: Any, status: int, headers: dict[str, str]) -> Any:
+    def answer(self, payload: object, status: int, headers: dict[str, str]) -> HttpResponseBase:
         """Text, of Prometheus's own type."""
         return HttpResponse(payload, status=status, content_type=monitoring.METRICS_TYPE)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evennia_ai.api import asked
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, sleeping
+from evennia_ai.operations import Result, memory_upkeep
 
 TAG = "Sleep"
 ASLEEP = {
@@ -19,16 +19,16 @@ ASLEEP = {
 
 
 def _sleep(call: Call) -> Result:
-    return sleeping.put_to_sleep(call.script, hours=call.body.get("hours"), by=call.by)
+    return memory_upkeep.put_to_sleep(call.script, hours=call.body.get("hours"), by=call.by)
 
 
 ROWS = (
     Row(
         Route("GET", f"{ONE}sleep/", "sleep", "status", TAG),
-        lambda call: sleeping.sleep_status(call.script),
+        lambda call: memory_upkeep.sleep_status(call.script),
         "See whether an assistant sleeps",
         "Until when, and what the last night came to.",
-        result=sleeping.Sleep,
+        result=memory_upkeep.Sleep,
         says="text",
         answer=ASLEEP,
     ),
@@ -37,7 +37,7 @@ ROWS = (
         _sleep,
         "Put an assistant to sleep",
         "It sorts out what it remembers; whoever speaks to it wakes it.",
-        result=sleeping.Asleep,
+        result=memory_upkeep.Asleep,
         body=asked.Night,
         example={"hours": 4},
         answer={
@@ -47,7 +47,7 @@ ROWS = (
     ),
     Row(
         Route("POST", f"{ONE}wake/", "wake", "sleep", TAG),
-        lambda call: sleeping.wake_up(call.script, by=call.by),
+        lambda call: memory_upkeep.wake_up(call.script, by=call.by),
         "Wake an assistant",
         "What the night has not come to waits for the next.",
         action="wake",

@@ -7,22 +7,23 @@ can neither guess from many addresses nor keep somebody out.
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from evennia.accounts.models import AccountDB
 from evennia.utils.utils import class_from_module
 from rest_framework.exceptions import Throttled
+from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from evennia_ai.api.limits import Throttle, of_address
+from evennia_ai.core.typed_objects import Account
 from evennia_ai.operations import token_store
 
 SETTING = "tokens_per_minute"
 WRONG_OF_A_NAME = 10  # times as many as tries of an address
 
 
-def count(request: Any, view: Any, username: str, address: str) -> None:
+def count(request: Request, view: APIView, username: str, address: str) -> None:
     """Count a try.
 
     Raises:
@@ -36,12 +37,12 @@ def count(request: Any, view: Any, username: str, address: str) -> None:
         raise Throttled(wrong.wait())
 
 
-def count_wrong(request: Any, view: Any, username: str, address: str) -> None:
+def count_wrong(request: Request, view: APIView, username: str, address: str) -> None:
     """Count a try that was wrong, of its name."""
     _wrong_of(username).allow_request(request, view)
 
 
-def account_of(username: str, password: str) -> Any:
+def account_of(username: str, password: str) -> Account | None:
     """The account of a name and a password, or None, after the same time whatever is wrong.
 
     Evennia checks no password of a name that it does not know, or that is banned.
@@ -51,7 +52,8 @@ def account_of(username: str, password: str) -> Any:
     if not is_known or kind.is_banned(username=username):
         make_password(password)
         return None
-    return kind.authenticate(username, password)[0]
+    account: Account | None = kind.authenticate(username, password)[0]
+    return account
 
 
 def _wrong_of(username: str) -> Throttle:

@@ -1,18 +1,22 @@
-"""Who asks: by session or by token, and as whom the game sees them."""
+"""The caller: by session or by token, and the person the game sees in them."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from django.db.utils import OperationalError, ProgrammingError
 from evennia.accounts.accounts import DefaultAccount, DefaultGuest
 from evennia.accounts.models import AccountDB
-from rest_framework.authentication import SessionAuthentication, TokenAuthentication
+from rest_framework.authentication import (
+    BaseAuthentication,
+    SessionAuthentication,
+    TokenAuthentication,
+)
 from rest_framework.exceptions import AuthenticationFailed
 
 from evennia_ai.api.problems import problem
 from evennia_ai.core.memory.recollection import safe_id
+from evennia_ai.core.typed_objects import Account
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.models import AccessToken
 from evennia_ai.operations import token_store
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.tokens import NOT_MIGRATED
@@ -44,7 +48,7 @@ def has_tokens() -> bool:
 class TokenAccess(TokenAuthentication):
     """`Authorization: Token <token>`."""
 
-    def authenticate_credentials(self, key: str) -> tuple[Any, Any]:
+    def authenticate_credentials(self, key: str) -> tuple[Account, AccessToken]:
         """The account of a token.
 
         Raises:
@@ -68,23 +72,23 @@ class SessionAccess(SessionAuthentication):
     """The login of the game's website; what changes something needs the CSRF token."""
 
 
-def authenticators() -> list[Any]:
+def authenticators() -> list[BaseAuthentication]:
     """The ways to say who one is that this game has."""
     return [TokenAccess(), SessionAccess()] if has_tokens() else [SessionAccess()]
 
 
 def scheme() -> str:
-    """What a request without an account is told to try."""
+    """The `WWW-Authenticate` header for a request without an account."""
     return TokenAccess.keyword if has_tokens() else "Session"
 
 
-def account_for(pk: int, address: str) -> Any:
+def account_for(pk: int, address: str) -> Account:
     """The account that asks. In the game's thread only.
 
     Raises:
         ProblemError: it may not use the API.
     """
-    account = AccountDB.objects.filter(pk=pk).first()
+    account: Account | None = AccountDB.objects.filter(pk=pk).first()
     if account is None or not account.is_active:
         raise AuthenticationFailed("This account is gone, or switched off.")
     if DefaultAccount.is_banned(username=str(account.username), ip=address):

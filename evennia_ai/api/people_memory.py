@@ -1,4 +1,4 @@
-"""What is remembered of people: each has a say over their own, staff over anybody's."""
+"""Memories of people: each has a say over their own, staff over anybody's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evennia_ai.api.base import look_of, page_of
 from evennia_ai.api.memory import MEMORY, REACHED, WITH_IT, named
 from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, profiles, remembered
+from evennia_ai.operations import Result, own_memory, profiles
 from evennia_ai.operations.memory_rows import Export, ForgottenThing
 from evennia_ai.operations.result import note
 
@@ -90,7 +90,7 @@ class AcquaintancePage:
 
 
 class ProfileOfOne(profiles.Met):
-    """What an assistant makes of somebody."""
+    """An assistant's profile of somebody."""
 
     person: Annotated[str, note("Such as `account-3`.")]
     attributes: list[profiles.Attribute]
@@ -107,7 +107,7 @@ def _exported(result: Result[Export]) -> Result[Export]:
 
 
 def _mine(call: Call) -> KnownPage:
-    data = remembered.what_is_known(call.script, call.account).data
+    data = own_memory.what_is_known(call.script, call.account).data
     page, rest = page_of(call.query, data.known)
     return KnownPage(data.is_remembered, [_thing(row) for row in page], data.count, rest)
 
@@ -117,25 +117,25 @@ def _thing(row: Mapping[str, Any]) -> Any:
 
 
 def _set_remembered(call: Call) -> Result:
-    return remembered.set_remembered(call.script, call.account, call.body["is_remembered"])
+    return own_memory.set_remembered(call.script, call.account, call.body["is_remembered"])
 
 
 def _correct(call: Call) -> Result:
     number, text = call.path["id"], call.body["text"]
-    return remembered.correct_known(call.script, call.account, number, text)
+    return own_memory.correct_known(call.script, call.account, number, text)
 
 
 # ---- for staff ---------------------------------------------------------------------------------
 
 
 def _person(call: Call) -> str:
-    """Who is meant, also where they are gone; a player where it is one of their characters."""
+    """The person meant, also one who is gone; the player of a character."""
     return profiles.find_person(call.script, dbref_of(call.path["person"]))
 
 
 def _export(call: Call) -> Result:
     look = look_of(call)
-    return _exported(remembered.export_known(call.script, _person(call), by=call.by, look=look))
+    return _exported(own_memory.export_known(call.script, _person(call), by=call.by, look=look))
 
 
 def _profile(row: Mapping[str, Any]) -> Any:
@@ -178,17 +178,17 @@ ROWS = (
     ),
     Row(
         Route("DELETE", f"{ONE}me/memory/", "my-memory", "", TAG),
-        lambda call: remembered.forget_everything(call.script, call.account),
+        lambda call: own_memory.forget_everything(call.script, call.account),
         "Let an assistant forget you",
         "Everything, everywhere: memories, what it made of you, and your part of the talk.",
-        result=remembered.ForgottenPerson,
+        result=own_memory.ForgottenPerson,
         action="forget me",
         answer={"message": "Edda forgot you: 12 memories.", "count": 12},
         needs=EVERYBODY,
     ),
     Row(
         Route("GET", f"{ONE}me/memory/export/", "my-memory-export", "", TAG),
-        lambda call: _exported(remembered.export_known(call.script, call.account)),
+        lambda call: _exported(own_memory.export_known(call.script, call.account)),
         "Export what an assistant has stored of you",
         "All of it, as it is.",
         result=Export,
@@ -214,7 +214,7 @@ ROWS = (
     ),
     Row(
         Route("DELETE", f"{ONE}me/memory/<ai_own:id>/", "my-one-memory", "", TAG),
-        lambda call: remembered.forget_known(call.script, call.account, call.path["id"]),
+        lambda call: own_memory.forget_known(call.script, call.account, call.path["id"]),
         "Let an assistant forget one thing about you",
         "At once and for good, with what says the same, its entries and what came of it.",
         result=ForgottenThing,
@@ -241,10 +241,10 @@ ROWS = (
             "change memories",
             TAG,
         ),
-        lambda call: remembered.forget_everything(call.script, _person(call), by=call.by),
+        lambda call: own_memory.forget_everything(call.script, _person(call), by=call.by),
         "Let an assistant forget somebody",
         "As they may ask themselves: everything, everywhere.",
-        result=remembered.ForgottenPerson,
+        result=own_memory.ForgottenPerson,
         action="forget person",
         answer={"message": "Edda forgot them: 12 memories.", "count": 12},
     ),

@@ -7,10 +7,9 @@ in PORTAL_SERVICES_PLUGIN_MODULES.
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.crypto import constant_time_compare, salted_hmac
 from evennia.utils import logger
+from twisted.application.service import MultiService
 from twisted.web.server import Request, Site
 
 HEADER = b"x-evennia-ai-peer"
@@ -19,7 +18,7 @@ SALT = "evennia_ai.api.portal"
 NO_PROXY = "[assistant] no web proxy was found in the portal: limits by address hold for all as one"
 
 
-def start_plugin_services(portal: Any) -> None:
+def start_plugin_services(portal: MultiService) -> None:
     """Called by Evennia's portal when it starts: every web proxy of it tells who is connected."""
     sites = [site for service in portal for site in getattr(service, "args", ())]
     proxies = [site for site in sites if isinstance(site, Site)]
@@ -32,7 +31,7 @@ def start_plugin_services(portal: Any) -> None:
 def _telling(kind: type[Request]) -> type[Request]:
     """A kind of request that tells who is connected, and is else what it was."""
 
-    class Telling(kind):  # type: ignore[misc, valid-type]
+    class Telling(kind):
         """A request to the portal."""
 
         def process(self) -> None:
@@ -43,7 +42,7 @@ def _telling(kind: type[Request]) -> type[Request]:
     return Telling
 
 
-def tell(request: Any) -> None:
+def tell(request: Request) -> None:
     """Put the header in, in the place of any that was sent."""
     headers = request.requestHeaders
     for name, _ in list(headers.getAllRawHeaders()):
@@ -61,7 +60,7 @@ def peer_of(header: str) -> str:
     return peer if peer and constant_time_compare(signature, _signature(peer)) else ""
 
 
-def _connected(request: Any) -> str:
+def _connected(request: Request) -> str:
     """The address at the other end, which Evennia may have replaced by what a client sent."""
     try:
         return str(request.transport.getHandle().getpeername()[0])
@@ -70,4 +69,4 @@ def _connected(request: Any) -> str:
 
 
 def _signature(peer: str) -> str:
-    return salted_hmac(SALT, peer, algorithm="sha256").hexdigest()
+    return str(salted_hmac(SALT, peer, algorithm="sha256").hexdigest())

@@ -1,4 +1,4 @@
-"""What can go wrong with a request, and the one body that tells of it.
+"""Errors of a request, and the one body that tells of them.
 
 `{"error": {"code": ..., "message": ..., "fields": {...}}}`, whatever went wrong and wherever.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.core.exceptions import (
@@ -140,7 +140,7 @@ def body_of(error: exceptions.APIException) -> dict[str, Any]:
     return {"error": {"code": code, "message": message, "fields": fields}}
 
 
-def _sentence(detail: Any) -> str:
+def _sentence(detail: object) -> str:
     if isinstance(detail, (list, tuple)):
         return " ".join(map(_sentence, detail))
     if isinstance(detail, Mapping):
@@ -148,8 +148,10 @@ def _sentence(detail: Any) -> str:
     return str(detail)
 
 
-def _fields(detail: Any, path: str = "") -> Any:
-    """What is wrong, as pairs of a path and sentences."""
+def _fields(
+    detail: Mapping[str, Any] | Sequence[Any], path: str = ""
+) -> Iterator[tuple[str, list[str]]]:
+    """The errors, as pairs of a path and sentences."""
     if isinstance(detail, Mapping):
         for name, part in detail.items():
             yield from _fields(part, f"{path}.{name}" if path else str(name))

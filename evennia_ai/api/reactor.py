@@ -93,7 +93,7 @@ class _Hop:
         else:
             self._end(value)
 
-    def _end(self, outcome: Any) -> None:
+    def _end(self, outcome: object) -> None:
         with self._lock:
             self.outcome = outcome
             self.waiting = None
@@ -115,7 +115,7 @@ class _Hop:
             self.waiting.cancel()
 
     def value(self) -> Any:
-        """What came of it; what was raised there is raised here."""
+        """The outcome; an error that was raised there is raised here."""
         if isinstance(self.outcome, Failure):
             self.outcome.raiseException()
         return self.outcome

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from evennia.utils import logger
+from rest_framework.request import Request
 
 from evennia_ai.audit import MARK
 from evennia_ai.core.safety.audit_events import bounded, masked
@@ -19,17 +20,17 @@ LONGEST_VALUE, LONGEST_NAME, MOST_NAMES = 1000, 200, 50
 
 
 class Given(NamedTuple):
-    """What a request holds.
+    """The input of a request.
 
     Attributes:
         is_private: every text in it are words of people.
     """
 
-    body: Any
+    body: object
     is_private: bool = False
 
 
-def write(request: Any, action: str, key: str, given: Given, status_code: int) -> None:
+def write(request: Request, action: str, key: str, given: Given, status_code: int) -> None:
     """Write down what was asked, by whom and how it went; nothing secret is in it.
 
     Args:
@@ -53,7 +54,7 @@ def write(request: Any, action: str, key: str, given: Given, status_code: int) -
     logger.log_info(f"{MARK} {json.dumps(line, default=str)}")
 
 
-def _user(request: Any) -> str:
+def _user(request: Request) -> str:
     """The account's name; of whoever has none or a wrong token nothing is known."""
     user: Any = getattr(request, "_user", None)
     return str(user.username) if getattr(user, "is_authenticated", False) else ""
@@ -70,8 +71,8 @@ def _shown(given: Given) -> Any:
     return {name: bounded(masked(value, name), LONGEST_VALUE) for name, value in shown.items()}
 
 
-def _unsaid(value: Any) -> Any:
-    """What was given, but of words that are said to or by somebody only how many."""
+def _unsaid(value: object) -> Any:
+    """The input, but of words said to or by somebody only their number."""
     if isinstance(value, str):
         return f"({len(value)} characters)"
     if isinstance(value, Mapping):

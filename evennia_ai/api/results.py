@@ -27,7 +27,7 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong."""
+    """A problem: the body of an error."""
 
     code: Annotated[str, one_of(sorted(set(CODES.values())), "For programs.")]
     message: Annotated[str, note("A sentence for people.")]
@@ -61,13 +61,13 @@ class _OpenApi30(GenerateJsonSchema):
             del made["default"], made["nullable"]
         return made
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: object) -> bool:
         """A field's title would only be its name."""
         return False
 
 
 def response_of(row: Row) -> Any:
-    """What a row sends where all goes well, for the schema; None: nothing."""
+    """The response of a row that succeeds, for the schema; None: empty."""
     if row.result is str:
         return str
     parts = [_reference(SENTENCES[row.says][0])] if row.says else []
@@ -78,9 +78,8 @@ def response_of(row: Row) -> Any:
 def components(rows: Iterable[Row]) -> dict[str, Any]:
     """The schemas of the results of all rows, by the names of their types."""
     kinds = dict.fromkeys([Problem, *(row.result for row in rows if row.result is not str)])
-    kinds.pop(None, None)
     wanted: list[tuple[Any, Literal["validation"], TypeAdapter[Any]]]
-    wanted = [(kind, "validation", TypeAdapter(kind)) for kind in kinds]
+    wanted = [(kind, "validation", TypeAdapter(kind)) for kind in kinds if kind is not None]
     _, made = TypeAdapter.json_schemas(wanted, ref_template=REFERENCE, schema_generator=_OpenApi30)
     return {**_sentences(), **made.get("$defs", {})}
 

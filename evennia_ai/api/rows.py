@@ -7,7 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from rest_framework.fields import Field
+from rest_framework.views import APIView
+
 from evennia_ai.api.limits import METHODS_THAT_READ
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.typed_objects import Account
 
 ONE = "assistants/<str:key>/"
 _IN_PATH = re.compile(r"<(?:\w+:)?(\w+)>")
@@ -18,8 +23,8 @@ class Call:
     """A request in the game's thread: who asks what of whom.
 
     Attributes:
-        account: who asks, whose rights count; None where anybody may ask and nobody is logged in.
-        script: the assistant in the address; None where there is none.
+        account: who asks, whose rights count; only an open row meets None, of a stranger.
+        script: the assistant in the address; a row without one in it does not ask for it.
         body: what was given, as the row's `body` reads it.
         query: what stands in the address after `?`, as the row's `query` reads it.
         path: the names in the address.
@@ -28,8 +33,8 @@ class Call:
         headers: of the response; an operation may add some.
     """
 
-    account: Any
-    script: Any
+    account: Account
+    script: AssistantScript
     body: dict[str, Any]
     query: dict[str, Any]
     path: dict[str, Any]
@@ -96,10 +101,10 @@ class Row:
     operation: Operation
     summary: str
     details: str
-    result: Any = field(default=None, kw_only=True)
+    result: type[Any] | None = field(default=None, kw_only=True)
     says: str = field(default="message", kw_only=True)
-    body: Any = field(default=None, kw_only=True)
-    query: Any = field(default=None, kw_only=True)
+    body: type[Field] | None = field(default=None, kw_only=True)
+    query: type[Field] | None = field(default=None, kw_only=True)
     status: int = field(default=200, kw_only=True)
     is_long: bool = field(default=False, kw_only=True)
     example: Any = field(default=None, kw_only=True)
@@ -110,7 +115,7 @@ class Row:
     may_be_missing: bool = field(default=False, kw_only=True)
     is_open: bool = field(default=False, kw_only=True)
     is_private: bool = field(default=False, kw_only=True)
-    view: Any = field(default=None, kw_only=True)
+    view: type[APIView] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.reads and self.says == "message":

@@ -10,6 +10,7 @@ from django.urls import include, path, reverse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
 from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evennia_ai.api import asked
@@ -19,9 +20,9 @@ from evennia_ai.api.fields import Strict
 from evennia_ai.api.problems import CODES
 from evennia_ai.api.results import components
 from evennia_ai.api.table import TABLE, TAGS
+from evennia_ai.operations.control import ASSISTANT, GAME
 from evennia_ai.operations.goals import STATUSES
 from evennia_ai.operations.monitoring import HEALTH
-from evennia_ai.operations.upkeep import ASSISTANT, GAME
 
 # Of the API: what a program can count on.
 VERSION = "1.0.0"
@@ -82,7 +83,7 @@ SETTINGS = {
 _LOCK = threading.Lock()
 
 
-def tell_of_bodies(result: Any, **_: Any) -> Any:
+def tell_of_bodies(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """A change of nothing is none, and a field that is unknown is an error."""
     shapes = result["components"]["schemas"]
     for name in ("ChangedAssistant", "ChangedLore"):
@@ -94,19 +95,19 @@ def tell_of_bodies(result: Any, **_: Any) -> Any:
 
 
 @lru_cache(maxsize=4)
-def _make(prefix: str) -> Any:
+def _make(prefix: str) -> dict[str, Any]:
     patterns = [path(prefix.lstrip("/"), include("evennia_ai.api.urls"))]
     sent = {"securitySchemes": SCHEMES, "schemas": components(TABLE)}
     with patched_settings(SETTINGS | {"APPEND_COMPONENTS": sent}):
-        return plain(SchemaGenerator(patterns=patterns).get_schema(request=None, public=True))
+        made = SchemaGenerator(patterns=patterns).get_schema(request=None, public=True)
+        return dict(plain(made))
 
 
 def openapi() -> dict[str, Any]:
     """The schema, with the addresses that the API has in this game."""
     prefix = reverse("evennia_ai_api:schema").removesuffix("schema/")
     with _LOCK:  # while it is made, drf-spectacular's settings are ours
-        made: dict[str, Any] = _make(prefix)
-        return made
+        return _make(prefix)
 
 
 @extend_schema(exclude=True)
@@ -115,6 +116,6 @@ class Schema(ApiView):
 
     needs_account = False
 
-    def get(self, request: Any) -> Response:
+    def get(self, request: Request) -> Response:
         """For everybody: it says what the documents say."""
         return Response(openapi())

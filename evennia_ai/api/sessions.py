@@ -14,6 +14,9 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.base import SessionBase
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
 
 APP_NAME = "evennia_ai_api"
@@ -23,10 +26,10 @@ WEBCLIENT_LOGIN = "webclient_authenticated_uid"
 class ReadOnlySessions:
     """The middleware."""
 
-    def __init__(self, get_response: Callable[[Any], Any]) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: Any) -> Any:
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Put a session that is only read in the place of a request's own."""
         if hasattr(request, "session") and _is_ours(request):
             session = _kind(settings.SESSION_ENGINE)(request.session.session_key)
@@ -35,7 +38,7 @@ class ReadOnlySessions:
         return self.get_response(request)
 
 
-def _is_ours(request: Any) -> bool:
+def _is_ours(request: HttpRequest) -> bool:
     try:
         found = resolve(request.path_info, getattr(request, "urlconf", None))
     except Resolver404:
@@ -43,8 +46,8 @@ def _is_ours(request: Any) -> bool:
     return APP_NAME in found.app_names
 
 
-def _is_half_a_login(session: Any) -> bool:
-    """Whether somebody is logged in on the webclient only: Evennia makes that one login of both."""
+def _is_half_a_login(session: SessionBase) -> bool:
+    """True for a login on the webclient only: Evennia makes that one login of both."""
     if not session.session_key:
         return False
     return WEBCLIENT_LOGIN in session and SESSION_KEY not in session
@@ -55,17 +58,17 @@ def _kind(engine: str) -> Any:
     """Sessions as the game keeps them, but only read."""
     kind: Any = import_module(engine).SessionStore
 
-    class ReadOnly(kind):  # type: ignore[misc]
+    class ReadOnly(kind):
         """A session of which nothing is written."""
 
         def save(self, must_create: bool = False) -> None:
-            """What was changed is forgotten with the request."""
+            """Changes are forgotten with the request."""
 
         def create(self) -> None:
             """There is none."""
 
         def delete(self, session_key: str | None = None) -> None:
-            """What is stored stays."""
+            """The stored session stays."""
 
     # Django signs what it stores with the name of the class that stored it.
     ReadOnly.__qualname__ = kind.__qualname__

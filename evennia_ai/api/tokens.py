@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from evennia.accounts.models import AccountDB
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
 
 from evennia_ai.api import asked, passwords, people
 from evennia_ai.api.base import ApiView, missing
 from evennia_ai.api.limits import address_of
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Route, Row
+from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken
 from evennia_ai.operations import Result, tokens
 from evennia_ai.operations.rights import refusal
@@ -36,7 +39,7 @@ REVOKED = {"message": "1 tokens of Tom were revoked.", "count": 1}
 class WithTokens(ApiView):
     """A view that is there only while the game keeps tokens."""
 
-    def initial(self, request: Any, *args: Any, **path: Any) -> None:
+    def initial(self, request: Request, *args: Any, **path: Any) -> None:
         """Without tokens there is nothing here."""
         if not people.has_tokens():
             raise missing(tokens.NO_TOKENS)
@@ -51,12 +54,12 @@ class OwnToken(WithTokens):
         """Whoever asks for a token has nothing else to say who they are."""
         return bool(self.request.method != "POST")
 
-    def get_authenticators(self) -> list[Any]:
+    def get_authenticators(self) -> list[BaseAuthentication]:
         """For a new token a name and a password count, and nothing else."""
         method = getattr(self.request, "method", "")  # none while the schema is made
         return [] if method == "POST" else super().get_authenticators()
 
-    def who(self, request: Any, body: dict[str, Any]) -> int | None:
+    def who(self, request: Request, body: dict[str, Any]) -> int | None:
         """The account of a name and a password.
 
         A password is checked in the web's thread, as the game's own login page does: it takes a
@@ -70,7 +73,7 @@ class OwnToken(WithTokens):
         if account is None:
             passwords.count_wrong(request, self, body["username"], address)
             raise AuthenticationFailed(WRONG)
-        return int(account.pk)
+        return account.pk
 
 
 def _make(call: Call) -> Result[tokens.Token]:
@@ -92,7 +95,7 @@ def _revoke(call: Call) -> Result:
     return tokens.revoke_token(account, number, by=call.by)
 
 
-def _account(call: Call) -> Any:
+def _account(call: Call) -> Account:
     """The account that is meant.
 
     Raises:
@@ -105,7 +108,8 @@ def _account(call: Call) -> Any:
     if refused is not None:
         raise problem(refused.problem, refused.message)
     kind, _, number = named.partition("-")
-    account = AccountDB.objects.filter(pk=int(number)).first() if kind == "account" else None
+    wanted = AccountDB.objects.filter(pk=int(number)) if kind == "account" else None
+    account: Account | None = wanted.first() if wanted is not None else None
     if account is None:
         raise missing(f"There is no {named}.")
     return account

@@ -30,7 +30,7 @@ class MemoryKey(StringConverter):
 
 
 class OwnNumber(StringConverter):
-    """What somebody is told of what is remembered of them: a memory, or what was made of some."""
+    """Address of memories that somebody may see of themselves: one memory, or a profile."""
 
     regex = "(?:[0-9]{1,18}|a[0-9a-f]{8})"
 

@@ -5,13 +5,13 @@ run by hand. A limit is waited for: the turn goes on with the answer. Both are k
 under a number, put to each person one at a time, and answered, dropped or outlived exactly once.
 """
 
-from evennia_ai.approvals.asking import ask
-from evennia_ai.approvals.book import find, pending, why_closed
 from evennia_ai.approvals.calls import ask_about_call
 from evennia_ai.approvals.ending import claim, discard_all, drop, give
 from evennia_ai.approvals.people import asked_are_here, head_of, is_assistant, listeners, may_answer
 from evennia_ai.approvals.presence import take_up, watch
+from evennia_ai.approvals.requesting import ask
 from evennia_ai.approvals.settling import call_of, close_call, notice, settled
+from evennia_ai.approvals.store import find, pending, why_closed
 from evennia_ai.approvals.telling import as_seen
 
 # Whoever logs in or out must be seen from the first question on, whatever asked it.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 from evennia.utils import logger
@@ -18,8 +17,8 @@ from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import OWN, Event
 from evennia_ai.core.safety.budget import account_of
-from evennia_ai.core.safety.limits import LIMITS, MONEY, Decision, Kind
-from evennia_ai.core.safety.questions import Answer, Asking
+from evennia_ai.core.safety.limits import LIMITS, MONEY, Decision, LimitKind
+from evennia_ai.core.safety.questions import Answer, ApprovalRequest
 from evennia_ai.core.settings.budget import GAME_NAME, Scope
 from evennia_ai.core.settings.safety import OnLimit, SafetyConfig
 from evennia_ai.core.text.cleaning import one_line
@@ -28,6 +27,7 @@ from evennia_ai.engine.checkpoint import Checkpoint, Extensions
 from evennia_ai.errors import LimitReachedError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import delegations
 
 LONGEST_TASK = 80
@@ -42,11 +42,11 @@ _OF_GAME = Extensions()
 class _People:
     """The way to the people who may answer for an assistant."""
 
-    script: Any
+    script: Assistant
     event: Event | None
     turn: Turn | None
 
-    async def ask(self, asking: Asking, timeout_seconds: float) -> Answer:
+    async def ask(self, asking: ApprovalRequest, timeout_seconds: float) -> Answer:
         """Put a question to them, and wait."""
         root = delegations.root_of(self.script, self.event)
         asked = approvals.ask(
@@ -56,7 +56,7 @@ class _People:
 
 
 async def ask(
-    script: Any,
+    script: Assistant,
     hit: LimitReachedError,
     *,
     task: str = "",
@@ -91,7 +91,7 @@ async def ask(
     return decision
 
 
-def _on_limit(script: Any, hit: LimitReachedError) -> tuple[OnLimit, Extensions]:
+def _on_limit(script: Assistant, hit: LimitReachedError) -> tuple[OnLimit, Extensions]:
     """What happens at a limit, and what counts how often it was extended without asking.
 
     Where the game sets a cap the game's own settings count, and the assistant's only where they let
@@ -103,7 +103,7 @@ def _on_limit(script: Any, hit: LimitReachedError) -> tuple[OnLimit, Extensions]
     game = state.held(SafetyConfig, {}).on_limit
     for key in list(_OF_GAME.counts)[:-MOST_KEPT]:
         del _OF_GAME.counts[key]
-    return own.tightened(game, Kind(hit.kind)), _OF_GAME
+    return own.tightened(game, LimitKind(hit.kind)), _OF_GAME
 
 
 def _is_of_game(hit: LimitReachedError) -> bool:
@@ -115,7 +115,7 @@ def _is_of_game(hit: LimitReachedError) -> bool:
     return not is_own or bool(given.get(hit.kind.removeprefix(MONEY)))
 
 
-def _whose(script: Any, hit: LimitReachedError) -> str:
+def _whose(script: Assistant, hit: LimitReachedError) -> str:
     """Whose a cap on money is, in words; "" for any other limit."""
     if not hit.kind.startswith(MONEY):
         return ""
@@ -127,7 +127,7 @@ def _whose(script: Any, hit: LimitReachedError) -> str:
     return f"the player {getattr(find_being(account.key), 'key', account.key)}"
 
 
-def _record(script: Any, name: str, facts: Mapping[str, object]) -> None:
+def _record(script: Assistant, name: str, facts: Mapping[str, object]) -> None:
     audit.record(name, script, **facts)
 
 
@@ -139,7 +139,7 @@ def _report(error: BaseException) -> None:
 class TurnLimits:
     """The limits of an assistant's turns."""
 
-    script: Any
+    script: Assistant
 
     @property
     def config(self) -> SafetyConfig:
@@ -170,7 +170,7 @@ class TurnLimits:
         kept, event = hit.cap, turn.event
         audit.record(f"{hit.kind}_exceeded", self.script, attempted=hit.used, kept=kept)
         told = f"{hit.kind}: {hit.used:g} were wanted, {kept:g} kept"
-        self.script.work.records.note([event.number], "limit", told)
+        self.script.work.decisions.note([event.number], "limit", told)
 
 
 def _raise_once(hit: LimitReachedError, decision: Decision) -> None:
@@ -198,8 +198,8 @@ def _is_open(turn: Turn) -> bool:
     return may_leave(WAYS["staff"], turn.kept).is_allowed
 
 
-def _note(script: Any, turn: Turn, hit: LimitReachedError, decision: Decision) -> None:
-    limit = LIMITS[Kind(hit.kind)]
+def _note(script: Assistant, turn: Turn, hit: LimitReachedError, decision: Decision) -> None:
+    limit = LIMITS[LimitKind(hit.kind)]
     came = f"{decision.extension:g} {limit.unit} more" if decision.allow_continue else "no more"
     detail = f"{hit.kind}, {hit.used:g} of {hit.cap:g} {limit.unit}: {came}, {decision.reason}"
-    script.work.records.note([event.number for event in turn.events], "limit", detail)
+    script.work.decisions.note([event.number for event in turn.events], "limit", detail)

@@ -17,6 +17,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 from evennia_ai.tools import REGISTRY
 
@@ -42,7 +43,7 @@ def describe_call(turn: Turn, call: ToolCall, people: Sequence[Any], servers: Re
     return f"{_tool_of(call, servers)} {line}"
 
 
-def consequences(script: Any) -> str:
+def consequences(script: Assistant) -> str:
     """What a yes does and what a no does, and until when there is time."""
     seconds = in_words(state.read(script, "confirm_seconds"))
     return f"yes: it is done at once, this once; no, or no answer for {seconds}: it is not done"
@@ -57,7 +58,7 @@ def _tool_of(call: ToolCall, servers: RemoteServers) -> str:
     return f"use {one_line(name, MOST_NAME)} of {server}, a server outside the game, with"
 
 
-def _cut(value: Any) -> Any:
+def _cut(value: object) -> object:
     """Arguments without colour and control characters, each text cut."""
     if isinstance(value, Mapping):
         return {_text(str(key)): _cut(item) for key, item in value.items()}

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from evennia_ai.approvals import book, telling
+from evennia_ai.approvals import store, telling
 from evennia_ai.approvals.waits import WAITING, is_waiting, leave, resolve
-from evennia_ai.core.safety.questions import Answer, Choice, Outcome, Question
+from evennia_ai.core.safety.questions import Answer, Choice, Question, QuestionOutcome
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
+from evennia_ai.runtime.assistant import Assistant
 
 KEPT_SECONDS = 300.0
 
 
-def give(script: Any, question: Question, choice: Choice, by: Any) -> bool:
+def give(script: Assistant, question: Question, choice: Choice, by: Being) -> bool:
     """Give an answer. The right to is checked already.
 
     Returns:
@@ -22,41 +24,41 @@ def give(script: Any, question: Question, choice: Choice, by: Any) -> bool:
     person, waiting = person_of(by), WAITING.get(question.asking.key)
     facts = {"by": person, "choice": choice.id}
     if waiting is not None and waiting.number == question.number:
-        answer = Answer(Outcome.ANSWERED, choice.id, by.key)
+        answer = Answer(QuestionOutcome.ANSWERED, choice.id, by.key)
         resolve(waiting, answer, "question_answered", f"{by.key} answered {choice.id}", **facts)
         return True
     until = question.kept_until or script.clock.seconds() + KEPT_SECONDS
     kept = replace(question, choice=choice.id, by=by.key, expires_at=0.0, kept_until=until)
     telling.record("question_answered", script, question, is_kept=True, **facts)
-    book.put(script, kept)
-    book.note_closed(question.number, f"{by.key} answered {choice.id}")
+    store.put(script, kept)
+    store.note_closed(question.number, f"{by.key} answered {choice.id}")
     telling.announce()
     return False
 
 
-def claim(script: Any, question: Question, by: Any) -> None:
+def claim(script: Assistant, question: Question, by: Being) -> None:
     """Let one person be the one who is asked."""
     person = person_of(by)
     telling.record("question_claimed", script, question, by=person)
-    book.put(script, replace(question, people=(person,), told=(person,)))
+    store.put(script, replace(question, people=(person,), told=(person,)))
     telling.announce()
 
 
-def drop(script: Any, question: Question, by: Any) -> None:
+def drop(script: Assistant, question: Question, by: Being) -> None:
     """Close a question without an answer; whoever waits goes on as after a no."""
     facts = {"by": person_of(by)}
     _discard(script, question, f"{by.key} dropped it", **facts)
 
 
-def _discard(script: Any, question: Question, why: str, **facts: Any) -> None:
+def _discard(script: Assistant, question: Question, why: str, **facts: Any) -> None:
     waiting = WAITING.get(question.asking.key)
     if waiting is not None and waiting.number == question.number:
-        resolve(waiting, Answer(Outcome.DISCARDED), "question_discarded", why, **facts)
+        resolve(waiting, Answer(QuestionOutcome.DISCARDED), "question_discarded", why, **facts)
     else:
         telling.close(script, question, "question_discarded", why, **facts)
 
 
-def discard_all(script: Any, why: str) -> int:
+def discard_all(script: Assistant, why: str) -> int:
     """Close all questions of an assistant: it was stopped, or its history reset.
 
     What others ask too stays open for them. Void what is under way first
@@ -69,11 +71,11 @@ def discard_all(script: Any, why: str) -> int:
     for waiting in list(WAITING.values()):
         for waiter in [waiter for waiter in waiting.waiters if waiter.script is script]:
             if len(waiting.waiters) == 1:
-                resolve(waiting, Answer(Outcome.DISCARDED), "question_discarded", why)
+                resolve(waiting, Answer(QuestionOutcome.DISCARDED), "question_discarded", why)
             elif leave(waiting, waiter):
-                waiter.deferred.callback(Answer(Outcome.DISCARDED))
+                waiter.deferred.callback(Answer(QuestionOutcome.DISCARDED))
             count += 1
-    for question in book.stored(script):
+    for question in store.stored(script):
         if not is_waiting(question):
             _discard(script, question, why)
             count += 1

@@ -6,8 +6,6 @@ moment after the answer, or after the time for it. Its asker's further messages 
 
 from __future__ import annotations
 
-from typing import Any
-
 from twisted.internet.defer import CancelledError, Deferred
 
 from evennia_ai.core.hearing.inbox import OWN, TASK
@@ -17,15 +15,17 @@ from evennia_ai.errors import StaleEpochError
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.thinking import FIRST_AFTER_SECONDS
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.slots import Seat
 from evennia_ai.runtime.turns import aside
+from evennia_ai.runtime.work import Work
 
 # With so many set aside, one more waits in the place, and everybody else with it.
 MOST_ASIDE = 10
 ASIDE = "for an answer about the message before"
 
 
-async def wait(script: Any, turn: Turn | None, asked: Deferred[Answer]) -> Answer:
+async def wait(script: Assistant, turn: Turn | None, asked: Deferred[Answer]) -> Answer:
     """Wait for the answer to a question about a turn, and let others be answered meanwhile.
 
     Args:
@@ -37,15 +37,18 @@ async def wait(script: Any, turn: Turn | None, asked: Deferred[Answer]) -> Answe
         StaleEpochError: the assistant's life in this process ended.
     """
     seat = None if asked.called or turn is None else _seat_of(script, turn)
+    answer: Answer
     if seat is None:
-        return await asked
+        answer = await asked
+        return answer
     work = script.work
     aside.hold(script, seat.turn)
     work.aside[seat.turn.scope], work.seat = seat, None
     seat.step_aside()
     showing = script.clock.callLater(FIRST_AFTER_SECONDS, _show, script, seat.turn)
     try:
-        return await asked
+        answer = await asked
+        return answer
     except CancelledError:
         seat = None
         raise
@@ -56,13 +59,13 @@ async def wait(script: Any, turn: Turn | None, asked: Deferred[Answer]) -> Answe
             await _come_back(script, work, seat)
 
 
-def _show(script: Any, turn: Turn) -> None:
+def _show(script: Assistant, turn: Turn) -> None:
     """Let the room know that it waits: one line, however many wait."""
     if turn.event.kind != OWN and next(iter(script.work.aside)) == turn.scope:
         outgoing.show(script.obj, outgoing.ASKING_LINE, hops=turn.hops)
 
 
-async def _come_back(script: Any, work: state.Work, seat: Seat) -> None:
+async def _come_back(script: Assistant, work: Work, seat: Seat) -> None:
     """Have the place again before anything else is done, whatever became of the question."""
     if script.work is not work or work.is_closing:
         raise StaleEpochError(work.epoch, work.epoch + 1)
@@ -71,7 +74,7 @@ async def _come_back(script: Any, work: state.Work, seat: Seat) -> None:
     await called
 
 
-def _seat_of(script: Any, turn: Turn) -> Seat | None:
+def _seat_of(script: Assistant, turn: Turn) -> Seat | None:
     """The running of a turn that may be set aside; None where it has to wait in its place.
 
     In the middle of what others notice nothing is set aside: nobody could say what became of it.
@@ -83,7 +86,7 @@ def _seat_of(script: Any, turn: Turn) -> Seat | None:
     return None if noted and "tool" in noted else seat
 
 
-def take_back(script: Any) -> Turn | None:
+def take_back(script: Assistant) -> Turn | None:
     """The turn that was set aside and may go on now, under way again; None without one."""
     due = next((seat for seat in script.work.aside.values() if seat.is_due), None)
     if due is None:
@@ -92,17 +95,17 @@ def take_back(script: Any) -> Turn | None:
     return due.turn
 
 
-def is_due(script: Any) -> bool:
+def is_due(script: Assistant) -> bool:
     """Whether a turn that was set aside may go on."""
     return any(seat.is_due for seat in script.work.aside.values())
 
 
-def is_one_its_own(script: Any) -> bool:
+def is_one_its_own(script: Assistant) -> bool:
     """Whether an act of the assistant's own is set aside: it does one at a time."""
     return any(seat.turn.event.kind == OWN for seat in script.work.aside.values())
 
 
-def people(script: Any) -> frozenset[str]:
+def people(script: Assistant) -> frozenset[str]:
     """Those whose turn is set aside: one thing after another, also for them."""
     turns = [seat.turn.event for seat in script.work.aside.values()]
     return frozenset(event.person for event in turns if event.kind not in (OWN, TASK))

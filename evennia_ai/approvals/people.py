@@ -8,12 +8,15 @@ from typing import Any
 import evennia
 from evennia.scripts.models import ScriptDB
 
+from evennia_ai.core import typed_objects
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.safety.budget import MOST_KEY, Account, account_asked
+from evennia_ai.core.safety.budget import MOST_KEY, BudgetAccount, account_asked
 from evennia_ai.core.safety.questions import Question
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being, id_of, person_of
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import (
     OF_THE_BODY,
     RAISES,
@@ -34,12 +37,12 @@ def _online() -> list[Any]:
     return sorted(accounts - {None}, key=lambda account: account.pk)
 
 
-def is_of(script: Any, account: Account) -> bool:
+def is_of(script: Assistant, account: BudgetAccount) -> bool:
     """Whether an account of the ledger is an assistant's own."""
     return script is not None and str(script.key)[:MOST_KEY].casefold() == account.key
 
 
-def may_decide(script: Any, question: Question, being: Any) -> bool:
+def may_decide(script: Assistant, question: Question, being: Being) -> bool:
     """Whether a person has the right over what a question wants more of.
 
     A cap on money belongs to the account it is counted over: the game's and a player's are an
@@ -56,28 +59,28 @@ def may_decide(script: Any, question: Question, being: Any) -> bool:
     return any(map(is_owner, _accounts_and(being)))
 
 
-def _has(script: Any, being: Any, right: Right) -> bool:
+def _has(script: Assistant | None, being: Being, right: Right) -> bool:
     if script is None or script.obj is None:
         return False
     staff = any(map(is_staff, _accounts_and(being)))
     return has_right(script, being, right, is_staff=staff)
 
 
-def _accounts_and(being: Any) -> list[Any]:
+def _accounts_and(being: Being) -> list[Any]:
     return [being, getattr(being, "account", None) or being]
 
 
-def listeners(script: Any, question: Question) -> list[Any]:
+def listeners(script: Assistant, question: Question) -> list[Any]:
     """The accounts online that may decide what is asked."""
     return [account for account in _online() if may_decide(script, question, account)]
 
 
-def head_of(script: Any, question: Question) -> Any:
+def head_of(script: Assistant, question: Question) -> Any:
     """The script whose controllers may answer; None when it was deleted."""
     return ScriptDB.objects.filter(id=question.root).first() if question.root else script
 
 
-def is_assistant(being: Any) -> bool:
+def is_assistant(being: Being) -> bool:
     """Whether a being is an assistant's body or account: no assistant answers any."""
     account = getattr(being, "account", None) or being
     return bool(
@@ -85,7 +88,7 @@ def is_assistant(being: Any) -> bool:
     )
 
 
-def may_answer(script: Any, question: Question, person: Any, *, is_staff: bool) -> bool:
+def may_answer(script: Assistant, question: Question, person: Being, *, is_staff: bool) -> bool:
     """Whether this person may answer a question.
 
     What is waited for, whoever may decide it; a call, whoever was asked, or staff.
@@ -97,7 +100,7 @@ def may_answer(script: Any, question: Question, person: Any, *, is_staff: bool) 
     return is_staff or person_of(person) in question.people
 
 
-def who_may_allow(script: Any, event: Event) -> list[Any]:
+def who_may_allow(script: Assistant, event: Event) -> list[Any]:
     """Who is asked before a dangerous call: the asker, staff online, or who meets a condition."""
     by = str(state.read(script, "confirm_by"))
     if by == ASKER:
@@ -110,11 +113,11 @@ def who_may_allow(script: Any, event: Event) -> list[Any]:
     return named or [account for account in online if _meets(script, account, by)]
 
 
-def _names(account: Any) -> set[str]:
+def _names(account: typed_objects.Account) -> set[str]:
     return {being.key.casefold() for being in (account, *account.get_all_puppets()) if being}
 
 
-def _meets(script: Any, account: Any, condition: str) -> bool:
+def _meets(script: Assistant, account: Being, condition: str) -> bool:
     try:
         return meets(account, condition, script.obj)
     except ConfigurationError:

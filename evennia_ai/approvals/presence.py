@@ -10,38 +10,40 @@ from evennia.server import signals
 from evennia.utils import logger
 from twisted.internet import reactor
 
-from evennia_ai.approvals import book, telling
+from evennia_ai.approvals import store, telling
 from evennia_ai.approvals.ending import KEPT_SECONDS
 from evennia_ai.approvals.people import may_decide
 from evennia_ai.approvals.settling import give_up, is_being_run
 from evennia_ai.approvals.waits import is_waiting, review
 from evennia_ai.core.safety.questions import Question
+from evennia_ai.core.typed_objects import Account, Being
 from evennia_ai.messages.incoming import person_of
+from evennia_ai.runtime.assistant import Assistant
 
 NOT_IN_TIME = "nobody answered in time"
 UNUSED = "it was answered, and not asked again"
 
 
-def look_later(script: Any, question: Question) -> None:
+def look_later(script: Assistant, question: Question) -> None:
     """See to a question when its time is over."""
     ends = [end for end in (question.expires_at, question.kept_until) if end]
     if ends:
         script.clock.callLater(max(0.0, min(ends) - script.clock.seconds()), _tidy, script)
 
 
-def _tidy(script: Any) -> None:
+def _tidy(script: Assistant) -> None:
     """Close what nobody answered in time. What somebody waits for closes itself."""
     work = script.work
     if work is None or work.is_closing or script.pk is None:
         return
     now = script.clock.seconds()
-    for question in book.stored(script):
+    for question in store.stored(script):
         if question.is_over(now) and not is_waiting(question):
             event = "question_unused" if question.choice else "question_timeout"
             telling.close(script, question, event, UNUSED if question.choice else NOT_IN_TIME)
 
 
-def take_up(script: Any) -> None:
+def take_up(script: Assistant) -> None:
     """After a start: put the questions again, and keep those that nobody waits for but a while.
 
     Whoever waited has gone with the process. He asks again when his turn is taken up.
@@ -49,9 +51,9 @@ def take_up(script: Any) -> None:
     _guarded(lambda: _put_again(script))
 
 
-def _put_again(script: Any) -> None:
+def _put_again(script: Assistant) -> None:
     until = script.clock.seconds() + KEPT_SECONDS
-    for question in book.stored(script):
+    for question in store.stored(script):
         if is_waiting(question):
             continue
         if is_being_run(question):
@@ -59,27 +61,27 @@ def _put_again(script: Any) -> None:
             continue
         kept_until = until if question.is_waited_for else 0.0
         found = replace(question, told=(), kept_until=kept_until)
-        book.put(script, found)
+        store.put(script, found)
         look_later(script, found)
     _tidy(script)
     telling.announce()
 
 
-def _greet(account: Any) -> None:
+def _greet(account: Account) -> None:
     """Show somebody who logs in what is asked of him."""
     person = person_of(account)
-    for script, question in book.everywhere():
+    for script, question in store.everywhere():
         is_asked = person in question.people
         if is_asked or (question.is_waited_for and may_decide(script, question, account)):
             people = question.people if is_asked else (*question.people, person)
             told = tuple(item for item in question.told if item != person)
-            book.put(script, replace(question, people=people, told=told))
+            store.put(script, replace(question, people=people, told=told))
     telling.announce()
 
 
 def _call() -> None:
     """Somebody came: what waited for them is looked at now, not with the next beat."""
-    for script in book.assistants():
+    for script in store.assistants():
         if script.work.inbox:
             script.beat_soon()
 
@@ -92,22 +94,22 @@ def _guarded(act: Callable[[], None]) -> None:
         logger.log_trace("[assistant] open questions could not be put again")
 
 
-def _on_login(sender: Any, **_: Any) -> None:
+def _on_login(sender: Account, **_: Any) -> None:
     _guarded(lambda: _greet(sender))
     _guarded(review)
     _guarded(_call)
 
 
-def _on_puppet(sender: Any, **_: Any) -> None:
+def _on_puppet(sender: Being, **_: Any) -> None:
     _guarded(review)
     _guarded(_call)
 
 
-def _on_unpuppet(sender: Any, **_: Any) -> None:
+def _on_unpuppet(sender: Being, **_: Any) -> None:
     _guarded(review)
 
 
-def _on_last_logout(sender: Any, **_: Any) -> None:
+def _on_last_logout(sender: Being, **_: Any) -> None:
     """Look who is left, as soon as the account has left."""
     reactor.callLater(0, _guarded, review)
 

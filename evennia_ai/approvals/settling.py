@@ -10,12 +10,14 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from evennia_ai.approvals import book, telling
+from evennia_ai.approvals import store, telling
 from evennia_ai.core.hearing.inbox import NOTICE, Event
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.runtime import turns
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 
 YES = "yes"
@@ -28,7 +30,7 @@ def call_of(question: Question) -> ToolCall:
     return ToolCall(f"question_{question.number}", asked["tool"], asked["arguments"])
 
 
-def close_call(script: Any, question: Question, choice: str, by: Any) -> None:
+def close_call(script: Assistant, question: Question, choice: str, by: Being) -> None:
     """Close a question about a call, so that nobody answers it twice; after a yes it is kept."""
     name = name_of(by, script.obj)
     why = f"{name} answered {choice}"
@@ -44,13 +46,13 @@ def close_call(script: Any, question: Question, choice: str, by: Any) -> None:
     )
 
 
-def notice(script: Any, question: Question, text: str) -> Event:
+def notice(script: Assistant, question: Question, text: str) -> Event:
     """What lets the assistant know, so that it can tell whoever asked for it."""
     told = {"id": uuid4().hex[:12], "kind": NOTICE, "body": text, "at": script.clock.seconds()}
     return Event.from_stored({**question.event, **told})
 
 
-def settled(script: Any, question: Question, text: str) -> dict[str, Any]:
+def settled(script: Assistant, question: Question, text: str) -> dict[str, Any]:
     """What is stored when a call is over: its question is gone, and the assistant is told.
 
     Args:
@@ -58,7 +60,7 @@ def settled(script: Any, question: Question, text: str) -> dict[str, Any]:
     """
     if text:
         script.push(notice(script, question, text))
-    left = [each.as_stored() for each in book.stored(script) if each.number != question.number]
+    left = [each.as_stored() for each in store.stored(script) if each.number != question.number]
     return {"questions": left, "pending_events": script.work.inbox}
 
 
@@ -67,7 +69,7 @@ def is_being_run(question: Question) -> bool:
     return bool(question.call and question.choice)
 
 
-def give_up(script: Any, question: Question) -> None:
+def give_up(script: Assistant, question: Question) -> None:
     """After a start: a call that was being run is taken as one of which nobody knows."""
     turn = turns.by_hand(script, Event.from_stored(question.event))
     turn.facts.append(turns.unknown(turn, call_of(question)))

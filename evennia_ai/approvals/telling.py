@@ -9,15 +9,17 @@ from typing import Any
 from evennia.utils import logger
 
 from evennia_ai import audit
-from evennia_ai.approvals import book
+from evennia_ai.approvals import store
 from evennia_ai.approvals.people import reach
 from evennia_ai.core.safety.questions import Question, next_for
-from evennia_ai.messages import outgoing
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
+from evennia_ai.messages.lines import literal
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import name_before
 
 
-def as_seen(question: Question, script: Any, being: Any) -> Question:
+def as_seen(question: Question, script: Assistant, being: Being) -> Question:
     """A question as somebody is shown it: its asker by the name that they know."""
     name = name_before(script, being)
     if name == str(script.key):
@@ -31,7 +33,7 @@ def tell(person: str, question: Question, line: str) -> bool:
     if being is None:
         return False
     try:
-        being.msg(outgoing.literal(line))
+        being.msg(literal(line))
     except Exception:  # whatever a game's own hooks do, the others are told too
         logger.log_trace(f"[assistant] a question could not be told to {person}")
     return True
@@ -39,12 +41,12 @@ def tell(person: str, question: Question, line: str) -> bool:
 
 def announce() -> None:
     """Put to everybody who is asked the oldest question, unless one is before them already."""
-    entries = book.everywhere()
+    entries = store.everywhere()
     for person in sorted({person for _, question in entries for person in question.people}):
         _put_next(person, entries)
 
 
-def _put_next(person: str, entries: list[book.Entry]) -> None:
+def _put_next(person: str, entries: list[store.Entry]) -> None:
     question = next_for(person, (question for _, question in entries))
     if question is None:
         return
@@ -55,17 +57,17 @@ def _put_next(person: str, entries: list[book.Entry]) -> None:
         return
     shown = replace(question, told=(*question.told, person))
     entries[place] = (script, shown)
-    book.put(script, shown)
+    store.put(script, shown)
 
 
 def close(
-    script: Any,
+    script: Assistant,
     question: Question,
     event: str,
     why: str,
     *,
     kept: Question | None = None,
-    **facts: Any,
+    **facts: object,
 ) -> None:
     """Take a question out, write down how it ended, tell who saw it, and put the next.
 
@@ -77,17 +79,17 @@ def close(
     """
     record(event, script, question, **facts)
     if kept is None:
-        book.remove(script, question.number)
+        store.remove(script, question.number)
     else:
-        book.put(script, kept)
-    book.note_closed(question.number, why)
+        store.put(script, kept)
+    store.note_closed(question.number, why)
     for person in question.told:
         if person != facts.get("by"):
             tell(person, question, f"Question {question.number} is closed: {why}.")
     announce()
 
 
-def record(event: str, script: Any, question: Question, **facts: Any) -> None:
+def record(event: str, script: Assistant, question: Question, **facts: object) -> None:
     """Tell of what happens to a question, before it is stored: both are written at once.
 
     Of its words no more is told than what it is about.

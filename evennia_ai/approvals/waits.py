@@ -11,9 +11,10 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai.approvals import book, telling
+from evennia_ai.approvals import store, telling
 from evennia_ai.approvals.people import asked_are_here, listeners
-from evennia_ai.core.safety.questions import Answer, Outcome, Question
+from evennia_ai.core.safety.questions import Answer, Question, QuestionOutcome
+from evennia_ai.runtime.assistant import Assistant
 
 GRACE_SECONDS = 10.0
 
@@ -26,7 +27,7 @@ class Waiter:
         timer: ends his wait, or None.
     """
 
-    script: Any
+    script: Assistant
     deferred: Deferred[Answer]
     timer: Any = None
 
@@ -48,7 +49,7 @@ class Waiting:
 
     key: str
     number: int
-    owner: Any
+    owner: Assistant
     waiters: list[Waiter] = field(default_factory=list)
     grace: Any = None
     grace_seconds: float = GRACE_SECONDS
@@ -58,7 +59,7 @@ class Waiting:
         """What is stored of it; None when somebody deleted that, or its owner."""
         if self.owner.pk is None:
             return None
-        return next((q for q in book.stored(self.owner) if q.number == self.number), None)
+        return next((q for q in store.stored(self.owner) if q.number == self.number), None)
 
     def rest(self) -> None:
         """Nobody needs to come back any more."""
@@ -89,15 +90,15 @@ def leave(waiting: Waiting, waiter: Waiter) -> bool:
     return True
 
 
-def _hand_over(waiting: Waiting, heir: Any) -> None:
+def _hand_over(waiting: Waiting, heir: Assistant) -> None:
     """The one who stored a question no longer waits, so another stores it."""
     question = waiting.question
     if question is not None:
-        root = question.root or waiting.owner.pk
+        root = question.root or waiting.owner.id
         telling.record("question_handed_on", waiting.owner, question, to=heir.key)
         telling.record("question_asked", heir, question, people=question.people, is_again=True)
-        book.put(heir, replace(question, root=root))
-        book.remove(waiting.owner, question.number)
+        store.put(heir, replace(question, root=root))
+        store.remove(waiting.owner, question.number)
     waiting.owner = heir
 
 
@@ -130,7 +131,7 @@ def review() -> None:
     for waiting in list(WAITING.values()):
         question = waiting.question
         if question is None:
-            resolve(waiting, Answer(Outcome.DISCARDED), "question_discarded", "it is gone")
+            resolve(waiting, Answer(QuestionOutcome.DISCARDED), "question_discarded", "it is gone")
             continue
         here = listeners(waiting.owner, question)
         if not here:
@@ -140,7 +141,7 @@ def review() -> None:
             continue
         waiting.rest()
         if not asked_are_here(question.people):
-            book.put(waiting.owner, telling.ask_these(question, here))
+            store.put(waiting.owner, telling.ask_these(question, here))
             telling.announce()
 
 
@@ -150,4 +151,6 @@ def _give_up(waiting: Waiting) -> None:
     question = waiting.question
     if question is not None and listeners(waiting.owner, question):
         return
-    resolve(waiting, Answer(Outcome.NOBODY), "question_nobody", "nobody who may answer is here")
+    resolve(
+        waiting, Answer(QuestionOutcome.NOBODY), "question_nobody", "nobody who may answer is here"
+    )

@@ -121,7 +121,7 @@ def _tell(subject: Any, facts: Iterable[Fact]) -> None:
 
 
 def has_waiting(script: Any) -> bool:
-    """Whether there is something to store of what was recorded. This asks no database."""
+    """True where recorded events wait to be stored. This asks no database."""
     whom = subject_of(script)
     return whom is not None and book().has_waiting(whom)
 
@@ -138,7 +138,7 @@ def start_anew() -> None:
 
 
 def is_begun(script: Any) -> bool:
-    """Whether there is a record of an assistant, or none can be.
+    """True where an assistant has an audit log, or none can be.
 
     Args:
         script: the assistant's, or its name.
@@ -148,7 +148,7 @@ def is_begun(script: Any) -> bool:
 
 
 def of(script: Any) -> Any:
-    """What an assistant (an AssistantAggregate) or the game is like now, as the record tells.
+    """The present state of an assistant (an AssistantAggregate) or of the game, from its audit log.
 
     Raises:
         KeyError: there is no record of it.

@@ -1,4 +1,4 @@
-"""Who is acting, and by which way: what every fact made meanwhile says."""
+"""The actor: who acts and by which way, on every event made meanwhile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evennia_ai.core.safety.audit_events import Fact
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who does what is done.
+    """The person who acts, and their way in.
 
     Attributes:
         by: a person's key, or "" for nobody in particular.
@@ -44,7 +44,7 @@ def acting(by: str, via: str = "game", *, is_logged: bool = True) -> Iterator[No
 
 
 def actor() -> Actor:
-    """Who is acting now."""
+    """The actor of this moment."""
     return _ACTOR.get()
 
 

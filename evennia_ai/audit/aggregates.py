@@ -1,4 +1,4 @@
-"""What the events of a stream come to: the state of an assistant, or of the game, at any version.
+"""The state that the events of a stream add up to: an assistant's, or the game's, at any version.
 
 Every event has a topic of its own ("assistant:GoalCreated") that stays what it is wherever this
 code moves. What people did is in `by` and `via`, what an event tells besides is in `more`. No event
@@ -30,7 +30,7 @@ NOBODY: dict[str, Any] = {"by": "", "via": "", "more": None}
 
 
 class RecordSnapshot(Snapshot):
-    """What a stream has come to."""
+    """The state of a stream."""
 
     TOPIC = "snapshot"
 
@@ -79,7 +79,7 @@ class AssistantAggregate(Aggregate):
         AssistantCreated: type[Aggregate.Created]
 
     class Event(Aggregate.Event):
-        """What every event tells besides its own details."""
+        """Details that every event has besides its own."""
 
         by: str
         via: str
@@ -143,7 +143,7 @@ class AssistantAggregate(Aggregate):
 
     @property
     def created_at(self) -> str:
-        """When the record began, as ISO 8601."""
+        """The time when the audit log began, as ISO 8601."""
         return self.created_on.isoformat()
 
     def as_data(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ Steps = Generator[None, None, "Archived"]
 
 
 class ArchivedError(KeyError):
-    """What was asked for is in an archive. The text names it."""
+    """An error: the version asked for is in an archive. The text names the file."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -48,7 +48,7 @@ class ArchivedError(KeyError):
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """What was moved.
+    """The result of archiving.
 
     Attributes:
         path: the file; None: there was nothing to move.
@@ -60,7 +60,7 @@ class Archived:
 
 
 def policy() -> AuditConfig:
-    """How long records are kept, as the game says.
+    """The game's policy of how long audit logs are kept.
 
     Raises:
         ConfigurationError: something in the setting is wrong; the text names the path.
@@ -69,7 +69,7 @@ def policy() -> AuditConfig:
 
 
 def folder_of(config: AuditConfig) -> Path:
-    """Where archives are put."""
+    """The folder of the archives."""
     return Path(settings.GAME_DIR) / config.archive_folder
 
 
@@ -100,7 +100,7 @@ def files_of(folder: Path, whom: Subject, begun: str = "") -> list[tuple[int, in
 
 
 def told_where(whom: Subject, version: int) -> str:
-    """Where a version is that the database has no longer."""
+    """The place of a version that has left the database."""
     folder = folder_of(policy())
     for first, last, path in reversed(files_of(folder, whom)):
         if first <= version <= last:

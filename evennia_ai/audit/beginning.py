@@ -1,4 +1,4 @@
-"""How a record begins: with the settings that an assistant has by then, and what it came to."""
+"""The first event of an audit log: the settings that an assistant has by then, and its past."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How facts become events, and how events are stored: as plain JSON under topics that last."""
+"""Facts as events, and events as they are stored: plain JSON under topics that last."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def as_moment(micros: int) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What an event of one kind is made of.
+    """The details of one kind of event.
 
     Attributes:
         defaults: of all its details that have one.
@@ -177,6 +177,6 @@ class RecordMapper(Mapper[UUID]):
 
 
 def details_of(state: Mapping[str, Any]) -> dict[str, Any]:
-    """What a stored event tells, as it was handed in."""
+    """The details of a stored event, as they were handed in."""
     own = {key: value for key, value in state.items() if key not in _FRAME}
     return {**own, **(state.get("more") or {})}

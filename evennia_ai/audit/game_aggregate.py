@@ -1,4 +1,4 @@
-"""What the events of the game's own stream come to: caps of the whole game, and refusals."""
+"""The state of the game's own stream of events: caps of the whole game, refusals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class GameAggregate(Aggregate):
         GameBegun: type[Aggregate.Created]
 
     class Event(Aggregate.Event):
-        """What every event tells besides its own details."""
+        """Details that every event has besides its own."""
 
         by: str
         via: str

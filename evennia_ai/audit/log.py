@@ -1,4 +1,4 @@
-"""What the game's log is told of, and whoever else listens."""
+"""The game's log, and the listeners of events."""
 
 from __future__ import annotations
 

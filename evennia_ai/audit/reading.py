@@ -58,7 +58,7 @@ class AssistantApplication(Application[UUID]):
     is_snapshotting_enabled = True
 
     def construct_env(self, name: str, env: EnvType | None = None) -> Environment:
-        """What the process's environment says of other applications does not count here."""
+        """The library's environment; the process's own variables do not count here."""
         return Environment(name, {"IS_SNAPSHOTTING_ENABLED": "y", **(env or {})})
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
@@ -87,14 +87,14 @@ class AssistantApplication(Application[UUID]):
         return found
 
     def count(self, key: Any) -> int:
-        """How many events there were, archived ones included; 0: there is no record."""
+        """Number of events, archived ones included; 0: there is no audit log."""
         try:
             return self.version(key)
         except KeyError:
             return 0
 
     def at(self, key: Any, version: int) -> Any:
-        """What an assistant (an AssistantAggregate) or the game was like at a version.
+        """The state of an assistant (an AssistantAggregate) or of the game at a version.
 
         Raises:
             ArchivedError: it is in an archive, which the text names. This is a KeyError too.
@@ -109,7 +109,7 @@ class AssistantApplication(Application[UUID]):
         return self.repository.get(whom.id, version=version)
 
     def newest(self, key: Any) -> Any:
-        """What an assistant or the game is like now, as the record tells.
+        """The present state of an assistant or of the game.
 
         Raises:
             KeyError: there is no such record.

@@ -209,12 +209,12 @@ class DjangoFactory(InfrastructureFactory[TrackingRecorder]):
         return self.env.get(ALIAS, "default")
 
     def aggregate_recorder(self, purpose: str = "events") -> DjangoAggregateRecorder:
-        """What keeps events, or with the purpose "snapshots" those."""
+        """The recorder of events, or with the purpose "snapshots" of those."""
         model = RecordedSnapshot if purpose == "snapshots" else RecordedEvent
         return DjangoAggregateRecorder(model, self.using)
 
     def application_recorder(self) -> DjangoApplicationRecorder:
-        """What keeps the events of all streams in one order."""
+        """The recorder of the events of all streams in one order."""
         return DjangoApplicationRecorder(RecordedEvent, self.using)
 
     def tracking_recorder(self, tracking_recorder_class: Any = None) -> Never:

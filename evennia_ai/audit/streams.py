@@ -1,4 +1,4 @@
-"""What a record is kept of: an assistant, or the game. Each has a stream of events of its own."""
+"""The subject of an audit log: an assistant, or the game. Each has its own stream of events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMESPACE = UUID("3b6a9c1e-5d0f-4a53-9a37-6d1c2f8e7b40")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whose record.
+    """The subject of an audit log.
 
     Attributes:
         id: of the stream.
@@ -27,7 +27,7 @@ class Subject:
 
     @property
     def is_game(self) -> bool:
-        """Whether it is the game, not an assistant."""
+        """True for the game, False for an assistant."""
         return self.id == GAME_ID
 
 
@@ -40,12 +40,12 @@ GAME_ID = uuid5(_NAMESPACE, GAME)
 
 
 def name_of(subject: Any) -> str:
-    """What a subject is called: an assistant's key, or a word such as "game"."""
+    """The name of a subject: an assistant's key, or a word such as "game"."""
     return str(getattr(subject, "key", subject))
 
 
 def subject_of(whom: Any) -> Subject | None:
-    """Whose record somebody means.
+    """The subject that is meant.
 
     Args:
         whom: an assistant's script or its name, or "game".

@@ -46,7 +46,7 @@ Later = Callable[[float, Callable[[], None]], Any]
 
 
 class Book:
-    """What one server process has of the record.
+    """One server process's part of the audit log.
 
     Args:
         later: calls something after some seconds; None: whoever records also flushes.
@@ -103,7 +103,7 @@ class Book:
             raise
 
     def has_waiting(self, whom: Subject) -> bool:
-        """Whether there is something to write. This asks no database."""
+        """True where there is something to write. This asks no database."""
         stream = self._streams.get(whom.id)
         return stream is not None and stream.has_waiting
 
@@ -148,7 +148,7 @@ class Book:
             _tell(name, items)
 
     def has_tables(self) -> bool:
-        """Whether the game's database has the record's tables; if not, the log is told, once."""
+        """True where the game's database has the tables; if not, the log is told, once."""
         if self._is_ready is None:
             self._is_ready = not missing_tables()
             if not self._is_ready:
@@ -156,7 +156,7 @@ class Book:
         return self._is_ready
 
     def _load(self, stream: Stream, waited: list[Item], items: list[Item]) -> Aggregate | None:
-        """What a stream has come to, or its beginning; None: nothing can be added to it.
+        """The state of a stream, or its beginning; None: nothing can be added to it.
 
         Args:
             items: what is handed in; how the record began is put at their head.

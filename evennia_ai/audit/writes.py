@@ -1,4 +1,4 @@
-"""What was written in a transaction that may still be undone, and how one can tell."""
+"""Writes in a transaction that may still be undone, and the test for that."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class Item:
 
 
 def is_never_committed(connection: Any) -> bool:
-    """Whether all this happens within a test of Django's, which undoes everything at its end."""
+    """True within a test of Django's, which undoes everything at its end."""
     blocks = connection.atomic_blocks
     return bool(blocks) and getattr(blocks[0], "_from_testcase", False)
 
 
 @dataclass(eq=False, slots=True)
 class Write:
-    """What one `keep` wrote.
+    """One `keep` and its transaction.
 
     Attributes:
         waited: items that were recorded before; they wait again if this is undone.
@@ -82,7 +82,7 @@ class Write:
 
     @property
     def is_open(self) -> bool:
-        """Whether the transaction is under way still; one that was undone lost its hook."""
+        """True while the transaction is under way; one that was undone lost its hook."""
         return any(hook is self.hook for _, hook, _ in self.connection.run_on_commit)
 
 
@@ -111,19 +111,19 @@ class Stream:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is lost when it is forgotten."""
+        """True where nothing is lost when it is forgotten."""
         return not (self.waiting or self.writes)
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing can have been undone since the last write."""
+        """True where nothing can have been undone since the last write."""
         return not self.writes or (
             self.hooks is not None and self.hooks is self.connection.run_on_commit
         )
 
     @property
     def has_waiting(self) -> bool:
-        """Whether there is something to write, or may be."""
+        """True where there is something to write, or may be."""
         if self.waiting or self.is_settled:
             return bool(self.waiting)
         return any(not (write.is_done or write.is_open) for write in self.writes)
@@ -153,7 +153,7 @@ class Stream:
         self.writes = [write for write in self.writes if not write.is_done]
 
     def note(self, aggregate: Aggregate, write: Write) -> None:
-        """What a write that just succeeded has made of it."""
+        """Remember the aggregate after a write that just succeeded."""
         hooks = write.connection.run_on_commit
         if self.writes and (self.hooks is None or self.connection is not write.connection):
             hooks = None
@@ -163,7 +163,7 @@ class Stream:
 
 
 def _is_there(event: StoredEvent) -> bool:
-    """Whether an event is in the database: between a commit and its hooks only that can tell."""
+    """True where an event is in the database: between a commit and its hooks only that can tell."""
     version = event.originator_version
     found = application().recorder.select_events(
         event.originator_id, gt=version - 1, lte=version, limit=1

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from twisted.internet.defer import TimeoutError as DeadlineError
 
-from evennia_ai.budget.spending import Purse
+from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.memory.grounding import mended
-from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.trace import fingerprints
@@ -24,6 +23,8 @@ from evennia_ai.errors import (
 from evennia_ai.llm.token_counter import TokenCounter
 from evennia_ai.prompts import Scene, compose
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant, Clock
+from evennia_ai.runtime.work import Work
 
 # The argument that holds what is said, in every tool by which a small model answers.
 MESSAGE = "message"
@@ -37,10 +38,10 @@ class TickClock:
         clock: the reactor, or a test's clock.
     """
 
-    def __init__(self, turn: Turn, seconds: float, clock: Any) -> None:
+    def __init__(self, turn: Turn, seconds: float, clock: Clock) -> None:
         self.turn, self.seconds, self.clock = turn, seconds, clock
         self._ends_at = clock.seconds() + seconds
-        self._granted = turn.grants.get(Kind.TICK_SECONDS, 0.0)
+        self._granted = turn.grants.get(LimitKind.TICK_SECONDS, 0.0)
 
     def left(self) -> float | None:
         """Seconds that are left, or None without a limit.
@@ -50,7 +51,7 @@ class TickClock:
         """
         if not self.seconds:
             return None
-        granted = self.turn.grants.get(Kind.TICK_SECONDS, 0.0)
+        granted = self.turn.grants.get(LimitKind.TICK_SECONDS, 0.0)
         if granted > self._granted:
             self._ends_at = self.clock.seconds() + granted - self._granted
             self._granted = granted
@@ -63,27 +64,27 @@ class TickClock:
         """The limit, reached."""
         cap = self.seconds + self._granted
         return LimitReachedError(
-            Kind.TICK_SECONDS, used=cap, cap=cap, amount=self.seconds, scope=self.turn.scope
+            LimitKind.TICK_SECONDS, used=cap, cap=cap, amount=self.seconds, scope=self.turn.scope
         )
 
 
 @dataclass(slots=True)
-class Metered:
+class TurnModel:
     """The model of one turn and the prompts it is asked with.
 
     What the model counts corrects what was estimated; each call is reserved before and settled
     after it; the last call after a limit has a deadline of its own.
 
     Args:
-        purse: what asks the model, and pays.
+        metered: what asks the model, and pays.
         time: the time of the tick.
         wrap_up_seconds: the deadline of the last call after a limit.
     """
 
-    purse: Purse
+    metered: MeteredClient
     scene: Scene
     counter: TokenCounter
-    work: state.Work
+    work: Work
     turn: Turn
     time: TickClock
     wrap_up_seconds: float
@@ -92,7 +93,7 @@ class Metered:
     @property
     def is_small(self) -> bool:
         """Whether it is a model that is told which tool fits."""
-        return not self.purse.client.supports_tools
+        return not self.metered.client.supports_tools
 
     def compose(self, turn: Turn, specs: Specs) -> Prompt:
         """The prompt of the next call."""
@@ -115,7 +116,7 @@ class Metered:
         """
         seconds = self.wrap_up_seconds if self.turn.stopped_by else self.time.left()
         purpose = "wrap_up" if self.turn.stopped_by else "turn"
-        paid = self.purse.ask(messages, tools, purpose=purpose, tokens=self._estimated)
+        paid = self.metered.ask(messages, tools, purpose=purpose, tokens=self._estimated)
         try:
             reply: Reply = await (paid.addTimeout(seconds, self.time.clock) if seconds else paid)
         except DeadlineError:
@@ -125,7 +126,7 @@ class Metered:
                 raise
             raise self._took_all(error) from error
         self.counter.note_usage(self._estimated, reply.usage)
-        self.turn.model = self.purse.name_of(reply)
+        self.turn.model = self.metered.name_of(reply)
         return self._mended(reply) if self.scene.is_grounded else reply
 
     def _mended(self, reply: Reply) -> Reply:
@@ -146,19 +147,21 @@ class Metered:
 
     def _took_all(self, error: ModelTimeoutError) -> LimitReachedError:
         """The deadline of a call as a limit; a yes makes the call once more."""
-        seconds = self.purse.client.deadline_seconds
+        seconds = self.metered.client.deadline_seconds
         turn = self.turn
-        cap = seconds + turn.grants.get(Kind.MODEL_CALL_SECONDS, 0.0)
+        cap = seconds + turn.grants.get(LimitKind.MODEL_CALL_SECONDS, 0.0)
         return LimitReachedError(
-            Kind.MODEL_CALL_SECONDS, used=cap, cap=cap, amount=seconds, scope=turn.scope
+            LimitKind.MODEL_CALL_SECONDS, used=cap, cap=cap, amount=seconds, scope=turn.scope
         )
 
 
-def metered(script: Any, turn: Turn, purse: Purse, scene: Scene, counter: TokenCounter) -> Metered:
+def turn_model(
+    script: Assistant, turn: Turn, metered: MeteredClient, scene: Scene, counter: TokenCounter
+) -> TurnModel:
     """The model of a turn."""
     timeout = state.safety_config(script).timeout
-    return Metered(
-        purse,
+    return TurnModel(
+        metered,
         scene,
         counter,
         script.work,

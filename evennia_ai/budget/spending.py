@@ -23,7 +23,7 @@ from evennia_ai.core.settings.budget import BudgetConfig, Scope
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.tokens import count_messages
 from evennia_ai.core.turn.toolspec import ToolSpec
-from evennia_ai.core.turn.turn import Spent, Usage
+from evennia_ai.core.turn.turn import MoneySpent, TokenUsage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,
@@ -38,6 +38,7 @@ from evennia_ai.llm.answer_limits import PLAIN
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 
 # What a prompt may come out longer than it was estimated, before the window is full.
 WINDOW_MARGIN = 1.1
@@ -76,17 +77,17 @@ class Payment:
     """One call of an account, attempt by attempt.
 
     Attributes:
-        need: what an attempt may use up.
+        estimate: what an attempt may use up.
         prices: each model that may answer, as replies name it: its name and its price.
         spent: where its cost is added up.
     """
 
     account: Charged
     purpose: str
-    need: ledger.Need
+    estimate: ledger.CostEstimate
     prices: Mapping[str, tuple[str, Price | None]]
-    spent: Spent = field(default_factory=Spent)
-    _claims: list[ledger.Claim] = field(default_factory=list)
+    spent: MoneySpent = field(default_factory=MoneySpent)
+    _held: list[ledger.Reservation] = field(default_factory=list)
     _sent_to: str | None = None
 
     def hold(self) -> None:
@@ -97,15 +98,15 @@ class Payment:
             NoFreeSlotError: as many calls are under way as may be.
             ConfigurationError: its price is not known, and costs are capped.
         """
-        if self._claims:
+        if self._held:
             return
-        first, *others = parts_of(self.need.estimate, self.account.shares).items()
-        least = None if others else self.need.least
-        self._reserve(first[0], replace(self.need, estimate=first[1], least=least))
+        first, *others = parts_of(self.estimate.usage, self.account.shares).items()
+        least = None if others else self.estimate.least
+        self._reserve(first[0], replace(self.estimate, usage=first[1], least=least))
         try:
             for person, part in others:
-                need = replace(self.need, estimate=part, last=Usage(), least=None)
-                self._reserve_share(person, need)
+                estimate = replace(self.estimate, usage=part, last=TokenUsage(), least=None)
+                self._reserve_share(person, estimate)
         except BaseException:
             self._release()
             raise
@@ -116,7 +117,7 @@ class Payment:
             raise StoppedError(self.account.name)
         self.hold()
         self._sent_to = model
-        return sum(claim.need.estimate.completion_tokens for claim in self._claims)
+        return sum(reservation.estimate.usage.completion_tokens for reservation in self._held)
 
     def spoil(self, error: BaseException) -> None:
         """See `llm.client.Payment`."""
@@ -124,13 +125,13 @@ class Payment:
         if sent_to is None or not may_be_charged(error):
             return
         usage = error.usage if isinstance(error, ModelReplyError) else None
-        if isinstance(usage, Usage) and usage.total_tokens:
+        if isinstance(usage, TokenUsage) and usage.total_tokens:
             self._settle(usage, sent_to)
             return
         name, price = self._named(sent_to)
-        for claim in self._taken():
-            self.spent.add(cost_of(claim.need.estimate, price), is_priced=price is not None)
-            ledger.cut_off(claim, self.account.clock(), model=name, price=price)
+        for reservation in self._taken():
+            self.spent.add(cost_of(reservation.estimate.usage, price), is_priced=price is not None)
+            ledger.store().cut_off(reservation, self.account.clock(), model=name, price=price)
 
     def close(self, reply: Reply) -> None:
         """It was answered."""
@@ -142,51 +143,51 @@ class Payment:
         self.spoil(error)
         self._release()
 
-    def _settle(self, usage: Usage, told: str) -> None:
+    def _settle(self, usage: TokenUsage, told: str) -> None:
         name, price = self._named(told)
-        claims = self._taken()
-        used = counted(usage, _sum_of(claims))
+        reservations = self._taken()
+        used = counted(usage, _sum_of(reservations))
         self.spent.add(cost_of(used, price), is_priced=price is not None)
         parts = parts_of(used, self.account.shares).values()
-        for claim, part in zip(claims, parts, strict=True):
-            ledger.settle(claim, part, self.account.clock(), model=name, price=price)
+        for reservation, part in zip(reservations, parts, strict=True):
+            ledger.store().settle(reservation, part, self.account.clock(), model=name, price=price)
 
     def _named(self, told: str) -> tuple[str, Price | None]:
         return self.prices.get(told) or next(iter(self.prices.values()))
 
-    def _taken(self) -> list[ledger.Claim]:
-        claims, self._claims = self._claims, []
-        return claims
+    def _taken(self) -> list[ledger.Reservation]:
+        reservations, self._held = self._held, []
+        return reservations
 
     def _release(self) -> None:
-        for claim in self._taken():
-            ledger.release(claim, self.account.clock())
+        for reservation in self._taken():
+            ledger.store().release(reservation, self.account.clock())
 
-    def _reserve_share(self, person: str, need: ledger.Need) -> None:
+    def _reserve_share(self, person: str, estimate: ledger.CostEstimate) -> None:
         """Hold the share of one of several. Whoever has no room left pays for no talk of others."""
         try:
-            self._reserve(person, need)
+            self._reserve(person, estimate)
         except LimitReachedError as hit:
             if not hit.scope.startswith(Scope.PLAYER):
                 raise
-            self._reserve("", need)
+            self._reserve("", estimate)
 
-    def _reserve(self, person: str, need: ledger.Need) -> None:
-        account, is_share = self.account, bool(self._claims)
-        payer = ledger.Payer(account.name, person, self.purpose, is_share)
-        claim = ledger.reserve(payer, need, account.config, account.clock())
-        self._claims.append(claim)
-        for warning in claim.warnings:
+    def _reserve(self, person: str, estimate: ledger.CostEstimate) -> None:
+        account, is_share = self.account, bool(self._held)
+        billing = ledger.BillingContext(account.name, person, self.purpose, is_share)
+        reservation = ledger.store().reserve(billing, estimate, account.config, account.clock())
+        self._held.append(reservation)
+        for warning in reservation.warnings:
             about = account.name or "game"
             outgoing.alert_staff(nearly_used_up(warning, about))
 
 
-def _sum_of(claims: Sequence[ledger.Claim]) -> Usage:
-    return sum((claim.need.estimate for claim in claims), Usage())
+def _sum_of(reservations: Sequence[ledger.Reservation]) -> TokenUsage:
+    return sum((reservation.estimate.usage for reservation in reservations), TokenUsage())
 
 
 @dataclass(frozen=True, slots=True)
-class Purse:
+class MeteredClient:
     """The model of an assistant, or of the game itself, paid for in the name of a person.
 
     Attributes:
@@ -197,11 +198,11 @@ class Purse:
         spent: where the cost of its calls is added up.
     """
 
-    script: Any
+    script: Assistant
     client: Any
     person: str = ""
     shares: Mapping[str, float] = field(default_factory=dict)
-    spent: Spent = field(default_factory=Spent)
+    spent: MoneySpent = field(default_factory=MoneySpent)
 
     def ask(
         self,
@@ -284,16 +285,16 @@ class Purse:
         if account.is_stopped():
             raise StoppedError(account.name)
         prices = self._prices(extra)
-        need = self._need(purpose, tokens, extra, prices)
-        return Payment(account, purpose, need, prices, self.spent)
+        estimate = self._estimate(purpose, tokens, extra, prices)
+        return Payment(account, purpose, estimate, prices, self.spent)
 
-    def _need(
+    def _estimate(
         self,
         purpose: str,
         tokens: int,
         extra: dict[str, Any],
         prices: Mapping[str, tuple[str, Price | None]],
-    ) -> ledger.Need:
+    ) -> ledger.CostEstimate:
         """What an attempt may use up, at the price of the dearest model that may answer it."""
         wanted = self.client.wanted(extra)
         answer = wanted.least if purpose == Purpose.WRAP_UP else wanted.tokens
@@ -301,15 +302,15 @@ class Purse:
             room = self._window - math.ceil(tokens * WINDOW_MARGIN)
             answer = max(wanted.least, min(answer, room))
         tokens = self._counter.most_of(tokens)
-        asked = Usage(tokens, answer)
+        asked = TokenUsage(tokens, answer)
         priced = prices.values()
         unknown = next((name for name, price in priced if price is None), None)
         name, price = max(priced, key=lambda item: cost_of(asked, item[1]))
-        return ledger.Need(
+        return ledger.CostEstimate(
             asked,
             unknown or name,
             None if unknown else price,
-            Usage(tokens, wanted.least),
+            TokenUsage(tokens, wanted.least),
             self.client.deadline_seconds,
             min(wanted.least, answer),
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from evennia_ai.commands.staff_command import StaffCommand, number_of, shown_time
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations import auditing
+from evennia_ai.operations import auditing, exports
 from evennia_ai.operations.result import Result
 
 MOST_SHOWN = 100
@@ -63,7 +63,7 @@ class CmdAiAudit(StaffCommand):
             "diff": self._diff,
             "check": lambda script, rest: self._plain(script, rest, "audit", self._checked),
             "export": lambda script, rest: self._plain(
-                script, rest, "export audit", auditing.export_audit
+                script, rest, "export audit", exports.export_audit
             ),
             "archive": lambda script, rest: self._plain(
                 script, rest, "archive audit", self._archived
@@ -130,7 +130,7 @@ class CmdAiAudit(StaffCommand):
         return auditing.check_audit(script)
 
     def _archived(self, script: Any) -> Result:
-        return auditing.archive_audit(script, by=str(self.caller.key))
+        return exports.archive_audit(script, by=str(self.caller.key))
 
 
 def _row(entry: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from evennia_ai.commands.figures import allowed
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.commands.tool_words import explain, takes
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations import executing, upkeep
+from evennia_ai.operations import budget, tools
 from evennia_ai.operations.result import Result
 
 LOG, HOW = "log", "?"
@@ -56,10 +56,9 @@ class CmdAiExec(StaffCommand):
     def _list(self, script: Any) -> None:
         if not self.may("show tools", script):
             return
-        tools = executing.list_tools(script).data.tools
         rows = [
             (tool["name"], tool["category"], takes(tool["parameters"]), allowed(tool))
-            for tool in tools
+            for tool in tools.list_tools(script).data.tools
         ]
         foot = f"More of one: aiexec {script.key} <tool> ?"
         head = ("Tool", "Category", "Takes", "Allowed")
@@ -68,7 +67,7 @@ class CmdAiExec(StaffCommand):
     def _log(self, script: Any) -> None:
         if not self.may("usage", script):
             return
-        used = upkeep.usage(script).data
+        used = budget.usage(script).data
         rows = [_called(entry) for entry in reversed(used.executions)]
         foot = "\n".join(_counted(name, counts) for name, counts in used.tools.items())
         head = ("When", "Tool", "With", "Came of it", "ms")
@@ -85,22 +84,22 @@ class CmdAiExec(StaffCommand):
             return
         if not self.may("execute tool", script):
             return
-        arguments = executing.parse_arguments(script, tool["name"], more)
+        arguments = tools.parse_arguments(script, tool["name"], more)
         if isinstance(arguments, Result):
             self.show_how(arguments.message)
             return
-        running = executing.execute_tool(script, tool["name"], arguments, person=self.caller)
+        running = tools.execute_tool(script, tool["name"], arguments, person=self.caller)
         self.show_later(running)
 
     def _tool(self, script: Any, name: str) -> Mapping[str, Any] | None:
-        listed = executing.list_tools(script).data.tools
-        tools: dict[str, Mapping[str, Any]] = {tool["name"]: tool for tool in listed}
-        if name not in tools:
-            near = get_close_matches(name, tools, n=3)
+        listed = tools.list_tools(script).data.tools
+        known = {tool["name"]: tool for tool in listed}
+        if name not in known:
+            near = get_close_matches(name, known, n=3)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
             self.show_how(f"{script.key} has no tool {name!r}.{hint}")
             return None
-        return tools[name]
+        return known[name]
 
 
 def _described(tool: Mapping[str, Any]) -> list[str]:

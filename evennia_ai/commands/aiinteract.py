@@ -7,7 +7,7 @@ from typing import Any
 
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations import classifying, configuring, upkeep
+from evennia_ai.operations import explaining, hearing, settings
 from evennia_ai.operations.revealing import Look
 
 SWITCHES = {"on": True, "off": False}
@@ -58,29 +58,27 @@ class CmdAiInteract(StaffCommand):
         if not self.may("events", script):
             return
         first, _, rest = words.partition(" ")
-        if first.casefold() in classifying.LINES and rest.strip():
-            result = classifying.judge(script, self.caller, rest.strip(), first.casefold())
+        if first.casefold() in hearing.LINES and rest.strip():
+            result = hearing.judge(script, self.caller, rest.strip(), first.casefold())
         else:
-            result = classifying.judge(script, self.caller, words)
+            result = hearing.judge(script, self.caller, words)
         self.show(result)
 
     def _switch(self, script: Any, is_on: bool) -> None:
         if self.may("configure", script):
             by = str(self.caller.key)
-            changed = configuring.update_settings(script, {"interaction_enabled": is_on}, by=by)
+            changed = settings.update_settings(script, {"interaction_enabled": is_on}, by=by)
             self.show(changed)
 
     def _show(self, script: Any) -> None:
         if not self.may("events", script):
             return
-        hearing, heard = (
-            classifying.hearing_of(script),
-            upkeep.heard(script, limit=MOST_SHOWN, look=Look.of(self.caller)),
-        )
-        if not hearing.ok:
-            self.show(hearing)
+        found = hearing.hearing_of(script)
+        heard = explaining.heard(script, limit=MOST_SHOWN, look=Look.of(self.caller))
+        if not found.ok:
+            self.show(found)
             return
-        lines = [hearing.message, *_settings(hearing.data)]
+        lines = [found.message, *_settings(found.data)]
         if heard.ok:
             lines += ["  waiting", *map(_waiting, heard.data.waiting)]
             lines += ["  heard last", *map(_record, heard.data.records)]

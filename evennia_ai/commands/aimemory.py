@@ -12,7 +12,7 @@ from evennia_ai.commands.lore_words import LORE, do_lore
 from evennia_ai.commands.staff_command import StaffCommand, number_of
 from evennia_ai.operations import Result
 from evennia_ai.operations.exports import save_known
-from evennia_ai.operations.notebook import show_notes
+from evennia_ai.operations.goals import show_notes
 from evennia_ai.operations.revealing import Look
 
 PAGE = 20

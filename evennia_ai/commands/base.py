@@ -11,7 +11,7 @@ from evennia.utils.evmore import EvMore
 from twisted.internet.defer import Deferred
 
 from evennia_ai import audit, operations
-from evennia_ai.messages.outgoing import literal
+from evennia_ai.messages.lines import literal
 from evennia_ai.operations import Result, rights
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look

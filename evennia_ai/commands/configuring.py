@@ -9,7 +9,7 @@ from typing import Any
 
 from evennia_ai.commands.figures import cropped
 from evennia_ai.commands.words import Word, WordCommand
-from evennia_ai.operations import configuring as settings_of
+from evennia_ai.operations import settings as settings_of
 
 VERBS = ("list", "show", "set", "unset")
 WIDTH, VALUE_WIDTH = 78, 40

@@ -16,8 +16,8 @@ from evennia_ai.commands.creation_draft import CALLED, Draft, make
 from evennia_ai.core.text.cleaning import strip_control
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
-from evennia_ai.messages.outgoing import literal
-from evennia_ai.operations import choosing
+from evennia_ai.messages.lines import literal
+from evennia_ai.operations import assistants, models, naming
 from evennia_ai.operations.assistants import check_body
 from evennia_ai.operations.rights import refusal
 
@@ -129,7 +129,7 @@ def _take_name(caller: Any, raw_string: str) -> str:
     if not typed and draft.name:
         return "body"
     name, _, typeclass = typed.partition(":")
-    checked = choosing.check_name(name)
+    checked = naming.check_name(name)
     if checked.ok and typeclass.strip():
         checked = checked if (body := check_body(typeclass.strip())).ok else body
     if not checked.ok:
@@ -227,7 +227,7 @@ def _take_place(caller: Any, raw_string: str) -> str:
     draft, typed = _draft(caller), _typed(raw_string)
     if not typed and draft.has_room:
         return "listening"
-    found = choosing.find_room(caller, typed)
+    found = assistants.find_room(caller, typed)
     if not found.ok:
         _tell(caller, found.message)
         return "place"
@@ -260,7 +260,7 @@ def _take_listening(caller: Any, raw_string: str, **kwargs: Any) -> str:
 
 def _take_permission(caller: Any, raw_string: str) -> str:
     draft, typed = _draft(caller), _typed(raw_string)
-    checked = choosing.check_permission(typed, caller)
+    checked = assistants.check_permission(typed, caller)
     if not checked.ok:
         _tell(caller, checked.message)
         return "listening"
@@ -269,7 +269,7 @@ def _take_permission(caller: Any, raw_string: str) -> str:
 
 
 def _model(caller: Any) -> Node:
-    known = choosing.known_models()
+    known = models.known_models()
     rows = known.data.get("models", ())
     options: list[dict[str, Any]] = [
         {"key": str(number), "desc": literal(row["text"]), "goto": (_take_model, row)}
@@ -297,7 +297,7 @@ def _type_model(caller: Any, raw_string: str) -> str:
     typed = _typed(raw_string)
     if not typed:
         return "summary"
-    chosen = choosing.choose_model(typed)
+    chosen = models.choose_model(typed)
     problem = chosen.message
     if chosen.ok:
         judge = doubt if chosen.data["provider"] else doubt_model
@@ -315,7 +315,7 @@ def _test(caller: Any) -> str:
         _tell(caller, "The model is being asked already.")
         return "model"
     try:
-        checked = choosing.check_chosen(draft.provider, draft.model)
+        checked = models.check_chosen(draft.provider, draft.model)
     except ConfigurationError as error:
         _tell(caller, f"The model is not set up: {error}")
         return "model"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from evennia_ai import operations
-from evennia_ai.operations import choosing
+from evennia_ai.operations import naming
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.rights import refusal
 
@@ -105,7 +105,7 @@ def make(caller: Any, draft: Draft) -> tuple[Result, str]:
     refused = refusal("create", caller)
     if refused is not None:
         return refused, ""
-    checked = choosing.check_name(draft.name)
+    checked = naming.check_name(draft.name)
     if not checked.ok:
         return checked, NAME
     if not draft.has_room:

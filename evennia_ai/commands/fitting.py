@@ -16,7 +16,7 @@ from evennia.utils import logger
 
 from evennia_ai.commands import theirs
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations.command_names import SETTING, WORDS, command_names
+from evennia_ai.operations.naming import SETTING, WORDS, command_names
 
 PAGE = "page"
 # Aliases under which a command does all that it does under its key.

@@ -7,7 +7,7 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.staff_command import StaffCommand, number_of
-from evennia_ai.operations import talk
+from evennia_ai.operations import conversation
 from evennia_ai.operations.exports import save_history
 from evennia_ai.operations.revealing import Look
 from evennia_ai.runtime.pronouns import wording
@@ -85,11 +85,11 @@ class CmdHistory(StaffCommand):
             self._show_page(script, number, look)
 
     def _show_page(self, script: Any, page: int, look: Look) -> None:
-        count = talk.show_history(script, limit=1).data["count"]
+        count = conversation.show_history(script, limit=1).data["count"]
         pages = max(1, -(-count // MOST_SHOWN))
         if page > pages:
             self.show_how(f"There is no page {page} of {script.key}'s conversation, only {pages}.")
             return
         before = count - (page - 1) * MOST_SHOWN + 1
-        found = talk.show_history(script, before=before, limit=MOST_SHOWN, look=look)
+        found = conversation.show_history(script, before=before, limit=MOST_SHOWN, look=look)
         self.show_long(found.message)

@@ -6,8 +6,8 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand
-from evennia_ai.messages.outgoing import literal
-from evennia_ai.operations.hushing import MINUTES
+from evennia_ai.messages.lines import literal
+from evennia_ai.operations.hearing import MINUTES
 from evennia_ai.runtime.names import called, found_by_game
 from evennia_ai.runtime.rights import knows_key
 

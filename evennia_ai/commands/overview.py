@@ -11,12 +11,12 @@ from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.turn.tokens import band, calculate_utilization
-from evennia_ai.messages.outgoing import literal
+from evennia_ai.messages.lines import literal
 from evennia_ai.operations import Result, budget_of
 from evennia_ai.operations.budget import known_cost
-from evennia_ai.operations.days import as_shown
+from evennia_ai.operations.control import Status
 from evennia_ai.operations.memory_upkeep import FAILED
-from evennia_ai.operations.running import Status
+from evennia_ai.operations.times import as_shown
 
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
 WIDEST = (16, 16, 8, 0, 14, 14, 16, 4)
@@ -65,7 +65,7 @@ def _degraded(breaker: Mapping[str, Any]) -> str:
 
 def _idle(script: Any) -> str:
     """How long ago it heard something that it kept, as a clock shows it."""
-    records = script.work.records.newest() if script.work is not None else []
+    records = script.work.decisions.newest() if script.work is not None else []
     if not records:
         return "-"
     return span(script.clock.seconds() - max(record.at for record in records))

@@ -11,7 +11,7 @@ from evennia.commands.cmdhandler import cmdhandler
 
 from evennia_ai import operations
 from evennia_ai.messages.incoming import SPEECH_MARK
-from evennia_ai.messages.outgoing import literal
+from evennia_ai.messages.lines import literal
 from evennia_ai.runtime.rights import name_before
 
 # What marks an account in Evennia's own commands.

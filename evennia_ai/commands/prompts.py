@@ -8,7 +8,7 @@ from typing import Any
 from evennia_ai.commands.editing import open_editor
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.operations import Result, prompting
+from evennia_ai.operations import Result, prompts
 
 EDIT = "edit"
 # What may be typed where a name could stand.
@@ -80,11 +80,11 @@ class PromptWords(WordCommand):
     def _prompt(self, script: Any, verb: str, rest: str) -> Result | None:
         if rest or verb not in ("", "show"):
             return None
-        return prompting.show_prompt(script, self.caller, is_whole=verb == "show")
+        return prompts.show_prompt(script, self.caller, is_whole=verb == "show")
 
     def _component(self, script: Any, verb: str, rest: str) -> Result | None:
         if verb in ("", "list"):
-            return None if rest else prompting.list_components(script)
+            return None if rest else prompts.list_components(script)
         number, _, more = rest.partition(" ")
         if not (number.isdecimal() and len(number) <= 9):
             return None
@@ -92,35 +92,35 @@ class PromptWords(WordCommand):
             key, has_text, text = more.partition("=")
             if not (has_text and key.strip() and text.strip()):
                 return None
-            return prompting.set_component(script, int(number), key.strip(), text.strip())
+            return prompts.set_component(script, int(number), key.strip(), text.strip())
         if more:
             return None
         if verb in ("on", "off"):
-            return prompting.switch_component(script, int(number), verb == "on")
-        return prompting.delete_component(script, int(number)) if verb == "delete" else None
+            return prompts.switch_component(script, int(number), verb == "on")
+        return prompts.delete_component(script, int(number)) if verb == "delete" else None
 
     def _template(self, script: Any, verb: str, rest: str) -> Result | None:
         if verb in ("", "list"):
-            return None if rest else prompting.list_templates(script)
+            return None if rest else prompts.list_templates(script)
         if verb == "set":
             key, _, text = rest.partition("=")
             if not (key.strip() and text.strip()):
                 return None
-            return prompting.set_template(script, key.strip(), text.strip())
-        acts = {"apply": prompting.apply_template, "delete": prompting.delete_template}
+            return prompts.set_template(script, key.strip(), text.strip())
+        acts = {"apply": prompts.apply_template, "delete": prompts.delete_template}
         return acts[verb](script, rest) if rest and verb in acts else None
 
     def _context(self, script: Any, verb: str, rest: str) -> Result | None:
         if verb in ("", "list"):
-            return None if rest else prompting.list_contexts(script)
+            return None if rest else prompts.list_contexts(script)
         act, _, more = rest.partition(" ")
         field, _, value = more.strip().partition(" ")
         if not act:
-            return prompting.show_context(script, verb)
+            return prompts.show_context(script, verb)
         if act == "reset" and not more:
-            return prompting.reset_context(script, verb)
+            return prompts.reset_context(script, verb)
         if act == "set" and value.strip():
-            return prompting.set_context(script, verb, field.casefold(), value.strip())
+            return prompts.set_context(script, verb, field.casefold(), value.strip())
         return None
 
 

@@ -9,8 +9,8 @@ from evennia.accounts.models import AccountDB
 from evennia_ai import operations
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.hearing.perception import AddressedBy
-from evennia_ai.operations import configuring
-from evennia_ai.operations.channels import MODES
+from evennia_ai.operations import settings
+from evennia_ai.operations.hearing import MODES
 from evennia_ai.runtime import state
 
 ALL_MODES = " | ".join(MODES)
@@ -85,7 +85,7 @@ class ReachingWords(WordCommand):
             return
         word = {"on": "true", "off": "false"}.get(value.casefold(), value.casefold())
         by = str(self.caller.key)
-        result = configuring.set_setting(script, setting, word, by=by)
+        result = settings.set_setting(script, setting, word, by=by)
         if result.ok:
             self.show(result)
         else:

@@ -16,7 +16,7 @@ from evennia.utils import logger
 from evennia.utils.utils import class_from_module
 
 from evennia_ai.errors import NameTakenError
-from evennia_ai.messages.outgoing import literal
+from evennia_ai.messages.lines import literal
 from evennia_ai.operations import find_assistant
 from evennia_ai.runtime.names import is_called, name_of
 

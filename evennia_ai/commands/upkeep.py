@@ -11,10 +11,9 @@ from evennia_ai.commands.figures import aligned, allowed
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
-from evennia_ai.messages.outgoing import literal
-from evennia_ai.operations import Result, executing, guarding, open_files
-from evennia_ai.operations import upkeep as services_of
-from evennia_ai.operations.hearing_check import check_hearing
+from evennia_ai.messages.lines import literal
+from evennia_ai.operations import Result, budget, control, guarding, monitoring, tools
+from evennia_ai.operations.hearing import check_hearing
 
 LINE = 100
 RESET = "reset"
@@ -44,7 +43,7 @@ def usage_lines(usage: Result) -> list[str]:
     lines = [usage.message]
     for span, total in data.totals.items():
         used = f"{total['calls']:,} calls, {total['tokens']:,} tokens"
-        lines.append(f"  {span:<9} {used}, {services_of.cost_text(total)}")
+        lines.append(f"  {span:<9} {used}, {budget.cost_text(total)}")
     shares = [
         f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}" for row in data.by_player
     ]
@@ -86,7 +85,7 @@ class UpkeepWords(WordCommand):
             self.show(check_hearing(each, own))
 
     def _show_report(self, report: Report) -> None:
-        lines = [*report_lines(report), *map(OPEN_FILE.format, open_files.readable_by_others())]
+        lines = [*report_lines(report), *map(OPEN_FILE.format, monitoring.readable_by_others())]
         self.msg(literal("\n".join(lines)))
 
     def _show_trouble(self, failure: Any) -> None:
@@ -96,7 +95,7 @@ class UpkeepWords(WordCommand):
     def _usage(self, name: str) -> None:
         script = self.pick(name) if self.may("usage") else None
         if script is not None:
-            self.show_long("\n".join(usage_lines(services_of.usage(script))))
+            self.show_long("\n".join(usage_lines(budget.usage(script))))
 
     def _breakers(self, rest: str) -> None:
         script, rest = self.whose(rest, (RESET,))
@@ -112,19 +111,19 @@ class UpkeepWords(WordCommand):
             self.show_how()
 
     def _show_breakers(self, script: Any) -> None:
-        rows = services_of.breakers(script).data.breakers
+        rows = control.breakers(script).data.breakers
         head = ("Breaker", "Of", "State", "Asked again", "Failed last with")
         table = aligned(head, list(map(_breaker_row, rows)), (36, 9, 9, 11, 0), LINE)
         self.show_long(table if rows else f"{script.key} has used no service yet.")
 
     def _reset_breaker(self, script: Any, name: str) -> None:
-        found = services_of.find_breaker(script, name)
+        found = control.find_breaker(script, name)
         is_of_game = found.ok and found.data["scope"] == GAME
         act = "reset breaker of the game" if is_of_game else "reset breaker"
         if not self.may(act, script):
             return
         if found.ok:
-            self.show(services_of.reset_breaker(script, name, by=str(self.caller.key)))
+            self.show(control.reset_breaker(script, name, by=str(self.caller.key)))
         else:
             self.show_how(found.message)
 
@@ -132,7 +131,7 @@ class UpkeepWords(WordCommand):
         script = self.pick(name) if self.may("show tools") else None
         if script is None:
             return
-        tools = executing.list_tools(script).data.tools
+        known = tools.list_tools(script).data.tools
         rows = [
             (
                 tool["name"],
@@ -140,7 +139,7 @@ class UpkeepWords(WordCommand):
                 allowed(tool),
                 " ".join(str(tool["description"]).split()),
             )
-            for tool in tools
+            for tool in known
         ]
         head = ("Tool", "Category", "Allowed", "What it does")
         self.show_long(aligned(head, rows, (28, 16, 9, 0), LINE))

@@ -13,7 +13,7 @@ from evennia_ai.commands.base import REVEAL
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.messages import incoming
 from evennia_ai.operations import traces
-from evennia_ai.operations.days import WHEN, Span, span_of
+from evennia_ai.operations.times import WHEN, Span, span_of
 
 MOST_DIGITS = 12
 FULL = "full"

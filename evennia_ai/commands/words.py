@@ -10,7 +10,7 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand, Steps
-from evennia_ai.operations.running import may_control
+from evennia_ai.operations.rights import may_control
 from evennia_ai.runtime.rights import OF_THE_BODY
 
 WIDTH = 78

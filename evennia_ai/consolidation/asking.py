@@ -9,7 +9,7 @@ from typing import Any
 from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai.agent.compaction import DEADLINE_SECONDS, Fence
-from evennia_ai.budget.spending import Purse
+from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.executions import usage_counted
 from evennia_ai.core.turn.tokens import count_messages, estimate
@@ -67,8 +67,8 @@ class Asker:
         size = count_messages(messages, estimate)
         if not self.has_room(size):
             raise PutOffError(f"the night's token_budget of {self.most_tokens} has no room for it")
-        purse = Purse(self.script, self.client, shares=self.shares)
-        asked = purse.ask(messages, purpose=purpose, **self._extra(size))
+        metered = MeteredClient(self.script, self.client, shares=self.shares)
+        asked = metered.ask(messages, purpose=purpose, **self._extra(size))
         try:
             reply = await asked.addTimeout(DEADLINE_SECONDS, self.script.clock)
         except DeadlineError:

@@ -16,7 +16,7 @@ from evennia_ai.consolidation.asking import Asker, PutOffError, fence_of
 from evennia_ai.consolidation.night import Night
 from evennia_ai.consolidation.steps import STEPS
 from evennia_ai.core.memory import night as rules
-from evennia_ai.core.memory.schedule import Hour, Move, move_at, night_end
+from evennia_ai.core.memory.schedule import Hour, SleepMove, move_at, night_end
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import (
     AssistantError,
@@ -35,7 +35,7 @@ NO_BUDGET = "sleep_schedule.token_budget is 0"
 # ---- awake or asleep ---------------------------------------------------------------------------
 
 
-def move_of(script: Any) -> Move | None:
+def move_of(script: Any) -> SleepMove | None:
     """What the next beat does about sleep. Asked of every idle beat: no statement."""
     is_called = queueing.is_called(script)
     if modes.is_asleep(script):
@@ -46,7 +46,7 @@ def move_of(script: Any) -> Move | None:
     if is_called or script.work.aside:
         return None
     if not wanted.enabled:
-        return Move.FACTS if awake.is_due(script) else None
+        return SleepMove.FACTS if awake.is_due(script) else None
     if modes.is_talking(script):
         return None
     is_night = night_end(modes.hour(script), wanted) is not None
@@ -80,11 +80,11 @@ def rest(script: Any) -> Deferred[bool]:
         Whether that is all it does.
     """
     move = move_of(script)
-    if move is Move.REST:
+    if move is SleepMove.REST:
         return step(script).addCallback(lambda _: True)
-    if move is Move.FACTS:
+    if move is SleepMove.FACTS:
         awake.begin(script)
-    elif move is Move.NIGHT:
+    elif move is SleepMove.NIGHT:
         put_to_sleep(script, move.value)
     elif move is not None:
         wake_up(script, move.value)

@@ -14,7 +14,7 @@ from evennia_ai.agent.compaction import Fence
 from evennia_ai.consolidation import drawing, superseding
 from evennia_ai.consolidation.night import Night
 from evennia_ai.consolidation.superseding import Pair
-from evennia_ai.core.memory.extraction import facts_request, of_one_audience, read_drawn
+from evennia_ai.core.memory.extraction import facts_request, of_one_audience, read_derived
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.turn.conversation import Message
@@ -108,7 +108,7 @@ async def sort_out(script: Any, batch: Batch, ask: Ask, fence: Fence) -> None:
     sources, audience = rows.values(batch.entries), batch.entries[0].audience
     known = await _known(script, sources, audience, fence)
     asked = facts_request(drawing.shown(script, sources), drawing.shown(script, known))
-    drawn = read_drawn(await ask(asked), len(sources), len(known))
+    drawn = read_derived(await ask(asked), len(sources), len(known))
     if drawn is None:
         return
     batch.is_read = True
@@ -150,7 +150,7 @@ async def consolidate(night: Night) -> bool:
         night.keep(cursor={"skipped": [*skipped, *numbers]})
     elif batch.is_as_it_was:
         told = fact("memories_kept", count=len(batch.new), why="sorted out of the journal")
-        night.keep(told, beside=batch.write, counted=batch.counted)
+        night.keep(told, extra_writes=batch.write, counted=batch.counted)
         indexing.soon(night.script)
     else:
         night.keep()

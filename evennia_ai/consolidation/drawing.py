@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from evennia_ai.agent.compaction import Fence
-from evennia_ai.core.memory.extraction import Drawn, Shown
+from evennia_ai.core.memory.extraction import DerivedMemory, Shown
 from evennia_ai.core.memory.recollection import (
     MemoryKind,
     Recollection,
@@ -42,7 +42,7 @@ def shown(script: Any, memories: Sequence[Recollection]) -> list[Shown]:
 
 
 def memories_of(
-    script: Any, kind: MemoryKind, drawn: Sequence[Drawn], sources: Sequence[Recollection]
+    script: Any, kind: MemoryKind, drawn: Sequence[DerivedMemory], sources: Sequence[Recollection]
 ) -> list[Recollection | None]:
     """What was drawn, as memories of their sources' audience, in the same order.
 
@@ -64,7 +64,7 @@ def memories_of(
     return made
 
 
-def _memory(kind: MemoryKind, item: Drawn, cited: Sequence[Recollection]) -> Recollection:
+def _memory(kind: MemoryKind, item: DerivedMemory, cited: Sequence[Recollection]) -> Recollection:
     """As believed as the least believed of what it rests on, and known to the same."""
     persons, places = {source.person for source in cited}, {source.place for source in cited}
     types = {source.source_type for source in cited}

@@ -81,6 +81,6 @@ async def draw(
             left += [entry.id for entry in batch.entries]
         elif batch.is_as_it_was:
             told = fact("memories_kept", count=len(batch.new), why=why)
-            state.write(script, told, beside=batch.write)
+            state.write(script, told, extra_writes=batch.write)
             indexing.soon(script)
     return left

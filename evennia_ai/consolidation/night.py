@@ -14,7 +14,7 @@ from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.memory import modes
 from evennia_ai.runtime import state
-from evennia_ai.runtime.state import Beside
+from evennia_ai.runtime.state import ExtraWrites
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
@@ -59,7 +59,7 @@ class Night:
     def keep(
         self,
         *facts: Fact,
-        beside: Beside | None = None,
+        extra_writes: ExtraWrites | None = None,
         cursor: Mapping[str, Any] | None = None,
         counted: Mapping[str, int] = NOTHING,
         **values: Any,
@@ -67,7 +67,7 @@ class Night:
         """Store a piece's results together with how far the night is then, all or none of it.
 
         Args:
-            beside: writes rows, in the same transaction.
+            extra_writes: writes rows, in the same transaction.
             cursor: how far the step is then; None: as far as before.
             counted: what was done, for people.
 
@@ -76,7 +76,7 @@ class Night:
         """
         self.fence.check()
         values |= self.moved(cursor, counted)
-        state.write(self.script, *facts, beside=beside, **values)
+        state.write(self.script, *facts, extra_writes=extra_writes, **values)
         self.note_kept(values)
 
     def moved(

@@ -53,7 +53,7 @@ async def portray(night: Night) -> bool:
         liked = profile.favour + nudge(favours)
         profiles.store(script, profile, attributes, liked, newest)
 
-    night.keep(beside=write, cursor=done, counted={"profiles": 1})
+    night.keep(extra_writes=write, cursor=done, counted={"profiles": 1})
     return True
 
 

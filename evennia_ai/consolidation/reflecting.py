@@ -15,7 +15,7 @@ from django.db.models import Count, Max, Sum
 from evennia_ai.consolidation import drawing
 from evennia_ai.consolidation.asking import PutOffError
 from evennia_ai.consolidation.night import Night
-from evennia_ai.core.memory.extraction import Drawn, read_drawn
+from evennia_ai.core.memory.extraction import DerivedMemory, read_derived
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.core.memory.reflection import (
     groups,
@@ -57,7 +57,7 @@ async def reflect(night: Night) -> bool:
     after = _after(reflection, {**underway, "groups": others}, script.clock.seconds())
     write = partial(rows.insert, script.pk, kept)
     counted = {"questions": len(questions), "insights": len(kept)}
-    night.keep(told, beside=write, counted=counted, reflection_state=after)
+    night.keep(told, extra_writes=write, counted=counted, reflection_state=after)
     indexing.soon(script)
     return True
 
@@ -141,7 +141,7 @@ async def _conclude(night: Night, question: str, audience: str) -> Rested:
     )
     asked = insights_request(question, drawing.shown(script, evidence))
     reply = await night.ask(asked, "reflection")
-    drawn: list[Drawn] = read_drawn(reply, len(evidence), name="insight") or []
+    drawn: list[DerivedMemory] = read_derived(reply, len(evidence), name="insight") or []
     made = drawing.memories_of(script, MemoryKind.INSIGHT, drawn, evidence)
     return [
         (memory, [evidence[i] for i in item.cites])

@@ -40,6 +40,8 @@ async def score(night: Night) -> bool:
     # What was judged is not looked for again; of the others this night has had its answer.
     left = [entry.id for index, entry in enumerate(entries) if index not in scores]
     night.keep(
-        beside=write, cursor={"skipped": [*skipped, *left]}, counted={"entries scored": len(scores)}
+        extra_writes=write,
+        cursor={"skipped": [*skipped, *left]},
+        counted={"entries scored": len(scores)},
     )
     return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from evennia_ai.core.memory.extraction import Drawn
+from evennia_ai.core.memory.extraction import DerivedMemory
 from evennia_ai.core.memory.recollection import Recollection, point_of
 from evennia_ai.memory import forgetting
 from evennia_ai.memory_store import rows
@@ -22,7 +22,7 @@ Pair = tuple[Recollection, Recollection]
 
 
 def superseded(
-    drawn: Sequence[tuple[Drawn, Recollection]], known: Sequence[Recollection]
+    drawn: Sequence[tuple[DerivedMemory, Recollection]], known: Sequence[Recollection]
 ) -> list[Pair]:
     """The facts that hold no more, each once, with what takes its place.
 
@@ -41,7 +41,7 @@ def superseded(
 
 
 def _pairs(
-    drawn: Sequence[tuple[Drawn, Recollection]], known: Sequence[Recollection]
+    drawn: Sequence[tuple[DerivedMemory, Recollection]], known: Sequence[Recollection]
 ) -> Iterator[Pair]:
     """The facts that a model named together, and their like; the later one is the second."""
     by_place = {item.place: memory for item, memory in drawn}

@@ -14,7 +14,7 @@ from evennia_ai.consolidation.reflecting import importance_since
 from evennia_ai.core.memory import night as rules
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.turn.tokens import count_messages, estimate
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.memory import indexing, retention
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
@@ -38,7 +38,7 @@ async def compact(night: Night) -> bool:
         raise PutOffError("the night's token_budget has no room for a summary")
     values: dict[str, Any] = {}
 
-    def beside(used: Usage) -> Mapping[str, Any]:
+    def beside(used: TokenUsage) -> Mapping[str, Any]:
         asker.tokens += used.total_tokens
         values.update(night.moved(counted={"summaries": 1}))
         return values
@@ -73,7 +73,7 @@ async def prune(night: Night) -> bool:
     def forget() -> None:
         rows.remove(script.pk, keys)
 
-    night.keep(told, beside=forget, counted={"memories let go": len(keys)})
+    night.keep(told, extra_writes=forget, counted={"memories let go": len(keys)})
     indexing.soon(script)
     return True
 

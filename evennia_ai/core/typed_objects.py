@@ -29,25 +29,64 @@ class TypedObject(Protocol):
     access: Callable[..., bool]
 
 
-class GameObject(TypedObject, Protocol):
-    """An object, a character, an exit or a room."""
+class Being(TypedObject, Protocol):
+    """Somebody who has a name, is told things and stands before locks: an object or an account."""
 
-    location: Any
-    home: Any
-    contents: Any
-    account: Any
+    name: str
     sessions: Any
     msg: Callable[..., Any]
     get_display_name: Callable[..., str]
+    check_permstring: Callable[[str], bool]
+    at_pre_channel_msg: Callable[..., Any]
+    channel_msg: Callable[..., Any]
+    at_post_channel_msg: Callable[..., Any]
 
 
-class Account(TypedObject, Protocol):
+class GameObject(Being, Protocol):
+    """An object, a character, an exit or a room; its hooks are called as Evennia's commands do."""
+
+    location: Any
+    db_account_id: int | None
+    home: Any
+    contents: Any
+    account: Any
+    search: Callable[..., Any]
+    msg_contents: Callable[..., Any]
+    at_pre_say: Callable[..., Any]
+    get_display_desc: Callable[..., str]
+    get_numbered_name: Callable[..., Any]
+    filter_visible: Callable[..., Any]
+    destination: Any
+    move_to: Callable[..., bool]
+    at_traverse: Callable[..., None]
+    at_failed_traverse: Callable[..., None]
+    at_pre_get: Callable[..., bool]
+    at_get: Callable[..., None]
+    at_pre_drop: Callable[..., bool]
+    at_drop: Callable[..., None]
+    at_pre_give: Callable[..., bool]
+    at_give: Callable[..., None]
+
+
+class Account(Being, Protocol):
     """An account: somebody who is connected, or may be."""
 
+    username: str
+    is_active: bool
     is_superuser: bool
-    sessions: Any
-    msg: Callable[..., Any]
     get_all_puppets: Callable[[], list[Any]]
+
+
+class Channel(TypedObject, Protocol):
+    """A channel that people talk on."""
+
+    subscriptions: Any
+    mutelist: Any
+    send_to_online_only: bool
+    msg: Callable[..., Any]
+    channel_prefix: Callable[..., str]
+    at_pre_msg: Callable[..., Any]
+    at_post_msg: Callable[..., Any]
 
 
 class Script(TypedObject, Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.safety.monitor import Halt
 from evennia_ai.core.turn.execution import ExecutionMode, ExecutionPattern
 from evennia_ai.core.turn.turn import Turn
@@ -14,7 +14,7 @@ from evennia_ai.errors import LimitReachedError
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far one turn may go. Each check passes, or raises LimitReachedError.
+    """The bounds of one turn. Each check passes, or raises LimitReachedError.
 
     Attributes:
         first_step: model calls of the loop that its task made before this tick.
@@ -28,48 +28,50 @@ class Bounds:
     @property
     def last_step(self) -> float:
         """The step after which the steps of this tick are used up."""
-        return self.first_step + self._cap(Kind.ITERATIONS, self.pattern.max_iterations)
+        return self.first_step + self._cap(LimitKind.ITERATIONS, self.pattern.max_iterations)
 
     @property
     def is_used_up(self) -> bool:
-        """Whether the next step belongs to the next beat: one step a beat is no limit to extend."""
+        """True where the next step belongs to the next beat: that is no limit to extend."""
         is_step = self.pattern.mode is ExecutionMode.SINGLE_ACTION
         return is_step and self.turn.iterations >= self.last_step
 
     async def visit(self) -> None:
         """One more tick of the task in its context."""
         used, cap = self.turn.visits, self.ports.limits.config.loop.max_context_visits
-        await self._check(Kind.CONTEXT_VISITS, used, cap)
+        await self._check(LimitKind.CONTEXT_VISITS, used, cap)
         self.turn.visits += 1
 
     async def step(self) -> None:
         """One more step of the loop, which is one model call."""
         turn, loop = self.turn, self.ports.limits.config.loop
         most = self.pattern.max_iterations
-        await self._check(Kind.ITERATIONS, turn.iterations - self.first_step, most)
+        await self._check(LimitKind.ITERATIONS, turn.iterations - self.first_step, most)
         await self.model_call()
         if isinstance(turn.monitor.on_tick_start(self._task_cap), Halt):
-            await self.grant(Kind.TASK_ITERATIONS, turn.iterations, loop.max_iterations_per_task)
-        await self._within_chain(Kind.TASK_ITERATIONS, turn.iterations)
+            await self.grant(
+                LimitKind.TASK_ITERATIONS, turn.iterations, loop.max_iterations_per_task
+            )
+        await self._within_chain(LimitKind.TASK_ITERATIONS, turn.iterations)
         turn.iterations += 1
         turn.chain.steps += 1
 
     @property
     def _task_cap(self) -> float:
         return self._cap(
-            Kind.TASK_ITERATIONS, self.ports.limits.config.loop.max_iterations_per_task
+            LimitKind.TASK_ITERATIONS, self.ports.limits.config.loop.max_iterations_per_task
         )
 
     async def model_call(self) -> None:
         """One more model call, be it of the loop or beside it."""
         turn, loop = self.turn, self.ports.limits.config.loop
-        await self._check(Kind.MODEL_CALLS, turn.model_calls, loop.max_model_calls_per_tick)
+        await self._check(LimitKind.MODEL_CALLS, turn.model_calls, loop.max_model_calls_per_tick)
         while isinstance(turn.monitor.before_model_call(turn.tokens, self._task_tokens), Halt):
-            await self.grant(Kind.TASK_TOKENS, turn.tokens, loop.max_tokens_per_task)
-        await self._within_chain(Kind.TASK_TOKENS, turn.tokens)
+            await self.grant(LimitKind.TASK_TOKENS, turn.tokens, loop.max_tokens_per_task)
+        await self._within_chain(LimitKind.TASK_TOKENS, turn.tokens)
         turn.model_calls += 1
 
-    async def _within_chain(self, kind: Kind, own: int) -> None:
+    async def _within_chain(self, kind: LimitKind, own: int) -> None:
         """The same limit over all turns of the chain, where others of it had a part in that.
 
         Args:
@@ -84,30 +86,32 @@ class Bounds:
 
     @property
     def _task_tokens(self) -> float:
-        return self._cap(Kind.TASK_TOKENS, self.ports.limits.config.loop.max_tokens_per_task)
+        return self._cap(LimitKind.TASK_TOKENS, self.ports.limits.config.loop.max_tokens_per_task)
 
     async def tool_call(self) -> None:
         """One more tool call in this context."""
         loop = self.ports.limits.config.loop
-        await self._check(Kind.TOOL_CALLS, self.turn.tool_calls, loop.max_tool_calls_per_context)
+        await self._check(
+            LimitKind.TOOL_CALLS, self.turn.tool_calls, loop.max_tool_calls_per_context
+        )
         self.turn.tool_calls += 1
 
     def note_cut(self, calls: int) -> None:
         """Record that a reply held more calls than are run."""
         most = self.pattern.calls_per_reply
         if calls > most:
-            kind, scope = Kind.CALLS_PER_REPLY, self.turn.scope
+            kind, scope = LimitKind.CALLS_PER_REPLY, self.turn.scope
             hit = LimitReachedError(kind, used=calls, cap=most, amount=0, scope=scope)
             self.ports.limits.cut(self.turn, hit)
 
-    def _cap(self, kind: Kind, base: float) -> float:
+    def _cap(self, kind: LimitKind, base: float) -> float:
         return base and base + self.turn.grants.get(kind, 0)
 
-    async def _check(self, kind: Kind, used: float, base: float) -> None:
+    async def _check(self, kind: LimitKind, used: float, base: float) -> None:
         while (cap := self._cap(kind, base)) and used >= cap:
             await self.grant(kind, used, base)
 
-    async def grant(self, kind: Kind, used: float, amount: float) -> None:
+    async def grant(self, kind: LimitKind, used: float, amount: float) -> None:
         """Go on only if somebody lets it."""
         cap = amount + self.turn.grants.get(kind, 0)
         await self.extend(

@@ -9,14 +9,14 @@ from typing import Protocol
 from evennia_ai.core.safety.limits import (
     LIMITS,
     Decision,
-    Kind,
+    DecisionReason,
+    LimitKind,
     Mode,
-    Reason,
     decide_alone,
     question_text,
     refusal,
 )
-from evennia_ai.core.safety.questions import LIMIT_PREFIX, Answer, Asking, Outcome
+from evennia_ai.core.safety.questions import LIMIT_PREFIX, Answer, ApprovalRequest, QuestionOutcome
 from evennia_ai.core.settings.safety import OnLimit
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 
@@ -25,7 +25,7 @@ MONEY = "cost."
 
 def period_in(kind: str, scope: str) -> str:
     """The day, month or minute that a limit on money is counted in; "" for any other limit."""
-    words = {"day": 1, "month": 1, "minute": 2}.get(LIMITS[Kind(kind)].span, 0)
+    words = {"day": 1, "month": 1, "minute": 2}.get(LIMITS[LimitKind(kind)].span, 0)
     is_money = kind.startswith(MONEY)
     return " ".join(scope.split(" ")[-words:]) if is_money and words else ""
 
@@ -33,11 +33,11 @@ def period_in(kind: str, scope: str) -> str:
 class Bus(Protocol):
     """The way to somebody who may answer."""
 
-    async def ask(self, asking: Asking, timeout_seconds: float) -> Answer:
+    async def ask(self, asking: ApprovalRequest, timeout_seconds: float) -> Answer:
         """Put a question, and wait for what comes of it. Equal keys share one question.
 
         Args:
-            timeout_seconds: after this the outcome is `Outcome.TIMEOUT`; 0: wait for ever.
+            timeout_seconds: after this the outcome is `QuestionOutcome.TIMEOUT`; 0: wait for ever.
         """
 
 
@@ -46,7 +46,7 @@ Record = Callable[[str, Mapping[str, object]], None]
 
 @dataclass(slots=True)
 class Extensions:
-    """How often limits were extended without asking, while the scopes they count in last.
+    """Counts of limits extended without asking, while the scopes they count in last.
 
     A task says when it ends; a day or a month of an account is over when the next is counted in.
     """
@@ -54,7 +54,7 @@ class Extensions:
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def used(self, scope: str, kind: str) -> int:
-        """How often so far."""
+        """The count so far."""
         return self.counts.get((scope, kind), 0)
 
     def count(self, scope: str, kind: str) -> None:
@@ -75,16 +75,16 @@ class Extensions:
 
 
 REASONS = {
-    Outcome.TIMEOUT: Reason.ASK_TIMEOUT,
-    Outcome.NOBODY: Reason.NO_OPERATOR,
-    Outcome.DISCARDED: Reason.WITHDRAWN,
-    Outcome.ANSWERED: Reason.REFUSED,
+    QuestionOutcome.TIMEOUT: DecisionReason.ASK_TIMEOUT,
+    QuestionOutcome.NOBODY: DecisionReason.NO_OPERATOR,
+    QuestionOutcome.DISCARDED: DecisionReason.WITHDRAWN,
+    QuestionOutcome.ANSWERED: DecisionReason.REFUSED,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where limits are decided.
+    """The place where limits are decided.
 
     Args:
         bus: the way to a person; None: there is none.
@@ -120,13 +120,13 @@ class Checkpoint:
         Raises:
             StaleEpochError: the turn was cancelled while somebody was asked; likewise `passes`.
         """
-        kind = Kind(hit.kind)
+        kind = LimitKind(hit.kind)
         mode = self.config.mode_of(kind)
         left = self.config.auto_extend_times - self.extensions.used(hit.scope, kind)
         decision = decide_alone(LIMITS[kind], mode, left, hit.amount)
         if decision is None:
             prompt = question_text(kind, hit.used, hit.cap, hit.amount, task, whose)
-            asking = Asking(
+            asking = ApprovalRequest(
                 key=f"{hit.scope} {kind}",
                 kind=f"{LIMIT_PREFIX}{kind}",
                 prompt=prompt,
@@ -139,9 +139,9 @@ class Checkpoint:
         self._record(kind, mode, hit, decision)
         return decision
 
-    async def _ask(self, asking: Asking, amount: float) -> Decision:
+    async def _ask(self, asking: ApprovalRequest, amount: float) -> Decision:
         if self.bus is None:
-            return refusal(Reason.NO_BUS)
+            return refusal(DecisionReason.NO_BUS)
         through: tuple[type[BaseException], ...] = (StaleEpochError, *self.passes)
         try:
             answer = await self.bus.ask(asking, self.config.ask_timeout_seconds)
@@ -149,12 +149,14 @@ class Checkpoint:
             raise
         except Exception as error:
             self.report(error)
-            return refusal(Reason.BUS_ERROR)
+            return refusal(DecisionReason.BUS_ERROR)
         if answer.is_yes:
-            return Decision(True, amount, Reason.APPROVED)
+            return Decision(True, amount, DecisionReason.APPROVED)
         return refusal(REASONS[answer.outcome])
 
-    def _record(self, kind: Kind, mode: Mode, hit: LimitReachedError, decision: Decision) -> None:
+    def _record(
+        self, kind: LimitKind, mode: Mode, hit: LimitReachedError, decision: Decision
+    ) -> None:
         facts: dict[str, object] = {
             "kind": kind.value,
             "scope": hit.scope,

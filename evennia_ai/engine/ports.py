@@ -1,4 +1,4 @@
-"""What the engine needs of the world, each as small as can be."""
+"""The engine's ports to the world, each as small as can be."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.fullness import Fullness
 from evennia_ai.core.turn.tokens import Counter, count_messages, estimate
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn.turn import Turn, Usage
+from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.errors import LimitReachedError
 
 Specs = Mapping[str, ToolSpec]
@@ -19,7 +19,7 @@ Specs = Mapping[str, ToolSpec]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model answered: at most one of text and calls is used, calls first.
+    """A model's answer: at most one of text and calls is used, calls first.
 
     Attributes:
         model: which model answered, as its endpoint is described; "" when it is the only one.
@@ -28,7 +28,7 @@ class Reply:
 
     content: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
     finish_reason: str = ""
     model: str = ""
     notice: str = ""
@@ -95,16 +95,16 @@ class Prompt:
 
     @property
     def fullness(self) -> Fullness:
-        """How much of the context it takes, for whoever is told."""
+        """The prompt's use of the context, for whoever is told."""
         return Fullness(self.tokens, self.tool_tokens, self.max_tokens)
 
     @property
     def usage_ratio(self) -> float:
-        """How full the context is; above 1 it does not fit."""
+        """The fill of the context; above 1 the prompt does not fit."""
         return self.tokens / self.max_tokens
 
-    def ratio_with(self, usage: Usage, added: Sequence[Message]) -> float:
-        """How full the context will be with these messages after the prompt.
+    def ratio_with(self, usage: TokenUsage, added: Sequence[Message]) -> float:
+        """The fill of the context with these messages after the prompt.
 
         Args:
             usage: of the prompt's call; what the service counted goes before what we did.
@@ -112,18 +112,18 @@ class Prompt:
         tokens = self.credible(usage).prompt_tokens or self.tokens
         return (tokens + count_messages(added, self.count)) / self.max_tokens
 
-    def credible(self, usage: Usage) -> Usage:
-        """What a service says it counted; one that took the prompt cannot have counted more."""
+    def credible(self, usage: TokenUsage) -> TokenUsage:
+        """Learn a service's own count; one that took the prompt cannot have counted more."""
         most = self.max_tokens
         prompt = usage.prompt_tokens if usage.prompt_tokens <= most else self.tokens
-        return Usage(prompt, min(usage.completion_tokens, most))
+        return TokenUsage(prompt, min(usage.completion_tokens, most))
 
 
 Compose = Callable[[Turn, Specs], Prompt]
 
 
 class Limits(Protocol):
-    """How far a turn may go, and the way to somebody who may let it go further."""
+    """The limits of a turn, and the way to somebody who may extend them."""
 
     @property
     def config(self) -> SafetyConfig:

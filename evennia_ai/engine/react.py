@@ -88,7 +88,7 @@ def _shown(turn: Turn, text: str) -> str:
 
 
 def _end_after(group: Group, bounds: Bounds) -> Stop | None:
-    """Whether the loop ends after a reply's calls, and why."""
+    """The end of the loop after a reply's calls and its reason, or None."""
     if group.halt is not None:
         return Stop(StopReason.MAX_ITERATIONS, group.halt.detail, False, halt=group.halt)
     reason = reason_of(group.done, terminal_ends=bounds.pattern.terminal_ends_loop)
@@ -206,7 +206,7 @@ class Group:
 
     @property
     def messages(self) -> list[Message]:
-        """What it adds to the conversation."""
+        """The messages that it adds to the conversation."""
         return self.turn.said[self._begins_at :]
 
     def add(self, done: Done) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from evennia_ai.core.hearing.audience import WAYS, words
-from evennia_ai.core.safety.limits import Kind, Reason, denial_text
+from evennia_ai.core.safety.limits import DecisionReason, LimitKind, denial_text
 from evennia_ai.core.turn.conversation import turn_text, user_message
 from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.react import Stop, StopReason
@@ -39,9 +39,9 @@ async def run(turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
 
 def _ended_by(hit: LimitReachedError, turn: Turn) -> Stop:
     """The stop of a turn that a limit ended; a failure of the model's service stays one."""
-    reason = Reason(hit.reason or Reason.NO_BUS)
+    reason = DecisionReason(hit.reason or DecisionReason.NO_BUS)
     partial = bool(turn.found_out)
-    detail = denial_text(Kind(hit.kind), hit.cap, hit.scope, reason, has_partial=partial)
+    detail = denial_text(LimitKind(hit.kind), hit.cap, hit.scope, reason, has_partial=partial)
     if turn.problem:
         problem = words(WAYS["log"], turn.problem, turn.kept)
         detail = f"{detail}; the last call failed: {problem}"

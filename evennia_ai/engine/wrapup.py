@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evennia_ai.core.hearing.chain import is_of_chain
 from evennia_ai.core.hearing.inbox import OWN, TASK
-from evennia_ai.core.safety.limits import LIMITS, Denial, Kind, number
+from evennia_ai.core.safety.limits import LIMITS, Denial, LimitKind, number
 from evennia_ai.core.text.cleaning import clean_speech, cut_at_sentence
 from evennia_ai.core.turn.conversation import Message, as_fallback
 from evennia_ai.core.turn.react import Done
@@ -22,11 +22,11 @@ CAUSE = (
 
 
 def ends_in_words(hit: LimitReachedError, turn: Turn) -> bool:
-    """Whether somebody waits who is told in the words of the assistant, as the limit's row says.
+    """True where somebody waits who is told in the words of the assistant, as the limit's row says.
 
     Where a whole chain has come to its end, no other assistant is told: it would only answer.
     """
-    is_said = LIMITS[Kind(hit.kind)].denial is Denial.WRAP_UP and turn.event.kind != OWN
+    is_said = LIMITS[LimitKind(hit.kind)].denial is Denial.WRAP_UP and turn.event.kind != OWN
     is_among_us = turn.event.hops > 0 and turn.event.kind != TASK
     return is_said and not (is_among_us and is_of_chain(hit.scope))
 
@@ -62,7 +62,7 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
 
 
 def _words(reply: Reply) -> str:
-    """What can be said of a reply; a model that still writes a call means its message."""
+    """The sayable part of a reply; a model that still writes a call means its message."""
     told = next(iter(reply.tool_calls), None) or call_from_json(reply.content, "last")
     message = told.arguments.get("message", "") if told is not None else reply.content
     return cut_at_sentence(clean_speech(str(message)), LONGEST_SPEECH)
@@ -70,7 +70,7 @@ def _words(reply: Reply) -> str:
 
 def with_cause(messages: list[Message], hit: LimitReachedError) -> list[Message]:
     """The prompt with the cause in its system message: some services refuse it after a result."""
-    limit = LIMITS[Kind(hit.kind)]
+    limit = LIMITS[LimitKind(hit.kind)]
     cause = CAUSE.format(what=limit.text, used=number(hit.cap), unit=limit.unit)
     head, *rest = messages
     if head["role"] != "system":

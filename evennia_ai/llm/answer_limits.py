@@ -1,4 +1,4 @@
-"""How long an answer may be, and how an endpoint is told so: no request goes out without it."""
+"""The limit of an answer's length, and its name on the wire: no request goes out without it."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ _ABOUT_ANSWERS = re.compile(f"{PLAIN}|{REASONED}|in the completion")
 
 
 def thinks(model: str) -> bool:
-    """Whether a model of that name thinks before it answers, as far as names tell."""
+    """True where a model of that name thinks before it answers, as far as names tell."""
     return bool(_THINKS.search(normalize(model)))
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How many tokens an answer may have.
+    """The most tokens an answer may have.
 
     Attributes:
         tokens: as many as are wanted.
@@ -92,7 +92,7 @@ class Wanted:
 
 
 def wanted_of(model: str, *, is_native: bool, is_thinking: bool = False) -> Wanted:
-    """What answers of a model may have where nobody set it."""
+    """The answer limits of a model where nobody set any."""
     if not is_native:
         return Wanted(TOKENS_OF_A_CALL, TOKENS_OF_A_CALL)
     window = get_model_max_tokens(model)
@@ -105,7 +105,7 @@ def wanted_of(model: str, *, is_native: bool, is_thinking: bool = False) -> Want
 
 @dataclass(slots=True)
 class AnswerLimit:
-    """How one model of one endpoint is told how long its answer may be, as it turned out.
+    """The parameter by which one model of one endpoint takes the limit, as it turned out.
 
     Attributes:
         name: the member of the request.
@@ -118,7 +118,7 @@ class AnswerLimit:
 
     @classmethod
     def of(cls, provider: str, model: str) -> AnswerLimit:
-        """What is known before anybody asked."""
+        """The first guess, before anybody asked."""
         is_reasoned = provider == "openai" and _NAMED_REASONED.match(normalize(model))
         return cls(REASONED if is_reasoned else PLAIN)
 

@@ -58,7 +58,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether an assistant can work with it."""
+        """True where an assistant can work with it."""
         return all(line.ok for line in self.lines)
 
 

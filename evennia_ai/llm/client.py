@@ -40,7 +40,7 @@ WANTS_CLOSED_TURNS = re.compile(r"[a-z]stral|[mp]ixtral", re.IGNORECASE)
 
 
 class Payment(Protocol):
-    """What pays for one call, attempt by attempt."""
+    """The payer of one call, attempt by attempt."""
 
     def begin(self, model: str) -> int:
         """An attempt is about to be sent.
@@ -76,7 +76,7 @@ UNPAID = Unpaid()
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """How the model is to write; None leaves it to the provider.
+    """The model's sampling settings; None leaves one to the provider.
 
     Attributes:
         max_tokens: of an answer; None: as `answer_limits` knows of the model.
@@ -119,7 +119,7 @@ def make_transport(
     reactor: Any,
     most_bytes: int = LARGEST_REPLY_BYTES,
 ) -> Transport:
-    """What carries requests to a provider.
+    """The transport to a provider.
 
     Raises:
         ConfigurationError: nobody said where it answers.
@@ -214,16 +214,16 @@ class UnifiedLLMClient:
 
     @property
     def supports_tools(self) -> bool:
-        """Whether tool calls go over the API as such."""
+        """True where tool calls go over the API as such."""
         return self.tool_mode == "native"
 
     @property
     def rate_limit_info(self) -> RateLimitInfo | None:
-        """What the service last said of its limits, None when it says nothing."""
+        """The rate limits that the service last told, None when it tells nothing."""
         return getattr(self._transport, "rate_limit_info", None)
 
     def wanted(self, extra: Mapping[str, Any]) -> Wanted:
-        """How long the answer of a call may be, as it is set, else as the model can.
+        """The longest answer of a call, as it is set, else as the model can.
 
         Args:
             extra: further members of the call's body; a length among them is wanted in full.

@@ -1,4 +1,4 @@
-"""What an endpoint says when it refuses a request, and whether it means: the prompt is too long.
+"""Refusals of an endpoint, and those among them that mean: the prompt is too long.
 
 Every service has its own words for that. Only what it says itself is read, never a request that it
 quotes: a player may well have spoken of a prompt that is too long.
@@ -53,7 +53,7 @@ def _texts(part: Any, *keys: str) -> Iterator[str]:
 
 
 def _parts(whole: Any) -> list[Any]:
-    """Where a body of JSON may hold what the service says, the outer ones first."""
+    """Parts of a JSON body that may hold the service's message, the outer ones first."""
     if not isinstance(whole, Mapping):
         return [whole]
     error = whole.get("error")
@@ -95,5 +95,5 @@ def is_used_up(complaint: tuple[str, str]) -> bool:
 
 
 def is_too_long(status: int, complaint: tuple[str, str]) -> bool:
-    """Whether a refusal means that the prompt does not fit into the model's context."""
+    """True where a refusal means that the prompt does not fit into the model's context."""
     return status in TOO_LONG_STATUSES and any(map(_TOO_LONG.search, complaint))

@@ -1,4 +1,4 @@
-"""Which model answers: decided from the environment and the game's settings, in one place.
+"""The choice of a model: from the environment and the game's settings, in one place.
 
 In this order: OPENAI_BASE_URL and/or OPENAI_API_KEY together with EVENNIA_AI_MODEL, from the
 environment and then from `secret_settings.py`; EVENNIA_AI_MODEL=scripted; else the embedded model.
@@ -22,7 +22,7 @@ KEYS = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "EVENNIA_AI_MODEL", "EVENNIA_AI_TOO
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What is known of a provider beforehand."""
+    """Facts about a provider that are known beforehand."""
 
     base_url: str
     host: str = ""
@@ -60,7 +60,7 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        """Whether this is the embedded model."""
+        """True for the embedded model."""
         return self.provider == "local"
 
     def describe(self) -> str:

@@ -64,7 +64,7 @@ class FallbackClient:
 
     @property
     def provider_name(self) -> str:
-        """Whose model the first choice is."""
+        """The provider of the first choice."""
         return self.first.provider_name
 
     @property
@@ -74,12 +74,12 @@ class FallbackClient:
 
     @property
     def tool_mode(self) -> str:
-        """How the first choice calls tools; each other is asked in its own way."""
+        """The first choice's way to call tools; each other is asked in its own way."""
         return self.first.tool_mode
 
     @property
     def supports_tools(self) -> bool:
-        """Whether the first choice's tool calls go over the API as such."""
+        """True where the first choice's tool calls go over the API as such."""
         return self.first.supports_tools
 
     @property
@@ -89,11 +89,11 @@ class FallbackClient:
 
     @property
     def rate_limit_info(self) -> RateLimitInfo | None:
-        """What the service of the first choice last said of its limits."""
+        """The rate limits that the service of the first choice last told."""
         return self.first.rate_limit_info
 
     def wanted(self, extra: Mapping[str, Any]) -> Wanted:
-        """How long the answer of a call may be: as long as any of the models wants it."""
+        """The longest answer of a call: as long as any of the models wants it."""
         return max((client.wanted(extra) for _, client in self.models), key=lambda one: one.tokens)
 
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:

@@ -1,4 +1,4 @@
-"""Which models are tried when the first one fails: read from a list, strictly.
+"""Models to try when the first one fails: read from a list, strictly.
 
     EVENNIA_AI_FALLBACK_MODELS = [
         "gpt-x-mini",                                     # another model of the same address

@@ -1,4 +1,4 @@
-"""How tools are offered to a model: made of each spec once, for a spec never changes."""
+"""Tool schemas for a model: made of each spec once, for a spec never changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAY_THE_END = ("enum", "const", "format", "pattern", "maxLength")
 
 
 class Kept:
-    """What a function makes of a spec, made once for each.
+    """A cache of what a function makes of each spec.
 
     Specs can be neither hashed nor referred to weakly, so they go by identity; keeping the spec
     itself beside it makes sure that no other one ever gets the same.
@@ -30,7 +30,7 @@ class Kept:
         self._kept: dict[int, tuple[ToolSpec, dict[str, Any]]] = {}
 
     def __call__(self, spec: ToolSpec) -> dict[str, Any]:
-        """What is made of the spec; the same object every time, not to be changed."""
+        """The result for a spec; the same object every time, not to be changed."""
         if id(spec) not in self._kept:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
@@ -58,7 +58,7 @@ def bounded(schema: Any, depth: int = 0) -> Any:
 
 
 def _limits(schema: Mapping[str, Any]) -> dict[str, int]:
-    """What a schema leaves open, in such a way that it does not clash with what it says."""
+    """Bounds for the open parts of a schema that do not clash with the rest of it."""
     kinds = schema.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
     limits: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What all assistants of a process share: transport and breaker per endpoint, a cap on calls."""
+"""The share of all assistants of a process: transport and breaker per endpoint, a cap on calls."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from evennia_ai.resilience import (
 
 @dataclass(frozen=True, slots=True)
 class PoolConfig:
-    """How a process asks models.
+    """A process's way to the models.
 
     Attributes:
         state_dir: where the embedded model leaves its address.
@@ -106,7 +106,7 @@ class LocalTransport:
 
 
 class Slots(DeferredSemaphore):
-    """How many calls may be in flight; one that is freed goes to whoever has waited longest."""
+    """Slots for calls in flight; a freed one goes to whoever has waited longest."""
 
     _is_held = False
 

@@ -1,4 +1,4 @@
-"""What a service says of how much more it will answer, read from the headers of its answers."""
+"""A service's rate limits, read from the headers of its answers."""
 
 from __future__ import annotations
 

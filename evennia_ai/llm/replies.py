@@ -1,4 +1,4 @@
-"""What goes to a chat completions API and what comes back, for both ways of asking for a tool."""
+"""Messages to and from a chat completions API, for both ways of asking for a tool."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evennia_ai.core.turn.conversation import Message, alternating, as_fallback
 from evennia_ai.core.turn.speech import call_from_json, call_of
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.core.turn.toolspec import ToolCall, ToolSpec
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.offers import as_choice, as_function
@@ -118,8 +118,8 @@ def _choice(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     return choices[0], whole
 
 
-def _usage_of(whole: Any) -> Usage | None:
-    """What a service reports of an answer that is of no use; None where it does not."""
+def _usage_of(whole: Any) -> TokenUsage | None:
+    """The usage that a service reports of an unusable answer; None where it does not."""
     usage = whole.get("usage") if isinstance(whole, dict) else None
     return reported(usage, lambda: 0) if isinstance(usage, dict) else None
 

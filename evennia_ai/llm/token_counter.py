@@ -17,7 +17,7 @@ from pathlib import Path
 from evennia_ai.core.turn import tokens
 from evennia_ai.core.turn.tokens import Calibration, Counter, Margin, estimate
 from evennia_ai.core.turn.toolspec import ToolSpec
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.llm.endpoints import LOCAL_MODEL
 
 UNKNOWN_CONTEXT = 8192
@@ -80,7 +80,7 @@ def get_model_max_tokens(model: str) -> int:
 
 
 def _cache_dir() -> str:
-    """Where tiktoken looks for its files; "" when it is told to keep none."""
+    """The folder of tiktoken's files; "" when it is told to keep none."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return os.environ[variable]
@@ -99,7 +99,7 @@ def _is_on_disk(name: str, expected: str) -> bool:
 
 
 def load_encoding(name: str, files: Files = ENCODING_FILES) -> Counter | None:
-    """What counts by one of tiktoken's encodings, or None without tiktoken or its file."""
+    """A counter by one of tiktoken's encodings, or None without tiktoken or its file."""
     if name not in files or not _is_on_disk(*files[name]):
         return None
     try:
@@ -153,7 +153,7 @@ class TokenCounter:
 
     @property
     def factor(self) -> float:
-        """What the estimate is multiplied by, as the service's own figures show."""
+        """The factor on the estimate, from the service's own figures."""
         return 1.0 if self.exact else self._calibration.factor
 
     @property
@@ -175,7 +175,7 @@ class TokenCounter:
                 self._tools.popitem(last=False)
         return kept[2]
 
-    def note_usage(self, estimated: int, usage: Usage) -> None:
+    def note_usage(self, estimated: int, usage: TokenUsage) -> None:
         """Learn from a reply.
 
         Args:
@@ -184,7 +184,7 @@ class TokenCounter:
         self._calibration.note(round(estimated / self.factor), usage.prompt_tokens)
 
     def most_of(self, counted: int) -> int:
-        """What a prompt may well take that this counter counted, as prompts before it show."""
+        """The likely upper bound of a prompt's tokens, as the prompts before it show."""
         return max(counted, math.ceil(counted / self.factor * self._margin.factor))
 
     def note_surplus(self, counted: int, real: int) -> None:
@@ -197,7 +197,7 @@ class TokenCounter:
         self._margin.note(counted / self.factor, real)
 
     def describe(self) -> str:
-        """How it counts, for people."""
+        """The counting method, for people."""
         return "counted" if self.exact else f"estimated, corrected by {self.factor:.2f}"
 
 
@@ -218,11 +218,11 @@ def count_tokens_batch(texts: Sequence[str], model: str = "") -> list[int]:
 
 
 def calculate_utilization(used: int, model: str) -> float:
-    """How full a model's context is, in percent."""
+    """The share of a model's context in use, in percent."""
     return tokens.calculate_utilization(used, get_model_max_tokens(model))
 
 
 def get_utilization_status(percent: float) -> dict[str, str]:
-    """How full a context is, in words for a table: level, color and message."""
+    """The fill of a context, for a table: level, color and message."""
     band = tokens.band(percent)
     return {"level": band.level, "color": band.color, "message": band.message}

@@ -65,7 +65,7 @@ def _root_cause(error: BaseException) -> str:
 
 
 def _was_sent(error: BaseException | None) -> bool:
-    """Whether a request may have reached the service although no answer came."""
+    """True where a request may have reached the service although no answer came."""
     while error is not None:
         if isinstance(error, NOT_SENT):
             return False
@@ -74,7 +74,7 @@ def _was_sent(error: BaseException | None) -> bool:
 
 
 def _is_this_machine(base_url: str) -> bool:
-    """Whether the address is a loopback one: no proxy can reach that for us."""
+    """True for a loopback address: no proxy can reach that for us."""
     host = urlsplit(base_url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback

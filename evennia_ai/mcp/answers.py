@@ -1,4 +1,4 @@
-"""What a tool of a server answers, as bounded text for the model."""
+"""The answer of a server's tool, as bounded text for the model."""
 
 from __future__ import annotations
 

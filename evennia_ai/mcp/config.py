@@ -57,7 +57,7 @@ class ServerConfig:
     may_hear_private: bool = False
 
     def describe(self) -> str:
-        """What it is, for people; no arguments, no login and no query, which may hold secrets."""
+        """A description for people; no arguments, no login and no query, which may hold secrets."""
         if self.command:
             return f"program {self.command[0]}"
         parts = urlsplit(self.url)

@@ -1,4 +1,4 @@
-"""What a server lists, as tools for the model: fitting names, bounded texts, usable schemas."""
+"""A server's tools for the model: fitting names, bounded texts, usable schemas."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RemoteTool:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a server offers, by the names the model knows, and why the rest is left out."""
+    """A server's tools by the names the model knows, and the reasons for those left out."""
 
     tools: dict[str, RemoteTool] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ def _offered_names(server: str, names: list[str]) -> dict[str, str]:
 
 
 def _schema_problem(schema: Any) -> str:
-    """Why the model cannot be given this schema, or ""."""
+    """The reason why the model cannot be given this schema, or ""."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return "its arguments are not described by an object schema"
     if not isinstance(schema.get("properties", {}), dict):

@@ -121,7 +121,7 @@ class RemoteServer:
         return text
 
     def status(self) -> dict[str, Any]:
-        """How it is, in plain values."""
+        """The state in plain values."""
         return {
             "name": self.config.name,
             "what": self.config.describe(),
@@ -200,7 +200,7 @@ class RemoteServers:
         return gatherResults([server.close() for server in self._servers.values()])
 
     def specs(self) -> Specs:
-        """What is on offer, by the names the model knows."""
+        """The tools of all servers, by the names the model knows."""
         if self._specs is None:
             self._specs = {
                 name: tool.spec
@@ -246,7 +246,7 @@ class RemoteServers:
         return (server.config.name, tool.name) if server is not None and tool is not None else None
 
     def status(self) -> list[dict[str, Any]]:
-        """How each of them is."""
+        """The state of each server."""
         return [server.status() for server in self._servers.values()]
 
     def _forget(self) -> None:

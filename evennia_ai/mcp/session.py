@@ -100,7 +100,7 @@ class Session:
             raise ConnectionError(f"{name} {error}") from None
 
     async def _next_connection(self) -> Connection:
-        """What comes of the attempt under way, or of one that begins now."""
+        """The outcome of the attempt under way, or of one that begins now."""
         if not self._is_closed:
             self._wanted.set()
             await self._attempt.wait()
@@ -154,7 +154,7 @@ class Session:
 
 
 def _first_words(error: BaseException) -> str:
-    """What an error says, or the first of a group of them."""
+    """The text of an error, or of the first of a group of them."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__

@@ -72,12 +72,12 @@ class LineLog(asyncio.Protocol):
 
 
 class _Measure:
-    """How much of a body has come."""
+    """Size of the body so far, in bytes."""
 
     size = brackets = 0
 
     def problem(self, part: bytes) -> str:
-        """Why no more of it is read after this part, or ""."""
+        """The reason to read no more after this part, or ""."""
         self.size += len(part)
         self.brackets += part.count(b"[") + part.count(b"{")
         if self.size > MOST_BODY_BYTES:

@@ -26,7 +26,7 @@ from evennia_ai.memory.audiences import audience_of
 from evennia_ai.memory.consent import may_remember
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import names
-from evennia_ai.runtime.state import Beside
+from evennia_ai.runtime.state import ExtraWrites
 
 # A burst is ten messages, each as long as one is heard by default: twice that loses nothing of them
 # when it is quoted. What a prompt shows of an entry is cut where it is shown.
@@ -56,7 +56,7 @@ class Remembered:
     """
 
     script: Any
-    write: Beside | None = None
+    write: ExtraWrites | None = None
     person: str = ""
     at: float = 0.0
     words: str = ""

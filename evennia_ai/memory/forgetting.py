@@ -11,9 +11,9 @@ from typing import Any
 from django.db.models import Q
 from evennia.objects.models import ObjectDB
 
-from evennia_ai.core.hearing.records import Records
+from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.memory import reaching as core
-from evennia_ai.core.memory.forgetting import Name, hide, history_without, without_marked
+from evennia_ai.core.memory.forgetting import PersonNames, hide, history_without, without_marked
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.turn import executions
@@ -47,7 +47,7 @@ def forget_all(script: Any) -> int:
         EntityProfile.objects.filter(assistant=script.pk).delete()
 
     told = fact("memories_forgotten", count=len(keys), why="all of them")
-    state.write(script, told, beside=write, notes=[], projects={}, reflection_state={})
+    state.write(script, told, extra_writes=write, notes=[], projects={}, reflection_state={})
     if script.work is not None:
         script.work.talks.clear()
         script.work.tool_cache.clear_all()
@@ -70,12 +70,12 @@ def _beings_of(person: str) -> list[Any]:
     return [being, *being.characters.all(), *ObjectDB.objects.filter(db_account=being)]
 
 
-def name_of(script: Any, person: str) -> Name:
+def name_of(script: Any, person: str) -> PersonNames:
     """All names of a person: the account's, its characters', and the one they were met by."""
     named = _beings_of(person)
     known = EntityProfile.objects.filter(assistant=script.pk, entity=person)
     names = {*(str(each.key) for each in named), *known.values_list("name", flat=True)}
-    return Name(names - {str(script.key)})
+    return PersonNames(names - {str(script.key)})
 
 
 def without_words(told: Fact) -> Fact:
@@ -87,11 +87,11 @@ def without_words(told: Fact) -> Fact:
 
 
 def forget_person(
-    script: Any, person: str, also: Callable[[int, str, Name], None] | None = None
+    script: Any, person: str, also: Callable[[int, str, PersonNames], None] | None = None
 ) -> int:
     """Forget a person: all that is theirs, and what names them in what others said.
 
-    Nothing that is under way for them may be left: `operations.remembered` drops it before.
+    Nothing that is under way for them may be left: `operations.own_memory` drops it before.
 
     Args:
         also: forgets them elsewhere, in the same transaction; it is given the assistant's number,
@@ -117,7 +117,7 @@ def forget_person(
     return len(keys)
 
 
-def _hide_in_rows(assistant: int, name: Name) -> None:
+def _hide_in_rows(assistant: int, name: PersonNames) -> None:
     """What others said and did stays, and names somebody."""
     named = Q()
     for known in name.known:
@@ -135,7 +135,9 @@ def _hide_in_rows(assistant: int, name: Name) -> None:
             profile.save(update_fields=["attributes"])
 
 
-def _write_without(script: Any, person: str, name: Name, told: Fact, write: state.Beside) -> None:
+def _write_without(
+    script: Any, person: str, name: PersonNames, told: Fact, write: state.ExtraWrites
+) -> None:
     """Write all state without a person, in memory only once it is stored."""
     work = script.work or state.rebuild(script)
     history = history_without(work.history, forms_of(person), name)
@@ -144,35 +146,35 @@ def _write_without(script: Any, person: str, name: Name, told: Fact, write: stat
         executions.without_words(entry) if entry.get("person") == person else entry
         for entry in work.executions
     ]
-    records = _records_without(work.records, person)
+    records = _records_without(work.decisions, person)
     values = {
         "conversation_history": history,
         "overheard": [item.as_stored() for item in heard],
         "records": records.as_stored() if records.count else {},
         "execution_log": log,
         "notes": _notes_without(script, person, name),
-        "company": {who: row for who, row in work.company.as_stored().items() if who != person},
+        "company": {who: row for who, row in work.senders.as_stored().items() if who != person},
         "projects": _projects_without(script, person, name),
     }
     changed = {key: value for key, value in values.items() if value != state.read(script, key)}
-    state.write(script, told, beside=write, **changed)
-    work.history, work.overheard, work.records, work.executions = history, heard, records, log
+    state.write(script, told, extra_writes=write, **changed)
+    work.history, work.overheard, work.decisions, work.executions = history, heard, records, log
     _forget_in_memory(script, work, person)
 
 
-def _notes_without(script: Any, person: str, name: Name) -> list[Any]:
+def _notes_without(script: Any, person: str, name: PersonNames) -> list[Any]:
     kept = [note for note in state.read(script, "notes") if note["person"] != person]
     return [{**note, "text": name.hidden(str(note["text"]))} for note in kept]
 
 
-def _projects_without(script: Any, person: str, name: Name) -> Any:
+def _projects_without(script: Any, person: str, name: PersonNames) -> Any:
     marks = frozenset((person, person_audience(person)))
     return without_marked(state.read(script, "projects"), marks, name)
 
 
-def _records_without(records: Records, person: str) -> Records:
+def _records_without(records: DecisionTraces, person: str) -> DecisionTraces:
     """Why it spoke or not, of others; numbers go on."""
-    kept = Records(count=records.count)
+    kept = DecisionTraces(count=records.count)
     kept.passed.extend(record for record in records.passed if record.heard.person != person)
     kept.judged.extend(record for record in records.judged if record.heard.person != person)
     return kept
@@ -184,8 +186,8 @@ def _forget_in_memory(script: Any, work: Work, person: str) -> None:
         work.indexing.places.pop(person, None)
     work.tool_cache.clear_all()
     # How often they asked in this minute stays: else to be forgotten would be a way round limits.
-    if (known := work.company.people.get(person)) is not None:
+    if (known := work.senders.people.get(person)) is not None:
         known.answered = known.refused = 0
-    for place, (partner, *_) in list(work.engagements.by_place.items()):
+    for place, (partner, *_) in list(work.conversations.by_place.items()):
         if partner == person:
-            work.engagements.end(place)
+            work.conversations.end(place)

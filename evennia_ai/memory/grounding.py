@@ -110,7 +110,7 @@ def _tell(script: Any, turn: Turn, note: Note | None, *, is_by_words: bool) -> N
     """Let `assistant why` tell what a small model was shown; not its words, which may be secret."""
     how = "shared words" if is_by_words else "meaning"
     found = f"one note, by {how}" if note is not None else f"no note fits, by {how}"
-    script.work.records.note([event.number for event in turn.events], "told", found)
+    script.work.decisions.note([event.number for event in turn.events], "told", found)
 
 
 def _grounded(note: Note | None, asked: Asked) -> Grounded:

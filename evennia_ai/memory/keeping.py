@@ -19,7 +19,7 @@ def keep(script: Any, memories: Iterable[Recollection], *facts: Fact, **values: 
     A memory whose key is there already stays as it is, so doing it twice is doing it once.
     """
     kept = list(memories)
-    state.write(script, *facts, beside=partial(rows.insert, script.pk, kept), **values)
+    state.write(script, *facts, extra_writes=partial(rows.insert, script.pk, kept), **values)
     indexing.soon(script)
 
 
@@ -29,7 +29,7 @@ def remove(script: Any, keys: Sequence[str], *facts: Fact, **values: Any) -> Non
     def forget() -> None:
         rows.remove(script.pk, keys)
 
-    state.write(script, *facts, beside=forget, **values)
+    state.write(script, *facts, extra_writes=forget, **values)
     indexing.soon(script)
 
 
@@ -41,6 +41,6 @@ def change(script: Any, key: str, *facts: Fact, **columns: Any) -> bool:
     def alter() -> None:
         rows.change(script.pk, key, **columns)
 
-    state.write(script, *facts, beside=alter)
+    state.write(script, *facts, extra_writes=alter)
     indexing.soon(script)
     return True

@@ -140,5 +140,5 @@ def wake(script: Any, reason: str, *, by: str = "") -> bool:
 def _follow(script: Any) -> None:
     """What holds for the other mode ends with it."""
     script.work.tool_cache.clear_session()
-    script.work.engagements.by_place.clear()
+    script.work.conversations.by_place.clear()
     script.keep_pace()

@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.prices import Price, price_of
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory_store.port import Hit, Item, Sought
 from evennia_ai.memory_store.service import MemoryService
@@ -24,7 +24,7 @@ from evennia_ai.runtime import services, state
 T = TypeVar("T")
 PURPOSE = "embedding"
 SECONDS = 30.0
-NOTHING = Usage()
+NOTHING = TokenUsage()
 
 
 def is_held(script: Any) -> bool:
@@ -51,8 +51,8 @@ class _Payment:
     script: Any
     model: str
     person: str
-    claim: ledger.Claim | None = None
-    used: Usage = NOTHING
+    reservation: ledger.Reservation | None = None
+    used: TokenUsage = NOTHING
     price: Price | None = None
 
     def reserve(self, tokens: int) -> None:
@@ -62,26 +62,32 @@ class _Payment:
             LimitReachedError: there is no room for it under a cap.
             ConfigurationError: its price is not known, and costs are capped.
         """
-        self.used = Usage(tokens)
+        self.used = TokenUsage(tokens)
         self.price = price_of(ledger.prices(), PURPOSE, self.model)
-        self.claim = ledger.reserve(
-            ledger.Payer(self.script.key, self.person, PURPOSE),
-            ledger.Need(self.used, f"{PURPOSE}/{self.model}", self.price, seconds=SECONDS),
+        self.reservation = ledger.store().reserve(
+            ledger.BillingContext(self.script.key, self.person, PURPOSE),
+            ledger.CostEstimate(self.used, f"{PURPOSE}/{self.model}", self.price, seconds=SECONDS),
             state.budget_config(self.script),
             self.script.clock.seconds(),
         )
-        for warning in self.claim.warnings:
+        for warning in self.reservation.warnings:
             logger.log_warn(f"[assistant] {self.script.key}: budget: {warning}")
 
     def close(self, *, is_answered: bool) -> None:
         """Count it. What was broken off may have been charged for."""
-        if self.claim is None:
+        if self.reservation is None:
             return
         now = self.script.clock.seconds()
         if is_answered:
-            ledger.settle(self.claim, self.used, now, model=self.claim.need.model, price=self.price)
+            ledger.store().settle(
+                self.reservation,
+                self.used,
+                now,
+                model=self.reservation.estimate.model,
+                price=self.price,
+            )
         else:
-            ledger.cut_off(self.claim, now)
+            ledger.store().cut_off(self.reservation, now)
 
 
 async def _paid(

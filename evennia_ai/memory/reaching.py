@@ -117,7 +117,7 @@ def _forgotten(plan: Plan, write: Callable[[], None], why: str) -> Reached:
     reached = plan.reached
     counts = {"count": 1 + reached.memories, "attributes": reached.attributes}
     told = fact("memories_forgotten", **counts, why=why, person=plan.whom)
-    state.write(plan.script, told, beside=write)
+    state.write(plan.script, told, extra_writes=write)
     plan.settle()
     return reached
 
@@ -159,7 +159,7 @@ def _corrected(plan: Plan, write: Callable[[], None], **details: Any) -> Reached
     reached = plan.reached
     counts = {"forgotten": reached.memories, "attributes": reached.attributes}
     told = fact("memory_corrected", **details, person=plan.whom, **counts)
-    state.write(plan.script, told, beside=write)
+    state.write(plan.script, told, extra_writes=write)
     plan.settle()
     return reached
 

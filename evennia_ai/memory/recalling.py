@@ -239,8 +239,8 @@ def _note(script: Any, turn: Turn, memories: Sequence[Recollection], problem: st
     """Let `assistant why` tell what an answer was made with."""
     numbers = [event.number for event in turn.events]
     if problem:
-        script.work.records.note(numbers, "could not look into its memory", problem)
+        script.work.decisions.note(numbers, "could not look into its memory", problem)
     if memories:
         alone = sum(is_private(memory.audience) for memory in memories)
         detail = f"memories: {len(memories)}, private: {alone}"
-        script.work.records.note(numbers, "recalled", detail)
+        script.work.decisions.note(numbers, "recalled", detail)

@@ -45,7 +45,7 @@ def prune(script: Any, now: float) -> int:
     keys = overdue(script, now)
     if keys:
         told = fact("memories_forgotten", count=len(keys), why="age and number")
-        state.write(script, told, beside=partial(rows.remove, script.pk, keys))
+        state.write(script, told, extra_writes=partial(rows.remove, script.pk, keys))
     return len(keys)
 
 

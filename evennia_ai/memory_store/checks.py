@@ -1,4 +1,4 @@
-"""What every store refuses before it looks for anything: words that are no audience, no key, no id.
+"""The refusals of every store before it looks for anything: no audience, no key, no id.
 
 A filter made of what a player typed finds the secrets of others, so none is ever made of it.
 """
@@ -29,7 +29,7 @@ def checked_audiences(audiences: Sequence[str]) -> list[str]:
 
 
 def is_key(key: object) -> bool:
-    """Whether it is a memory's key: 32 hexadecimal digits in small letters."""
+    """True for a memory's key: 32 hexadecimal digits in small letters."""
     return isinstance(key, str) and _KEY.fullmatch(key) is not None
 
 

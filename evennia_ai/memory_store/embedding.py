@@ -1,4 +1,4 @@
-"""What makes a vector of a text, and what the likeness of two vectors says."""
+"""Vectors of texts, and the meaning of the likeness of two vectors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Embedder(Protocol):
 
     @property
     def dimensions(self) -> int:
-        """How long a vector is; a model that has to be asked for that is asked."""
+        """The length of a vector; a model that has to be asked for that is asked."""
 
     def embed_query(self, text: str) -> Any:
         """The vector of what is sought: float32, of length 1, shape (dimensions,).
@@ -46,14 +46,14 @@ class Embedder(Protocol):
         """
 
     def similarity(self, cosine: float) -> float:
-        """What the cosine of two vectors says: 0 nothing alike, 1 the same."""
+        """The meaning of a cosine: 0 nothing alike, 1 the same."""
 
     def close(self) -> None:
         """Let go of models and connections."""
 
 
 def calibrated(cosine: float, base: float) -> float:
-    """How alike two texts are, 0 to 1, by the cosine of their vectors.
+    """The likeness of two texts, 0 to 1, by the cosine of their vectors.
 
     The root spreads what matters: from unrelated to related is the smaller part of the way to 1.
 

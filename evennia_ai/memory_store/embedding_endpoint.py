@@ -46,7 +46,7 @@ class EndpointEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """How long its vectors are; asked once."""
+        """The length of its vectors; asked once."""
         if not self._dimensions:
             self._ask(["memory"])
         return self._dimensions
@@ -60,7 +60,7 @@ class EndpointEmbedder:
         return self._ask(texts) if texts else np.zeros((0, self.dimensions), np.float32)
 
     def similarity(self, cosine: float) -> float:
-        """What a cosine says."""
+        """The meaning of a cosine."""
         return calibrated(cosine, BASE_COSINE)
 
     def close(self) -> None:

@@ -52,7 +52,7 @@ class HashingEmbedder:
         return made
 
     def similarity(self, cosine: float) -> float:
-        """What a cosine says."""
+        """The meaning of a cosine."""
         return calibrated(cosine, BASE_COSINE)
 
     def close(self) -> None:

@@ -26,7 +26,7 @@ LAST = 2**62
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """How far an assistant's memories were read.
+    """The place up to which an assistant's memories were read.
 
     Attributes:
         newest: the number of the last of them.
@@ -54,7 +54,7 @@ class _Held(NamedTuple):
 
 
 class View:
-    """What one search may find: some partitions, as one list of places.
+    """The reach of one search: some partitions, as one list of places.
 
     Attributes:
         fit: the places of what may be told, in order.
@@ -70,7 +70,7 @@ class View:
 
     @property
     def size(self) -> int:
-        """How many memories it has, also those that may not be told."""
+        """Number of its memories, also of those that may not be told."""
         return int(self._ends[-1]) if len(self._ends) else 0
 
     def keys(self, places: NDArray[np.intp]) -> list[str]:
@@ -86,7 +86,7 @@ class View:
         return any(part.tells(key) for part in self.parts)
 
     def cosines(self, vector: Vector) -> Scores:
-        """How alike each place is to a vector of length 1."""
+        """The likeness of each place to a vector of length 1."""
         return _joined([part.cosines(vector) for part in self.parts])
 
     def words(self, query: str) -> Scores:
@@ -156,7 +156,7 @@ class Index:
         return newest
 
     def view(self, collection: int, audiences: Sequence[str], min_trust: float) -> View:
-        """What may be found, as the table had it at the last `refresh`."""
+        """The reach of a search, as the table had it at the last `refresh`."""
         parts = [part for each in audiences if len(part := self._part(collection, each))]
         self._let_go()
         is_same = parts == self._last.parts and min_trust == self._last.min_trust

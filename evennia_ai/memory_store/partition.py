@@ -1,4 +1,4 @@
-"""What one audience of one assistant may know, in memory: vectors and words, which only grow.
+"""The memories open to one audience of an assistant: vectors and words, which only grow.
 
 A memory that is changed or forgotten makes the whole partition void; it is read again when it is
 next asked.
@@ -47,7 +47,7 @@ class Partition:
 
     @property
     def size(self) -> int:
-        """How many bytes its vectors take; room for more takes none until it is used."""
+        """Bytes of its vectors; room for more takes none until it is used."""
         return len(self) * int(self._vectors.shape[1]) * self._vectors.itemsize
 
     def tells(self, key: str) -> bool:
@@ -73,7 +73,7 @@ class Partition:
             self._vectors[list(kept)] = vectors
 
     def _goes_on(self, row: Row) -> bool:
-        """Whether a memory was said in the same talk as the last one."""
+        """True where a memory was said in the same talk as the last one."""
         last = self._last
         is_talk = last is not None and last.is_talk and row.is_talk
         return is_talk and row.at - last.at < MEETING_SECONDS  # type: ignore[union-attr]
@@ -87,14 +87,14 @@ class Partition:
         self._vectors[place] = normalised(vector)
 
     def fit(self, min_trust: float) -> Flags:
-        """Which of them may be told, as far as they are believed."""
+        """The places that may be told, as far as they are believed."""
         count = len(self)
         # The column is float32: 0.7 in it is less than 0.7.
         found: Flags = self._is_told[:count] & (self._trust[:count] >= np.float32(min_trust))
         return found
 
     def cosines(self, vector: Vector) -> Scores:
-        """How alike each is to a vector of length 1; 0 where it has not been read."""
+        """The likeness of each to a vector of length 1; 0 where it has not been read."""
         count = len(self)
         if not self._vectors.shape[1]:
             return np.zeros(count, np.float32)

@@ -47,7 +47,7 @@ class Backend(ServerVectors):
         self._let_go: list[Any] = []
 
     def config(self, name: str, dimensions: int) -> dict[str, Any]:
-        """What mem0's provider makes a table of; a nearest-vector index would miss what fits."""
+        """Settings of mem0's provider for a table; a nearest-vector index would miss hits."""
         return {
             "collection_name": name,
             "embedding_model_dims": dimensions,
@@ -68,7 +68,7 @@ class Backend(ServerVectors):
         super().forget(name)
 
     def explain(self, error: Exception) -> str:
-        """What went wrong."""
+        """An error as a sentence."""
         text = "nobody answers" if isinstance(error, PoolTimeout) else f"{error}"
         if self._password:
             text = text.replace(self._password, "***")

@@ -1,4 +1,4 @@
-"""What a store of memories does: it finds them by their meaning and their words, in collections.
+"""The port of a store: memories found by their meaning and their words, in collections.
 
 All of it blocks, and is called by one thread. The table of memories is what is true: a store reads
 it, and holds nothing that cannot be made anew from it.
@@ -68,7 +68,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class ByWords:
-    """What is found without a vector of what is sought.
+    """Hits without a vector of the query.
 
     Attributes:
         is_all: all that may be found fits, so that a vector would bring no more.

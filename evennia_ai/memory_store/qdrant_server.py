@@ -32,7 +32,7 @@ class Backend(ServerVectors):
         )
 
     def config(self, name: str, dimensions: int) -> dict[str, Any]:
-        """What mem0's provider makes a collection of."""
+        """The settings of mem0's provider for a collection."""
         return {
             "collection_name": name,
             "embedding_model_dims": dimensions,
@@ -45,7 +45,7 @@ class Backend(ServerVectors):
         return {entry.name for entry in self._client.get_collections().collections}
 
     def explain(self, error: Exception) -> str:
-        """What went wrong."""
+        """An error as a sentence."""
         text = f"{type(error).__name__}: {error}"
         if self._api_key:
             text = text.replace(self._api_key, "***")

@@ -178,7 +178,7 @@ def remove(assistant: int, keys: Sequence[str]) -> int:
 
 
 def waiting(assistant: int, limit: int) -> tuple[list[Memory], list[Memory]]:
-    """What the store has to be told: rows it has not read, and rows to take out of it."""
+    """Work for the store: rows it has not read, and rows to take out of it."""
     unread = _unread(assistant).order_by("id")
     return list(unread[:limit]), gone(assistant, limit)
 
@@ -194,7 +194,7 @@ def _unread(assistant: int) -> QuerySet[Memory]:
 
 
 def count_waiting(assistant: int) -> tuple[int, int]:
-    """How many rows the store has not read, and how many it has yet to be rid of."""
+    """Number of rows the store has not read, and of those it has yet to be rid of."""
     removed = Memory.objects.filter(assistant=assistant, is_removed=True).count()
     return _unread(assistant).count(), removed
 
@@ -233,7 +233,7 @@ def erase(assistant: int, found: Iterable[Memory]) -> None:
 
 
 def stale(assistant: int, signature: str) -> int:
-    """How many were read by another embedding model than this."""
+    """Number of rows that were read by another embedding model than this."""
     return int(_read(assistant).exclude(indexed_as=signature).count())
 
 
@@ -248,7 +248,7 @@ def _read(assistant: int) -> QuerySet[Memory]:
 
 
 def count_read(assistant: int, signature: str) -> int:
-    """How many rows a store with this embedding model should have."""
+    """Number of rows a store with this embedding model should have."""
     return int(_read(assistant).filter(indexed_as=signature).count())
 
 

@@ -47,7 +47,7 @@ class ServerVectors(ABC):
 
     @abstractmethod
     def config(self, name: str, dimensions: int) -> dict[str, Any]:
-        """What mem0's provider makes a collection of."""
+        """The settings of mem0's provider for a collection."""
 
     @abstractmethod
     def names(self) -> set[str]:
@@ -55,7 +55,7 @@ class ServerVectors(ABC):
 
     @abstractmethod
     def explain(self, error: Exception) -> str:
-        """What went wrong, as one sentence for people and without a secret."""
+        """An error as one sentence for people and without a secret."""
 
     @abstractmethod
     def close(self) -> None:

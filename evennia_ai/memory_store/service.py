@@ -98,17 +98,17 @@ class MemoryService:
 
     @property
     def is_open(self) -> bool:
-        """Whether the store has been opened, and not closed."""
+        """True where the store has been opened, and not closed."""
         return self._store is not None and not self.absence
 
     @property
     def sends(self) -> bool:
-        """Whether what it is asked leaves this machine's game: to a model, or to a server."""
+        """True where queries leave this machine's game: to a model, or to a server."""
         return self._embedder.is_paid or self._kind in SERVERS
 
     @property
     def problem(self) -> str:
-        """Why the store cannot be used now, or "": one sentence for people."""
+        """The reason why the store cannot be used now, or "": one sentence for people."""
         return self.absence or self._table_error or self._last_error
 
     def open(self) -> Deferred[bool]:
@@ -168,7 +168,7 @@ class MemoryService:
         return found.hits if hits is None else hits
 
     async def _by_words(self, sought: Sought) -> ByWords | None:
-        """What words alone find. The embedding model has no part in it, nor its breaker."""
+        """Hits by words alone. The embedding model has no part in it, nor its breaker."""
         if self.absence:
             return None
         self._counts["search by words"] += 1
@@ -188,7 +188,7 @@ class MemoryService:
     def likeness(
         self, queries: Sequence[str], texts: Sequence[str]
     ) -> Deferred[list[dict[str, float]] | None]:
-        """How alike each query is to each of some short texts, 0 to 1; no store is needed for it.
+        """The likeness of each query to each of some short texts, 0 to 1; without a store.
 
         Returns:
             For each query the similarities by text. None: nothing that knows meaning can be asked
@@ -208,7 +208,7 @@ class MemoryService:
         return Deferred.fromCoroutine(self._each("remove", jobs))
 
     def keys(self, collection: int) -> Deferred[set[str] | None]:
-        """What is in a collection. None: could not look."""
+        """The contents of a collection. None: could not look."""
         return self._ask("keys", WRITE_SECONDS, lambda store: store.keys(collection))
 
     def drop(self, collection: int) -> Deferred[bool]:
@@ -302,7 +302,7 @@ class MemoryService:
         return None
 
     def _failure_of(self, failure: Failure) -> MemoryStoreError:
-        """What went wrong, counted; what nobody foresaw is a bug, and logged."""
+        """Count an error; one that nobody foresaw is a bug, and logged."""
         self._counts["failed"] += 1
         error = failure.value
         if isinstance(error, MemoryStoreError):

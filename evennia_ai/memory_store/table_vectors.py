@@ -45,7 +45,7 @@ class TableVectors:
         """All vectors go with their rows."""
 
     def explain(self, error: Exception) -> str:
-        """What went wrong, as one sentence for people."""
+        """An error as one sentence for people."""
         return explained(error)
 
     def close(self) -> None:

@@ -55,7 +55,7 @@ def checked_width(made: int, given: int) -> None:
 
 
 def best(scores: Scores, limit: int) -> NDArray[np.intp]:
-    """Where the highest scores are, highest first; of equal ones the earlier goes first."""
+    """Places of the highest scores, highest first; of equal ones the earlier goes first."""
     if len(scores) > limit:
         part = np.sort(np.argpartition(-scores, limit - 1)[:limit])
         return part[np.argsort(-scores[part], kind="stable")]

@@ -60,7 +60,7 @@ def stems(text: str) -> list[int]:
 
 @dataclass(slots=True)
 class Corpus:
-    """What the weight of a word rests on: all texts that a search may find.
+    """The basis of a word's weight: all texts that a search may find.
 
     Attributes:
         texts: how many there are.

@@ -55,7 +55,7 @@ class Worker:
 
     @property
     def waiting(self) -> int:
-        """How many jobs have not begun."""
+        """Number of jobs that have not begun."""
         return self._jobs.qsize()
 
     def ask(self, job: Job, seconds: float, *, is_urgent: bool = False) -> Deferred[Any]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from django.conf import settings
 
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.runtime import names
 
 Send = Callable[..., None]
@@ -26,7 +26,7 @@ _PLAIN = str.maketrans({'"': "'", "“": "'", "”": "'", "{": "(", "}": ")"})
 _ENDS = (".", "?", "!", '"', "…")
 
 
-def emote_of(character: Any) -> Send | None:
+def emote_of(character: GameObject) -> Send | None:
     """The function by which a character's game sends emotes; None where speech is no emote there.
 
     It stands beside the class, also where a game has a copy of its own.

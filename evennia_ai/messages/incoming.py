@@ -8,7 +8,7 @@ ever cut, never believed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from evennia.utils.utils import make_iter
 
 from evennia_ai.core.hearing.perception import Evidence, Heard, Source
 from evennia_ai.core.text.characters import few_marks
+from evennia_ai.core.typed_objects import Account, Being, Channel, GameObject
 from evennia_ai.messages.lines import cut_name, cut_speech, plain, without_emote
 from evennia_ai.runtime import names
 from evennia_ai.runtime.turns import CHAINS
@@ -64,7 +65,7 @@ class _Reading(NamedTuple):
     rendered: str
     options: Any
     marked: Any
-    sender: Any
+    sender: object
     account: int | None
     heard: Heard | None
 
@@ -85,7 +86,7 @@ def marks(kind: str, hops: int, **more: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def speaking(speaker: Any, options: Mapping[str, Any]) -> Iterator[None]:
+def speaking(speaker: GameObject, options: Mapping[str, Any]) -> Iterator[None]:
     """Let all that a body sends meanwhile count as sent with these options.
 
     For ways of the game's own to send something, which take no options along.
@@ -102,7 +103,7 @@ def notice(line: str) -> tuple[str, dict[str, Any]]:
     return line, {"type": NOTICE}
 
 
-def sender_of(from_obj: Any) -> Any:
+def sender_of(from_obj: object) -> Any:
     """The sender of a message, or None.
 
     Evennia gives it as such, as the first of several, or (its RSS bot) as the number of an account.
@@ -115,18 +116,18 @@ def sender_of(from_obj: Any) -> Any:
     return sender if getattr(sender, "pk", None) is not None else None
 
 
-def id_of(being: Any) -> str:
+def id_of(being: Being) -> str:
     """A being's "#12", or "*#3" if it is an account: their numbers are counted apart."""
     return f"*{being.dbref}" if isinstance(being, AccountDB) else str(being.dbref)
 
 
-def person_of(being: Any) -> str:
+def person_of(being: Being) -> str:
     """The id of the player behind a being, else its own: all characters of one are one person."""
     account = getattr(being, "account", None)
     return id_of(account if account is not None else being)
 
 
-def face_of(being: Any, looker: Any) -> str:
+def face_of(being: Being, looker: Being | None) -> str:
     """Whom somebody takes a being for: the player behind it, or somebody in a mask."""
     return names.mask_of(being, looker) or person_of(being)
 
@@ -145,12 +146,12 @@ def find_being(being_id: str) -> Any:
     return known if known is not None else model.objects.filter(id=number).first()
 
 
-def _as_hops(value: Any) -> int:
+def _as_hops(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def read(
-    text: Any, from_obj: Any, listener: Any, kwargs: Mapping[str, Any] | None = None
+    text: object, from_obj: object, listener: Being, kwargs: Mapping[str, Any] | None = None
 ) -> Heard | None:
     """Read what a listener was sent; a message to a room is read once for all who are in it.
 
@@ -174,21 +175,21 @@ def read(
         and text[1] is options
         and text[0] == rendered
         and options == marked
-        and sender.id is not None
+        and getattr(sender, "id", None) is not None
         and getattr(sender, "db_account_id", None) == account
         and _speaking.get()[0] is None
     ):
         return heard
     heard = _read(text, from_obj, listener, kwargs)
-    if is_plain and heard is not None and _is_same_for_all(text, from_obj):
+    if is_plain and isinstance(text, tuple) and heard and _is_same_for_all(text, from_obj):
         account = getattr(from_obj, "db_account_id", None)
         _newest = _Reading(text[0], text[1], dict(text[1]), from_obj, account, heard)
     return heard
 
 
-def _is_same_for_all(text: Any, from_obj: Any) -> bool:
+def _is_same_for_all(text: Sequence[object], from_obj: object) -> bool:
     """Whether what was heard depends on nothing of the listener's, such as a name only it sees."""
-    if not isinstance(text, tuple) or len(text) != 2 or not isinstance(text[1], Mapping):
+    if len(text) != 2 or not isinstance(text[1], Mapping):
         return False
     if not names.is_alike_for_all(from_obj) or _speaking.get()[0] is not None:
         return False
@@ -197,7 +198,7 @@ def _is_same_for_all(text: Any, from_obj: Any) -> bool:
 
 
 def _read(
-    text: Any, from_obj: Any, listener: Any, kwargs: Mapping[str, Any] | None
+    text: object, from_obj: object, listener: Being, kwargs: Mapping[str, Any] | None
 ) -> Heard | None:
     rendered, options = _unpacked(text)
     if not rendered or options.get("type") == NOTICE:
@@ -223,7 +224,7 @@ def _read(
     return _heard(body, source, sender, marked, evidence, listener) if body else None
 
 
-def _unpacked(text: Any) -> tuple[str, Mapping[str, Any]]:
+def _unpacked(text: object) -> tuple[str, Mapping[str, Any]]:
     """The words and the options of a message, empty where there are none."""
     rendered, options = text, None
     if isinstance(text, (tuple, list)) and text:
@@ -237,12 +238,12 @@ def _told_by_game(rendered: str) -> Heard | None:
     return Heard(body, Source.SYSTEM, evidence=Evidence.OOB) if body else None
 
 
-def _source_of(kind: Any) -> Source | None:
+def _source_of(kind: object) -> Source | None:
     return _SOURCES.get(kind) if isinstance(kind, str) else None
 
 
 def _body(
-    rendered: str, marked: Mapping[str, Any], source: Source, sender: Any, listener: Any
+    rendered: str, marked: Mapping[str, Any], source: Source, sender: Being, listener: Being
 ) -> str:
     """The speech of a message: as the server gave it apart, else cut out of the line.
 
@@ -268,10 +269,10 @@ def _is_within(given: str, rendered: str) -> bool:
 def _heard(
     body: str,
     source: Source,
-    sender: Any,
+    sender: Being,
     marked: Mapping[str, Any],
     evidence: Evidence,
-    listener: Any,
+    listener: Being,
     place: str = "",
 ) -> Heard:
     on_channel = source is Source.CHANNEL
@@ -297,7 +298,7 @@ def _heard(
 
 
 def read_channel(
-    message: str, channel: Any, senders: Any, kwargs: Mapping[str, Any], listener: Any
+    message: str, channel: Channel, senders: object, kwargs: Mapping[str, Any], listener: Being
 ) -> Heard | None:
     """Read what a channel passed to its listeners' hooks, before it was dressed for anybody.
 
@@ -324,7 +325,7 @@ def read_channel(
 
 
 def _read_formatted_channel(
-    rendered: str, marked: Mapping[str, Any], sender: Any, listener: Any
+    rendered: str, marked: Mapping[str, Any], sender: Being, listener: Being
 ) -> Heard | None:
     """Read a channel's line that came dressed as for a client: `[Public] Tom: hello`."""
     number = marked["from_channel"]
@@ -340,7 +341,7 @@ def _read_formatted_channel(
     return _heard(body, Source.CHANNEL, sender, marked, Evidence.OOB, listener, channel.key)
 
 
-def read_page(text: Any, account: Any) -> Heard | None:
+def read_page(text: object, account: Account) -> Heard | None:
     """Read a stock page: a bare line to an account, whose sender only the stored page tells.
 
     Returns:

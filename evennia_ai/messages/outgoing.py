@@ -18,11 +18,13 @@ from evennia_ai.core.hearing.perception import PRIVATE
 from evennia_ai.core.safety.notices import Notice
 from evennia_ai.core.text.cleaning import cut_at_sentence
 from evennia_ai.core.text.phrasing import Phrased
+from evennia_ai.core.typed_objects import Account, Being, Channel, GameObject, TypedObject
 from evennia_ai.errors import ToolDeniedError, ToolError
 from evennia_ai.messages import emoting, phrasing
 from evennia_ai.messages.incoming import marks, person_of, speaking
 from evennia_ai.messages.lines import literal
 from evennia_ai.runtime import ability, names, signals
+from evennia_ai.runtime.assistant import Assistant
 
 FAILURE_LINE = (
     "{name} looks away for a moment. "
@@ -45,7 +47,7 @@ NO_MORE: Mapping[str, Any] = MappingProxyType({})
 MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "channel": 400, "pose": 300}
 
 
-def speech(text: str, kind: str, speaker: Any) -> str:
+def speech(text: str, kind: str, speaker: GameObject) -> str:
     """What a model wrote, cleaned, on one line, shortened for its kind, and in literal form.
 
     A line break would let it draw lines of its own, such as what somebody else seems to say.
@@ -64,13 +66,7 @@ def _shown(text: str, kind: str) -> str:
     return literal(said)
 
 
-def _location(character: Any) -> Any:
-    if character.location is None:
-        raise ToolError("you are nowhere, so nobody can hear you")
-    return character.location
-
-
-def muters(character: Any, beings: Collection[Any]) -> list[Any]:
+def muters(character: GameObject, beings: Collection[Any]) -> list[Any]:
     """Those of some beings who have muted the assistant in this body."""
     script = getattr(character, "assistant_script", None)
     work = script.work if script is not None else None
@@ -79,10 +75,12 @@ def muters(character: Any, beings: Collection[Any]) -> list[Any]:
     return [being for being in beings if person_of(being) in work.muted]
 
 
-def is_hushed(script: Any, room: Any) -> bool:
+def is_hushed(script: Assistant | None, room: GameObject) -> bool:
     """Whether an assistant was asked to be quiet in a room, and that is not over yet."""
-    hushed = script.work.hushed if script is not None and script.work is not None else None
-    if not hushed or room is None or room.dbref not in hushed:
+    if script is None or script.work is None or room is None:
+        return False
+    hushed = script.work.hushed
+    if room.dbref not in hushed:
         return False
     if hushed[room.dbref] > script.clock.seconds():
         return True
@@ -90,33 +88,35 @@ def is_hushed(script: Any, room: Any) -> bool:
     return False
 
 
-def _refuse_unable(character: Any) -> None:
+def _refuse_unable(character: GameObject) -> None:
     if why := ability.reason_of(character):
         raise ToolDeniedError(f"you cannot do that now: {why}")
 
 
-def _refuse_hushed(character: Any) -> None:
+def _refuse_hushed(character: GameObject) -> None:
     if is_hushed(getattr(character, "assistant_script", None), character.location):
         raise ToolDeniedError("you were asked to be quiet here; whisper, or let it be")
 
 
-def _words(text: str, kind: str, speaker: Any) -> str:
+def _words(text: str, kind: str, speaker: GameObject) -> str:
     """What a model wrote, as it can be sent: where that is an emote, nothing is read into it."""
     return _sendable(phrasing.phrased(text, kind, speaker).words, kind, speaker)
 
 
-def _sendable(words: str, kind: str, speaker: Any) -> str:
+def _sendable(words: str, kind: str, speaker: GameObject) -> str:
     said = _shown(words, kind)
     return emoting.as_words(said) if emoting.emote_of(speaker) else said
 
 
-def _audible_room(character: Any) -> Any:
+def _audible_room(character: GameObject) -> Any:
     """The room in which all hear what is said aloud.
 
     Raises:
         ToolError: nobody can hear anything there.
     """
-    room = _location(character)
+    room = character.location
+    if room is None:
+        raise ToolError("you are nowhere, so nobody can hear you")
     beings = [being for being in room.contents if isinstance(being, DefaultCharacter)]
     if room.location is not None and beings in ([], [character]):
         raise ToolError("you are inside something, where nobody can hear you; whisper instead")
@@ -125,11 +125,11 @@ def _audible_room(character: Any) -> Any:
 
 def _emote(
     send: emoting.Send,
-    character: Any,
+    character: GameObject,
     emote: str,
     options: Mapping[str, Any],
     *,
-    to: Any = None,
+    to: Being | None = None,
     adds_name: bool = False,
 ) -> None:
     """Send an emote as the game's own commands do; it takes no options of ours along.
@@ -153,7 +153,9 @@ def _emote(
         )
 
 
-def _to_room(character: Any, template: str, options: Mapping[str, Any], **mapping: Any) -> None:
+def _to_room(
+    character: GameObject, template: str, options: Mapping[str, Any], **mapping: Any
+) -> None:
     room = _audible_room(character)
     room.msg_contents(
         text=(template, dict(options)),
@@ -163,7 +165,7 @@ def _to_room(character: Any, template: str, options: Mapping[str, Any], **mappin
     )
 
 
-def _note_said(character: Any, text: str, source: str, to: Any) -> None:
+def _note_said(character: GameObject, text: str, source: str, to: TypedObject) -> None:
     """Let the game's code know, after it was said."""
     named = {"source": source, "to": to, "is_private": source in PRIVATE}
     script = getattr(character, "assistant_script", None)
@@ -173,7 +175,7 @@ def _note_said(character: Any, text: str, source: str, to: Any) -> None:
 
 
 def say(
-    character: Any,
+    character: GameObject,
     text: str,
     *,
     hops: int,
@@ -207,7 +209,7 @@ def say(
     return said
 
 
-def _say(character: Any, words: str, hops: int, more: Mapping[str, Any]) -> str:
+def _say(character: GameObject, words: str, hops: int, more: Mapping[str, Any]) -> str:
     said = _sendable(words, "say", character)
     allowed = character.at_pre_say(said)
     if not allowed:
@@ -223,14 +225,19 @@ def _say(character: Any, words: str, hops: int, more: Mapping[str, Any]) -> str:
     return said
 
 
-def _refuse_muter(character: Any, person: Any) -> None:
+def _refuse_muter(character: GameObject, person: Being) -> None:
     if muters(character, [person]):
         name = names.name_of(person, character)
         raise ToolError(f"{name} wants to hear nothing from you; leave them be")
 
 
 def whisper(
-    character: Any, target: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
+    character: GameObject,
+    target: GameObject,
+    text: str,
+    *,
+    hops: int,
+    more: Mapping[str, Any] = NO_MORE,
 ) -> str:
     """Whisper to somebody in the room. Returns what was said."""
     _refuse_unable(character)
@@ -250,7 +257,12 @@ def whisper(
 
 
 def page(
-    character: Any, account: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
+    character: GameObject,
+    account: Account,
+    text: str,
+    *,
+    hops: int,
+    more: Mapping[str, Any] = NO_MORE,
 ) -> str:
     """Page an account. Returns what was said."""
     _refuse_unable(character)
@@ -264,7 +276,7 @@ def page(
 
 
 def channel(
-    character: Any, to: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
+    character: GameObject, to: Channel, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
 ) -> str:
     """Say something on a channel. Returns what was said."""
     _refuse_unable(character)
@@ -279,7 +291,7 @@ def channel(
     return said
 
 
-def _to_channel(character: Any, to: Any, said: str, options: dict[str, Any]) -> None:
+def _to_channel(character: GameObject, to: Channel, said: str, options: dict[str, Any]) -> None:
     """Send it to all but those who muted the assistant.
 
     Evennia knows no listener who is deaf to one speaker: where there are some, it goes to the
@@ -300,7 +312,7 @@ def _to_channel(character: Any, to: Any, said: str, options: dict[str, Any]) -> 
     to.at_post_msg(shown, **options)
 
 
-def _pass_on(listener: Any, shown: str, to: Any, options: dict[str, Any]) -> None:
+def _pass_on(listener: Being, shown: str, to: Channel, options: dict[str, Any]) -> None:
     try:
         line = listener.at_pre_channel_msg(shown, to, **options)
         if line:
@@ -310,7 +322,7 @@ def _pass_on(listener: Any, shown: str, to: Any, options: dict[str, Any]) -> Non
         logger.log_trace(f"[assistant] {listener} could not hear the channel {to}")
 
 
-def emote(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE) -> str:
+def emote(character: GameObject, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE) -> str:
     """Act in the room: the name, then the text. Returns the text.
 
     Raises:
@@ -330,11 +342,9 @@ def emote(character: Any, text: str, *, hops: int, more: Mapping[str, Any] = NO_
     return action
 
 
-def _named(line: str, character: Any, looker: Any) -> str:
-    return line.replace("{name}", names.shown(character, looker))
-
-
-def tell(character: Any, person: Any, line: str, *, hops: int, is_of_body: bool = False) -> bool:
+def tell(
+    character: GameObject, person: Being, line: str, *, hops: int, is_of_body: bool = False
+) -> bool:
     """Show one line of fiction to one person alone.
 
     Args:
@@ -348,12 +358,12 @@ def tell(character: Any, person: Any, line: str, *, hops: int, is_of_body: bool 
         return False
     if person is None or getattr(person, "is_bot", False) or muters(character, [person]):
         return False
-    text = _named(line, character, person)
+    text = line.replace("{name}", names.shown(character, person))
     person.msg(text=(text, marks("pose", hops)), from_obj=character)
     return True
 
 
-def show(character: Any, line: str, *, hops: int) -> None:
+def show(character: GameObject, line: str, *, hops: int) -> None:
     """Show one line of fiction to the room, unless it was asked to be quiet there."""
     if character is None:
         return
@@ -361,7 +371,7 @@ def show(character: Any, line: str, *, hops: int) -> None:
         announce(character, line, hops=hops)
 
 
-def announce(character: Any, line: str, *, hops: int) -> None:
+def announce(character: GameObject, line: str, *, hops: int) -> None:
     """Show one line of fiction to the room, hushed or not; without a room nobody sees it."""
     if character.location is None or ability.inability(character):
         return

@@ -9,6 +9,7 @@ from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai.core.text.cleaning import clean_speech
 from evennia_ai.core.text.phrasing import Phrased, StageDirections, phrase
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.runtime import names, state
 
 POSE = "pose"
@@ -16,7 +17,7 @@ POSE = "pose"
 SEEN_BY_ALL = "say"
 
 
-def phrased(text: str, kind: str, speaker: Any) -> Phrased:
+def phrased(text: str, kind: str, speaker: GameObject) -> Phrased:
     """A model's text for one way to speak: plain words, with what is done before and after them.
 
     Without its room a stage direction would tell more people than the words do, so beside a
@@ -46,19 +47,19 @@ def in_brackets(found: Phrased) -> str:
     return f"({done})" if done else ""
 
 
-def _read(speaker: Any, name: str) -> Any:
+def _read(speaker: GameObject, name: str) -> Any:
     script = getattr(speaker, "assistant_script", None)
     return state.read(script, name) if script is not None else state.DEFAULTS[name]
 
 
-def _directions(speaker: Any) -> StageDirections:
+def _directions(speaker: GameObject) -> StageDirections:
     """The setting; what code stored there and is none of its words counts as not set."""
     stored = _read(speaker, "stage_directions")
     known = stored in tuple(StageDirections)
     return StageDirections(stored if known else state.DEFAULTS["stage_directions"])
 
 
-def _own_names(speaker: Any) -> tuple[str, ...]:
+def _own_names(speaker: GameObject) -> tuple[str, ...]:
     script = getattr(speaker, "assistant_script", None)
     own = [str(speaker.key)]
     if script is not None:
@@ -66,7 +67,7 @@ def _own_names(speaker: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(own))
 
 
-def _others(speaker: Any) -> Iterator[str]:
+def _others(speaker: GameObject) -> Iterator[str]:
     """The names of those whom the speaker sees where it is."""
     place = getattr(speaker, "location", None)
     for being in place.contents if place is not None else ():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+
+from evennia_ai.runtime.assistant import Clock
 
 FIRST_AFTER_SECONDS = 2.0
 EVERY_SECONDS = 6.0
@@ -19,7 +20,7 @@ class Thinking:
         clock: the reactor, or a test's clock.
     """
 
-    def __init__(self, lines: Sequence[str], show: Callable[[str], None], clock: Any) -> None:
+    def __init__(self, lines: Sequence[str], show: Callable[[str], None], clock: Clock) -> None:
         self._lines = lines
         self._show = show
         self._clock = clock

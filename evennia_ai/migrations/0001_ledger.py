@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import migrations, models
 
 
@@ -13,7 +15,7 @@ class Migration(migrations.Migration):
     """Two tables."""
 
     initial = True
-    dependencies = []
+    dependencies: ClassVar[list[tuple[str, str]]] = []
     operations = [
         migrations.CreateModel(
             name="BudgetTotal",

@@ -1,4 +1,4 @@
-"""What is remembered: memories, and what assistants make of whom they meet."""
+"""Memories, and what assistants make of whom they meet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why each message was answered as it was, for some days."""
+"""The trace: why each message was answered as it was, for some days."""
 
 from __future__ import annotations
 

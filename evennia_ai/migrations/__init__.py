@@ -1,1 +1,1 @@
-"""How the tables of the package came to be."""
+"""The history of the package's tables."""

@@ -1,4 +1,4 @@
-"""What the package keeps in tables of its own: calls, record, memories, trace, access tokens.
+"""The package's own tables: calls, audit log, memories, trace, access tokens.
 
 Each table has one room that fills it: `budget.ledger` the totals and calls, `audit` the record and
 its snapshots, `memory_store.rows` the memories, `memory` the profiles, `operations.token_store` the
@@ -29,7 +29,7 @@ SHORT, LONG = 64, 255
 
 
 class BudgetTotal(models.Model):
-    """What one account has used: a scope, whose, and a period: `core.safety.budget.Total`."""
+    """The use of one account: a scope, whose, and a period: `core.safety.budget.Total`."""
 
     scope = models.CharField(max_length=10)
     key = models.CharField(max_length=LONG, blank=True)
@@ -82,7 +82,7 @@ class ModelCall(models.Model):
     is_priced = models.BooleanField(default=True)
 
     class Meta:
-        """What is looked for: an assistant's calls of a time, and those that are still open."""
+        """Lookups: an assistant's calls of a time, and those that are still open."""
 
         indexes = [
             models.Index(fields=["assistant", "at"], name="evennia_ai_call_of"),
@@ -127,7 +127,7 @@ class RecordedEvent(models.Model):
 
 
 class RecordedSnapshot(models.Model):
-    """What a stream had come to at one version, so that not all before need be read."""
+    """The state of a stream at one version, so that not all before need be read."""
 
     id = models.BigAutoField(primary_key=True)
     originator_id = models.UUIDField()
@@ -182,7 +182,7 @@ class Memory(models.Model):
     is_removed = models.BooleanField(default=False)
 
     class Meta:
-        """What is looked for of an assistant's, each by an index of its own.
+        """Lookups of an assistant's memories, each by an index of its own.
 
         What came after another, of all and of an audience; by kind and age; what an audience may
         know; what a person said; what no night has sorted out yet; what leaves first; what is not
@@ -247,7 +247,7 @@ class MemoryVector(models.Model):
 
 
 class EntityProfile(models.Model):
-    """What an assistant makes of one being: what it is like, and how they stand.
+    """An assistant's profile of one being: what it is like, and how they stand.
 
     What was observed of it are the memories with its id in `person`.
 
@@ -335,7 +335,7 @@ class TracedMessage(models.Model):
     facts = models.JSONField(default=dict)
 
     class Meta:
-        """What is looked for: an assistant's of a time or a number, and all that are too old."""
+        """Lookups: an assistant's of a time or a number, and all that are too old."""
 
         indexes = [
             models.Index(fields=["assistant", "at"], name="evennia_ai_trace_at"),

@@ -17,9 +17,9 @@ from django.db.models import (
     CharField,
     FloatField,
     IntegerField,
-    Model,
     TextField,
 )
+from django.db.models.base import ModelBase
 from django.db.models.constants import OnConflict
 
 _PLAIN = (BigIntegerField, BooleanField, CharField, FloatField, IntegerField, TextField)
@@ -31,7 +31,7 @@ def quoted(names: Iterable[str], using: str = "default") -> str:
 
 
 @cache
-def _values_sql(model: type[Model], names: tuple[str, ...], using: str) -> str:
+def _values_sql(model: ModelBase, names: tuple[str, ...], using: str) -> str:
     """The beginning of an INSERT, up to its rows."""
     columns = [model._meta.get_field(name).column for name in names]
     table = connections[using].ops.quote_name(model._meta.db_table)
@@ -44,14 +44,14 @@ def _marks(count: int) -> str:
 
 
 @cache
-def _fields(model: type[Model], names: tuple[str, ...]) -> list[Any]:
+def _fields(model: ModelBase, names: tuple[str, ...]) -> list[Any]:
     """The field of each name, or None where its values go into the database as they are."""
     fields = [model._meta.get_field(name) for name in names]
     return [None if type(field) in _PLAIN else field for field in fields]
 
 
 def insert(
-    model: type[Model],
+    model: ModelBase,
     names: tuple[str, ...],
     rows: Sequence[Sequence[Any]],
     *,
@@ -81,7 +81,7 @@ def insert(
 
 
 @cache
-def upsert_sql(model: type[Model], first_updated: str, using: str = "default") -> str:
+def upsert_sql(model: ModelBase, first_updated: str, using: str = "default") -> str:
     """The statement that writes a whole row, a new one or one that is there already.
 
     Its first column is what a row is known by.

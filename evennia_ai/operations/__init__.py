@@ -4,70 +4,16 @@ Each gives a `Result` with a sentence and a typed value; commands and other fron
 and format, nothing more.
 """
 
-from evennia_ai.operations.adopting import adopt, find_npc, refuse_release, release
-from evennia_ai.operations.assistants import (
-    create_assistant,
-    find_assistant,
-    give_account,
-)
-from evennia_ai.operations.auditing import (
-    archive_audit,
-    audit_difference,
-    audit_log,
-    audit_state,
-    check_audit,
-    export_audit,
-)
-from evennia_ai.operations.budget import budget_of, raise_budget
-from evennia_ai.operations.channels import set_channel
-from evennia_ai.operations.configuring import (
-    act_to_configure,
-    configuration,
-    set_setting,
-    show_setting,
-    unset_setting,
-    update_settings,
-)
-from evennia_ai.operations.executing import execute_tool, list_tools, parse_arguments
-from evennia_ai.operations.explaining import heard, last_addressed, why
-from evennia_ai.operations.goals import add_goal, close_goal, list_goals
-from evennia_ai.operations.hushing import hush, unhush
-from evennia_ai.operations.lifecycle import (
-    clone_assistant,
-    delete_assistant,
-    describe,
-    update_assistant,
-)
-from evennia_ai.operations.lore import add_lore, change_lore, list_lore, remove_lore
-from evennia_ai.operations.memories import list_memories, search_memories, show_memory
-from evennia_ai.operations.memory_changes import (
-    add_memory,
-    correct_memory,
-    forget_all,
-    forget_memory,
-)
-from evennia_ai.operations.memory_upkeep import memory_status, reindex_memories
-from evennia_ai.operations.monitoring import health
-from evennia_ai.operations.naming import assistant_called, assistant_for, list_assistants
-from evennia_ai.operations.people import set_muted
-from evennia_ai.operations.profiles import find_person, list_profiles, show_profile
-from evennia_ai.operations.questions import answer, questions
-from evennia_ai.operations.remembered import (
-    correct_known,
-    export_known,
-    forget_everything,
-    forget_known,
-    set_remembered,
-    what_is_known,
-)
-from evennia_ai.operations.result import Problem, Result
-from evennia_ai.operations.rights import is_owner, is_staff, refusal
-from evennia_ai.operations.running import (
-    check_model,
+from evennia_ai.operations.adoption import adopt, find_npc, refuse_release, release
+from evennia_ai.operations.assistants import create_assistant, find_assistant, give_account
+from evennia_ai.operations.auditing import audit_difference, audit_log, audit_state, check_audit
+from evennia_ai.operations.budget import budget_of, raise_budget, usage
+from evennia_ai.operations.control import (
+    breakers,
     clear,
     clear_all,
-    may_control,
-    refuse_control,
+    find_breaker,
+    reset_breaker,
     reset_history,
     set_all_enabled,
     set_enabled,
@@ -75,17 +21,60 @@ from evennia_ai.operations.running import (
     stop,
     stop_all,
 )
-from evennia_ai.operations.sleeping import put_to_sleep, sleep_status, wake_up
-from evennia_ai.operations.talk import export_history, show_history
-from evennia_ai.operations.telling import ask, tell
-from evennia_ai.operations.tokens import (
-    list_tokens,
-    make_token,
-    revoke_token,
-    revoke_tokens,
+from evennia_ai.operations.conversation import ask, export_history, show_history, tell
+from evennia_ai.operations.explaining import heard, last_addressed, why
+from evennia_ai.operations.exports import archive_audit, export_audit
+from evennia_ai.operations.goals import add_goal, close_goal, list_goals
+from evennia_ai.operations.hearing import hush, set_channel, set_muted, unhush
+from evennia_ai.operations.lifecycle import (
+    clone_assistant,
+    delete_assistant,
+    describe,
+    update_assistant,
 )
+from evennia_ai.operations.lore import add_lore, change_lore, list_lore, remove_lore
+from evennia_ai.operations.memories import (
+    add_memory,
+    correct_memory,
+    forget_all,
+    forget_memory,
+    list_memories,
+    search_memories,
+    show_memory,
+)
+from evennia_ai.operations.memory_upkeep import (
+    memory_status,
+    put_to_sleep,
+    reindex_memories,
+    sleep_status,
+    wake_up,
+)
+from evennia_ai.operations.models import check_model
+from evennia_ai.operations.monitoring import health
+from evennia_ai.operations.naming import assistant_called, assistant_for, list_assistants
+from evennia_ai.operations.own_memory import (
+    correct_known,
+    export_known,
+    forget_everything,
+    forget_known,
+    set_remembered,
+    what_is_known,
+)
+from evennia_ai.operations.profiles import find_person, list_profiles, show_profile
+from evennia_ai.operations.questions import answer, questions
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.rights import is_owner, is_staff, may_control, refusal, refuse_control
+from evennia_ai.operations.settings import (
+    act_to_configure,
+    configuration,
+    set_setting,
+    show_setting,
+    unset_setting,
+    update_settings,
+)
+from evennia_ai.operations.tokens import list_tokens, make_token, revoke_token, revoke_tokens
+from evennia_ai.operations.tools import execute_tool, list_tools, parse_arguments
 from evennia_ai.operations.traces import trace
-from evennia_ai.operations.upkeep import breakers, find_breaker, reset_breaker, usage
 
 __all__ = [
     "Problem",

@@ -1,18 +1,20 @@
-"""Finding and making assistants."""
+"""Finding and making assistants, and checking what one is to be made of."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.conf import settings
 from django.conf import settings as game_settings
 from django.db import transaction
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultExit, DefaultRoom
+from evennia.typeclasses.tags import Tag
 from evennia.utils import logger
 from evennia.utils.create import create_account, create_object, create_script
-from evennia.utils.search import search_script_tag
+from evennia.utils.search import search_object, search_script_tag
 from evennia.utils.utils import class_from_module
 
 from evennia_ai import audit
@@ -20,8 +22,8 @@ from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations.choosing import brain_hint
-from evennia_ai.operations.configuring import prepare, signed
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.models import brain_hint
 from evennia_ai.operations.naming import (
     ANY_TAG,
     problem_of_name,
@@ -30,8 +32,9 @@ from evennia_ai.operations.naming import (
 )
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.setting_rows import UNSET
+from evennia_ai.operations.settings import prepare, signed
 from evennia_ai.runtime import names
-from evennia_ai.runtime.rights import locks_for
+from evennia_ai.runtime.rights import lets, locks_for, meets
 
 BODY = "evennia_ai.assistant_character.AssistantCharacter"
 # What a class of the game lets players do with a character of theirs holds for none of these.
@@ -226,3 +229,54 @@ def give_account(script: AssistantScript) -> Result:
     return Result(
         True, f"{name} has an account now. Try: page {name} = hello", {"account": account}
     )
+
+
+LONGEST_PERMISSION = 200
+
+
+def check_permission(text: str, being: Any) -> Result:
+    """Whether a permission, or a lock string, is one.
+
+    Args:
+        being: anybody, on whom it is tried.
+
+    Returns:
+        data: "permission", as it will be kept.
+    """
+    words = one_line(text, LONGEST_PERMISSION)
+    if "(" in words:
+        try:
+            meets(being, words, being)
+        except ConfigurationError as error:
+            return Result(False, f"That will not do: {error}")
+        return Result(True, words, {"permission": words})
+    known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
+    found = known.get(words.casefold()) or known.get(words.casefold().removesuffix("s"))
+    if found is None and words:
+        kept = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
+        found = words if kept.exists() else None
+    if found is None:
+        told = f"There is no permission {words!r}; there are {', '.join(known.values())}."
+        return Result(False, told, problem=Problem.MISSING)
+    return Result(True, found, {"permission": found})
+
+
+def find_room(being: Any, text: str) -> Result:
+    """A room by its name or its "#12", where somebody may put an assistant.
+
+    Returns:
+        data: "room".
+    """
+    words = text.strip()
+    found = search_object(words, use_dbref=True) if words else ()
+    rooms = [thing for thing in found if isinstance(thing, DefaultRoom)]
+    if not rooms:
+        told = f"There is no room named {words!r}. Type its name, or its number such as #2."
+        return Result(False, told, problem=Problem.MISSING)
+    if len(rooms) > 1:
+        names = ", ".join(f"{room.key} ({room.dbref})" for room in rooms[:10])
+        return Result(False, f"Several rooms are called so; type a number: {names}.")
+    if not lets(rooms[0], being, "teleport_here", default=True):
+        told = f"You may not put anybody into {rooms[0].key}."
+        return Result(False, told, problem=Problem.FORBIDDEN)
+    return Result(True, str(rooms[0].key), {"room": rooms[0]})

@@ -1,4 +1,4 @@
-"""The record of an assistant as people and programs read it: what it did, and what it was like."""
+"""The audit log of an assistant: its events, its state at any of them, and a check of both."""
 
 from __future__ import annotations
 
@@ -16,19 +16,16 @@ from evennia_ai.audit.beginning import begin
 from evennia_ai.audit.streams import subject_of
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import TOOL
-from evennia_ai.operations.agreeing import differences, stored_values
-from evennia_ai.operations.moments import moment_of
-from evennia_ai.operations.record_files import archive_audit, complete_record, export_audit
+from evennia_ai.operations.audit_check import differences, stored_values
 from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.times import moment_of
 
-__all__ = [
-    "archive_audit",
-    "audit_difference",
-    "audit_log",
-    "audit_state",
-    "check_audit",
-    "export_audit",
-]
+
+def complete_record() -> audit.AssistantApplication:
+    """The record, with all that was told by now."""
+    audit.flush()
+    return audit.application()
+
 
 MOST_ENTRIES = 100
 MOST_CALLS = 1_000

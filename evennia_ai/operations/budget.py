@@ -1,19 +1,23 @@
-"""What an assistant or the game has used, of which caps, and raising one."""
+"""Model calls, tokens and money: what was used of which caps, and raising one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from twisted.internet import reactor
+from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget import ledger
+from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import (
-    Account,
-    Standing,
+    BudgetAccount,
+    CapStanding,
+    Total,
     as_amount,
     as_units,
     period_of,
@@ -22,14 +26,21 @@ from evennia_ai.core.safety.budget import (
 )
 from evennia_ai.core.safety.limits import number
 from evennia_ai.core.safety.prices import NAME as PRICES
-from evennia_ai.core.settings.budget import CAPS, Cap, Measure, Scope, Span
+from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Measure, Scope
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
-from evennia_ai.operations.result import Result
+from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.times import iso
 from evennia_ai.runtime import state
 
 ALWAYS_SHOWN = ("tokens_per_day", "cost_per_month")
-NAMES = {Span.EVER: "in all", Span.MONTH: "month", Span.DAY: "today", Span.MINUTE: "minute"}
+NAMES = {
+    BudgetSpan.EVER: "in all",
+    BudgetSpan.MONTH: "month",
+    BudgetSpan.DAY: "today",
+    BudgetSpan.MINUTE: "minute",
+}
 _UNITS = {Measure.TOKENS: " tok", Measure.COST: "", Measure.CALLS: " calls"}
 
 
@@ -50,7 +61,7 @@ def budget_of(script: AssistantScript | None) -> Result:
     lines.append(f"  {'by player':<12} {_by_player(own.shares)}")
     if script is not None:
         lines += ["The whole game", *_rows(game, now)]
-    if unpriced := own.unpriced[Span.MONTH]:
+    if unpriced := own.unpriced[BudgetSpan.MONTH]:
         lines.append(f"Of {unpriced} calls this month the price is not known: {PRICES}")
     data = {
         "standings": [_as_data(standing, own, now) for standing in own.standings],
@@ -97,15 +108,17 @@ def _rows(report: ledger.Report, now: float) -> list[str]:
     return [_row(each, _unpriced(each, report), now) for each in sorted(shown, key=_order)]
 
 
-def _unpriced(standing: Standing, report: ledger.Report) -> int:
+def _unpriced(standing: CapStanding, report: ledger.Report) -> int:
     return report.unpriced[standing.cap.span] if standing.cap.measure is Measure.COST else 0
 
 
-def _order(standing: Standing) -> int:
-    return [Span.DAY, Span.MONTH, Span.EVER, Span.MINUTE].index(standing.cap.span)
+def _order(standing: CapStanding) -> int:
+    return [BudgetSpan.DAY, BudgetSpan.MONTH, BudgetSpan.EVER, BudgetSpan.MINUTE].index(
+        standing.cap.span
+    )
 
 
-def _row(standing: Standing, unpriced: int, now: float) -> str:
+def _row(standing: CapStanding, unpriced: int, now: float) -> str:
     cap = standing.cap
     used = known_cost(_amount(cap, standing.used), standing.used, unpriced) + _UNITS[cap.measure]
     allowed = _amount(cap, standing.allowed) if standing.configured else "no cap"
@@ -121,10 +134,10 @@ def _amount(cap: Cap, units: int) -> str:
     return number(amount)
 
 
-def _resets(span: Span, now: float) -> str:
-    if span is Span.EVER:
+def _resets(span: BudgetSpan, now: float) -> str:
+    if span is BudgetSpan.EVER:
         return "never"
-    if span is Span.MONTH:
+    if span is BudgetSpan.MONTH:
         day = datetime.fromtimestamp(start_of(span, now, 1), UTC)
         return f"on {day.day} {day:%b}"
     minutes = math.ceil((resets_in_seconds(span, now) or 0) / 60)
@@ -143,7 +156,7 @@ def _name_of(person: str) -> str:
     return str(being.key) if being is not None else person
 
 
-def _as_data(standing: Standing, report: ledger.Report, now: float) -> dict[str, Any]:
+def _as_data(standing: CapStanding, report: ledger.Report, now: float) -> dict[str, Any]:
     measure = standing.cap.measure
     unpriced = {"unpriced_calls": _unpriced(standing, report)} if measure is Measure.COST else {}
     return {
@@ -170,7 +183,7 @@ def raise_budget(script: AssistantScript | None, name: str, amount: str, by: str
     if more is None:
         return Result(False, f"{amount!r} is no amount; it must be a number above 0.")
     scope, key = (Scope.ASSISTANT, script.key.casefold()) if script else (Scope.GAME, "")
-    account = Account(scope, key, period_of(cap.span, _now(script)))
+    account = BudgetAccount(scope, key, period_of(cap.span, _now(script)))
     try:
         if not getattr(ledger.config_for(_own(script)).caps_of(scope), name):
             return Result(False, f"{_name(script)} has no cap {name}: there is nothing to raise.")
@@ -178,7 +191,7 @@ def raise_budget(script: AssistantScript | None, name: str, amount: str, by: str
     except ConfigurationError as error:
         return Result(False, f"That was not done: {error}.")
     shown = _amount(cap, as_units(cap.measure, more))
-    until = "for good" if cap.span is Span.EVER else f"until the {cap.span} ends"
+    until = "for good" if cap.span is BudgetSpan.EVER else f"until the {cap.span} ends"
     return Result(True, f"{_name(script)}: {name} is raised by {shown}, {until}.")
 
 
@@ -188,3 +201,129 @@ def _read_amount(text: str) -> float | None:
     except ValueError:
         return None
     return amount if math.isfinite(amount) and amount > 0 else None
+
+
+SPANS = {BudgetSpan.DAY: "today", BudgetSpan.MONTH: "month", BudgetSpan.EVER: "ever"}
+TASKS = ("tasks_attempted", "tasks_completed", "tasks_failed")
+SUMS = {"calls": "tool_calls", "errors": "tool_errors", "ms": "tool_ms"}
+MOST_EXECUTIONS = 200
+
+
+class Share(TypedDict):
+    """The part of this month's tokens that somebody caused."""
+
+    person: Annotated[str, note("Such as `*#3`; empty: the assistant itself.")]
+    name: str
+    share: Annotated[float, note("0 to 1.")]
+
+
+class Spent(TypedDict):
+    """Model calls of a span of time, and what they cost."""
+
+    calls: int
+    calls_under_way: int
+    prompt_tokens: int
+    completion_tokens: int
+    tokens: int
+    cost_dollars: float
+    unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Model calls, tokens and money that were used, of which caps, and what tools did."""
+
+    totals: Annotated[dict[str, Spent], note("`today`, `month` and `ever`.")]
+    by_player: list[Share]
+    tasks: dict[str, int]
+    tools: Annotated[dict[str, dict[str, int]], note("Sums for each tool.")]
+    executions: Annotated[list[dict[str, object]], note("The last tool calls, the oldest first.")]
+    budget: Annotated[dict[str, object], note("How each cap stands.")]
+
+
+def usage(script: AssistantScript) -> Result[Usage]:
+    """Model calls, tokens and money that an assistant used up, and its tools.
+
+    Where the ledger cannot be read it is not ok, and tells of tasks and tools alone.
+    """
+    metrics = state.read(script, "metrics")
+    tools = _tools(metrics)
+    data = Usage(
+        totals={},
+        by_player=[],
+        tasks={name.removeprefix("tasks_"): metrics.get(name, 0) for name in TASKS},
+        tools=tools,
+        executions=state.read(script, "execution_log")[-MOST_EXECUTIONS:],
+        budget={},
+    )
+    standing = budget_of(script)
+    if not standing.ok:
+        return Result(False, standing.message, data, Problem.UNAVAILABLE)
+    data = replace(data, **_spent(script, standing.data))
+    ever, calls = data.totals["ever"], sum(tool["calls"] for tool in tools.values())
+    told = (
+        f"{script.key}: {ever['calls']:,} model calls, {ever['tokens']:,} tokens, "
+        f"{cost_text(ever)} in all; {calls:,} tool calls."
+    )
+    return Result(True, told, data)
+
+
+def cost_text(total: Mapping[str, Any]) -> str:
+    """What a row of `totals` has cost, as people read it."""
+    cost = total["cost_dollars"]
+    return known_cost(f"${cost:,.2f}", cost, total["unpriced_calls"])
+
+
+def _spent(script: AssistantScript, budget: Mapping[str, Any]) -> dict[str, Any]:
+    now = float(script.clock.seconds())
+    rows = {row["name"]: row for row in budget["standings"]}
+    totals = {}
+    for span, word in SPANS.items():
+        cap = "cost_per_day" if span is BudgetSpan.DAY else "cost_per_month"
+        unpriced = rows[cap]["unpriced_calls"]
+        totals[word] = {**_total(script, span, now), "unpriced_calls": unpriced}
+    return {
+        "totals": totals,
+        "by_player": _player_rows(budget["players"]),
+        "budget": {
+            "standings": [_with_time(row, now) for row in budget["standings"]],
+            "game": [_with_time(row, now) for row in budget["game"]],
+            "unpriced_calls": budget["unpriced"],
+        },
+    }
+
+
+def _total(script: AssistantScript, span: BudgetSpan, now: float) -> dict[str, Any]:
+    account = BudgetAccount(Scope.ASSISTANT, str(script.key).casefold(), period_of(span, now))
+    total: Total = read_total(account)
+    return {
+        "calls": total.calls,
+        "calls_under_way": total.open_calls,
+        "prompt_tokens": total.prompt_tokens,
+        "completion_tokens": total.completion_tokens,
+        "tokens": total.used(Measure.TOKENS),
+        "cost_dollars": total.used(Measure.COST) / NANO,
+    }
+
+
+def _player_rows(shares: Mapping[str, float]) -> list[Share]:
+    rows: list[Share] = []
+    for person, share in shares.items():
+        being = find_being(person) if person else None
+        name = str(being.key) if being is not None else ""
+        rows.append({"person": person, "name": name, "share": round(share, 4)})
+    return rows
+
+
+def _tools(metrics: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Sums for each tool, by its name."""
+    names = sorted({name for key in SUMS.values() for name in metrics.get(key, {})})
+    return {
+        name: {short: metrics.get(key, {}).get(name, 0) for short, key in SUMS.items()}
+        for name in names
+    }
+
+
+def _with_time(standing: Mapping[str, Any], now: float) -> dict[str, Any]:
+    left = standing["resets_in_seconds"]
+    return {**standing, "resets_at": iso(now + left) if left is not None else None}

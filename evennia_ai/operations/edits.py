@@ -13,7 +13,7 @@ from typing import Any
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit import Entry
-from evennia_ai.operations.record_files import complete_record
+from evennia_ai.operations.auditing import complete_record
 
 MOST_READ = 200
 SETTING, LOOK = "ConfigurationChanged", "look_changed"

@@ -14,20 +14,26 @@ from typing_extensions import TypedDict
 
 from evennia_ai.agent.admission import ADDRESSED
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Stored
 from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.core.safety.limits import number as amount
 from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.turn.trace import EVIDENCE, WORDY, marks_of
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations import traces
-from evennia_ai.operations.days import as_shown, in_the_game, iso
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
-from evennia_ai.operations.sentences import NOBODY, cost_of, listed, sentence
-from evennia_ai.operations.traces import HeardRow, Step
+from evennia_ai.operations.times import as_shown, in_the_game, iso
+from evennia_ai.operations.traces import (
+    NOBODY,
+    HeardRow,
+    Step,
+    cost_of,
+    listed,
+    sentence,
+)
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.rights import name_before
 
@@ -72,7 +78,7 @@ def last_addressed(person: Any) -> AssistantScript | None:
         (record.at, script)
         for script in list_assistants()
         if script.work is not None
-        for record in script.work.records.newest(person=mine)
+        for record in script.work.decisions.newest(person=mine)
         if record.verdict.name in ADDRESSED
     ]
     return max(spoken, key=lambda each: each[0])[1] if spoken else None
@@ -100,7 +106,7 @@ def why(
     """
     is_staff, look = person is None, look or Look(person or "")
     name = name_before(script, asker)
-    records = script.work.records.newest(person=person)
+    records = script.work.decisions.newest(person=person)
     row = _row(script, records, number, person, look)
     if row is None:
         told = _unknown(script, name, records, number, is_staff)
@@ -125,7 +131,7 @@ def why(
 
 def _row(
     script: AssistantScript,
-    records: list[Record],
+    records: list[DecisionTrace],
     number: int | None,
     person: str | None,
     look: Look,
@@ -145,7 +151,11 @@ def _row(
 
 
 def _unknown(
-    script: AssistantScript, name: str, records: list[Record], number: int | None, is_staff: bool
+    script: AssistantScript,
+    name: str,
+    records: list[DecisionTrace],
+    number: int | None,
+    is_staff: bool,
 ) -> str:
     """That there is no such message, and which there are."""
     if not records or number is None:
@@ -170,7 +180,7 @@ def heard(
     """
     if script.work is None:
         return Result(False, f"{script.key} is not running.", problem=Problem.UNAVAILABLE)
-    newest, look = script.work.records.newest(), look or Look()
+    newest, look = script.work.decisions.newest(), look or Look()
     left = [record for record in newest if before is None or record.number < before]
     shown = left[: max(1, min(limit, MOST_AT_ONCE))]
     is_more = len(left) > len(shown)
@@ -184,7 +194,7 @@ def heard(
     return Result(True, told, data)
 
 
-def row_of(record: Record, *, is_staff: bool, look: Look) -> HeardRow:
+def row_of(record: DecisionTrace, *, is_staff: bool, look: Look) -> HeardRow:
     """What may be told of one message: its first words, who it was, and what became of it.
 
     Args:

@@ -1,21 +1,27 @@
-"""Files that people ask for, written into the game's server folder for its owner alone."""
+"""Files that people ask for, for the eyes of the game's owner alone."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from django.conf import settings
 
+from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.operations import talk
-from evennia_ai.operations.remembered import export_known, person_id
+from evennia_ai.audit.archive import folder_of, policy
+from evennia_ai.audit.streams import id_of
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.auditing import complete_record
+from evennia_ai.operations.conversation import export_history
+from evennia_ai.operations.own_memory import export_known, person_id
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.revealing import Look
 
@@ -33,7 +39,7 @@ def save_history(script: AssistantScript, *, look: Look | None = None) -> Result
     Returns:
         data: "path" and "messages", their number.
     """
-    found = talk.export_history(script, look=look)
+    found = export_history(script, look=look)
     if not found.ok:
         return found
     messages = found.data["messages"]
@@ -93,3 +99,64 @@ def _write(name: str, content: Any) -> Path:
             file.write(text)
         return path
     raise AssertionError("count never ends")  # pragma: no cover
+
+
+def export_audit(script: AssistantScript) -> Result:
+    """Write what the database has of an assistant's record into a file of JSON lines.
+
+    Returns:
+        data: "path" and "events", how many.
+    """
+    try:
+        folder, record = folder_of(policy()), complete_record()
+        # The number keeps apart the files of two names that are written alike.
+        name = f"{_slug(script.key)}-{id_of(str(script.key)).hex[:8]}"
+        path = folder / f"{name}-export-{record.count(script):08}.jsonl"
+        events = _write_whole(path, lambda stream: record.export(script, stream))
+    except (ConfigurationError, OSError) as error:
+        return _unwritten(script, error)
+    told = f"{events} events of {script.key} are in {path}"
+    return Result(True, told, {"path": str(path), "events": events})
+
+
+def archive_audit(script: AssistantScript, *, by: str = "") -> Result:
+    """Move what the game's policy does not keep out of the database, into a file.
+
+    Returns:
+        data: "path", "" where there was nothing to move, and "events", how many were.
+    """
+    try:
+        moved = complete_record().archive(script)
+    except (ConfigurationError, OSError) as error:
+        return _unwritten(script, error)
+    if moved.path is None:
+        data = {"path": "", "events": 0}
+        return Result(True, f"Nothing of {script.key}'s record is old enough to be archived.", data)
+    audit.record("record_archived", script, path=str(moved.path), events=moved.events, by=by)
+    told = f"{moved.events} events of {script.key} are in {moved.path} now."
+    return Result(True, told, {"path": str(moved.path), "events": moved.events})
+
+
+def _unwritten(script: AssistantScript, error: Exception) -> Result:
+    told = f"The record of {script.key} could not be written: {error}."
+    return Result(False, told, problem=Problem.UNAVAILABLE)
+
+
+def _write_whole(path: Path, write: Callable[[TextIO], int]) -> int:
+    """Write a file that is there whole or not at all, for its owner alone.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path.parent.mkdir(mode=_FOLDER_OF_OWNER, parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _ONLY_OWNER)
+        with open(handle, "w", encoding="utf-8", errors="replace") as stream:
+            count = write(stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return count

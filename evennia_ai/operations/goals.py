@@ -1,15 +1,17 @@
-"""Giving an assistant something to be after."""
+"""Goals that people give an assistant, and its notebook, for staff to read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.turn import goals
+from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Problem, Result, one_of
 from evennia_ai.runtime import state
 
@@ -82,3 +84,32 @@ def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> R
     told = fact(name, goal_id=number, status=status, outcome="ended by staff")
     state.write(script, told, current_goals=stored)
     return Result(True, f"{script.key}: goal {number} is {status}.")
+
+
+def show_notes(script: AssistantScript, being: Any) -> Result:
+    """The notes of an assistant, the oldest first.
+
+    Args:
+        being: whoever looks: notes of a private talk are shown to whom that talk was with, and of
+            the others only that there are some.
+
+    Returns:
+        data: "notes": [{"number", "at", "text"}], and "private": how many are left out.
+    """
+    person = incoming.person_of(being)
+    kept = state.read(script, "notes")
+    shown = [note for note in kept if not note["is_private"] or note["person"] == person]
+    rows = [
+        {"number": note["number"], "at": _when(note["at"]), "text": str(note["text"])}
+        for note in shown
+    ]
+    count = len(kept) - len(shown)
+    lines = [f"{row['number']:>4}  {row['at']}  {row['text']}" for row in rows]
+    if count:
+        lines.append(f"  and {count} of private talks with others")
+    told = "\n".join(lines) or "  nothing"
+    return Result(True, f"{script.key}'s notebook:\n{told}", {"notes": rows, "private": count})
+
+
+def _when(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"

@@ -27,7 +27,7 @@ from evennia_ai.core.hearing.lookalikes import skeleton
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import NameTakenError
 from evennia_ai.messages import outgoing
-from evennia_ai.messages.outgoing import literal
+from evennia_ai.messages.lines import literal
 from evennia_ai.operations.naming import (
     BODY_OF_ACCOUNT,
     list_assistants,

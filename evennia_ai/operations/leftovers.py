@@ -22,7 +22,7 @@ from evennia.server.models import ServerConfig
 from evennia.typeclasses.attributes import Attribute
 from evennia.typeclasses.tags import Tag
 
-from evennia_ai.approvals.book import COUNTER
+from evennia_ai.approvals.store import COUNTER
 from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript
 from evennia_ai.operations.naming import ANY_TAG, BODY_OF_ACCOUNT

@@ -21,10 +21,10 @@ from evennia_ai.core.settings.game import POWERS, STATE
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations.assistants import create_assistant, plain_desc
-from evennia_ai.operations.configuring import prepare, signed
 from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.setting_rows import UNSET, own_of
+from evennia_ai.operations.settings import prepare, signed
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.rights import is_owner, lets
 

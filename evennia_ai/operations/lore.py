@@ -17,7 +17,6 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.memory import lore
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
-from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.memory_rows import (
     LONGEST_LINE,
     Remembered,
@@ -28,6 +27,7 @@ from evennia_ai.operations.memory_rows import (
     rows_of,
 )
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.settings import signed
 
 LONGEST_KEYWORD, MOST_KEYWORDS = 40, 20
 LONGEST_FACTION = 60

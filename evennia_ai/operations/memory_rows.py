@@ -16,8 +16,8 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.memory.reaching import Reached
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.models import Memory
-from evennia_ai.operations.days import iso
 from evennia_ai.operations.result import note
+from evennia_ai.operations.times import iso
 
 LONGEST_TEXT = 1000
 LONGEST_LINE = 300

@@ -1,4 +1,4 @@
-"""How all assistants of the game are, for programs that watch it: health, and Prometheus metrics.
+"""Health of all assistants, Prometheus metrics, and files of the game that others can read.
 
 No secrets, no names of persons and no words: who reads it need not be staff. All but
 `count_request` is called in the reactor's thread.
@@ -7,12 +7,15 @@ No secrets, no names of persons and no words: who reads it need not be staff. Al
 from __future__ import annotations
 
 import re
+import stat
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
+from django.conf import settings
 from django.db import DatabaseError, connection
 from evennia.scripts.models import ScriptDB
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -28,7 +31,7 @@ from twisted.internet import reactor
 from evennia_ai import approvals, emergency
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget.ledger.reading import read_total
-from evennia_ai.core.safety.budget import Account, Total
+from evennia_ai.core.safety.budget import BudgetAccount, Total
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import Scope
@@ -36,12 +39,44 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import OTHERS
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.memory_upkeep import FAILED, Condition, condition_of
-from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, count_request, observed
+from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, observed
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import ability, services, state
 
-__all__ = ["METRICS", "METRICS_TYPE", "count_request", "health", "metrics"]
+SUFFIXES = ("", "-wal", "-shm", "-journal")
+OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
+OTHERS_PASS = stat.S_IXGRP | stat.S_IXOTH
+
+
+def database_files(databases: Any = None) -> list[Path]:
+    """The files of the game's SQLite databases that are there.
+
+    Args:
+        databases: as DATABASES names them; None: those of the game.
+    """
+    chosen = (settings.DATABASES if databases is None else databases).values()
+    names = [str(one.get("NAME", "")) for one in chosen if "sqlite3" in one.get("ENGINE", "")]
+    whole = [Path(f"{name}{suffix}") for name in names if name for suffix in SUFFIXES]
+    return [path for path in whole if path.is_file()]
+
+
+def readable_by_others(databases: Any = None) -> list[str]:
+    """Those of these files that other users of the machine may read, and can get at.
+
+    Args:
+        databases: as DATABASES names them; None: those of the game.
+    """
+    return [str(path) for path in database_files(databases) if _is_open(path.absolute())]
+
+
+def _is_open(path: Path) -> bool:
+    try:
+        passes = [folder.stat().st_mode & OTHERS_PASS for folder in path.parents]
+        return bool(path.stat().st_mode & OTHERS_READ) and all(passes)
+    except OSError:
+        return False
+
 
 METRICS_TYPE = CONTENT_TYPE_LATEST
 OK, DEGRADED, STOPPED = "ok", "degraded", "stopped"
@@ -328,7 +363,7 @@ class _Metrics(Collector):
 
 def _read_ledger() -> Total | None:
     try:
-        return read_total(Account(Scope.GAME, "", ""))
+        return read_total(BudgetAccount(Scope.GAME, "", ""))
     except DatabaseError:
         return None
 

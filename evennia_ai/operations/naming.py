@@ -1,8 +1,8 @@
-"""What an assistant may be called: a name that people can type, and that means nothing else."""
+"""Names of assistants: that people can type them, and that they mean nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +16,8 @@ from evennia.utils.utils import class_from_module
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
 from evennia_ai.core.hearing.lookalikes import look_alike, mistaken_for, voice_of_game
 from evennia_ai.core.text.cleaning import one_line, strip_control
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.result import Problem, Result
 from evennia_ai.runtime import names
 from evennia_ai.runtime.rights import knows_key
 
@@ -221,3 +223,53 @@ def _commands_of(paths: tuple[str, ...]) -> frozenset[str]:
         words = class_from_module(path)().get_all_cmd_keys_and_aliases()
         found.update(word.casefold() for word in words)
     return frozenset(found)
+
+
+def check_name(name: str) -> Result:
+    """Whether a new assistant may have a name.
+
+    Returns:
+        data: "name", as it will be kept.
+    """
+    line = " ".join(name.split())
+    if problem := problem_of_name(line):
+        return Result(False, problem)
+    if problem := problem_of_owner(line):
+        return Result(False, problem, problem=Problem.CONFLICT)
+    return Result(True, f"{line} is free.", {"name": line})
+
+
+SETTING = "EVENNIA_AI_COMMAND_NAMES"
+WORDS = (
+    *("assistant", "history", "hush", "page"),
+    *("aiaudit", "aiexec", "aigoal", "aimemory", "aiinteract"),
+)
+
+
+def command_names() -> dict[str, str]:
+    """The names that the game gives to commands, by the usual ones; "" leaves a command out.
+
+    Raises:
+        ConfigurationError: the setting is no such mapping, or gives a name twice.
+    """
+    given = getattr(settings, SETTING, {})
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(
+            f'{SETTING} is {given!r}; it must be a mapping such as {{"history": "aihistory"}}'
+        )
+    names = dict(zip(WORDS, WORDS, strict=True))
+    for word, name in given.items():
+        if word not in WORDS:
+            raise ConfigurationError(
+                f"{SETTING} has {word!r}, which is no command; there are {', '.join(WORDS)}"
+            )
+        if not isinstance(name, str) or len(name.split()) > 1 or name.strip() != name:
+            raise ConfigurationError(
+                f"{SETTING}[{word!r}] is {name!r}; it must be one word, or '' for no such command"
+            )
+        names[word] = name.casefold()
+    taken = [name for name in names.values() if name]
+    for name in taken:
+        if taken.count(name) > 1:
+            raise ConfigurationError(f"{SETTING} makes two commands be called {name!r}")
+    return names

@@ -16,10 +16,10 @@ from evennia_ai.memory.forgetting import theirs
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile
-from evennia_ai.operations.days import iso
 from evennia_ai.operations.memory_rows import Names, note_viewed
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.times import iso
 
 MOST_LISTED = 500
 _ID = re.compile(r"\*?#\d{1,18}")

@@ -28,10 +28,10 @@ from evennia_ai.models import (
     RecordedSnapshot,
 )
 from evennia_ai.operations import leftovers
-from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.lifecycle import FIRST_CHARACTER, end_assistant
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import services, state
 
 MOST_NAMED = 20

@@ -15,7 +15,7 @@ from evennia_ai import audit
 from evennia_ai.core.hearing.audience import WAYS, masked, may_leave
 from evennia_ai.core.memory.recollection import is_private, person_audience
 from evennia_ai.messages import incoming
-from evennia_ai.operations.configuring import signed
+from evennia_ai.operations.settings import signed
 
 HOW = "private words are masked; add reveal to see them, which is recorded"
 

@@ -1,16 +1,26 @@
-"""Who may do what: one table, asked by commands and by the API alike."""
+"""Rights of people: one table of acts, asked by commands and by the API alike."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.operations.result import Problem, Result
-from evennia_ai.operations.running import may_control, refuse_control
-from evennia_ai.runtime.rights import OF_THE_BODY, RAISES, Right, is_owner, is_staff, wanted
+from evennia_ai.runtime.rights import (
+    OF_THE_BODY,
+    RAISES,
+    Right,
+    has_right,
+    is_owner,
+    is_staff,
+    lacking,
+    name_before,
+    wanted,
+)
 
-__all__ = ["ACTS", "Right", "is_owner", "is_staff", "refusal"]
+__all__ = ["ACTS", "Right", "is_owner", "is_staff", "may_control", "refusal", "refuse_control"]
 
 # What anybody may do for himself (why, mute, questions, answer, hush, and what is remembered of
 # him) stands in its operation.
@@ -18,7 +28,7 @@ ACTS: dict[str, Right] = {
     "list": Right.STAFF,
     "status": Right.STAFF,
     "create": Right.STAFF,
-    "adopt": Right.STAFF,  # and a say over the being, which `adopting` asks for
+    "adopt": Right.STAFF,  # and a say over the being, which `adoption` asks for
     "check": Right.STAFF,
     "usage": Right.STAFF,
     "events": Right.STAFF,
@@ -85,4 +95,26 @@ def refusal(
     if right is Right.OWNER:
         audit.record("control_refused", script or audit.GAME, act=act, by=str(person.key))
     told = f"You may not do that: {act} needs {wanted(right)}."
+    return Result(False, told, problem=Problem.FORBIDDEN)
+
+
+def may_control(
+    script: AssistantScript, person: Any, *, is_staff: bool, right: Right = Right.CONTROL
+) -> bool:
+    """Whether a person has a right over an assistant, by default to run it.
+
+    A lock of its body decides, as `runtime.rights.MEANINGS` says. No assistant has a say over
+    assistants.
+    """
+    return has_right(script, person, right, is_staff=is_staff)
+
+
+def refuse_control(
+    script: AssistantScript, person: Any, act: str, right: Right = Right.CONTROL
+) -> Result:
+    """Say what a person lacks, and write down what was tried."""
+    audit.record("control_refused", script, act=act, by=str(person.key))
+    told = (
+        f"You may not control {name_before(script, person)}: that needs {lacking(script, right)}."
+    )
     return Result(False, told, problem=Problem.FORBIDDEN)

@@ -16,7 +16,7 @@ from django.conf import settings
 from evennia.locks.lockhandler import LockException, LockHandler
 
 from evennia_ai.budget import ledger
-from evennia_ai.budget.ledger.book import unpriced_text
+from evennia_ai.budget.ledger.ledger_store import unpriced_text
 from evennia_ai.core.hearing.perception import ChannelConfig, read_trust
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.safety.prices import price_of
@@ -25,7 +25,7 @@ from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES
 from evennia_ai.core.settings.memory import MemoryConfig
-from evennia_ai.core.settings.model import Group
+from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.paths import SECRETS_BELONG, looks_like_key, sounds_secret
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.settings.schema import kind_of
@@ -219,7 +219,7 @@ def _check_template(read: Read, body: Any) -> None:
 
 # The groups of settings that are stored as one mapping.
 _KINDS = (ExecutionConfig, HearingConfig, AutonomyConfig, MemoryConfig, SleepSchedule)
-GROUPS: Mapping[str, type[Group]] = {
+GROUPS: Mapping[str, type[SettingsGroup]] = {
     group.NAME: group for group in (*_KINDS, SafetyConfig, BudgetConfig)
 }
 

@@ -15,7 +15,7 @@ from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES
-from evennia_ai.core.settings.model import Group
+from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.paths import NESTED, Keys, schema_of_keys, text_at
 from evennia_ai.core.settings.schema import item_of, kind_of, known_keys, wanted
 from evennia_ai.core.text.cleaning import one_line
@@ -131,7 +131,7 @@ def _attribute(value: Any, keys: Keys) -> Any:
 
 
 def _as_plain(value: Any) -> Any:
-    if is_dataclass(value) or isinstance(value, Group):  # its keys have rows of their own
+    if is_dataclass(value) or isinstance(value, SettingsGroup):  # its keys have rows of their own
         return None
     if isinstance(value, Mapping):
         return {key: _as_plain(item) for key, item in value.items()}

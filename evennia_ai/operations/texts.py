@@ -12,8 +12,9 @@ from evennia_ai.core.turn.compaction import DEFAULT_COMPACTION_PROMPT
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.outgoing import FAILURE_LINE, THINKING_LINES
-from evennia_ai.operations import configuring, prompting
+from evennia_ai.operations import prompts
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.settings import update_settings
 from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.runtime import state
 
@@ -78,7 +79,7 @@ def set_text(script: AssistantScript, what: str, key: str, text: str, *, by: str
     if problem is not None:
         return problem
     if what in OF_SETTINGS:
-        return configuring.update_settings(script, {what: _as_stored(what, text)}, by=by)
+        return update_settings(script, {what: _as_stored(what, text)}, by=by)
     if not text.strip():
         return Result(False, f"Nothing is changed: a {what} needs words.")
     return _WRITERS[what](script, key, text)
@@ -146,7 +147,7 @@ def _set_component(script: AssistantScript, key: str, text: str) -> Result:
     name = name.strip() or (found.key if found is not None else "")
     if not name:
         return Result(False, f"Nothing is changed: component {number} is new; {HOW[COMPONENT]}.")
-    return prompting.set_component(script, int(number), name, text)
+    return prompts.set_component(script, int(number), name, text)
 
 
 def _registry_or_none(script: AssistantScript) -> PromptRegistry | None:
@@ -159,7 +160,7 @@ def _registry_or_none(script: AssistantScript) -> PromptRegistry | None:
 def _set_override(script: AssistantScript, key: str, text: str) -> Result:
     context, number = key.split()
     value = f"{number} = {text}"
-    return prompting.set_context(script, context, "component_overrides", value)
+    return prompts.set_context(script, context, "component_overrides", value)
 
 
 _READERS: dict[str, Callable[[Any, str], str]] = {
@@ -168,7 +169,7 @@ _READERS: dict[str, Callable[[Any, str], str]] = {
     OVERRIDE: _override,
 }
 _WRITERS: dict[str, Callable[[Any, str, str], Result]] = {
-    TEMPLATE: prompting.set_template,
+    TEMPLATE: prompts.set_template,
     COMPONENT: _set_component,
     OVERRIDE: _set_override,
 }

@@ -16,7 +16,6 @@ from typing_extensions import TypedDict
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.audit_events import MASK, fact, kept
-from evennia_ai.operations.configuring import act_to_configure, prepare, signed, store_settings
 from evennia_ai.operations.edits import (
     FINAL,
     REDONE,
@@ -29,6 +28,7 @@ from evennia_ai.operations.edits import (
 from evennia_ai.operations.lifecycle import look_of, update_assistant
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.setting_rows import UNSET, EditedValue, own_of, shown
+from evennia_ai.operations.settings import act_to_configure, prepare, signed, store_settings
 from evennia_ai.runtime import state
 
 MOST_LISTED = 20

@@ -1,4 +1,4 @@
-"""What a tool call is known by in the cache: the tool, and all of its arguments to the letter."""
+"""The key of a tool call in the cache: the tool, and all of its arguments to the letter."""
 
 from __future__ import annotations
 

@@ -53,12 +53,12 @@ class CacheEntry:
         return self.kept if self.is_frozen else own_copy(self.kept)
 
     def is_usable(self, now: float) -> bool:
-        """Whether its time is not over."""
+        """True while its time is not over."""
         return self.usable_from <= now < self.usable_until
 
 
 def is_success(result: Any) -> bool:
-    """Whether a tool's result, a mapping or an object with `success`, says that it worked."""
+    """True where a tool's result, a mapping or an object with `success`, says that it worked."""
     if isinstance(result, Mapping):
         return bool(result.get("success"))
     return bool(getattr(result, "success", False))

@@ -42,7 +42,7 @@ class CircuitBreakerState(StrEnum):
 
 
 class CircuitBreakerMode(StrEnum):
-    """Who decides about the state: the breaker itself, or a person who took it in hand."""
+    """The owner of the state: the breaker itself, or a person who took it in hand."""
 
     AUTOMATIC = "automatic"
     ISOLATED = "isolated"
@@ -51,7 +51,7 @@ class CircuitBreakerMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CircuitBreakerConfig:
-    """When a breaker trips and how it recovers.
+    """Thresholds of a breaker, and its pace of recovery.
 
     Attributes:
         failure_threshold: failures within the window that trip it.
@@ -140,7 +140,7 @@ class CircuitBreaker:
 
     @property
     def mode(self) -> CircuitBreakerMode:
-        """Who decides about the state."""
+        """The owner of the state."""
         return self._mode
 
     @property
@@ -154,7 +154,7 @@ class CircuitBreaker:
 
     @property
     def is_available(self) -> bool:
-        """Whether `acquire` would give a permit now."""
+        """True where `acquire` would give a permit now."""
         return self.retry_after is None
 
     @property
@@ -364,7 +364,7 @@ class CircuitBreakerRegistry:
         return {name: breaker.get_stats() for name, breaker in self._breakers.items()}
 
     def degraded(self) -> list[dict[str, Any]]:
-        """What is not well now: each breaker that is not closed, with what staff want to know."""
+        """The breakers that are not closed now, with the details staff want."""
         wanted = ("name", "state", "retry_after", "last_failure_error")
         unwell = [stats for stats in self.get_all_stats().values() if stats["state"] != "closed"]
         return [{key: stats[key] for key in wanted} for stats in unwell]

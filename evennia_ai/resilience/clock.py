@@ -8,7 +8,7 @@ Clock = Callable[[], float]
 
 
 def seconds_left(since: float, span_seconds: float, now: float) -> float:
-    """How much of a span that began at `since` is left, 0.0 when it is over.
+    """The rest of a span that began at `since`, 0.0 when it is over.
 
     A clock that was set back ends the span: it is better to ask too early than for ever too late.
     """

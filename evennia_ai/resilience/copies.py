@@ -10,7 +10,7 @@ SCALARS = frozenset((str, bool, int, float, complex, bytes, type(None)))
 
 
 def is_frozen(value: Any) -> bool:
-    """Whether nothing in the value can be changed, so that it needs no copy."""
+    """True where nothing in the value can be changed, so that it needs no copy."""
     kind = type(value)
     if kind in SCALARS or isinstance(value, Enum):
         return True

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def is_deferred(outcome: object) -> bool:
-    """Whether it is a Deferred, of whatever kind."""
+    """True for a Deferred, of whatever kind."""
     return hasattr(outcome, "addCallbacks")
 
 
@@ -42,7 +42,7 @@ def error_of(problem: object) -> BaseException | None:
 
 
 def is_cancellation(error: BaseException | None) -> bool:
-    """Whether the error only says that nobody wants the outcome any more.
+    """True where the error only says that nobody wants the outcome any more.
 
     Twisted's and asyncio's cancellations bear the same name; what is no Exception at all
     (GeneratorExit, KeyboardInterrupt) ends the caller, not the service.

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Issuer(Protocol):
-    """What gives permits and hears what came of them."""
+    """The issuer of permits, which hears their outcomes."""
 
     _generation: int
 

@@ -1,4 +1,4 @@
-"""When and after how long a failed call is tried again.
+"""Retries: the calls worth trying again, and the pause before each.
 
     answer = await retry(ask, RetryConfig(), deadline_seconds=30.0, sleep=sleep,
                          clock=reactor.seconds, random=random.random)
@@ -29,7 +29,7 @@ RETRYABLE_WORDS = ("timeout", "connection", "network", "temporary", "rate limit"
 
 @dataclass(frozen=True, slots=True)
 class RetryConfig:
-    """How often and how patiently a call is tried.
+    """Number and patience of retries.
 
     Attributes:
         max_attempts: calls in all, the first included.
@@ -161,7 +161,7 @@ def backoff_seconds(
 
 
 def is_retryable(problem: BaseException | str) -> bool:
-    """Whether the same call may work a little later.
+    """True where the same call may work a little later.
 
     An error that knows (`retryable`) is believed; of others the kind and the text are read. A
     cancelled call is not wanted any more, and an open breaker says when to come back by itself.
@@ -177,7 +177,7 @@ def is_retryable(problem: BaseException | str) -> bool:
 
 
 def is_retryable_text(text: str) -> bool:
-    """Whether an error's text speaks of something that may pass."""
+    """True where an error's text speaks of something that may pass."""
     text = text.casefold()
     return any(word in text for word in RETRYABLE_WORDS)
 

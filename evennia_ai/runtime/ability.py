@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.runtime import signals
 
 HOOK = "can_act"
@@ -11,7 +10,7 @@ UNABLE_LINE = "{name} does not stir."
 _TOLD: set[tuple[str, str]] = set()
 
 
-def inability(body: Any) -> str:
+def inability(body: GameObject) -> str:
     """The line that tells people why a body cannot act, or "" where it can.
 
     The body's `can_act` says so: True, or False, or a line of the game's own, in which {name} is
@@ -28,12 +27,12 @@ def inability(body: Any) -> str:
     return "" if answer else UNABLE_LINE
 
 
-def reason_of(body: Any) -> str:
+def reason_of(body: GameObject) -> str:
     """The same for staff, with the body's name."""
     return inability(body).replace("{name}", str(body.key))
 
 
-def _log_once(body: Any, error: Exception) -> None:
+def _log_once(body: GameObject, error: Exception) -> None:
     """Log a hook that fails; it is asked at every beat."""
     fault = (str(body.typeclass_path), repr(error))
     if fault not in _TOLD:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from twisted.internet.defer import Deferred
+
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.typed_objects import Script
+from evennia_ai.core.typed_objects import GameObject, Script
 from evennia_ai.runtime.work import Work
 
 
@@ -40,3 +42,13 @@ class Assistant(Script, Protocol):
     lose_body: Callable[[], None]
     trigger_emergency_stop: Callable[..., Any]
     clear_emergency_stop: Callable[..., tuple[bool, str]]
+
+
+class Character(GameObject, Protocol):
+    """The body of an assistant, which tools act as."""
+
+    assistant_script: Assistant
+    is_superuser: bool
+    nicks: Any
+    at_look: Callable[..., Any]
+    execute_cmd: Callable[..., Deferred[Any]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +10,10 @@ from django.conf import settings
 from evennia.typeclasses.attributes import AttributeHandler, ModelAttributeBackend
 
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
+from evennia_ai.runtime.assistant import Assistant
 
 
-class AllAtOnce(ModelAttributeBackend):  # type: ignore[misc]
+class AllAtOnce(ModelAttributeBackend):
     """Attributes that are read all at once, when the first of them is asked for.
 
     Evennia asks the database for each by itself, also for those that nobody ever set; an assistant
@@ -54,14 +55,14 @@ class AllAtOnce(ModelAttributeBackend):  # type: ignore[misc]
         self._is_loaded = False
 
 
-class WatchedAttributes(AttributeHandler):  # type: ignore[misc]
+class WatchedAttributes(AttributeHandler):
     """The attributes of an assistant's script: when one is set, that is recorded and counts.
 
     Attributes:
         find: gives one attribute itself, or None where none was ever set.
     """
 
-    def __init__(self, obj: Any, backend_class: type[AllAtOnce]) -> None:
+    def __init__(self, obj: Assistant, backend_class: type[AllAtOnce]) -> None:
         super().__init__(obj, backend_class)
         self.find: Callable[[str], Any] = self.backend.find
 
@@ -72,7 +73,7 @@ class WatchedAttributes(AttributeHandler):  # type: ignore[misc]
         if key not in STATE:
             self._listen_anew()
 
-    def put(self, key: str, value: Any) -> None:
+    def put(self, key: str, value: object) -> None:
         """Set one attribute for somebody who tells of it himself."""
         super().add(key, value)
 
@@ -99,7 +100,7 @@ class WatchedAttributes(AttributeHandler):  # type: ignore[misc]
             work.read_anew()
 
 
-def _names(key: Any) -> tuple[str, ...]:
+def _names(key: str | Iterable[str] | None) -> tuple[str, ...]:
     """The names that Evennia's handler takes as one text or several."""
     if key is None:
         return ()

@@ -8,11 +8,13 @@ from typing import Any
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
 from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, Source
 from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.runtime.assistant import Assistant
 
 ELSEWHERE = frozenset((Source.PAGE, Source.CHANNEL))
 
 
-def sole_recipient(script: Any, event: Event) -> str:
+def sole_recipient(script: Assistant, event: Event) -> str:
     """The player who alone hears the answer to an event, "" where others do, or nobody.
 
     A task's report goes to whoever gave it: who may know of that turn hears the answer.
@@ -24,7 +26,7 @@ def sole_recipient(script: Any, event: Event) -> str:
     return event.face if is_alone(script.obj, event) else ""
 
 
-def is_alone(body: Any, event: Event) -> bool:
+def is_alone(body: GameObject, event: Event) -> bool:
     """Whether nobody but whoever caused an event hears what is answered."""
     if event.source in PRIVATE:
         return True
@@ -33,13 +35,13 @@ def is_alone(body: Any, event: Event) -> bool:
     return next(listeners(body, event), None) is None
 
 
-def listeners(body: Any, event: Event) -> Iterator[Any]:
+def listeners(body: GameObject, event: Event) -> Iterator[Any]:
     """Who else in the room hears what is said there: other players, and assistants."""
     here = body.location.contents if body.location is not None else ()
     return (thing for thing in here if thing != body and _listens(thing, event))
 
 
-def _listens(thing: Any, event: Event) -> bool:
+def _listens(thing: GameObject, event: Event) -> bool:
     if thing.dbref == event.sender_id:
         return False
     account = getattr(thing, "db_account_id", None)
@@ -48,19 +50,19 @@ def _listens(thing: Any, event: Event) -> bool:
     return has_ears(thing)
 
 
-def has_ears(thing: Any) -> bool:
+def has_ears(thing: GameObject) -> bool:
     """Whether somebody learns what a thing is sent: a player, or an assistant."""
     if getattr(thing, "db_account_id", None) is not None:
         return True
     return bool(thing.sessions.count()) or has_assistant(thing)
 
 
-def has_assistant(thing: Any) -> bool:
+def has_assistant(thing: GameObject) -> bool:
     """Whether a thing is the body of an assistant."""
     return getattr(thing, "assistant_script", None) is not None
 
 
-def ears(body: Any) -> Iterator[Any]:
+def ears(body: GameObject) -> Iterator[Any]:
     """Everybody in the room who hears what is said there, a player in the body itself included."""
     here = body.location.contents if body.location is not None else ()
     for thing in here:
@@ -71,7 +73,7 @@ def ears(body: Any) -> Iterator[Any]:
 # ---- who is there ------------------------------------------------------------------------------
 
 
-def is_online(being: Any) -> bool:
+def is_online(being: Being) -> bool:
     """Whether a player is behind a character or an account just now.
 
     Of a server that was killed a character keeps the numbers of sessions that play it no more.
@@ -82,7 +84,7 @@ def is_online(being: Any) -> bool:
     return any(session.get_puppet() == being for session in sessions)
 
 
-def is_there(body: Any, event: Event, asker: Any) -> bool:
+def is_there(body: GameObject, event: Event, asker: GameObject | None) -> bool:
     """Whether whoever caused an event can hear the answer: in the game, and where it is given.
 
     What nobody plays, such as a shopkeeper of the game's own, is there wherever it stands.
@@ -100,7 +102,7 @@ def is_there(body: Any, event: Event, asker: Any) -> bool:
     return asker.location == place or asker in (place, body)
 
 
-def is_overheard(body: Any, event: Event) -> bool:
+def is_overheard(body: GameObject, event: Event) -> bool:
     """Whether players beside whoever asked hear what is answered."""
     if event.source in PRIVATE:
         return False

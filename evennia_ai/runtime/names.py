@@ -17,6 +17,8 @@ from evennia.objects.objects import DefaultObject
 from evennia.utils import logger
 from evennia.utils.ansi import strip_ansi
 
+from evennia_ai.core.typed_objects import Being, GameObject
+
 SOMEBODY = "somebody"
 # A lock of Evennia's rpsystem: whoever does not pass it cannot recognise the being.
 RECOGNISED = "enable_recog"
@@ -27,12 +29,12 @@ _HASH_DIGITS = 8
 _told_of: set[type] = set()
 
 
-def is_alike_for_all(being: Any) -> bool:
+def is_alike_for_all(being: object) -> bool:
     """Whether everybody sees the same name: the class has Evennia's own way to show it."""
     return getattr(type(being), "get_display_name", None) in _ALIKE_FOR_ALL
 
 
-def shown(being: Any, looker: Any) -> str:
+def shown(being: Being, looker: Being | None) -> str:
     """The name that somebody sees, with the game's markup: for lines that a client is sent.
 
     What a builder sees beside it, the number as "(#12)", is left out. A game's method that breaks
@@ -49,7 +51,7 @@ def shown(being: Any, looker: Any) -> str:
     return name.replace(f"(#{being.id})", "").strip() if name else SOMEBODY
 
 
-def name_of(being: Any, looker: Any) -> str:
+def name_of(being: Being, looker: Being | None) -> str:
     """The name that somebody sees, as plain text; "somebody" where that is nothing.
 
     A player whose character is known by a description is not named by the account, which mostly
@@ -61,24 +63,24 @@ def name_of(being: Any, looker: Any) -> str:
     return _plain_name(_played(being), looker)
 
 
-def name_on_channel(sender: Any, looker: Any) -> str:
+def name_on_channel(sender: Being, looker: Being | None) -> str:
     """The name that a channel shows of whoever sends something there: mostly the account's."""
     return _plain_name(sender, looker)
 
 
-def _plain_name(being: Any, looker: Any) -> str:
+def _plain_name(being: Being, looker: Being | None) -> str:
     if is_alike_for_all(being):
         return str(being.name)
     return " ".join(str(strip_ansi(shown(being, looker))).split()) or SOMEBODY
 
 
-def _played(being: Any) -> Any:
+def _played(being: Being) -> Any:
     """Of an account the character it plays, if that is known by a description; else the being."""
     played = eyes_of(being)
     return played if played is being or has_description(played) else being
 
 
-def called(being: Any, looker: Any) -> tuple[str, ...]:
+def called(being: Being, looker: Being | None) -> tuple[str, ...]:
     """All names that somebody may call a being by, the one that is seen first.
 
     The key and the aliases are among them where what is seen has the key in it, and the game finds
@@ -99,23 +101,23 @@ def _is_in(key: str, seen: str) -> bool:
     return bool(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", seen, re.IGNORECASE))
 
 
-def hides_key(being: Any, looker: Any) -> bool:
+def hides_key(being: Being, looker: Being | None) -> bool:
     """Whether somebody does not know a being by its key."""
     return not is_alike_for_all(being) and str(being.key) not in called(being, looker)
 
 
-def is_called(being: Any, name: str, looker: Any) -> bool:
+def is_called(being: Being, name: str, looker: Being | None) -> bool:
     """Whether a name, in any case, is one that somebody may call a being by."""
     wanted = name.strip().casefold()
     return bool(wanted) and wanted in map(str.casefold, called(being, looker))
 
 
-def has_description(being: Any) -> bool:
+def has_description(being: Being) -> bool:
     """Whether others know a being by a short description, as with Evennia's rpsystem."""
     return hasattr(type(being), "sdesc")
 
 
-def found_by_game(looker: Any, name: str, beings: Collection[Any]) -> list[Any]:
+def found_by_game(looker: GameObject, name: str, beings: Collection[Any]) -> list[Any]:
     """Those of some beings that the game's own search finds for somebody, by description or recog.
 
     Empty where the game searches as Evennia does: then only whole names count.
@@ -126,7 +128,7 @@ def found_by_game(looker: Any, name: str, beings: Collection[Any]) -> list[Any]:
     return [being for being in found if being in beings]
 
 
-def eyes_of(being: Any) -> Any:
+def eyes_of(being: Being) -> Any:
     """By whose eyes somebody sees: of an account the character it plays, which knows names."""
     plays = getattr(being, "get_all_puppets", None)
     return next(iter(plays()), being) if plays is not None else being
@@ -135,7 +137,7 @@ def eyes_of(being: Any) -> Any:
 # ---- masks -------------------------------------------------------------------------------------
 
 
-def mask_of(being: Any, looker: Any) -> str:
+def mask_of(being: Being, looker: Being | None) -> str:
     """What a masked being is known by as long as it wears this mask, "#12~1a2b3c4d"; "" for none.
 
     It is masked for whoever is not let recognise it. Another mask is somebody else.
@@ -152,7 +154,7 @@ def mask_of(being: Any, looker: Any) -> str:
 # ---- asking the game ---------------------------------------------------------------------------
 
 
-def _asked(being: Any, looker: Any) -> str:
+def _asked(being: Being, looker: Being | None) -> str:
     """What the being's own method says, which need not take more than who looks."""
     try:
         return str(being.get_display_name(looker, noid=True) or "")
@@ -160,10 +162,10 @@ def _asked(being: Any, looker: Any) -> str:
         return str(being.get_display_name(looker) or "")
 
 
-def _known_to_all(being: Any) -> str:
+def _known_to_all(being: Being) -> str:
     """The name where a game's method breaks: the short description, or else the key."""
     try:
-        description = being.sdesc.get() if has_description(being) else ""
+        description = getattr(being, "sdesc").get() if has_description(being) else ""  # noqa: B009
     except Exception:
         return SOMEBODY
     return str(description or being.key)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai.core.settings.game import ATTRIBUTES
 from evennia_ai.core.text.pronouns import FORMS, Pronouns, Wording, pronouns_of
+from evennia_ai.runtime.assistant import Assistant
 
 PRONOUNS = "pronouns"
 GENDER = "gender"  # of Evennia's contrib `gendersub`
 
 
-def pronouns(script: Any) -> Pronouns:
+def pronouns(script: Assistant) -> Pronouns:
     """The pronouns that people read of an assistant."""
     wish = script.attributes.get(PRONOUNS, default=ATTRIBUTES[PRONOUNS].default)
     body = script.obj
@@ -19,6 +18,6 @@ def pronouns(script: Any) -> Pronouns:
     return pronouns_of(wish, gender)
 
 
-def wording(script: Any) -> Wording:
+def wording(script: Assistant) -> Wording:
     """The forms of these, for texts."""
     return FORMS[pronouns(script)]

@@ -14,6 +14,9 @@ from typing import Any
 from django.dispatch import Signal
 from evennia.utils import logger
 
+from evennia_ai.core.typed_objects import GameObject
+from evennia_ai.runtime.assistant import Assistant
+
 # What follows each are its arguments, beside `assistant`.
 assistant_said = Signal()  # text, source ("say", "whisper", ...), to, is_private
 assistant_stopped = Signal()  # cause, reason, by
@@ -69,7 +72,7 @@ FROM_RECORD: dict[str, _Row] = {
 }
 
 
-def send(signal: Signal, assistant: Any, **named: Any) -> None:
+def send(signal: Signal, assistant: Assistant | None, **named: object) -> None:
     """Send a signal; whatever its receivers do, this goes through."""
     if not signal.receivers:
         return
@@ -81,7 +84,7 @@ def send(signal: Signal, assistant: Any, **named: Any) -> None:
             log_fault(f"{receiver!r} raised {shown}", outcome)
 
 
-def call_hook(body: Any, name: str, *arguments: Any, **named: Any) -> None:
+def call_hook(body: GameObject, name: str, *arguments: Any, **named: object) -> None:
     """Call a hook of an assistant's body, where it has one; whatever that does, this goes on."""
     try:
         hook = getattr(body, name, None)
@@ -128,9 +131,9 @@ class Relay:
             _pass(row, script, details)
 
 
-def _pass(row: _Row, script: Any, details: Mapping[str, Any]) -> None:
+def _pass(row: _Row, script: Assistant | None, details: Mapping[str, Any]) -> None:
     named = {ours: details.get(theirs, "") for ours, theirs in row.details.items()}
     named |= row.fixed
     send(row.signal, script, **named)
-    if row.hook:
+    if row.hook and script is not None:
         call_hook(script.obj, row.hook, **named)

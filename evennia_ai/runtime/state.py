@@ -23,29 +23,30 @@ from evennia.utils.picklefield import DEFAULT_PROTOCOL
 
 from evennia_ai import audit
 from evennia_ai.core.hearing import inbox
+from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.overheard import Overheard, keep
-from evennia_ai.core.hearing.rate_limits import Company, HearingConfig
-from evennia_ai.core.hearing.records import Records
+from evennia_ai.core.hearing.rate_limits import HearingConfig, SenderRegistry
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.settings.memory import MemoryConfig
-from evennia_ai.core.settings.model import Group, read_once
+from evennia_ai.core.settings.model import SettingsGroup, read_once
 from evennia_ai.core.settings.safety import SafetyConfig
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 
 DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
-Beside = Callable[[], None]
-G = TypeVar("G", bound=Group)
+ExtraWrites = Callable[[], None]
+G = TypeVar("G", bound=SettingsGroup)
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 
 
-def read(script: Any, name: str) -> Any:
+def read(script: Assistant, name: str) -> Any:
     """A setting of the assistant: as stored, else its default. Containers come as plain copies."""
     default = DEFAULTS[name]
     attribute = script.attributes.find(name)
@@ -56,39 +57,44 @@ def read(script: Any, name: str) -> Any:
     return value if isinstance(value, (str, int, float)) else deserialize(attribute.value)
 
 
-def write(script: Any, *facts: Fact, beside: Beside | None = None, **values: Any) -> None:
+def write(
+    script: Assistant, *facts: Fact, extra_writes: ExtraWrites | None = None, **values: object
+) -> None:
     """Store values and what is to be told of them, all or none of it.
 
     Settings that change are told of by themselves. What was recorded meanwhile goes along.
 
     Args:
         facts: for the record: what happened by which the values are what they are.
-        beside: writes rows of other tables, in the same transaction; perhaps called twice, the
-            first time undone.
+        extra_writes: writes rows of other tables, in the same transaction; perhaps called
+            twice, the first time undone.
     """
     if (work := script.work) is not None and not STATE.issuperset(values):
         work.read_anew()
     facts = (*_changes(settings_of(script, values), values), *facts)
     try:
-        _store(script, facts, values, beside)
+        _store(script, facts, values, extra_writes)
     except audit.RecordConflictError:  # another process told something of it meanwhile
-        _store(script, facts, values, beside)
+        _store(script, facts, values, extra_writes)
 
 
 def _store(
-    script: Any, facts: Sequence[Fact], values: Mapping[str, Any], beside: Beside | None
+    script: Assistant,
+    facts: Sequence[Fact],
+    values: Mapping[str, Any],
+    extra_writes: ExtraWrites | None,
 ) -> None:
     is_told = bool(facts) or audit.has_waiting(script)
     before: list[tuple[Attribute, Any]] = []
     try:
-        is_several = is_told or beside is not None or len(values) > 1
+        is_several = is_told or extra_writes is not None or len(values) > 1
         with transaction.atomic() if is_several else nullcontext():
             prepared = (_prepare(script, name, value, before) for name, value in values.items())
             if changed := [row for row in prepared if row]:
                 with connection.cursor() as cursor:
                     cursor.executemany(_UPDATE, changed)
-            if beside is not None:
-                beside()
+            if extra_writes is not None:
+                extra_writes()
             if is_told:
                 audit.keep(script, facts)
     except BaseException:
@@ -99,7 +105,7 @@ def _store(
         raise
 
 
-def settings_of(script: Any, names: Iterable[str]) -> dict[str, Any]:
+def settings_of(script: Assistant, names: Iterable[str]) -> dict[str, Any]:
     """The settings among some names, as they are now."""
     return {n: read(script, n) for n in names if n in ATTRIBUTES and n not in STATE}
 
@@ -115,7 +121,7 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Fact]:
 
 
 @contextmanager
-def changing(script: Any, names: Iterable[str]) -> Iterator[None]:
+def changing(script: Assistant, names: Iterable[str]) -> Iterator[None]:
     """Tell of settings that are changed from outside, by `script.db` say, and store both or none.
 
     An assistant that is being made has no record yet; it begins with what is set by then.
@@ -132,7 +138,7 @@ def changing(script: Any, names: Iterable[str]) -> Iterator[None]:
 
 
 def _prepare(
-    script: Any, name: str, value: Any, before: list[tuple[Attribute, Any]]
+    script: Assistant, name: str, value: object, before: list[tuple[Attribute, Any]]
 ) -> tuple[str | None, int] | None:
     """The row to update for a value; an attribute that does not exist yet is made at once.
 
@@ -153,26 +159,26 @@ def _prepare(
     return _encode(packed), attribute.pk
 
 
-def _encode(packed: Any) -> str | None:
+def _encode(packed: object) -> str | None:
     """A value as Evennia's attribute column holds it: what `dbsafe_decode` reads back."""
     return None if packed is None else b64encode(dumps(packed, DEFAULT_PROTOCOL)).decode()
 
 
-def rebuild(script: Any) -> Work:
+def rebuild(script: Assistant) -> Work:
     """Working copies of what is stored, for a process that has just begun."""
     usage = read(script, "usage")
     return Work(
         inbox=list(read(script, "pending_events")),
         history=list(read(script, "conversation_history")),
-        usage=Usage(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)),
+        usage=TokenUsage(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)),
         calls=usage.get("calls", 0),
         ticks=usage.get("ticks", 0),
         executions=list(read(script, "execution_log")),
         metrics=dict(read(script, "metrics")),
-        company=Company.from_stored(read(script, "company")),
+        senders=SenderRegistry.from_stored(read(script, "company")),
         blame=Blame.from_stored(read(script, "cooling")),
         overheard=[Overheard(**item) for item in read(script, "overheard")],
-        records=Records.from_stored(read(script, "records")),
+        decisions=DecisionTraces.from_stored(read(script, "records")),
         muted=set(read(script, "muted_by")),
         hushed=dict(read(script, "hushed")),
         breakers=CircuitBreakerRegistry(clock=script.clock.seconds),
@@ -180,13 +186,13 @@ def rebuild(script: Any) -> Work:
     )
 
 
-def put_away(script: Any) -> None:
+def flush(script: Assistant) -> None:
     """Store what is worth keeping over a restart but not a write for each message."""
     work = script.work
-    now = {
-        "company": work.company.as_stored(),
+    now: dict[str, Any] = {
+        "company": work.senders.as_stored(),
         "overheard": [item.as_stored() for item in work.overheard],
-        "records": work.records.as_stored() if work.records.count else {},
+        "records": work.decisions.as_stored() if work.decisions.count else {},
     }
     changed = {name: value for name, value in now.items() if value != read(script, name)}
     if changed:
@@ -204,21 +210,21 @@ def held(group: type[G], own: object) -> G:
     return read_once(group, group.from_layers, getattr(settings, group.GAME_NAME, {}), own)
 
 
-def hearing_config(script: Any) -> HearingConfig:
+def hearing_config(script: Assistant) -> HearingConfig:
     """How the assistant deals with people: its own keys, the game's, and the defaults.
 
     What is set and makes no sense counts as not set: no assistant is silent for a slip.
     """
     work = script.work
-    if work.manners is None:
+    if work.rate_limits is None:
         try:
-            work.manners = held(HearingConfig, read(script, "hearing_config"))
+            work.rate_limits = held(HearingConfig, read(script, "hearing_config"))
         except ConfigurationError:
-            work.manners = HearingConfig()
-    return work.manners  # type: ignore[no-any-return]
+            work.rate_limits = HearingConfig()
+    return work.rate_limits
 
 
-def memory_config(script: Any) -> MemoryConfig:
+def memory_config(script: Assistant) -> MemoryConfig:
     """What it remembers. What is set and makes no sense counts as: nothing at all."""
     work = script.work
     if work.memory is None:
@@ -227,20 +233,20 @@ def memory_config(script: Any) -> MemoryConfig:
         except ConfigurationError as error:
             logger.log_err(f"[assistant] {script.key} remembers nothing: {error}")
             work.memory = MemoryConfig(enabled=False)
-    return work.memory  # type: ignore[no-any-return]
+    return work.memory
 
 
-def safety_config(script: Any) -> SafetyConfig:
+def safety_config(script: Assistant) -> SafetyConfig:
     """Its limits and checks."""
     return _bounds(script)[0]
 
 
-def budget_config(script: Any) -> BudgetConfig:
+def budget_config(script: Assistant) -> BudgetConfig:
     """The caps on what it costs."""
     return _bounds(script)[1]
 
 
-def _bounds(script: Any) -> tuple[SafetyConfig, BudgetConfig]:
+def _bounds(script: Assistant) -> tuple[SafetyConfig, BudgetConfig]:
     """Both, read anew when a setting changed.
 
     What is wrong with them stands in `runtime.work.safety_problem`: an assistant does not act at
@@ -256,10 +262,10 @@ def _bounds(script: Any) -> tuple[SafetyConfig, BudgetConfig]:
         if problem and problem != work.safety_problem:
             logger.log_err(f"[assistant] {script.key} does not start: {problem}")
         work.safety_problem = problem
-    return work.bounds  # type: ignore[no-any-return]
+    return work.bounds
 
 
-def mute(script: Any, person: str, *, is_muted: bool) -> bool:
+def mute(script: Assistant, person: str, *, is_muted: bool) -> bool:
     """Let a person neither hear nor be heard, or again both. Returns whether that changed."""
     work = script.work
     if (person in work.muted) is is_muted:
@@ -271,7 +277,7 @@ def mute(script: Any, person: str, *, is_muted: bool) -> bool:
     return True
 
 
-def _drop_words_of(script: Any, person: str) -> None:
+def _drop_words_of(script: Assistant, person: str) -> None:
     """What a person said and nobody answered yet is gone, also while the model works on it."""
     work = script.work
     work.overheard = [item for item in work.overheard if item.person != person]
@@ -282,7 +288,7 @@ def _drop_words_of(script: Any, person: str) -> None:
         discard(script, theirs)
 
 
-def overhear(script: Any, item: Overheard) -> None:
+def overhear(script: Assistant, item: Overheard) -> None:
     """Keep something that needs no answer, in memory only."""
     work, config = script.work, hearing_config(script)
     work.overheard = keep(
@@ -293,7 +299,7 @@ def overhear(script: Any, item: Overheard) -> None:
     )
 
 
-def push(script: Any, event: Event) -> list[Event]:
+def push(script: Assistant, event: Event) -> list[Event]:
     """Put an event into the inbox; whoever does so stores `pending_events` with what else changes.
 
     Returns:
@@ -305,7 +311,7 @@ def push(script: Any, event: Event) -> list[Event]:
     return [Event.from_stored(item) for item in dropped]
 
 
-def discard(script: Any, events: Sequence[inbox.Stored]) -> None:
+def discard(script: Assistant, events: Sequence[inbox.Stored]) -> None:
     """Take events out of the inbox that nobody answers."""
     work = script.work
     work.inbox = inbox.settle(work.inbox, {item["id"] for item in events})
@@ -324,7 +330,7 @@ def let_go(work: Work) -> None:
                 seat.cancel()
 
 
-def bump_epoch(script: Any) -> None:
+def bump_epoch(script: Assistant) -> None:
     """Void everything under way: it is cancelled, and what still comes back is too late."""
     work = script.work
     if work is None:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evennia_ai.core.hearing import inbox
+from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.hearing.echoes import MOST_CALLS, Call
 from evennia_ai.core.hearing.overheard import Overheard
 from evennia_ai.core.hearing.perception import Ear
-from evennia_ai.core.hearing.rate_limits import Company, Engagements, HearingConfig
-from evennia_ai.core.hearing.records import Records
+from evennia_ai.core.hearing.rate_limits import ActiveConversations, HearingConfig, SenderRegistry
 from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.settings.budget import BudgetConfig
@@ -22,7 +22,7 @@ from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.turn import conversation
 from evennia_ai.core.turn.autonomy import Autonomy
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.checkpoint import Extensions
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.slots import Seat
@@ -42,7 +42,7 @@ class Work:
         asked_about: the senders of messages that wait for leave to be as long as they are.
         chosen: the number of the last open line that it was chosen to answer; see
         `agent.answerers`.
-        ear, manners: settings of hearing, or None when they have to be read anew.
+        ear, rate_limits: settings of hearing, or None when they have to be read anew.
         ear_problem: why some of its settings could not be read, or "".
         blame: who has to wait, and what counts towards a lockout.
         overheard: what it heard and need not answer.
@@ -76,7 +76,7 @@ class Work:
 
     inbox: list[inbox.Stored] = field(default_factory=list)
     history: list[conversation.Message] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
     calls: int = 0
     ticks: int = 0
     executions: list[dict[str, Any]] = field(default_factory=list)
@@ -94,13 +94,13 @@ class Work:
     asked_about: list[str] = field(default_factory=list)
     chosen: int = 0
     ear: Ear | None = None
-    manners: HearingConfig | None = None
+    rate_limits: HearingConfig | None = None
     ear_problem: str = ""
-    company: Company = field(default_factory=Company)
+    senders: SenderRegistry = field(default_factory=SenderRegistry)
     blame: Blame = field(default_factory=Blame)
-    engagements: Engagements = field(default_factory=Engagements)
+    conversations: ActiveConversations = field(default_factory=ActiveConversations)
     overheard: list[Overheard] = field(default_factory=list)
-    records: Records = field(default_factory=Records)
+    decisions: DecisionTraces = field(default_factory=DecisionTraces)
     muted: set[str] = field(default_factory=set)
     capture: list[str] | None = None
     breakers: CircuitBreakerRegistry = field(default_factory=CircuitBreakerRegistry)
@@ -137,4 +137,4 @@ class Work:
 
     def read_anew(self) -> None:
         """A setting may have changed."""
-        self.ear = self.manners = self.bounds = self.memory = None
+        self.ear = self.rate_limits = self.bounds = self.memory = None

@@ -12,12 +12,14 @@ from uuid import uuid4
 
 from evennia_ai import audit
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
-from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.messages.incoming import find_being, id_of
 from evennia_ai.runtime import audience, names, services
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import reports
 from evennia_ai.tasks.reports import (
     DROPPED,
@@ -68,10 +70,10 @@ class Delegation(Awaited):
         chain: what the hops of its chain are counted over: the first task of it.
     """
 
-    requester: Any
+    requester: Assistant
     chain: str
 
-    def note_end(self, *, is_answered: bool, **facts: Any) -> None:
+    def note_end(self, *, is_answered: bool, **facts: object) -> None:
         """Write down how it ended, and count."""
         _count(self.requester)
         name = "delegation_answered" if is_answered else "delegation_failed"
@@ -84,7 +86,7 @@ class Delegation(Awaited):
         return ToolError(f"{self.delegate.key} could not do it: {why}")
 
 
-def task_of(requester: Any, turn: Turn, body: str, at: float) -> Event:
+def task_of(requester: GameObject, turn: Turn, body: str, at: float) -> Event:
     """A task as its delegate finds it, with the audience of the turn that gives it.
 
     Args:
@@ -104,7 +106,7 @@ def task_of(requester: Any, turn: Turn, body: str, at: float) -> Event:
         at=at,
         person=turn.event.person,
         mask=turn.event.mask,
-        hops_granted=turn.event.hops_granted + int(turn.grants.get(Kind.AGENT_HOPS, 0)),
+        hops_granted=turn.event.hops_granted + int(turn.grants.get(LimitKind.AGENT_HOPS, 0)),
         audience=tuple(sorted(turn.held)),
         chain=turn.chain.id,
         begun_by=turn.payer,
@@ -112,7 +114,7 @@ def task_of(requester: Any, turn: Turn, body: str, at: float) -> Event:
     )
 
 
-def begin(requester: Any, delegate: Any, turn: Turn, body: str) -> Delegation:
+def begin(requester: Assistant, delegate: Assistant, turn: Turn, body: str) -> Delegation:
     """Note that a task goes to a delegate; whoever begins it puts `event` into the inbox.
 
     It counts for the person who caused it, and is believed no more than what it comes from. It has
@@ -153,19 +155,19 @@ def chain_of(turn: Turn) -> str:
     return turn.scope if held is None else held.chain
 
 
-def count_of(script: Any) -> int:
+def count_of(script: Assistant) -> int:
     """How many tasks of an assistant are with others."""
     return sum(held.requester is script for held in _open())
 
 
-def waits_for(script: Any, other: Any) -> bool:
+def waits_for(script: Assistant, other: Assistant) -> bool:
     """Whether an assistant is another one, or waits for it, perhaps by way of more."""
     return script is other or any(
         waits_for(held.delegate, other) for held in _open() if held.requester is script
     )
 
 
-def root_of(script: Any, event: Event | None) -> Any:
+def root_of(script: Assistant, event: Event | None) -> Any:
     """The assistant whose people are asked about an event: the one at the top of its chain.
 
     Returns:
@@ -182,7 +184,7 @@ def root_of(script: Any, event: Event | None) -> Any:
     return script
 
 
-def is_heard(script: Any, event: Event) -> bool:
+def is_heard(script: Assistant, event: Event) -> bool:
     """Whether anybody can hear what is answered: whoever asked, or others who are there.
 
     A task is heard while whoever it is done for hears the assistant at the top of its chain.
@@ -200,7 +202,7 @@ def is_heard(script: Any, event: Event) -> bool:
     return is_by_hand or is_heard(requester, held.asked_in)
 
 
-def is_awaited(script: Any, event: Event) -> bool:
+def is_awaited(script: Assistant, event: Event) -> bool:
     """Whether whoever asked is there to hear the answer."""
     if event.kind == OWN or script.obj is None:
         return True
@@ -227,5 +229,5 @@ def _noticed() -> frozenset[str]:
     return frozenset(name for name, spec in specs.items() if spec.is_noticed and name != REPORT)
 
 
-def _count(requester: Any) -> None:
+def _count(requester: Assistant) -> None:
     requester.ndb.active_sub_agents = count_of(requester)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
@@ -18,6 +17,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai.core.hearing.audience import OPEN, Held
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.runtime import services, state
+from evennia_ai.runtime.assistant import Assistant
 
 REPORT = "report"
 DROPPED = "nobody waits for it any more"
@@ -40,7 +40,7 @@ class Awaited(ABC):
         answer: fires with the report; cancelling it takes the task back.
     """
 
-    delegate: Any
+    delegate: Assistant
     event: Event
     began_at: float
     asked_in: Event | None = None
@@ -52,7 +52,7 @@ class Awaited(ABC):
         self.answer = Deferred(lambda _: withdraw(self, DROPPED))
 
     @abstractmethod
-    def note_end(self, *, is_answered: bool, **facts: Any) -> None:
+    def note_end(self, *, is_answered: bool, **facts: object) -> None:
         """Write down how it ended; it is open no more."""
 
     @abstractmethod
@@ -197,7 +197,7 @@ def _take_back(held: Awaited) -> None:
         state.bump_epoch(delegate)
 
 
-def _close(held: Awaited, *, is_answered: bool, **facts: Any) -> bool:
+def _close(held: Awaited, *, is_answered: bool, **facts: object) -> bool:
     """Close a wait and record how it ended. Returns whether it was still open."""
     if _OPEN.pop(held.event.id, None) is None:
         return False

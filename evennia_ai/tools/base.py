@@ -1,4 +1,4 @@
-"""What a tool is: its description for the model, and what runs it."""
+"""A tool: its description for the model, and the function that runs it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from evennia_ai.core.turn.signatures import as_annotated, hints_of, spec_from_function
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolGroup, ToolSpec
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.runtime.assistant import Character
 
 When = Callable[[Any, Turn], bool]
 
@@ -49,7 +50,7 @@ class Tool(ABC):
     group: ToolGroup | None = None
 
     @abstractmethod
-    def execute(self, character: Any, **arguments: Any) -> Any:
+    def execute(self, character: Character, **arguments: Any) -> Any:
         """Do it, as a character. Arguments fit the schema.
 
         A parameter named `turn` receives the turn. The result is text, or plain data; a mapping
@@ -59,8 +60,8 @@ class Tool(ABC):
             ToolError: it cannot be done; the text is for the model.
         """
 
-    def is_useful(self, character: Any, turn: Turn) -> bool:
-        """Whether there is any use for it now; else the model is not shown it, which costs tokens.
+    def is_useful(self, character: Character, turn: Turn) -> bool:
+        """True where there is any use for it now; else the model is not shown it.
 
         A call of it is run all the same.
         """
@@ -68,7 +69,7 @@ class Tool(ABC):
 
     @cached_property
     def spec(self) -> ToolSpec:
-        """What the model is shown of it, and how it may be run."""
+        """A tool's description for the model, and the rules of running it."""
         return ToolSpec(
             name=self.name,
             description=self.description,
@@ -86,12 +87,12 @@ class Tool(ABC):
 
     @cached_property
     def takes_turn(self) -> bool:
-        """Whether it is given the turn."""
+        """True where the function takes the turn."""
         return "turn" in inspect.signature(self.execute).parameters
 
     @property
     def module(self) -> str:
-        """Where it is defined."""
+        """The place of its definition."""
         return type(self).__module__
 
 
@@ -119,16 +120,16 @@ class FunctionTool(Tool):
         known = inspect.signature(function).parameters
         self._takes_character, self.takes_turn = "character" in known, "turn" in known
 
-    def is_useful(self, character: Any, turn: Turn) -> bool:
-        """Whether there is any use for it now."""
+    def is_useful(self, character: Character, turn: Turn) -> bool:
+        """True where there is any use for it now."""
         return self._useful_when is None or self._useful_when(character, turn)
 
-    def execute(self, character: Any, **arguments: Any) -> Any:
+    def execute(self, character: Character, **arguments: Any) -> Any:
         """Call the function."""
         given = {"character": character} if self._takes_character else {}
         return self.function(**given, **as_annotated(self._hints, arguments))
 
     @property
     def module(self) -> str:
-        """Where the function is defined."""
+        """The place of the function's definition."""
         return self.function.__module__

@@ -1,20 +1,20 @@
-"""What the game tells an assistant while a tool acts."""
+"""The game's messages to an assistant while a tool acts."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from evennia_ai.core.text.cleaning import cut_at_sentence, quote
 from evennia_ai.errors import ToolError
+from evennia_ai.runtime.assistant import Assistant
 
 MOST_TOLD = 300
 TRACEBACK = "Traceback (most recent call last)"
 
 
 @contextmanager
-def captured(script: Any) -> Generator[list[str]]:
+def captured(script: Assistant | None) -> Generator[list[str]]:
     """Collect what commands tell the assistant while they run: up to 200 lines of output.
 
     Args:
@@ -35,12 +35,12 @@ def captured(script: Any) -> Generator[list[str]]:
 
 
 def tells_of_a_crash(lines: Sequence[str]) -> bool:
-    """Whether the game itself failed, and told so by a traceback, which is for staff alone."""
+    """True where the game itself failed, and sent a traceback, which is for staff alone."""
     return any(line.lstrip().startswith(TRACEBACK) for line in lines)
 
 
 def refusal(lines: list[str], otherwise: str) -> ToolError:
-    """Why the game does not let something be done: in its own words, quoted, or in ours."""
+    """The game's reason for a refusal: in its own words, quoted, or in ours."""
     if tells_of_a_crash(lines):
         return ToolError(otherwise)
     told = cut_at_sentence(" ".join(" ".join(lines).split()), MOST_TOLD)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from django.conf import settings
 from evennia.utils import gametime
@@ -16,6 +15,7 @@ from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.runtime import services
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.groups import TIME
 from evennia_ai.tools.registry import SPECS, tool
 
@@ -32,7 +32,7 @@ CATALOGUES: list[Callable[[], Mapping[str, ToolSpec]]] = [
 
 
 @tool(category="safe_chain")
-def noop(character: Any, reason: str | None = None) -> str:
+def noop(character: Character, reason: str | None = None) -> str:
     """Do nothing and stay silent, because nothing needs an answer.
 
     Args:
@@ -46,12 +46,12 @@ def _words(text: str) -> set[str]:
 
 
 def _score(spec: ToolSpec, wanted: set[str]) -> int:
-    """How well a tool fits the words: a word of its name counts three times."""
+    """The score of a tool for the words: a word of its name counts three times."""
     name, words = _words(spec.name), _words(spec.description)
     return sum(3 * (word in name) + (word in words) for word in wanted)
 
 
-def _known(character: Any) -> Iterator[ToolSpec]:
+def _known(character: Character) -> Iterator[ToolSpec]:
     """Every tool that the character may use, but for the one that finds them."""
     for catalogue in CATALOGUES:
         for name, spec in catalogue().items():
@@ -79,7 +79,7 @@ def _found(known: list[ToolSpec], query: str) -> list[ToolSpec]:
 
 
 @tool(category="safe_chain")
-def find_tools(character: Any, query: str, *, turn: Turn) -> str:
+def find_tools(character: Character, query: str, *, turn: Turn) -> str:
     """Look for further tools, by words for what you want to do. You can use those it finds.
 
     Args:
@@ -115,7 +115,7 @@ def _game_time() -> str:
 
 
 @tool(category="safe_chain", group=TIME)
-def time(character: Any) -> str:
+def time(character: Character) -> str:
     """Find out what time it is, in the game and in the real world."""
     now = datetime.fromtimestamp(character.assistant_script.clock.seconds(), UTC)
     return f"In the game: {_game_time()}. In the real world: {now:%A %d %B %Y, %H:%M} UTC."

@@ -17,9 +17,11 @@ from twisted.internet.defer import Deferred
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, quote, strip_control
 from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ToolError
-from evennia_ai.messages import outgoing
+from evennia_ai.messages.lines import literal
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.runtime.rights import lets
 from evennia_ai.tools.base import Tool
 from evennia_ai.tools.capture import captured, tells_of_a_crash
@@ -34,8 +36,8 @@ LONGEST_VALUE = 1000
 MOST_LISTED = 20
 
 
-def _allowed(character: Any, setting: str) -> list[str]:
-    """What the owner put on a list, in the form in which names are compared.
+def _allowed(character: Character, setting: str) -> list[str]:
+    """The owner's list, in the form in which names are compared.
 
     Raises:
         ToolError: nothing is on it, or somebody is in the body, whose rights would count too.
@@ -67,7 +69,7 @@ def _one_line(command: str) -> str:
     return line
 
 
-async def _resolve(character: Any, line: str) -> tuple[Any, str, str, Any]:
+async def _resolve(character: Character, line: str) -> tuple[Any, str, str, Any]:
     """The command that the game's own parser finds for a line, once nicks are replaced.
 
     Returns:
@@ -91,12 +93,12 @@ async def _resolve(character: Any, line: str) -> tuple[Any, str, str, Any]:
     return command, name, arguments, cmdset
 
 
-def _may_type(character: Any, turn: Turn) -> bool:
+def _may_type(character: Character, turn: Turn) -> bool:
     return bool(state.read(character.assistant_script, "command_allowlist"))
 
 
 @tool(category="dangerous", useful_when=_may_type)
-async def execute_command(character: Any, command: str, *, turn: Turn) -> str:
+async def execute_command(character: Character, command: str, *, turn: Turn) -> str:
     """Type a command of the game, one of those that your owner allows you.
 
     Args:
@@ -125,10 +127,10 @@ async def execute_command(character: Any, command: str, *, turn: Turn) -> str:
 # ---- attributes --------------------------------------------------------------------------------
 
 
-def _literal(value: Any) -> Any:
+def _literal(value: object) -> Any:
     """A value whose texts are shown as text: a link in a description would run a command."""
     if isinstance(value, str):
-        return outgoing.literal(strip_control(value))
+        return literal(strip_control(value))
     if isinstance(value, list):
         return [_literal(item) for item in value]
     if isinstance(value, dict):
@@ -136,8 +138,8 @@ def _literal(value: Any) -> Any:
     return value
 
 
-def _may_set(target: Any, being: Any, name: str) -> bool:
-    """Whether the target's locks, and those of the attribute itself, let a being."""
+def _may_set(target: GameObject, being: Being, name: str) -> bool:
+    """True where the target's locks, and those of the attribute itself, let a being."""
     if not (lets(target, being, "edit") or lets(target, being, "ai_set")):
         return False
     known = target.attributes.get(name, return_obj=True)
@@ -167,11 +169,11 @@ class SetAttribute(Tool):
         "required": ["target", "name", "value"],
     }
 
-    def is_useful(self, character: Any, turn: Turn) -> bool:
-        """Whether it may set anything at all."""
+    def is_useful(self, character: Character, turn: Turn) -> bool:
+        """True where the owner lets it set anything at all."""
         return bool(state.read(character.assistant_script, "attribute_allowlist"))
 
-    def execute(self, character: Any, *, turn: Turn, **arguments: Any) -> str:
+    def execute(self, character: Character, *, turn: Turn, **arguments: Any) -> str:  # type: ignore[override]
         """Set it, if both lists and all locks allow it."""
         name, value = arguments["name"].strip().lower(), arguments["value"]
         allowed = _allowed(character, "attribute_allowlist")

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.turn import goals as core_goals
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.registry import tool
 
 
-def _has_goal(character: Any, turn: Turn) -> bool:
+def _has_goal(character: Character, turn: Turn) -> bool:
     return bool(core_goals.active(state.read(character.assistant_script, "current_goals")))
 
 
 @tool(category="safe_chain", useful_when=_has_goal)
-def list_goals(character: Any) -> str:
+def list_goals(character: Character) -> str:
     """List your open goals, the most pressing first."""
     stored = state.read(character.assistant_script, "current_goals")
     lines = [
@@ -27,7 +26,7 @@ def list_goals(character: Any) -> str:
 
 
 @tool(category="safe_chain", useful_when=_has_goal)
-def complete_goal(character: Any, number: int, outcome: str) -> str:
+def complete_goal(character: Character, number: int, outcome: str) -> str:
     """Say that one of your goals is reached.
 
     Args:

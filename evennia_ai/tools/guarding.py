@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any
 
-from evennia.commands.command import InterruptCommand
+from evennia.commands.command import Command, InterruptCommand
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
@@ -30,11 +30,11 @@ class Guarded:
         has_failed: whether it came to that.
     """
 
-    command: Any
+    command: Command
     has_failed: bool = False
 
     @classmethod
-    def around(cls, command: Any) -> Guarded:
+    def around(cls, command: Command) -> Guarded:
         """Guard a command."""
         guarded = cls(copy(command))
         # Evennia would run a copy of the copy, whose hooks are those of this one.

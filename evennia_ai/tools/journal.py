@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from evennia_ai.core.memory import journal as core
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
@@ -10,6 +10,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import journal
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant, Character
 from evennia_ai.tools.groups import JOURNAL
 from evennia_ai.tools.memory import check_count
 from evennia_ai.tools.registry import tool
@@ -19,7 +20,7 @@ MOST_ENTRIES = 20
 
 @tool(category="safe_chain", group=JOURNAL)
 def add_journal_entry(
-    character: Any,
+    character: Character,
     text: str,
     tags: list[str] | None = None,
     source: Literal["observation", "inference"] = "observation",
@@ -46,7 +47,7 @@ def add_journal_entry(
 
 
 @tool(category="safe_chain", group=JOURNAL)
-def read_journal(character: Any, limit: int = 10, *, turn: Turn) -> str:
+def read_journal(character: Character, limit: int = 10, *, turn: Turn) -> str:
     """Read the newest entries of your journal that you may use in this talk.
 
     Args:
@@ -58,7 +59,7 @@ def read_journal(character: Any, limit: int = 10, *, turn: Turn) -> str:
 
 
 @tool(category="safe_chain", group=JOURNAL)
-def search_journal(character: Any, words: str, limit: int = 10, *, turn: Turn) -> str:
+def search_journal(character: Character, words: str, limit: int = 10, *, turn: Turn) -> str:
     """Look for words in your journal.
 
     Args:
@@ -74,7 +75,7 @@ def _held(limit: int) -> int:
     return max(1, min(MOST_ENTRIES, limit))
 
 
-def _told(script: Any, turn: Turn, found: list[Recollection]) -> str:
+def _told(script: Assistant, turn: Turn, found: list[Recollection]) -> str:
     """The entries for the model; what only this person may know makes the turn private."""
     turn.hold(*(memory.audience for memory in found))
     return core.lines(found, state.memory_config(script))

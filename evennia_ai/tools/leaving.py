@@ -1,4 +1,4 @@
-"""Whether a call may let words leave now: who would hear it at this moment, and what else is done.
+"""The check before words leave: who would hear them at this moment, and who else is about.
 
 The rule and the table of ways are in `core.hearing.audience`; here is who listens, as it is when
 the call is run.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from evennia.accounts.models import AccountDB
+from typing_extensions import TypeIs
 
 from evennia_ai.core.hearing.audience import (
     WAYS,
@@ -29,9 +29,11 @@ from evennia_ai.core.memory.recollection import WORLD, faction_audience, person_
 from evennia_ai.core.text.cleaning import name_as_data
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Account, GameObject
 from evennia_ai.errors import ToolDeniedError
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import audience, names, state
+from evennia_ai.runtime.assistant import Assistant, Character
 from evennia_ai.tools.senses import find_here
 from evennia_ai.tools.speech import find_online
 
@@ -42,16 +44,17 @@ ADVICE = "answer whoever told you, in a whisper or a page, or let it be"
 class People:
     """The people of the game, as a call names them."""
 
-    def online(self, name: str, asker_id: str, character: Any) -> Any:
+    def online(self, name: str, asker_id: str, character: Character) -> Account:
         """The account of an online player; raises ToolError where there is none."""
         return find_online(name, asker_id, character)
 
-    def by_id(self, being_id: str) -> Any:
+    def by_id(self, being_id: str) -> GameObject | Account | None:
         """The object or account of an id, or None when it is gone."""
-        return incoming.find_being(being_id)
+        found: GameObject | Account | None = incoming.find_being(being_id)
+        return found
 
-    def is_account(self, being: Any) -> bool:
-        """Whether a being is an account and no character."""
+    def is_account(self, being: GameObject | Account) -> TypeIs[Account]:
+        """True where a being is an account and no character."""
         return isinstance(being, AccountDB)
 
 
@@ -64,12 +67,12 @@ class Guard:
         people: finds those who are named, and who is behind them.
     """
 
-    script: Any
+    script: Assistant
     check: Callable[[str, Turn], None]
     people: People = field(default_factory=People)
 
     def refusal(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> str:
-        """Why a call may not be made at all, for the model, or ""."""
+        """The reason why a call may not be made at all, for the model, or ""."""
         leave = self._leave(turn, spec, call)
         is_held = not leave.is_allowed and leave.way.otherwise is Otherwise.REFUSED
         return _told(leave) if is_held else ""
@@ -108,7 +111,7 @@ class Guard:
         Raises:
             ToolError: whoever is named is not to be found.
         """
-        body = self.script.obj
+        body, beings = self.script.obj, list[GameObject | Account]()
         if hearers is Hearers.NAMED:
             name = str(call.arguments.get("target", ""))
             if call.name == "page":
@@ -116,21 +119,23 @@ class Guard:
             else:
                 beings = [find_here(body, name, preferred_id=turn.event.sender_id)]
             # Of a room the tool itself says that it has no ears.
-            beings = [each for each in beings if each != body.location or audience.has_ears(each)]
+            beings = [
+                each for each in beings if each != body.location or audience.has_ears(body.location)
+            ]
         else:
             beings = list(audience.ears(body))
         deaf = outgoing.muters(body, beings)
         return (self._listener(turn, being) for being in beings if being not in deaf)
 
-    def _listener(self, turn: Turn, being: Any) -> Listener:
+    def _listener(self, turn: Turn, being: GameObject | Account) -> Listener:
         person = self._person_of(being, turn)
         audiences = [WORLD, person_audience(person)]
         if any(each.startswith("faction:") for each in turn.held):
             audiences += map(faction_audience, self._factions(being))
         return listener(name_as_data(names.name_of(being, self.script.obj)), audiences)
 
-    def _person_of(self, being: Any, turn: Turn) -> str:
-        """Whom it takes a being for: `messages.incoming.face_of` without reading the account."""
+    def _person_of(self, being: GameObject | Account, turn: Turn) -> str:
+        """The identity of a being: `messages.incoming.face_of` without reading the account."""
         if mask := names.mask_of(being, self.script.obj):
             return mask
         if self.people.is_account(being):
@@ -142,7 +147,7 @@ class Guard:
         is_askers = being.dbref == turn.event.sender_id and not being.sessions.count()
         return turn.event.face if is_askers else str(being.dbref)
 
-    def _factions(self, being: Any) -> set[str]:
+    def _factions(self, being: GameObject | Account) -> set[str]:
         category = state.memory_config(self.script).faction_category
         bodies = being.get_all_puppets() if self.people.is_account(being) else [being]
         return {
@@ -163,15 +168,17 @@ class Guard:
             raise ToolDeniedError(_told(leave))
         being, tool = found
         self.check(tool, turn)
-        tell = outgoing.whisper if tool == "whisper" else outgoing.page
         words = str(call.arguments.get(leave.way.words[0], ""))
-        tell(self.script.obj, being, words, hops=turn.hops, more=turn.marks)
+        if self.people.is_account(being):
+            outgoing.page(self.script.obj, being, words, hops=turn.hops, more=turn.marks)
+        else:
+            outgoing.whisper(self.script.obj, being, words, hops=turn.hops, more=turn.marks)
         turn.addressee = turn.event.face
         self._note(turn, call, f"{leave.why}; it went by {tool} to whoever asked")
         who = name_as_data(turn.event.sender_name)
         return ToolResult(True, f"{leave.why}, so it went by {tool} to {who} alone")
 
-    def _asker(self, turn: Turn) -> tuple[Any, str] | None:
+    def _asker(self, turn: Turn) -> tuple[GameObject | Account, str] | None:
         """Whoever asked, and the tool by which they alone are told; None where that cannot be."""
         event, room = turn.event, self.script.obj.location
         being = None if event.kind in (OWN, TASK) else self.people.by_id(event.sender_id)
@@ -188,7 +195,7 @@ class Guard:
     def _note(self, turn: Turn, call: ToolCall, detail: str) -> None:
         numbers = [event.number for event in turn.events if event.number]
         name = call.name if call.name in WAYS else "a tool"
-        self.script.work.records.note(numbers, "private words", f"{name}: {detail}")
+        self.script.work.decisions.note(numbers, "private words", f"{name}: {detail}")
 
 
 def _told(leave: Leave) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.memory import journal as core
 from evennia_ai.core.memory.recollection import MemoryKind, SourceType
@@ -13,6 +11,7 @@ from evennia_ai.memory import consent, journal, recalling
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.messages.incoming import face_of
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import names_of
 
@@ -32,7 +31,7 @@ def check_count(turn: Turn) -> None:
 
 
 @tool(category="safe_chain")
-async def recall_memories(character: Any, query: str, *, turn: Turn) -> str:
+async def recall_memories(character: Character, query: str, *, turn: Turn) -> str:
     """Look into your memory for what you know about something or somebody.
 
     Args:
@@ -52,7 +51,7 @@ async def recall_memories(character: Any, query: str, *, turn: Turn) -> str:
 
 @tool(category="async_required")
 def store_memory(
-    character: Any, text: str, importance: int | None = None, about: str = "", *, turn: Turn
+    character: Character, text: str, importance: int | None = None, about: str = "", *, turn: Turn
 ) -> str:
     """Keep a fact for good: what you learned of a person or the world, never of yourself.
 
@@ -77,7 +76,7 @@ def store_memory(
     return f"kept as [{memory.key[: core.SHORT_KEY]}]"
 
 
-def _check_about(character: Any, about: str) -> None:
+def _check_about(character: Character, about: str) -> None:
     """Refuse to keep anything of somebody here who wants nothing remembered."""
     wanted, room = about.strip().casefold(), character.location
     named = (

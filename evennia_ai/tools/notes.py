@@ -6,7 +6,7 @@ What it notes in a private talk is read only in talks with the same person.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Literal
+from typing import Literal
 
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.turn.turn import Turn
@@ -15,6 +15,7 @@ from evennia_ai.memory import journal, notebook
 from evennia_ai.memory.audiences import is_private
 from evennia_ai.memory.notebook import LONGEST_NOTE, Note
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.groups import NOTES
 from evennia_ai.tools.registry import tool
 
@@ -36,7 +37,7 @@ def _with_room(notes: list[Note]) -> list[Note]:
 
 @tool(category="safe_chain", group=NOTES)
 def write_note(
-    character: Any, text: str, kind: Literal["", "fact", "pattern"] = "", *, turn: Turn
+    character: Character, text: str, kind: Literal["", "fact", "pattern"] = "", *, turn: Turn
 ) -> str:
     """Write something into your notebook, to know it later.
 
@@ -62,12 +63,12 @@ def write_note(
     return f"noted as number {note['number']}"
 
 
-def _has_note(character: Any, turn: Turn) -> bool:
+def _has_note(character: Character, turn: Turn) -> bool:
     return bool(notebook.notes_of(character.assistant_script, turn))
 
 
 @tool(category="safe_chain", useful_when=_has_note, group=NOTES)
-def read_notes(character: Any, *, turn: Turn) -> str:
+def read_notes(character: Character, *, turn: Turn) -> str:
     """Read your notebook: all that you may use in this talk, the oldest first."""
     notes = notebook.notes_of(character.assistant_script, turn)
     if any(note["is_private"] for note in notes):
@@ -76,7 +77,7 @@ def read_notes(character: Any, *, turn: Turn) -> str:
 
 
 @tool(category="safe_chain", is_idempotent=True, useful_when=_has_note, group=NOTES)
-def forget_note(character: Any, number: int, *, turn: Turn) -> str:
+def forget_note(character: Character, number: int, *, turn: Turn) -> str:
     """Strike a note out of your notebook.
 
     Args:

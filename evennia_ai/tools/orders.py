@@ -1,4 +1,4 @@
-"""What an assistant does by order: nothing but what whoever gave the order may do as well.
+"""Orders: an assistant does nothing but what whoever gave the order may do as well.
 
 An order is what somebody has done by right, where others ask: a tool run by hand, or `tell`.
 """
@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ToolDeniedError, ToolError, ToolTimeoutError
 from evennia_ai.messages.incoming import find_being
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import lets
 from evennia_ai.runtime.rights.lending import LentPermissions
 
 
-def givers(turn: Turn) -> list[Any]:
+def givers(turn: Turn) -> list[Being]:
     """Those who gave the orders that a turn acts by.
 
     Raises:
@@ -29,8 +30,10 @@ def givers(turn: Turn) -> list[Any]:
     return people
 
 
-def may(character: Any, thing: Any, kind: str, turn: Turn, *, default: bool = False) -> bool:
-    """Whether a lock of a thing lets an assistant pass, and whoever gave the order with it.
+def may(
+    character: Character, thing: Being, kind: str, turn: Turn, *, default: bool = False
+) -> bool:
+    """True where a lock of a thing lets an assistant pass, and whoever gave the order with it.
 
     Raises:
         ToolDeniedError: it would let the assistant pass, but not whoever gave the order.
@@ -43,7 +46,7 @@ def may(character: Any, thing: Any, kind: str, turn: Turn, *, default: bool = Fa
     return True
 
 
-def refused(person: Any, what: str) -> ToolDeniedError:
+def refused(person: Being, what: str) -> ToolDeniedError:
     """The error of an order that asks for more than its giver may do."""
     return ToolDeniedError(
         f"{name_of(person, None)} may not do that, and so not have it done: {what} is in the way"
@@ -51,7 +54,7 @@ def refused(person: Any, what: str) -> ToolDeniedError:
 
 
 @contextmanager
-def as_ordered(character: Any, turn: Turn) -> Iterator[None]:
+def as_ordered(character: Character, turn: Turn) -> Iterator[None]:
     """Let a character hold only permissions that whoever gave the order holds as well.
 
     Raises:

@@ -6,13 +6,15 @@ else quoted.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils.ansi import strip_ansi
 
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, quote
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.runtime.names import name_of
 from evennia_ai.tools.groups import PLACES
 from evennia_ai.tools.registry import tool
@@ -31,32 +33,32 @@ LONGEST_GLANCE = 120
 BRIEF = 200
 
 
-def ways_out(character: Any) -> list[Any]:
+def ways_out(character: Character) -> list[GameObject]:
     """The exits that the character can see."""
     return [thing for thing in seen_in(room_of(character), character) if thing.destination]
 
 
-def people_near(character: Any) -> list[Any]:
+def people_near(character: Character) -> list[GameObject]:
     """Whoever else the character can see in the same room."""
     seen = seen_in(room_of(character), character)
     return [being for being in seen if isinstance(being, DefaultCharacter)]
 
 
-def _described(thing: Any, character: Any, limit: int) -> str:
-    """What it looks like, quoted; "" where nobody described it."""
+def _described(thing: GameObject, character: Character, limit: int) -> str:
+    """Its description, quoted; "" where nobody described it."""
     desc = thing.get_display_desc(character) if thing.db.desc else ""
     text = " ".join(strip_ansi(str(desc)).split())
     return quote(cut_at_sentence(text, limit)) if text else ""
 
 
-def _way(way: Any, character: Any) -> str:
+def _way(way: GameObject, character: Character) -> str:
     end = way.destination
     to = told(end, character) if end.access(character, "view", default=True) else "somewhere"
     shut = "" if way.access(character, "traverse") else " (closed to you)"
     return f"{told(way, character)} to {to}{shut}"
 
 
-def _person(being: Any, character: Any) -> str:
+def _person(being: GameObject, character: Character) -> str:
     script = getattr(being, "assistant_script", None)
     if script is not None:
         note = " (an AI that does not answer now)" if script.silence else " (an AI)"
@@ -71,23 +73,23 @@ def _told(head: str, items: list[str], none: str) -> str:
     return f"{head}: {'; '.join(items[:MOST_NAMED]) or none}{more}."
 
 
-def _told_exits(character: Any) -> str:
+def _told_exits(character: Character) -> str:
     return _told("Ways out", [_way(way, character) for way in ways_out(character)], "none")
 
 
-def _told_people(character: Any) -> str:
+def _told_people(character: Character) -> str:
     return _told(
         "With you", [_person(being, character) for being in people_near(character)], "nobody"
     )
 
 
-def _thing(thing: Any, character: Any, *, is_full: bool) -> str:
+def _thing(thing: GameObject, character: Character, *, is_full: bool) -> str:
     glance = _described(thing, character, LONGEST_GLANCE) if is_full else ""
     return f"{told(thing, character)}{glance and ', ' + glance}"
 
 
 @tool(category="safe_chain", cache_seconds=60, group=PLACES)
-def inspect_location(character: Any, detail_level: Literal["brief", "full"] = "brief") -> str:
+def inspect_location(character: Character, detail_level: Literal["brief", "full"] = "brief") -> str:
     """Find out where you are: the place, the ways out, who is with you, and what is there.
 
     Args:
@@ -113,26 +115,26 @@ def inspect_location(character: Any, detail_level: Literal["brief", "full"] = "b
 
 
 @tool(category="safe_chain", group=PLACES)
-def exits(character: Any) -> str:
+def exits(character: Character) -> str:
     """Find out which ways lead out of here, and where to."""
     return _told_exits(character)
 
 
 @tool(category="safe_chain", group=PLACES)
-def who_is_here(character: Any) -> str:
+def who_is_here(character: Character) -> str:
     """Find out who is with you, which of them are AIs, and who is asleep."""
     return _told_people(character)
 
 
-def _is_called(thing: Any, words: list[str], character: Any) -> bool:
-    """Whether each word is part of its name, or a tag of it that has no category."""
+def _is_called(thing: GameObject, words: list[str], character: Character) -> bool:
+    """True where each word is part of its name, or a tag of it that has no category."""
     names = " ".join(names_of(thing, character))
     tags = [tag for tag, kind in thing.tags.all(return_key_and_category=True) if not kind]
     return all(word in names or word in tags for word in words)
 
 
 @tool(category="safe_chain", group=PLACES)
-def search_objects(character: Any, query: str) -> str:
+def search_objects(character: Character, query: str) -> str:
     """Look for things or people here, or among what you carry, by words of their names.
 
     Args:

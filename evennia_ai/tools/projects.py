@@ -8,13 +8,14 @@ from evennia_ai.core.turn import projects as core
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.memory import journal, projects
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.groups import PROJECTS
 from evennia_ai.tools.registry import tool
 
 
 @tool(category="safe_chain", group=PROJECTS)
 def create_project(
-    character: Any, project_key: str, summary: str, context: str = "", *, turn: Turn
+    character: Character, project_key: str, summary: str, context: str = "", *, turn: Turn
 ) -> str:
     """Begin a project: something that takes more than one talk. It is the active one from now on.
 
@@ -32,20 +33,20 @@ def create_project(
     return f"project {key} is active"
 
 
-def _has_project(character: Any, turn: Turn) -> bool:
+def _has_project(character: Character, turn: Turn) -> bool:
     script = character.assistant_script
     return bool(core.seen(projects.of(script), projects.viewer_of(script, turn)))
 
 
 @tool(category="safe_chain", useful_when=_has_project, group=PROJECTS)
-def list_projects(character: Any, *, turn: Turn) -> str:
+def list_projects(character: Character, *, turn: Turn) -> str:
     """List your projects."""
     return core.listing(*projects.opened(character.assistant_script, turn))
 
 
 @tool(category="safe_chain", useful_when=_has_project, group=PROJECTS)
 def swap_project(
-    character: Any,
+    character: Character,
     project_key: str,
     current_project_update: str,
     reasoning: str = "",
@@ -70,7 +71,7 @@ def swap_project(
 
 @tool(category="safe_chain", is_idempotent=True, useful_when=_has_project, group=PROJECTS)
 def update_project(
-    character: Any,
+    character: Character,
     project_key: str = "",
     summary: str = "",
     context: str = "",
@@ -96,7 +97,7 @@ def update_project(
     return "written down"
 
 
-def _begin(character: Any, turn: Turn) -> tuple[Any, float, core.Projects, core.Viewer]:
+def _begin(character: Character, turn: Turn) -> tuple[Any, float, core.Projects, core.Viewer]:
     """The script, the time, the projects, for whom; refused where nothing may be remembered."""
     script = character.assistant_script
     journal.check_consent(script, turn)

@@ -29,7 +29,7 @@ BUILT_IN = tuple(
         "journal",
         "projects",
         "sleep",
-        "hands",
+        "item_tools",
         "game",
     )
 )
@@ -65,13 +65,14 @@ class _Specs(Mapping[str, ToolSpec]):
 SPECS: Mapping[str, ToolSpec] = _Specs()
 
 
-def _is_duration(value: Any) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and math.isfinite(value) and value > 0
+def _is_duration(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return math.isfinite(value) and value > 0
 
 
 def _problem(spec: ToolSpec) -> str:
-    """What a spec may not be, or ""."""
+    """The fault of a spec, or ""."""
     if not spec.description.strip():
         return "it needs a description: the model reads it"
     if problem := schema_problem(spec.parameters):
@@ -97,7 +98,7 @@ def _problem_of_hearers(spec: ToolSpec) -> str:
 
 
 def _problem_of_group(group: ToolGroup | None) -> str:
-    """What a group may not be, or ""; options are not checked by their types anywhere else."""
+    """The fault of a group, or ""; options are not checked by their types anywhere else."""
     if group is None:
         return ""
     wanted = "ToolGroup('shop', ('buy', 'sell')), or None"

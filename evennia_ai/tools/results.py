@@ -18,8 +18,8 @@ def bounded(text: str) -> str:
     return f"{text[:MOST_CHARACTERS]}… (the first {MOST_CHARACTERS:,} of {len(text):,} characters)"
 
 
-def _plain(value: Any) -> Any:
-    """What JSON does not know: containers, such as Evennia's own, plainly; all else by its name."""
+def _plain(value: object) -> Any:
+    """A plain form for JSON: containers, such as Evennia's own, as such; all else by its name."""
     if isinstance(value, Mapping):
         return dict(value.items())
     if isinstance(value, (Sequence, Set)) and not isinstance(value, (str, bytes)):
@@ -27,7 +27,7 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     if value is None:
         return "done"
     if not isinstance(value, (dict, list, tuple, int, float)):
@@ -45,7 +45,7 @@ def _only(rest: Mapping[str, Any], *names: str) -> Any:
     return next((rest[name] for name in names if rest.get(name)), rest or None)
 
 
-def as_result(value: Any) -> ToolResult:
+def as_result(value: object) -> ToolResult:
     """The result of a call: text as it is, data as JSON; what says it has failed has failed.
 
     Args:

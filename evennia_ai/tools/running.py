@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError, ToolTimeoutError
+from evennia_ai.runtime.assistant import Character, Clock
 from evennia_ai.tools.orders import as_ordered, may
 from evennia_ai.tools.registry import SPECS, TOOL_REGISTRY
 from evennia_ai.tools.results import as_result
@@ -30,8 +31,8 @@ class CharacterTools:
         clock: the reactor, or a test's clock.
     """
 
-    character: Any
-    clock: Any
+    character: Character
+    clock: Clock
 
     def specs(self) -> Mapping[str, ToolSpec]:
         """The tools on offer, by name."""
@@ -68,8 +69,8 @@ class CharacterTools:
             raise ToolError(f"you are not allowed to {name}")
 
 
-def is_useful(character: Any, turn: Turn, name: str) -> bool:
-    """Whether the model is to be shown a tool now; a tool that cannot tell is shown."""
+def is_useful(character: Character, turn: Turn, name: str) -> bool:
+    """True where the model is to be shown a tool now; a tool that cannot tell is shown."""
     tool = TOOL_REGISTRY.get(name)
     try:
         return tool is None or tool.is_useful(character, turn)
@@ -86,8 +87,8 @@ def _limit(spec: ToolSpec, call: ToolCall) -> float:
     return min(spec.timeout_seconds, call.deadline_seconds)
 
 
-def _within(seconds: float, outcome: Deferred[Any], clock: Any, name: str) -> Deferred[Any]:
-    """What comes of a tool that waits, within so many seconds.
+def _within(seconds: float, outcome: Deferred[Any], clock: Clock, name: str) -> Deferred[Any]:
+    """The outcome of a tool that waits, within so many seconds.
 
     A tool that does not end even when it is cancelled is left behind: its result reaches nobody.
     Cancelling what is returned here cancels the tool.
@@ -102,7 +103,7 @@ def _within(seconds: float, outcome: Deferred[Any], clock: Any, name: str) -> De
         waited.errback(ToolTimeoutError(f"{name} took longer than {seconds:g} s"))
 
     # While the timer runs the outcome counts, and not a moment longer.
-    def pass_on(result: Any) -> None:
+    def pass_on(result: object) -> None:
         if timer.active():
             timer.cancel()
             waited.callback(result)

@@ -1,13 +1,14 @@
-"""Whether arguments fit a tool's JSON schema, in words for the model."""
+"""The check of arguments against a tool's JSON schema, in words for the model."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jsonschema.exceptions import ValidationError
+from jsonschema.protocols import Validator
 
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.toolspec import ToolSpec
@@ -48,8 +49,8 @@ _WANTS = {
 # ---- values ------------------------------------------------------------------------------------
 
 
-def _value_problem(value: Any) -> str:
-    """What makes a single value unfit for any tool, or ""."""
+def _value_problem(value: object) -> str:
+    """The fault of a single value that no tool takes, or ""."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"{value} is not a number that can be used"
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= BIGGEST_WHOLE:
@@ -60,7 +61,7 @@ def _value_problem(value: Any) -> str:
 
 
 def _size_problem(arguments: Mapping[str, Any]) -> str:
-    """What is too much or no JSON in the arguments, or ""."""
+    """The first value of the arguments that is too much or no JSON, or ""."""
     waiting: list[tuple[Any, int]] = [(arguments, 0)]
     count = length = 0
     while waiting:
@@ -82,35 +83,35 @@ def _size_problem(arguments: Mapping[str, Any]) -> str:
 # ---- words -------------------------------------------------------------------------------------
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return one_line(json.dumps(value, ensure_ascii=False), 60)
 
 
-def _listed(values: Any, between: str) -> str:
-    shown = [_shown(value) for value in list(values)[:MOST_NAMED]]
+def _listed(values: Sequence[object], between: str) -> str:
+    shown = [_shown(value) for value in values[:MOST_NAMED]]
     return between.join(shown + ["…"] * (len(values) > MOST_NAMED))
 
 
 def _path(error: ValidationError) -> str:
-    """Where in the arguments: `places[2].name`."""
+    """A path into the arguments: `places[2].name`."""
     steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path]
     return one_line("".join(steps).lstrip("."), 80) or "the arguments"
 
 
-def _kinds(value: Any) -> str:
+def _kinds(value: str | Sequence[str]) -> str:
     named = [value] if isinstance(value, str) else value
     return " or ".join(_KINDS.get(name, str(name)) for name in named)
 
 
 def _wanted(error: ValidationError) -> str:
-    """What would be right, or "" where only the library knows."""
+    """The right form of a value, or "" where only the library knows."""
     value, keyword = error.validator_value, error.validator
     if keyword == "type":
         return _kinds(value)
     if keyword == "enum":
         return _listed(value, " or ")
     if keyword in ("anyOf", "oneOf"):
-        kinds = [form.get("type") for form in value if isinstance(form, dict)]
+        kinds = [form.get("type", "") for form in value if isinstance(form, dict)]
         return " or ".join(map(_kinds, kinds)) if kinds and all(kinds) else ""
     template = _WANTS.get(str(keyword), "")
     return template.format(_shown(value))
@@ -133,7 +134,8 @@ def _in_words(error: ValidationError) -> str:
 
 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    return schema.get("properties", {})
+    known: Mapping[str, Any] = schema.get("properties", {})
+    return known
 
 
 def _top_problem(spec: ToolSpec, schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
@@ -151,7 +153,7 @@ def _top_problem(spec: ToolSpec, schema: Mapping[str, Any], given: Mapping[str, 
 
 
 def arguments_problem(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
-    """What is wrong with these arguments, in words for the model, or "". Never raises.
+    """The fault of these arguments, in words for the model, or "". Never raises.
 
     A null for an argument that may be left out counts as left out.
     """
@@ -185,7 +187,7 @@ def fitted(spec: ToolSpec, arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _present(validator: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _present(validator: Validator, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments without a null where the schema knows none and needs none."""
     known, required = _properties(validator.schema), validator.schema.get("required", ())
     return {
@@ -198,7 +200,7 @@ def _present(validator: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _whole(schema: Any, value: Any) -> Any:
+def _whole(schema: object, value: object) -> Any:
     if not isinstance(schema, dict):
         return value
     if isinstance(value, float) and schema.get("type") == "integer":

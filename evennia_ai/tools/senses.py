@@ -1,17 +1,18 @@
-"""What an assistant can see: finding things by name, and looking at them."""
+"""An assistant's senses: finding things by name, and looking at them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils.ansi import strip_ansi
 
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, place_as_data
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.runtime import names
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.registry import tool
 
 MOST_SEEN = 1500
@@ -20,41 +21,42 @@ MOST_NAMED = 20
 _NUMBER = re.compile(r"\(#\d+\)")
 
 
-def names_of(thing: Any, character: Any) -> list[str]:
-    """What a character may call a thing, as one compares names; how it sees it comes first."""
+def names_of(thing: GameObject, character: Character) -> list[str]:
+    """A character's names for a thing, as one compares names; the name it sees comes first."""
     return [name.casefold() for name in names.called(thing, character)]
 
 
-def told(thing: Any, character: Any) -> str:
+def told(thing: GameObject, character: Character) -> str:
     """The name of a thing, as the character sees it, for the model."""
     return place_as_data(names.name_of(thing, character))
 
 
-def room_of(character: Any) -> Any:
-    """Where the character is.
+def room_of(character: Character) -> GameObject:
+    """The character's room.
 
     Raises:
         ToolError: it is nowhere.
     """
-    if character.location is None:
+    room: GameObject | None = character.location
+    if room is None:
         raise ToolError("you are nowhere, so nobody is with you")
-    return character.location
+    return room
 
 
-def holders(character: Any) -> list[Any]:
-    """What the character is in: a room, or a bag and then whoever carries it."""
+def holders(character: Character) -> list[GameObject]:
+    """The containers of the character: a room, or a bag and then whoever carries it."""
     found = [character.location]
     while found[-1].location is not None and not isinstance(found[-1], DefaultCharacter):
         found.append(found[-1].location)
     return found
 
 
-def seen_in(place: Any, character: Any) -> list[Any]:
-    """What of a place's contents the character can see, as the place itself decides."""
+def seen_in(place: GameObject, character: Character) -> list[GameObject]:
+    """The contents of a place that the character can see, as the place itself decides."""
     return list(place.filter_visible(place.contents, character))
 
 
-def seen_around(character: Any) -> list[Any]:
+def seen_around(character: Character) -> list[GameObject]:
     """All that the character can see, itself included: the room, what is there, what it carries."""
     room = room_of(character)
     shown = {*seen_in(room, character), character}
@@ -65,7 +67,7 @@ def seen_around(character: Any) -> list[Any]:
     return list(dict.fromkeys((*here, *seen_in(character, character), *around)))
 
 
-def name_list(things: Iterable[Any], character: Any) -> str:
+def name_list(things: Iterable[GameObject], character: Character) -> str:
     """Names as one line for the model."""
     found = [told(thing, character) for thing in things]
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
@@ -73,8 +75,13 @@ def name_list(things: Iterable[Any], character: Any) -> str:
 
 
 def find_among(
-    things: Sequence[Any], name: str, missing: str, *, character: Any, preferred_id: str = ""
-) -> Any:
+    things: Sequence[GameObject],
+    name: str,
+    missing: str,
+    *,
+    character: Character,
+    preferred_id: str = "",
+) -> GameObject:
     """The one thing of a name: one that is seen as that, else one that is also called so.
 
     Where people are known by descriptions, what the game's own search finds counts last.
@@ -98,7 +105,7 @@ def find_among(
     raise ToolError(f"there are several named {said}" if found else f"{said} {missing}")
 
 
-def find_here(character: Any, name: str, *, preferred_id: str = "") -> Any:
+def find_here(character: Character, name: str, *, preferred_id: str = "") -> GameObject:
     """Somebody or something the character can see: the room, what is in it, what it carries.
 
     Args:
@@ -122,7 +129,7 @@ def find_here(character: Any, name: str, *, preferred_id: str = "") -> Any:
 
 
 @tool(category="safe_chain")
-def look(character: Any, target: str | None = None) -> str:
+def look(character: Character, target: str | None = None) -> str:
     """Look at the room, or at somebody or something in it.
 
     Args:

@@ -1,4 +1,4 @@
-"""Which tools a model is shown at a step: those that the message calls for, and that are of use.
+"""The tools a model is shown at a step: those that the message calls for, and that are of use.
 
 What is not shown can be called all the same, and is judged as ever; `find_tools` tells of it.
 """
@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
-from typing import Any
 
 from evennia.objects.objects import DefaultCharacter
 
@@ -20,6 +19,7 @@ from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs
 from evennia_ai.runtime import services
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.groups import HANDS, TRAVEL
 from evennia_ai.tools.registry import SPECS
 from evennia_ai.tools.running import is_useful
@@ -32,7 +32,7 @@ SHORTEST_NAME = 3
 
 
 def is_by_need(turn: Turn, specs: Specs) -> bool:
-    """Whether the tools of a turn are shown as its message calls for them.
+    """True where the tools of a turn are shown as its message calls for them.
 
     All of them are shown where none could be looked up, where nobody spoke, and in a task: there
     the words of the moment do not tell what the work will need.
@@ -41,14 +41,14 @@ def is_by_need(turn: Turn, specs: Specs) -> bool:
     return is_talk and FIND_TOOLS in specs and services.tools_by_need()
 
 
-def shown(character: Any, turn: Turn, specs: Specs) -> Specs:
+def shown(character: Character, turn: Turn, specs: Specs) -> Specs:
     """The tools that the model is shown at this step, of those on offer."""
     if is_by_need(turn, specs):
         specs = _needed(character, turn, specs)
     return {name: spec for name, spec in specs.items() if is_useful(character, turn, name)}
 
 
-def _needed(character: Any, turn: Turn, specs: Specs) -> Specs:
+def _needed(character: Character, turn: Turn, specs: Specs) -> Specs:
     text = _text_of(turn)
     chosen = needed(
         specs,
@@ -73,7 +73,7 @@ def _finder(groups: str) -> ToolSpec:
 
 
 def _text_of(turn: Turn) -> str:
-    """What is answered, and the last of what was said before it in the same talk."""
+    """The message to answer, and the last words before it in the same talk."""
     before = [each["content"] for each in reversed(turn.history) if each["role"] == "user"]
     texts = [event.body for event in turn.events] + before[:QUESTIONS_BACK]
     return "\n".join(map(str, texts))
@@ -86,7 +86,7 @@ def _called(turn: Turn) -> Iterator[str]:
             yield call["function"]["name"]
 
 
-def _groups_of_things(character: Any, text: str) -> Iterator[str]:
+def _groups_of_things(character: Character, text: str) -> Iterator[str]:
     """The groups that the name of a thing or a way calls for, in whatever language it is spoken of.
 
     Beings do not count: a thing is handled, and somebody is spoken to.

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from evennia_ai.core.memory.schedule import wake_time
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.memory import modes
 from evennia_ai.messages import outgoing
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.registry import tool
 
 LEAST_HOURS, MOST_HOURS = 0.1, 23.0
 
 
-def _may_sleep(character: Any, turn: Turn) -> bool:
+def _may_sleep(character: Character, turn: Turn) -> bool:
     return not modes.bedtime_problem(character.assistant_script)
 
 
 @tool(category="terminal", useful_when=_may_sleep)
-def go_to_sleep(character: Any, reason: str, *, hours: float | None = None, turn: Turn) -> str:
+def go_to_sleep(
+    character: Character, reason: str, *, hours: float | None = None, turn: Turn
+) -> str:
     """Go to sleep, to sort out what you experienced. Say goodbye before: nothing follows it.
 
     You wake when the time is over, or when somebody speaks to you.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import evennia
 from evennia.comms.models import ChannelDB
 from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Account, GameObject
 from evennia_ai.errors import ToolDeniedError, ToolError
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.incoming import face_of, id_of
 from evennia_ai.runtime import names
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.groups import FAR
 from evennia_ai.tools.orders import may
 from evennia_ai.tools.registry import tool
@@ -20,7 +20,7 @@ from evennia_ai.tools.senses import find_here
 
 
 @tool(category="terminal")
-def say(character: Any, message: str, *, turn: Turn) -> str:
+def say(character: Character, message: str, *, turn: Turn) -> str:
     """Say something aloud to everybody in the room.
 
     Args:
@@ -31,7 +31,7 @@ def say(character: Any, message: str, *, turn: Turn) -> str:
     return "said"
 
 
-def _may_emote(character: Any, turn: Turn) -> bool:
+def _may_emote(character: Character, turn: Turn) -> bool:
     """True where stage directions may be done: the tool `emote` is on offer and allowed."""
     try:
         return turn.may_emote and may(character, character, "tool_emote", turn, default=True)
@@ -40,7 +40,7 @@ def _may_emote(character: Any, turn: Turn) -> bool:
 
 
 @tool(category="terminal")
-def whisper(character: Any, target: str, message: str, *, turn: Turn) -> str:
+def whisper(character: Character, target: str, message: str, *, turn: Turn) -> str:
     """Whisper to one person in the room; nobody else hears it.
 
     Args:
@@ -57,7 +57,7 @@ def whisper(character: Any, target: str, message: str, *, turn: Turn) -> str:
     return f"whispered to {names.name_of(person, character)}"
 
 
-def find_online(name: str, asker_id: str, character: Any) -> Any:
+def find_online(name: str, asker_id: str, character: Character) -> Account:
     """The account of an online player, by account name or by the name of the played character.
 
     Whoever is being answered goes before others of that name, an account before a character. A
@@ -67,7 +67,9 @@ def find_online(name: str, asker_id: str, character: Any) -> Any:
     online = [
         (each.get_account(), each.get_puppet()) for each in evennia.SESSION_HANDLER.get_sessions()
     ]
-    playing = [(account, puppet) for account, puppet in online if account is not None]
+    playing: list[tuple[Account, GameObject | None]] = [
+        (account, puppet) for account, puppet in online if account is not None
+    ]
     by_account = [
         account for account, _ in playing if names.name_of(account, character).casefold() == wanted
     ]
@@ -87,14 +89,14 @@ def find_online(name: str, asker_id: str, character: Any) -> Any:
     return found[0]
 
 
-def _is_first_name(puppet: Any, wanted: str, character: Any) -> bool:
+def _is_first_name(puppet: GameObject, wanted: str, character: Character) -> bool:
     if names.has_description(puppet):
         return names.is_called(puppet, wanted, character)
     return names.called(puppet, character)[0].casefold() == wanted
 
 
 @tool(category="terminal", group=FAR)
-def page(character: Any, target: str, message: str, *, turn: Turn) -> str:
+def page(character: Character, target: str, message: str, *, turn: Turn) -> str:
     """Send a private message to a player who is somewhere else.
 
     Args:
@@ -111,7 +113,7 @@ def page(character: Any, target: str, message: str, *, turn: Turn) -> str:
 
 
 @tool(category="terminal", group=FAR)
-def channel(character: Any, channel: str, message: str, *, turn: Turn) -> str:
+def channel(character: Character, channel: str, message: str, *, turn: Turn) -> str:
     """Say something on a channel that you listen to.
 
     Args:
@@ -131,7 +133,7 @@ def channel(character: Any, channel: str, message: str, *, turn: Turn) -> str:
 
 
 @tool(category="terminal")
-def emote(character: Any, action: str, *, turn: Turn) -> str:
+def emote(character: Character, action: str, *, turn: Turn) -> str:
     """Do something that everybody in the room sees.
 
     Args:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from jsonschema import Draft202012Validator, FormatChecker, validators
 from jsonschema.exceptions import SchemaError, ValidationError, best_match
+from jsonschema.protocols import Validator
 from referencing import Registry
 
 from evennia_ai.core.text.cleaning import one_line
@@ -62,7 +63,9 @@ _budget = _Budget()
 
 
 def _counted(keyword: Keyword) -> Keyword:
-    def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    def check(
+        validator: Validator, value: object, instance: object, schema: object
+    ) -> Iterator[ValidationError]:
         _budget.enter()
         try:
             yield from keyword(validator, value, instance, schema) or ()
@@ -73,7 +76,7 @@ def _counted(keyword: Keyword) -> Keyword:
 
 
 def contained(work: Callable[[], Made]) -> Made:
-    """What `work` gives; the library panics, outside of `Exception`, where the stack ends.
+    """The result of `work`; the library panics, outside of `Exception`, where the stack ends.
 
     Raises:
         TooManyStepsError: it did.
@@ -87,13 +90,15 @@ def contained(work: Callable[[], Made]) -> Made:
 
 
 def _is_tame(pattern: str, text: str) -> bool:
-    """Whether a pattern is matched in a moment: short, without groups, with little repetition."""
+    """True for a pattern that is matched in a moment: short, no groups, little repetition."""
     is_short = len(pattern) <= LONGEST_PATTERN and len(text) <= LONGEST_MATCHED
     repeats = sum(pattern.count(sign) for sign in _QUANTIFIERS)
     return is_short and repeats <= 2 and not {*"(|"} & {*pattern}
 
 
-def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+def _pattern(
+    validator: Validator, pattern: str, instance: object, schema: object
+) -> Iterator[ValidationError]:
     """Patterns that could run for long, or are of another dialect, are left to the tool."""
     if isinstance(instance, str) and _is_tame(pattern, instance):
         try:
@@ -104,16 +109,17 @@ def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterat
             yield ValidationError("does not match")
 
 
-def _nothing(validator: Any, value: Any, instance: Any, schema: Any) -> None:
+def _nothing(validator: Validator, value: object, instance: object, schema: object) -> None:
     """These keywords look for keys by patterns, or go round by references that nobody counts."""
 
 
-def _additional(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+def _additional(validator: Validator, value: object, instance: object, schema: object) -> Any:
     known = Draft202012Validator.VALIDATORS["additionalProperties"]
-    return () if "patternProperties" in schema else known(validator, value, instance, schema)
+    is_open = isinstance(schema, Mapping) and "patternProperties" in schema
+    return () if is_open else known(validator, value, instance, schema)
 
 
-def _is_whole(checker: Any, value: Any) -> bool:
+def _is_whole(checker: object, value: object) -> bool:
     """A whole number, also one written as 3.0, but not one that only a float can hold."""
     if isinstance(value, float):
         return value.is_integer() and abs(value) < BIGGEST_WHOLE
@@ -133,14 +139,14 @@ _Validator = validators.extend(
 )
 
 
-def _is_deep(schema: Any) -> bool:
+def _is_deep(schema: object) -> bool:
     waiting = [(schema, 0)]
     while waiting:
         value, depth = waiting.pop()
         if depth > DEEPEST_SCHEMA:
             return True
-        held = value.values() if isinstance(value, dict) else value
         if isinstance(value, (dict, list)):
+            held = value.values() if isinstance(value, dict) else value
             waiting += ((each, depth + 1) for each in held)
     return False
 
@@ -162,7 +168,7 @@ def _compiled(text: str) -> Any:
     return _Validator(schema, registry=Registry())
 
 
-def validator_of(schema: Any) -> Any:
+def validator_of(schema: object) -> Any:
     """A validator for a schema, or why it cannot be used, as a text."""
     try:
         return _compiled(json.dumps(schema))
@@ -172,8 +178,8 @@ def validator_of(schema: Any) -> Any:
         return "it is nested too deeply"
 
 
-def schema_problem(schema: Any) -> str:
-    """What is wrong with a tool's schema, for whoever made the tool, or ""."""
+def schema_problem(schema: object) -> str:
+    """The fault of a tool's schema, for whoever made the tool, or ""."""
     made = validator_of(schema)
     if isinstance(made, str):
         return made
@@ -181,8 +187,8 @@ def schema_problem(schema: Any) -> str:
     return "" if kind == "object" else f'its type must be "object", not {json.dumps(kind)}'
 
 
-def find_error(validator: Any, value: Any) -> ValidationError | None:
-    """What is most wrong with a value, or None.
+def find_error(validator: Validator, value: object) -> ValidationError | None:
+    """The worst fault of a value, or None.
 
     Raises:
         Exception: it cannot be checked: a reference leads nowhere, or there is no end to it.
@@ -191,7 +197,7 @@ def find_error(validator: Any, value: Any) -> ValidationError | None:
     return contained(lambda: best_match(validator.iter_errors(value)))
 
 
-def takes_null(validator: Any, schema: Any) -> bool:
-    """Whether null is a value of its own to this part of the validator's schema."""
+def takes_null(validator: Validator, schema: object) -> bool:
+    """True where null is a value of its own to this part of the validator's schema."""
     _budget.renew()
     return contained(lambda: bool(validator.evolve(schema=schema).is_valid(None)))

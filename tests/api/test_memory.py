@@ -104,7 +104,7 @@ class TestStaff(MemoryTest):
             f"{ADA}history/": "conversation",
             f"{ADA}history/?format=export": "conversation, exported",
             f"{ADA}events/": "what was heard",
-            f"{ADA}events/{self.ada_script.work.records.count}/": "what was heard",
+            f"{ADA}events/{self.ada_script.work.decisions.count}/": "what was heard",
             f"{ADA}people/{self.miras}/memory/": "export",
         }
         for path, kind in paths.items():

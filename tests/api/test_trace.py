@@ -28,7 +28,7 @@ class TestTrace(ApiTest):
         )
         page = self.get(f"{ADA}trace/?limit=1&before={newest['id']}")
         assert ("where is the lamp", None) == (page["messages"][0]["text"], page["next"])
-        self.ada_script.work.records.judged.clear()
+        self.ada_script.work.decisions.judged.clear()
         self.clock.advance(DAY_SECONDS)
         (found,) = self.get(f"{ADA}trace/?when=yesterday&words=LAMP")["messages"]
         assert ("scripted/scripted", 1) == (found["model"], found["calls"])
@@ -39,7 +39,7 @@ class TestTrace(ApiTest):
     def test_private_words_leak_on_no_way(self) -> None:
         """Not kept they are nowhere; kept they are masked, and shown on record alone."""
         self.ask(f"whisper Ada = my {SECRET}", whispers(f"A {SECRET}.", "Mira"), person=self.mira)
-        self.ada_script.work.records.judged.clear()
+        self.ada_script.work.decisions.judged.clear()
         assert SECRET not in str(self.get(f"{ADA}trace/?reveal=true"))
         with override_settings(EVENNIA_AI_TRACE_CONFIG={"private_words": True}):
             self.ask(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.core.safety.budget import (
-    Account,
-    Standing,
+    BudgetAccount,
+    CapStanding,
     Total,
     account_asked,
     account_of,
@@ -25,32 +25,33 @@ from evennia_ai.core.safety.budget import (
     start_of,
     warning_text,
 )
-from evennia_ai.core.safety.questions import Asking
-from evennia_ai.core.settings.budget import CAPS, Caps, Measure, Scope, Span
+from evennia_ai.core.safety.questions import ApprovalRequest
+from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Caps, Measure, Scope
 from evennia_ai.errors import LimitReachedError
 
 NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()
-TODAY = Account(Scope.ASSISTANT, "ada", "2026-11-21")
+TODAY = BudgetAccount(Scope.ASSISTANT, "ada", "2026-11-21")
 
 
 @pytest.mark.parametrize(
     ("period", "seconds", "span"),
     [
-        pytest.param("", None, Span.EVER, id="ever"),
-        pytest.param("2026-11", 9 * 86_400 + 43_170, Span.MONTH, id="month"),
-        pytest.param("2026-11-21", 43_170, Span.DAY, id="day"),
-        pytest.param("2026-11-21 12:00", 30, Span.MINUTE, id="minute"),
+        pytest.param("", None, BudgetSpan.EVER, id="ever"),
+        pytest.param("2026-11", 9 * 86_400 + 43_170, BudgetSpan.MONTH, id="month"),
+        pytest.param("2026-11-21", 43_170, BudgetSpan.DAY, id="day"),
+        pytest.param("2026-11-21 12:00", 30, BudgetSpan.MINUTE, id="minute"),
     ],
 )
-def test_periods(period: str, seconds: float | None, span: Span) -> None:
+def test_periods(period: str, seconds: float | None, span: BudgetSpan) -> None:
     """Each span has a name for now, and a time until it ends."""
     assert (period, seconds) == (period_of(span, NOON), resets_in_seconds(span, NOON))
 
 
 @given(
-    st.floats(0, 4e9, allow_subnormal=False), st.sampled_from([Span.MONTH, Span.DAY, Span.MINUTE])
+    st.floats(0, 4e9, allow_subnormal=False),
+    st.sampled_from([BudgetSpan.MONTH, BudgetSpan.DAY, BudgetSpan.MINUTE]),
 )
-def test_a_period_ends_where_the_next_begins(now: float, span: Span) -> None:
+def test_a_period_ends_where_the_next_begins(now: float, span: BudgetSpan) -> None:
     """Over new years and leap days."""
     start, end = start_of(span, now), start_of(span, now, 1)
     assert start <= now < end
@@ -103,12 +104,12 @@ def test_what_counts_is_used_and_held() -> None:
 def test_standings_name_every_cap_of_a_span() -> None:
     """Also those that are not set."""
     caps = Caps(tokens_per_day=100)
-    found = list(standings(TODAY, Span.DAY, Total(prompt_tokens=7, granted_tokens=10), caps))
+    found = list(standings(TODAY, BudgetSpan.DAY, Total(prompt_tokens=7, granted_tokens=10), caps))
     assert [
         ("tokens_per_day", 7, 110),
         ("cost_per_day", 0, 0),
     ] == [(standing.name, standing.used, standing.allowed) for standing in found]
-    only_set = standings(TODAY, Span.DAY, Total(), caps, only_set=True)
+    only_set = standings(TODAY, BudgetSpan.DAY, Total(), caps, only_set=True)
     assert ["tokens_per_day"] == [standing.name for standing in only_set]
 
 
@@ -125,8 +126,8 @@ def test_units(units: int, measure: Measure, amount: float) -> None:
     assert (units, amount) == (as_units(measure, amount), as_amount(measure, units))
 
 
-def standing(used: int, cap: int, granted: int = 0, name: str = "tokens_per_day") -> Standing:
-    return Standing(TODAY, name, cap, used, granted)
+def standing(used: int, cap: int, granted: int = 0, name: str = "tokens_per_day") -> CapStanding:
+    return CapStanding(TODAY, name, cap, used, granted)
 
 
 @pytest.mark.parametrize(
@@ -191,19 +192,19 @@ def test_the_warning_says_what_to_change() -> None:
     ("account", "key", "kind"),
     [
         pytest.param(
-            Account(Scope.GAME, "", "2026-11-21"),
+            BudgetAccount(Scope.GAME, "", "2026-11-21"),
             "game 2026-11-21 cost.tokens_per_day",
             "safety.limit.cost.tokens_per_day",
             id="the game's day",
         ),
         pytest.param(
-            Account(Scope.PLAYER, "*#3", "2026-11-21 12:05"),
+            BudgetAccount(Scope.PLAYER, "*#3", "2026-11-21 12:05"),
             "player *#3 2026-11-21 12:05 cost.calls_per_minute",
             "safety.limit.cost.calls_per_minute",
             id="a player's minute",
         ),
         pytest.param(
-            Account(Scope.ASSISTANT, "old ada", ""),
+            BudgetAccount(Scope.ASSISTANT, "old ada", ""),
             "assistant old ada cost.tokens_total",
             "safety.limit.cost.tokens_total",
             id="for ever",
@@ -213,7 +214,7 @@ def test_the_warning_says_what_to_change() -> None:
     ],
 )
 def test_hole_d21_a_question_tells_whose_cap_it_wants_raised(
-    account: Account | None, key: str, kind: str
+    account: BudgetAccount | None, key: str, kind: str
 ) -> None:
     """Of one that was stored by an older version too."""
-    assert account == account_asked(Asking(key, kind, "May I?"))
+    assert account == account_asked(ApprovalRequest(key, kind, "May I?"))

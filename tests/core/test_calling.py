@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.hearing.calling import Call, call_of, is_for_another, is_named
+from evennia_ai.core.hearing.calling import NameCall, call_of, is_for_another, is_named
 from tests.core.samples import ADA, ANY_TEXT, POSING_TEXT
 
 FIRST = (
@@ -63,12 +63,12 @@ NONE = (
 @pytest.mark.parametrize(
     ("expected", "body"),
     [
-        *((Call.FIRST, body) for body in FIRST),
-        *((Call.LAST, body) for body in LAST),
-        *((Call.NONE, body) for body in NONE),
+        *((NameCall.FIRST, body) for body in FIRST),
+        *((NameCall.LAST, body) for body in LAST),
+        *((NameCall.NONE, body) for body in NONE),
     ],
 )
-def test_calls(expected: Call, body: str) -> None:
+def test_calls(expected: NameCall, body: str) -> None:
     """A name at the beginning or the end of a speech is called; where it is told of it is not."""
     assert expected is call_of(body, ADA.names)
 
@@ -76,19 +76,19 @@ def test_calls(expected: Call, body: str) -> None:
 @pytest.mark.parametrize(
     ("expected", "name", "body"),
     [
-        pytest.param(Call.FIRST, "Анна", "анна, привет", id="Cyrillic"),
-        pytest.param(Call.LAST, "Анна", "привет, Анна!", id="Cyrillic, at the end"),
-        pytest.param(Call.FIRST, "阿达", "阿达\uff0c你好", id="Chinese"),
-        pytest.param(Call.LAST, "阿达", "你好 阿达", id="Chinese, at the end"),
-        pytest.param(Call.FIRST, "Zoë", "zoe\u0308, hi", id="an accent written apart"),
-        pytest.param(Call.NONE, "Zoe", "Zoe\u0301, hi", id="an accent makes another name"),
-        pytest.param(Call.NONE, "आद", "आदि, नमस्ते", id="a vowel sign makes a longer word"),
-        pytest.param(Call.FIRST, "a.b*c", "A.B*C, hello", id="a name with signs"),
-        pytest.param(Call.NONE, "a.b*c", "axbbc, hello", id="signs are only themselves"),
-        pytest.param(Call.NONE, "  ", "  , hello", id="a blank name"),
+        pytest.param(NameCall.FIRST, "Анна", "анна, привет", id="Cyrillic"),
+        pytest.param(NameCall.LAST, "Анна", "привет, Анна!", id="Cyrillic, at the end"),
+        pytest.param(NameCall.FIRST, "阿达", "阿达\uff0c你好", id="Chinese"),
+        pytest.param(NameCall.LAST, "阿达", "你好 阿达", id="Chinese, at the end"),
+        pytest.param(NameCall.FIRST, "Zoë", "zoe\u0308, hi", id="an accent written apart"),
+        pytest.param(NameCall.NONE, "Zoe", "Zoe\u0301, hi", id="an accent makes another name"),
+        pytest.param(NameCall.NONE, "आद", "आदि, नमस्ते", id="a vowel sign makes a longer word"),
+        pytest.param(NameCall.FIRST, "a.b*c", "A.B*C, hello", id="a name with signs"),
+        pytest.param(NameCall.NONE, "a.b*c", "axbbc, hello", id="signs are only themselves"),
+        pytest.param(NameCall.NONE, "  ", "  , hello", id="a blank name"),
     ],
 )
-def test_calls_in_any_script(expected: Call, name: str, body: str) -> None:
+def test_calls_in_any_script(expected: NameCall, name: str, body: str) -> None:
     """Case, accents and script make no difference to what is a name."""
     assert expected is call_of(body, (name,))
 
@@ -156,4 +156,4 @@ def test_any_speech_is_aimed_or_not(body: str, others: list[str]) -> None:
 @given(POSING_TEXT, st.lists(ANY_TEXT, max_size=2).map(tuple))
 def test_who_is_called_is_named(body: str, names: tuple[str, ...]) -> None:
     """Whatever is said, a name that is called is in it."""
-    assert is_named(body, names) or call_of(body, names) is Call.NONE
+    assert is_named(body, names) or call_of(body, names) is NameCall.NONE

@@ -6,9 +6,9 @@ import pytest
 
 from evennia_ai.core.hearing import chain as chains
 from evennia_ai.core.hearing.chain import Chain, Chains, is_of_chain
-from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.settings.safety import Loop
-from evennia_ai.core.turn.turn import Turn, Usage
+from evennia_ai.core.turn.turn import TokenUsage, Turn
 from tests.core.samples import make_event
 
 LOOP = Loop(max_iterations_per_task=7, max_tokens_per_task=90)
@@ -49,14 +49,14 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_grants_go_with_the_chain() -> None:
     """What somebody allowed for it counts for every turn of it; 0 stays no limit."""
     chain = Chain("e1", steps=4, tokens=50, most_steps=7)
-    assert (4, 50) == (chain.used(Kind.TASK_ITERATIONS), chain.used(Kind.TASK_TOKENS))
-    chain.grant(Kind.TASK_ITERATIONS, 3)
-    chain.grant(Kind.TASK_ITERATIONS, 0)
-    chain.grant(Kind.TASK_TOKENS, 5)
-    assert (10, 0) == (chain.cap(Kind.TASK_ITERATIONS), chain.cap(Kind.TASK_TOKENS))
+    assert (4, 50) == (chain.used(LimitKind.TASK_ITERATIONS), chain.used(LimitKind.TASK_TOKENS))
+    chain.grant(LimitKind.TASK_ITERATIONS, 3)
+    chain.grant(LimitKind.TASK_ITERATIONS, 0)
+    chain.grant(LimitKind.TASK_TOKENS, 5)
+    assert (10, 0) == (chain.cap(LimitKind.TASK_ITERATIONS), chain.cap(LimitKind.TASK_TOKENS))
     chain.delegations, chain.most_delegations = 2, 5
-    assert (2, 5) == (chain.used(Kind.DELEGATIONS), chain.cap(Kind.DELEGATIONS))
-    assert (7, 0) == (chain.most(Kind.TASK_ITERATIONS), chain.most(Kind.TASK_TOKENS))
+    assert (2, 5) == (chain.used(LimitKind.DELEGATIONS), chain.cap(LimitKind.DELEGATIONS))
+    assert (7, 0) == (chain.most(LimitKind.TASK_ITERATIONS), chain.most(LimitKind.TASK_TOKENS))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_hole_d25_who_began_it_pays(expected: str, begun_by: str, person: str) -
     """Else whoever spoke; nobody where there is nobody."""
     turn = Turn(0, (make_event(person=person),), chain=Chain("e1", begun_by))
     assert expected == turn.payer
-    turn.count(Usage(3, 4))
+    turn.count(TokenUsage(3, 4))
     assert (7, 7) == (turn.tokens, turn.chain.tokens)
     assert {"assistant_chain": "e1"} == turn.marks
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from evennia_ai.core.hearing.deafness import Hears, listened
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.perception import Evidence, Source
-from evennia_ai.core.hearing.records import Record
 from tests.core.samples import make_heard
-from tests.core.test_records import IGNORED
+from tests.core.test_decision_traces import IGNORED
 
 NAMES = ("Tom", "")
 MARKED = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, sender_name="Tom")
@@ -32,7 +32,7 @@ OTHER = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, from_
 def test_what_was_heard_last_tells(found: Hears, newest_first: tuple[object, ...]) -> None:
     """Since a game may have been mended, or have been broken, meanwhile."""
     records = [
-        Record(number, float(number), heard, IGNORED)
+        DecisionTrace(number, float(number), heard, IGNORED)
         for number, heard in zip(range(len(newest_first), 0, -1), newest_first, strict=True)
     ]
     assert found is listened(records, NAMES).hears
@@ -40,6 +40,6 @@ def test_what_was_heard_last_tells(found: Hears, newest_first: tuple[object, ...
 
 def test_the_newest_bare_line_is_dated() -> None:
     """Both kinds are counted."""
-    records = [Record(3, 3.0, BARE, IGNORED), Record(2, 2.0, BARE, IGNORED)]
-    found = listened([*records, Record(1, 1.0, MARKED, IGNORED)], NAMES)
+    records = [DecisionTrace(3, 3.0, BARE, IGNORED), DecisionTrace(2, 2.0, BARE, IGNORED)]
+    found = listened([*records, DecisionTrace(1, 1.0, MARKED, IGNORED)], NAMES)
     assert (1, 2, 3.0) == (found.marked, found.bare, found.newest_bare_at)

@@ -11,7 +11,7 @@ from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.turn import executions
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn.turn import Turn, Usage
+from evennia_ai.core.turn.turn import TokenUsage, Turn
 from tests.core.samples import make_event
 
 SAY = ToolCall("c1", "say", {"message": "The lamp went out again.", "loud": True, "times": None})
@@ -111,7 +111,7 @@ class TestFactOfATick:
         """Its acts by name, what it cost, and which messages it answered."""
         turn = make_turn()
         turn.acts = ["look", "say"]
-        turn.usage, turn.model_calls = Usage(10, 3), 2
+        turn.usage, turn.model_calls = TokenUsage(10, 3), 2
         made = executions.tick_completed(turn, "answered", stop="terminal_tool", seconds=1.5)
         expected = {
             "tick_number": 3,

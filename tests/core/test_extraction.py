@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from evennia_ai.core.memory.extraction import (
     MOST_ITEMS,
-    Drawn,
+    DerivedMemory,
     Shown,
     facts_request,
     plain_text,
-    read_drawn,
+    read_derived,
     read_list,
     read_scores,
     scoring_request,
@@ -96,15 +96,21 @@ def item(**changed: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("drawn", "changed"),
     [
-        pytest.param(Drawn("Tom has a boat.", (0, 1), 4, "Tom"), {}, id="plain"),
-        pytest.param(Drawn("Tom has a boat.", (1,), 4, "Tom"), {"entries": [2, 9, "1"]}, id="some"),
-        pytest.param(Drawn("Tom has a boat.", (0, 1), 5, "Tom"), {"importance": 99}, id="usual"),
-        pytest.param(Drawn("Tom has a boat.", (0, 1), 4), {"about": ["Tom"]}, id="no name"),
+        pytest.param(DerivedMemory("Tom has a boat.", (0, 1), 4, "Tom"), {}, id="plain"),
         pytest.param(
-            Drawn("Tom has a boat.", (0, 1), 4, "Tom", (0,)), {"replaces": [1, 5]}, id="replaces"
+            DerivedMemory("Tom has a boat.", (1,), 4, "Tom"), {"entries": [2, 9, "1"]}, id="some"
         ),
         pytest.param(
-            Drawn("Tom has a boat.", (0, 1), 4, "Tom", (), (1, 39)),
+            DerivedMemory("Tom has a boat.", (0, 1), 5, "Tom"), {"importance": 99}, id="usual"
+        ),
+        pytest.param(DerivedMemory("Tom has a boat.", (0, 1), 4), {"about": ["Tom"]}, id="no name"),
+        pytest.param(
+            DerivedMemory("Tom has a boat.", (0, 1), 4, "Tom", (0,)),
+            {"replaces": [1, 5]},
+            id="replaces",
+        ),
+        pytest.param(
+            DerivedMemory("Tom has a boat.", (0, 1), 4, "Tom", (), (1, 39)),
             {"replaces_new": [1, 2, 40, 41, "x"]},
             id="replaces others of the answer, and not itself",
         ),
@@ -116,22 +122,22 @@ def item(**changed: Any) -> dict[str, Any]:
         pytest.param(None, {"fact": "long " * 100}, id="too long to be one fact"),
     ],
 )
-def test_facts(drawn: Drawn | None, changed: dict[str, Any]) -> None:
+def test_facts(drawn: DerivedMemory | None, changed: dict[str, Any]) -> None:
     """A fact is short text that rests on what was shown; else it is none."""
-    found = read_drawn(json.dumps([item(**changed), "junk"]), 2, 1)
+    found = read_derived(json.dumps([item(**changed), "junk"]), 2, 1)
     assert ([] if drawn is None else [drawn]) == found
 
 
 def test_a_fact_has_the_place_that_others_name_it_by() -> None:
     """Also where what stands before it is none."""
-    found = read_drawn(json.dumps(["junk", item(fact=""), item(), item(fact="x")]), 2)
+    found = read_derived(json.dumps(["junk", item(fact=""), item(), item(fact="x")]), 2)
     assert [2, 3] == [drawn.place for drawn in found or ()]
 
 
 def test_no_facts() -> None:
     """An empty list is an answer, an unreadable one is not."""
-    assert [] == read_drawn("[]", 2)
-    assert None is read_drawn("Nothing lasts.", 2)
+    assert [] == read_derived("[]", 2)
+    assert None is read_derived("Nothing lasts.", 2)
 
 
 def test_text_is_one_plain_line() -> None:
@@ -144,11 +150,11 @@ def test_whatever_it_answers(value: Any) -> None:
     """Reading never fails."""
     whole = dict.fromkeys(("fact", "entries", "replaces", "replaces_new"), value)
     text = json.dumps([value, whole])
-    assert [] == [drawn for drawn in read_drawn(text, 2) or () if not drawn.cites]
+    assert [] == [drawn for drawn in read_derived(text, 2) or () if not drawn.cites]
     read_scores(json.dumps([{"entry": value, "importance": value}]), 2)
 
 
 def test_hole_d20_a_list_that_was_cut_off_is_no_answer() -> None:
     """A list within it was taken for all of it, and what it was to tell of counted as done."""
-    assert None is read_drawn('[{"fact": "Tom has a boat.", "entries": [1, 2], "import', 2)
+    assert None is read_derived('[{"fact": "Tom has a boat.", "entries": [1, 2], "import', 2)
     assert None is read_scores('[{"entry": 1, "importance": 3}, {"entry": [2]', 2)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evennia_ai.core.memory.forgetting import (
-    Name,
+    PersonNames,
     hide,
     history_without,
     summary_without,
@@ -28,8 +28,8 @@ from evennia_ai.core.turn.conversation import (
 )
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 
-MIRA = Name(("Mira", "Mira of Greyport", " ", ""))
-NOBODY = Name(())
+MIRA = PersonNames(("Mira", "Mira of Greyport", " ", ""))
+NOBODY = PersonNames(())
 HERS, TOMS = "*#2", "*#3"
 
 
@@ -52,8 +52,8 @@ def test_hidden(text: str, hidden: str) -> None:
 
 def test_names_are_no_patterns() -> None:
     """Whatever signs are in one."""
-    assert "somebody?" == Name(["(.*)"]).hidden("(.*)?")
-    assert "all" == Name(["(.*)"]).hidden("all")
+    assert "somebody?" == PersonNames(["(.*)"]).hidden("(.*)?")
+    assert "all" == PersonNames(["(.*)"]).hidden("all")
 
 
 def test_hide_in_data() -> None:

@@ -12,10 +12,10 @@ from evennia_ai.core.safety.limits import (
     MONEY,
     REASONS,
     Decision,
+    DecisionReason,
     Denial,
-    Kind,
+    LimitKind,
     Mode,
-    Reason,
     counted,
     decide_alone,
     denial_text,
@@ -27,7 +27,7 @@ from evennia_ai.core.settings.budget import CAPS
 from evennia_ai.core.settings.game import ATTRIBUTES, GAME_SETTINGS, default_at
 from evennia_ai.core.settings.safety import SafetyConfig
 
-KINDS = list(Kind)
+KINDS = list(LimitKind)
 UNITS = {"tokens": "tokens", "cost": "US dollars", "calls": "model calls"}
 SEEDS = {
     "act turns per phase": "tool_calls",
@@ -45,7 +45,7 @@ SEEDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_limit_is_set_somewhere(kind: Kind) -> None:
+def test_every_limit_is_set_somewhere(kind: LimitKind) -> None:
     """No limit names a key that nobody reads: it is a number from 0 up (R27)."""
     limit = LIMITS[kind]
     if kind.startswith("cost."):
@@ -85,17 +85,17 @@ def test_every_limit_of_the_first_description_is_here() -> None:
 def test_every_word_is_explained() -> None:
     """Each way to end and each reason has its own words, and no two share them."""
     assert list(Denial) == list(DENIALS)
-    assert list(Reason) == list(REASONS)
-    assert len(Reason) == len(set(REASONS.values()))
-    assert len(Reason) == len({reason.value for reason in Reason})
+    assert list(DecisionReason) == list(REASONS)
+    assert len(DecisionReason) == len(set(REASONS.values()))
+    assert len(DecisionReason) == len({reason.value for reason in DecisionReason})
 
 
 def test_the_inventory_cannot_be_changed() -> None:
     """Nobody raises a limit by writing into the table."""
     with pytest.raises(TypeError):
-        LIMITS[Kind.ITERATIONS] = LIMITS[Kind.MODEL_CALLS]  # type: ignore[index]
+        LIMITS[LimitKind.ITERATIONS] = LIMITS[LimitKind.MODEL_CALLS]  # type: ignore[index]
     with pytest.raises(AttributeError):
-        LIMITS[Kind.ITERATIONS].unit = "days"  # type: ignore[misc]
+        LIMITS[LimitKind.ITERATIONS].unit = "days"  # type: ignore[misc]
 
 
 def test_what_locks_and_what_never_asks() -> None:
@@ -125,33 +125,39 @@ def test_what_is_decided_alone(
     allowed: bool | None, reason: str, kind: str, mode: str, left: int
 ) -> None:
     """The mode decides, or a person does; a grant is the whole amount, and a no is nothing."""
-    decision = decide_alone(LIMITS[Kind(kind)], Mode(mode), left, 7.0)
-    expected = Decision(allowed, 7.0 if allowed else 0.0, Reason(reason)) if reason else None
+    decision = decide_alone(LIMITS[LimitKind(kind)], Mode(mode), left, 7.0)
+    expected = (
+        Decision(allowed, 7.0 if allowed else 0.0, DecisionReason(reason)) if reason else None
+    )
     assert expected == decision
 
 
 def test_c16_a_decision_stays_as_it_is() -> None:
     """Whoever is handed a no cannot make a yes of it."""
-    decision = decide_alone(LIMITS[Kind.ITERATIONS], Mode.UNATTENDED, 0, 5.0)
+    decision = decide_alone(LIMITS[LimitKind.ITERATIONS], Mode.UNATTENDED, 0, 5.0)
     assert decision is not None
-    for name, value in (("allow_continue", True), ("extension", 5.0), ("reason", Reason.APPROVED)):
+    for name, value in (
+        ("allow_continue", True),
+        ("extension", 5.0),
+        ("reason", DecisionReason.APPROVED),
+    ):
         with pytest.raises(AttributeError):
             setattr(decision, name, value)
-    assert Decision(False, 0.0, Reason.UNATTENDED) == decision
+    assert Decision(False, 0.0, DecisionReason.UNATTENDED) == decision
 
 
 @pytest.mark.parametrize("has_partial", [False, True])
-@pytest.mark.parametrize("reason", [Reason.REFUSED, Reason.NO_OPERATOR])
+@pytest.mark.parametrize("reason", [DecisionReason.REFUSED, DecisionReason.NO_OPERATOR])
 @pytest.mark.parametrize("kind", KINDS)
 def test_f2_a_no_tells_what_is_needed_to_decide(
-    kind: Kind, reason: Reason, has_partial: bool
+    kind: LimitKind, reason: DecisionReason, has_partial: bool
 ) -> None:
     """Of every limit: its value, why it was not extended, what to raise or set, what there is."""
     limit = LIMITS[kind]
     text = denial_text(kind, 1234, "player *#3 2026-11", reason, has_partial=has_partial)
     assert text.startswith(f"limit {kind.value} reached: 1,234 {limit.unit} ")
     is_games = kind.startswith(MONEY)
-    is_nobody = is_games and reason is Reason.NO_OPERATOR
+    is_nobody = is_games and reason is DecisionReason.NO_OPERATOR
     why = "nobody who may raise the cap of a player is there" if is_nobody else REASONS[reason]
     assert f"({why})" in text
     assert f"raise {path_of(kind, 'player *#3 2026-11')}" in text
@@ -164,10 +170,10 @@ def test_f2_a_no_tells_what_is_needed_to_decide(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_f2_the_mode_that_is_named_is_the_one_that_holds(kind: Kind) -> None:
+def test_f2_the_mode_that_is_named_is_the_one_that_holds(kind: LimitKind) -> None:
     """Where a limit has a mode of its own, setting the common one would change nothing."""
-    text = denial_text(kind, 3, "t1", Reason.UNATTENDED, has_partial=False)
-    own = kind in (Kind.AGENT_HOPS, Kind.MODEL_CALL_SECONDS)
+    text = denial_text(kind, 3, "t1", DecisionReason.UNATTENDED, has_partial=False)
+    own = kind in (LimitKind.AGENT_HOPS, LimitKind.MODEL_CALL_SECONDS)
     assert own is (f"safety_config.on_limit.modes.{kind.value} to" in text)
 
 
@@ -178,7 +184,7 @@ def test_f2_a_no_in_full() -> None:
         "raise execution_config.max_iterations_per_tick, or set safety_config.on_limit.mode to "
         "interactive or auto_extend; partial results are kept"
     )
-    told = denial_text(Kind.ITERATIONS, 5, "t1", Reason.ASK_TIMEOUT, has_partial=True)
+    told = denial_text(LimitKind.ITERATIONS, 5, "t1", DecisionReason.ASK_TIMEOUT, has_partial=True)
     assert expected == told
 
 
@@ -194,7 +200,9 @@ def test_f2_a_no_in_full() -> None:
 )
 def test_the_words_of_a_value(words: str, kind: str, cap: float) -> None:
     """It reads as a person would say it."""
-    assert words in denial_text(Kind(kind), cap, "game", Reason.REFUSED, has_partial=False)
+    assert words in denial_text(
+        LimitKind(kind), cap, "game", DecisionReason.REFUSED, has_partial=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,7 +231,7 @@ def test_the_words_of_a_value(words: str, kind: str, cap: float) -> None:
 )
 def test_the_key_to_raise(path: str, kind: str, scope: str) -> None:
     """Of a money limit the key is the one of the scope that was hit."""
-    assert path == path_of(Kind(kind), scope)
+    assert path == path_of(LimitKind(kind), scope)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +259,7 @@ def test_c2_a_question_names_what_a_yes_grants(
     question: str, kind: str, cap: float, amount: float, task: str
 ) -> None:
     """Who is asked reads what is used, on what, and exactly how much more it would be (R3)."""
-    assert question == question_text(Kind(kind), cap - 0.5, cap, amount, task, "")
+    assert question == question_text(LimitKind(kind), cap - 0.5, cap, amount, task, "")
 
 
 @pytest.mark.parametrize(
@@ -292,7 +300,7 @@ def test_hole_d21_a_question_about_money_names_the_cap_whose_it_is_and_what_is_u
     question: str, kind: str, numbers: tuple[float, float, float], task: str, whose: str
 ) -> None:
     """Who is asked reads which cap, of what, how much of it is used, and until when a yes holds."""
-    assert question == question_text(Kind(kind), *numbers, task, whose)
+    assert question == question_text(LimitKind(kind), *numbers, task, whose)
 
 
 @pytest.mark.parametrize(

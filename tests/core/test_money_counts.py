@@ -32,7 +32,7 @@ from evennia_ai.core.turn.conversation import (
     user_message,
 )
 from evennia_ai.core.turn.tokens import Margin
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from tests.core.samples import make_event
 
 TOM, MIRA = "*#3", "*#4"
@@ -42,23 +42,27 @@ SAID = user_message("hello")
 @pytest.mark.parametrize(
     ("expected", "raw"),
     [
-        pytest.param(Usage(7, 3), {"prompt_tokens": 7, "completion_tokens": 3}, id="as told"),
-        pytest.param(Usage(7, 9), {"prompt_tokens": 7, "completion_tokens": -1}, id="negative"),
+        pytest.param(TokenUsage(7, 3), {"prompt_tokens": 7, "completion_tokens": 3}, id="as told"),
         pytest.param(
-            Usage(7, 9), {"prompt_tokens": 7, "completion_tokens": MOST_REPORTED + 1}, id="absurd"
+            TokenUsage(7, 9), {"prompt_tokens": 7, "completion_tokens": -1}, id="negative"
         ),
         pytest.param(
-            Usage(7, 93),
+            TokenUsage(7, 9),
+            {"prompt_tokens": 7, "completion_tokens": MOST_REPORTED + 1},
+            id="absurd",
+        ),
+        pytest.param(
+            TokenUsage(7, 93),
             {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 100},
             id="a larger total",
         ),
         pytest.param(
-            Usage(97, 3), {"completion_tokens": 3, "total_tokens": 100}, id="a total alone"
+            TokenUsage(97, 3), {"completion_tokens": 3, "total_tokens": 100}, id="a total alone"
         ),
-        pytest.param(Usage(0, 9), "nonsense", id="no report"),
+        pytest.param(TokenUsage(0, 9), "nonsense", id="no report"),
     ],
 )
-def test_hole_d23_a_report_is_made_credible(expected: Usage, raw: Any) -> None:
+def test_hole_d23_a_report_is_made_credible(expected: TokenUsage, raw: Any) -> None:
     """Field by field: what cannot be is our own count."""
     assert expected == reported(raw, lambda: 9)
 
@@ -88,8 +92,8 @@ def test_hole_d22_so_many_tokens_less_make_room(nano: int, output: Decimal, prom
     """An answer that is so much shorter costs at least so much less."""
     price = Price(Decimal("0.37"), output)
     tokens = answer_tokens_for(nano, price)
-    shorter = cost_of(Usage(prompt, 500), price)
-    assert cost_of(Usage(prompt, 500 + tokens), price) - shorter >= nano
+    shorter = cost_of(TokenUsage(prompt, 500), price)
+    assert cost_of(TokenUsage(prompt, 500 + tokens), price) - shorter >= nano
 
 
 @pytest.mark.parametrize("price", [None, FREE, Price(Decimal(1), Decimal(0))])
@@ -105,15 +109,17 @@ def test_answers_that_are_free_make_no_room(price: Price | None) -> None:
 )
 def test_hole_d25_parts_are_the_whole(prompt: int, answer: int, given: dict[str, float]) -> None:
     """However it is shared out, nothing is lost or counted twice."""
-    parts = parts_of(Usage(prompt, answer), given)
+    parts = parts_of(TokenUsage(prompt, answer), given)
     assert set(given) == set(parts)
-    assert Usage(prompt, answer) == sum(parts.values(), Usage())
+    assert TokenUsage(prompt, answer) == sum(parts.values(), TokenUsage())
     assert all(min(part.prompt_tokens, part.completion_tokens) >= 0 for part in parts.values())
 
 
 def test_hole_d25_whoever_said_most_pays_most() -> None:
     """And what is left over by rounding is his."""
-    assert {TOM: Usage(76, 8), MIRA: Usage(25, 2)} == parts_of(Usage(101, 10), {MIRA: 1, TOM: 3})
+    assert {TOM: TokenUsage(76, 8), MIRA: TokenUsage(25, 2)} == parts_of(
+        TokenUsage(101, 10), {MIRA: 1, TOM: 3}
+    )
 
 
 def test_a_call_of_the_game_counts_to_no_assistant() -> None:

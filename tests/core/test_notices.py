@@ -7,7 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from evennia_ai.core.safety import notices
-from evennia_ai.core.safety.limits import LIMITS, Kind, Reason, denial_text, question_text
+from evennia_ai.core.safety.limits import (
+    LIMITS,
+    DecisionReason,
+    LimitKind,
+    denial_text,
+    question_text,
+)
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.safety.monitor import Halt
 from evennia_ai.core.safety.notices import Notice
@@ -19,15 +25,15 @@ SCOPES = ("assistant Ada", "player *#2", "game", "task 1")
 
 
 def _hits() -> Iterator[LimitReachedError]:
-    for kind in Kind:
+    for kind in LimitKind:
         for scope in SCOPES:
             yield LimitReachedError(kind, used=5, cap=5, amount=5, scope=scope)
 
 
 def _stops() -> Iterator[Stop]:
     for hit in _hits():
-        reason = Reason.UNATTENDED
-        detail = denial_text(Kind(hit.kind), hit.cap, hit.scope, reason, has_partial=True)
+        reason = DecisionReason.UNATTENDED
+        detail = denial_text(LimitKind(hit.kind), hit.cap, hit.scope, reason, has_partial=True)
         yield Stop(StopReason.MAX_ITERATIONS, detail, limit=hit)
     for reason in StopReason:
         yield Stop(reason, "HTTP 400: no_such_model at llm.example.org")
@@ -69,17 +75,17 @@ def test_every_first_line_says_what_to_type() -> None:
 
 def test_the_detail_has_what_was_left_out() -> None:
     """The name of the setting, the kind, the cause."""
-    stop = next(each for each in _stops() if each.limit and each.limit.kind == Kind.ITERATIONS)
+    stop = next(each for each in _stops() if each.limit and each.limit.kind == LimitKind.ITERATIONS)
     assert stop.limit is not None
     notice = notices.reached("Ada", "Tom", stop.limit, stop.detail)
-    assert LIMITS[Kind.ITERATIONS].path in notice.detail
+    assert LIMITS[LimitKind.ITERATIONS].path in notice.detail
     assert "Ada came to the limit of 5 steps a tick, and told Tom how far it came. " in notice.line
     assert "locked (loop): why" == notices.locked("Ada", Cause.LOOP, "why").detail
     assert "tokens_per_day" in list(_all())[-1].detail
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_a_question_at_a_limit_names_no_setting(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(LimitKind))
+def test_a_question_at_a_limit_names_no_setting(kind: LimitKind) -> None:
     """Whoever is asked reads what is wanted, in plain words."""
     whose = "the player Tom" if kind.startswith("cost.") else ""
     asked = question_text(kind, 5, 5, 5, "Tom's request", whose)
@@ -89,5 +95,5 @@ def test_a_question_at_a_limit_names_no_setting(kind: Kind) -> None:
 def test_a_limit_of_another_version_is_a_limit() -> None:
     """Old rows may name one that is gone."""
     assert "a limit" == notices.limit_words("gone_since")
-    assert "the limit of steps a tick" == notices.limit_words(Kind.ITERATIONS)
+    assert "the limit of steps a tick" == notices.limit_words(LimitKind.ITERATIONS)
     assert "set attribute" == notices.plain("set_attribute")

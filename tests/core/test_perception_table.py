@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.hearing.calling import Call, call_of, is_named
+from evennia_ai.core.hearing.calling import NameCall, call_of, is_named
 from evennia_ai.core.hearing.mention import is_addressed
 from evennia_ai.core.hearing.perception import (
     STRANGER,
@@ -285,10 +285,10 @@ def test_no_text_makes_what_only_metadata_can(
     verdict = classify(heard, ear, STRANGER)
     assert verdict.rule not in (3, 5, 6)
     if verdict.outcome is Outcome.TRIGGER and verdict.name != "room_message":
-        assert is_addressed(body, ear.names) or call_of(body, ear.names) is not Call.NONE
+        assert is_addressed(body, ear.names) or call_of(body, ear.names) is not NameCall.NONE
 
 
-def _naming(body: str, ear: Ear) -> tuple[bool, Call, bool]:
+def _naming(body: str, ear: Ear) -> tuple[bool, NameCall, bool]:
     return is_addressed(body, ear.names), call_of(body, ear.names), is_named(body, ear.names)
 
 

@@ -20,11 +20,11 @@ from evennia_ai.core.safety.prices import (
     price_of,
     read_prices,
 )
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 
 MINI = Price(Decimal("0.15"), Decimal("0.6"))
-ESTIMATE = Usage(100, 50)
+ESTIMATE = TokenUsage(100, 50)
 
 
 def test_prices_are_read() -> None:
@@ -89,18 +89,21 @@ def test_the_price_of_a_model(price: Price | None, provider: str, model: str) ->
 @pytest.mark.parametrize(
     ("nano", "usage", "price"),
     [
-        pytest.param(150, Usage(1, 0), MINI, id="a token in"),
-        pytest.param(600, Usage(0, 1), MINI, id="a token out"),
-        pytest.param(300, Usage(3, 0), Price(Decimal("0.1"), Decimal(0)), id="exact"),
+        pytest.param(150, TokenUsage(1, 0), MINI, id="a token in"),
+        pytest.param(600, TokenUsage(0, 1), MINI, id="a token out"),
+        pytest.param(300, TokenUsage(3, 0), Price(Decimal("0.1"), Decimal(0)), id="exact"),
         pytest.param(
-            1, Usage(1, 0), Price(Decimal("0.0000001"), Decimal(0)), id="never less than it costs"
+            1,
+            TokenUsage(1, 0),
+            Price(Decimal("0.0000001"), Decimal(0)),
+            id="never less than it costs",
         ),
-        pytest.param(750_000_000, Usage(1_000_000, 1_000_000), MINI, id="a million"),
-        pytest.param(0, Usage(5, 5), FREE, id="free"),
-        pytest.param(0, Usage(5, 5), None, id="unknown"),
+        pytest.param(750_000_000, TokenUsage(1_000_000, 1_000_000), MINI, id="a million"),
+        pytest.param(0, TokenUsage(5, 5), FREE, id="free"),
+        pytest.param(0, TokenUsage(5, 5), None, id="unknown"),
     ],
 )
-def test_what_a_call_costs(nano: int, usage: Usage, price: Price | None) -> None:
+def test_what_a_call_costs(nano: int, usage: TokenUsage, price: Price | None) -> None:
     """Whole nano-dollars, rounded up."""
     assert nano == cost_of(usage, price)
 
@@ -108,21 +111,21 @@ def test_what_a_call_costs(nano: int, usage: Usage, price: Price | None) -> None
 @pytest.mark.parametrize(
     ("usage", "reported"),
     [
-        pytest.param(Usage(7, 3), (7, 3), id="as reported"),
-        pytest.param(Usage(7, 0), (7, 0), id="an empty answer"),
-        pytest.param(Usage(8, 3), (7.5, 3.0), id="broken numbers"),
+        pytest.param(TokenUsage(7, 3), (7, 3), id="as reported"),
+        pytest.param(TokenUsage(7, 0), (7, 0), id="an empty answer"),
+        pytest.param(TokenUsage(8, 3), (7.5, 3.0), id="broken numbers"),
         pytest.param(ESTIMATE, (0, 0), id="absent"),
-        pytest.param(Usage(100, 3), (0, 3), id="no prompt"),
+        pytest.param(TokenUsage(100, 3), (0, 3), id="no prompt"),
         pytest.param(ESTIMATE, (-7, -3), id="negative"),
-        pytest.param(Usage(7, 50), (7, -3), id="half negative"),
+        pytest.param(TokenUsage(7, 50), (7, -3), id="half negative"),
         pytest.param(ESTIMATE, (math.nan, math.nan), id="not a number"),
-        pytest.param(Usage(7, 50), (7, math.inf), id="endless"),
-        pytest.param(Usage(7, 50), (7, MOST_TOKENS_OF_A_CALL + 1), id="absurd"),
+        pytest.param(TokenUsage(7, 50), (7, math.inf), id="endless"),
+        pytest.param(TokenUsage(7, 50), (7, MOST_TOKENS_OF_A_CALL + 1), id="absurd"),
         pytest.param(ESTIMATE, ("7", None), id="no numbers"),
         pytest.param(ESTIMATE, (True, True), id="yes"),
     ],
 )
-def test_b2_r26_whatever_is_reported_counts(usage: Usage, reported: tuple[Any, Any]) -> None:
+def test_b2_r26_whatever_is_reported_counts(usage: TokenUsage, reported: tuple[Any, Any]) -> None:
     """A report that cannot be counts as the estimate: nobody calls for nothing or gets credit."""
     prompt, completion = reported
     report = SimpleNamespace(prompt_tokens=prompt, completion_tokens=completion)

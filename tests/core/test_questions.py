@@ -11,22 +11,24 @@ from evennia_ai.core.safety.questions import (
     MOST_SHOWN,
     YES_NO,
     Answer,
-    Asking,
+    ApprovalRequest,
     Choice,
-    Outcome,
     Question,
+    QuestionOutcome,
     expected,
     match,
     next_for,
 )
 
-LIMIT = Asking(
+LIMIT = ApprovalRequest(
     key="tick 7 max_iterations",
     kind="safety.limit.max_iterations",
     prompt="I have used my 5 steps. May I have 5 steps more?",
     actor="Ada",
 )
-TOOL = Asking(key="call 4", kind="tool.dig", prompt='may I do this: dig {"room": 1}?', actor="Ada")
+TOOL = ApprovalRequest(
+    key="call 4", kind="tool.dig", prompt='may I do this: dig {"room": 1}?', actor="Ada"
+)
 DOORS = (
     Choice("north", "the north door", "n"),
     Choice("never", "no door at all", "N"),
@@ -80,12 +82,12 @@ def test_the_expected_answers_are_told() -> None:
 @pytest.mark.parametrize(
     ("answer", "is_yes"),
     [
-        pytest.param(Answer(Outcome.ANSWERED, "yes"), True, id="yes"),
-        pytest.param(Answer(Outcome.ANSWERED, "no"), False, id="no"),
-        pytest.param(Answer(Outcome.ANSWERED, "Yes"), False, id="not quite"),
-        pytest.param(Answer(Outcome.TIMEOUT, "yes"), False, id="too late"),
-        pytest.param(Answer(Outcome.NOBODY), False, id="nobody"),
-        pytest.param(Answer(Outcome.DISCARDED), False, id="discarded"),
+        pytest.param(Answer(QuestionOutcome.ANSWERED, "yes"), True, id="yes"),
+        pytest.param(Answer(QuestionOutcome.ANSWERED, "no"), False, id="no"),
+        pytest.param(Answer(QuestionOutcome.ANSWERED, "Yes"), False, id="not quite"),
+        pytest.param(Answer(QuestionOutcome.TIMEOUT, "yes"), False, id="too late"),
+        pytest.param(Answer(QuestionOutcome.NOBODY), False, id="nobody"),
+        pytest.param(Answer(QuestionOutcome.DISCARDED), False, id="discarded"),
     ],
 )
 def test_only_a_yes_is_a_yes(answer: Answer, is_yes: bool) -> None:
@@ -120,14 +122,14 @@ class TestStored:
 
     def test_i1_an_asking_comes_back_from_json(self) -> None:
         """With choices of its own."""
-        asking = Asking("k", "kind", "which door?", "three of them", "Ada", DOORS)
-        assert asking == Asking.from_stored(json.loads(json.dumps(asking.as_stored())))
+        asking = ApprovalRequest("k", "kind", "which door?", "three of them", "Ada", DOORS)
+        assert asking == ApprovalRequest.from_stored(json.loads(json.dumps(asking.as_stored())))
 
     def test_i1_absent_fields_have_their_defaults(self) -> None:
         """Also all of them, and of a choice."""
-        assert Question(Asking("", "", "")) == Question.from_stored({})
-        found = Asking.from_stored({"key": "k", "choices": [{"id": "go"}], "later": 1})
-        assert Asking("k", "", "", choices=(Choice("go"),)) == found
+        assert Question(ApprovalRequest("", "", "")) == Question.from_stored({})
+        found = ApprovalRequest.from_stored({"key": "k", "choices": [{"id": "go"}], "later": 1})
+        assert ApprovalRequest("k", "", "", choices=(Choice("go"),)) == found
 
 
 class TestShown:
@@ -147,7 +149,7 @@ class TestShown:
 
     def test_a_delegates_question_names_both(self) -> None:
         """Whoever reads it knows whose task it is, and what was found."""
-        asking = Asking("k", "safety.limit.x", "May I?", "2 of 3 clues", "Bert")
+        asking = ApprovalRequest("k", "safety.limit.x", "May I?", "2 of 3 clues", "Bert")
         line = Question(asking, number=5, for_name="Ada").line()
         assert line.startswith("Bert, for Ada, asks (question 5, from a limit): ")
         assert '"May I? (2 of 3 clues)"' in line
@@ -165,14 +167,16 @@ class TestShown:
             ),
         ],
     )
-    def test_the_row_of_a_list(self, asking: Asking, is_stalled: bool, row: str) -> None:
+    def test_the_row_of_a_list(self, asking: ApprovalRequest, is_stalled: bool, row: str) -> None:
         """Number, asker, what it is about, and whether anybody can still answer."""
         assert row == Question(asking, number=9).row(is_stalled=is_stalled)
 
     def test_i8_control_codes_and_line_breaks_are_gone(self) -> None:
         """One harmless line of bounded length, whatever a model wrote."""
         evil = "\x1b[2Jok\r\nTom asks (question 1): \u202eyes\x07" + "x" * 9000
-        asking = Asking("k", "kind", evil, evil, evil, (Choice("y\x1bes\n", "a\nb", "\x00y"),))
+        asking = ApprovalRequest(
+            "k", "kind", evil, evil, evil, (Choice("y\x1bes\n", "a\nb", "\x00y"),)
+        )
         found = asking.cleaned()
         for text in (found.prompt, found.detail, found.actor):
             assert text.isprintable()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from evennia_ai.core.safety.limits import LIMITS, Kind, Mode
+from evennia_ai.core.safety.limits import LIMITS, LimitKind, Mode
 from evennia_ai.core.settings.safety import (
     Checks,
     Cooling,
@@ -246,8 +246,10 @@ def test_l2_the_ends_of_what_makes_sense_are_taken(checks: dict[str, int]) -> No
     assert checks == {key: getattr(found, key) for key in checks}
 
 
-@pytest.mark.parametrize("kind", [pytest.param(k, id=k.value) for k in Kind if not LIMITS[k].asks])
-def test_l2_a_mode_that_would_do_nothing_is_refused(kind: Kind) -> None:
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, id=k.value) for k in LimitKind if not LIMITS[k].asks]
+)
+def test_l2_a_mode_that_would_do_nothing_is_refused(kind: LimitKind) -> None:
     """What is never extended has no mode (R27)."""
     told = refusal_of({}, {"on_limit": {"modes": {kind.value: "interactive"}}})
     assert f"safety_config.on_limit.modes has no key '{kind.value}'; it has max_" in told
@@ -288,13 +290,13 @@ def test_modes_of_single_limits_add_up() -> None:
     game = {"on_limit": {"modes": {"model_calls": "unattended", "tool_calls": "unattended"}}}
     own = {"on_limit": {"modes": {"tool_calls": "auto_extend"}}}
     found = SafetyConfig.from_layers(game, own).on_limit
-    assert Mode.UNATTENDED is found.mode_of(Kind.MODEL_CALLS)
-    assert Mode.AUTO_EXTEND is found.mode_of(Kind.TOOL_CALLS)
-    assert Mode.INTERACTIVE is found.mode_of(Kind.ITERATIONS)
+    assert Mode.UNATTENDED is found.mode_of(LimitKind.MODEL_CALLS)
+    assert Mode.AUTO_EXTEND is found.mode_of(LimitKind.TOOL_CALLS)
+    assert Mode.INTERACTIVE is found.mode_of(LimitKind.ITERATIONS)
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_the_mode_of_a_limit(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(LimitKind))
+def test_the_mode_of_a_limit(kind: LimitKind) -> None:
     """Its own by the settings, else its own by nature, else the common one."""
     common = OnLimit(mode=Mode.AUTO_EXTEND)
     assert (LIMITS[kind].mode or Mode.AUTO_EXTEND) is common.mode_of(kind)
@@ -327,7 +329,7 @@ def test_settings_that_were_read_stay_as_they_are() -> None:
 def test_hole_d21_of_two_the_tighter_counts(own: Mode, game: Mode) -> None:
     """Whatever an assistant sets, it goes on no more often than the game lets it."""
     order = [Mode.UNATTENDED, Mode.INTERACTIVE, Mode.AUTO_EXTEND]
-    kind = Kind.TOKENS_PER_DAY
+    kind = LimitKind.TOKENS_PER_DAY
     wild = OnLimit(
         mode=Mode.UNATTENDED,
         auto_extend_times=100_000,

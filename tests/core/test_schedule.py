@@ -15,7 +15,7 @@ from evennia_ai.core.memory.schedule import (
     ALREADY,
     Bedtime,
     Hour,
-    Move,
+    SleepMove,
     bedtime_problem,
     is_over,
     move_at,
@@ -126,7 +126,7 @@ def test_nobody_sleeps_for_ever(over: bool, stored: Any) -> None:
     ("move", "hour"),
     [
         pytest.param(None, {"is_asleep": False}, id="day"),
-        pytest.param(Move.NIGHT, {"is_asleep": False, "is_night": True}, id="night falls"),
+        pytest.param(SleepMove.NIGHT, {"is_asleep": False, "is_night": True}, id="night falls"),
         pytest.param(
             None, {"is_asleep": False, "is_night": True, "is_called": True}, id="somebody waits"
         ),
@@ -134,15 +134,19 @@ def test_nobody_sleeps_for_ever(over: bool, stored: Any) -> None:
             None, {"is_asleep": False, "is_night": True, "was_awake": False}, id="woke just now"
         ),
         pytest.param(None, {"is_asleep": True}, id="all is done"),
-        pytest.param(Move.REST, {"is_asleep": True, "has_work": True}, id="work"),
-        pytest.param(Move.REST, {"is_asleep": True, "has_work": True, "is_night": True}, id="rest"),
-        pytest.param(Move.OVER, {"is_asleep": True, "has_work": True, "is_over": True}, id="over"),
+        pytest.param(SleepMove.REST, {"is_asleep": True, "has_work": True}, id="work"),
         pytest.param(
-            Move.CALLED, {"is_asleep": True, "is_over": True, "is_called": True}, id="called"
+            SleepMove.REST, {"is_asleep": True, "has_work": True, "is_night": True}, id="rest"
+        ),
+        pytest.param(
+            SleepMove.OVER, {"is_asleep": True, "has_work": True, "is_over": True}, id="over"
+        ),
+        pytest.param(
+            SleepMove.CALLED, {"is_asleep": True, "is_over": True, "is_called": True}, id="called"
         ),
     ],
 )
-def test_what_a_beat_does(move: Move | None, hour: dict[str, bool]) -> None:
+def test_what_a_beat_does(move: SleepMove | None, hour: dict[str, bool]) -> None:
     """Whoever is called wakes before all else; nobody falls asleep while somebody waits."""
     assert move is move_at(Hour(**hour))
 

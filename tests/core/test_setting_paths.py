@@ -13,7 +13,7 @@ from evennia_ai.core.settings.assistant import SCHEMAS, check_setting
 from evennia_ai.core.settings.budget import OwnCaps
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.settings.memory import MemoryConfig
-from evennia_ai.core.settings.model import Group
+from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.paths import (
     NESTED,
     locate,
@@ -30,7 +30,7 @@ from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.errors import ConfigurationError
 
-CONFIGS: dict[str, type[Group]] = {
+CONFIGS: dict[str, type[SettingsGroup]] = {
     "execution_config": ExecutionConfig,
     "hearing_config": HearingConfig,
     "autonomy_config": AutonomyConfig,

@@ -14,13 +14,13 @@ from evennia_ai.core.settings.assistant import Id
 from evennia_ai.core.settings.model import (
     Count,
     Flag,
-    Group,
     LenientGroup,
     Limit,
     Line,
     MismatchError,
     Number,
     Part,
+    SettingsGroup,
     Text,
     Whole,
     Word,
@@ -31,14 +31,14 @@ from evennia_ai.core.settings.schema import kind_of, known_keys, parse, schema_o
 from evennia_ai.errors import ConfigurationError
 
 
-class Below(Group):
+class Below(SettingsGroup):
     """A group in a group."""
 
     numbered: dict[Id, Text] = setting({}, "texts by number.")
     one: Whole = setting(1, "one.")
 
 
-class Shown(Group):
+class Shown(SettingsGroup):
     """A setting of every kind."""
 
     flag: Flag = setting(False, "a flag.")
@@ -204,7 +204,7 @@ def test_what_is_written_in_a_file_is_told_as_code() -> None:
 def test_what_does_not_fit_together_is_told() -> None:
     """By the setting that is to be changed."""
 
-    class Pair(Group):
+    class Pair(SettingsGroup):
         least: Whole = setting(1, "least.")
         most: Whole = setting(5, "most.")
 

@@ -17,7 +17,7 @@ from evennia_ai.core.settings.audit import AuditConfig
 from evennia_ai.core.settings.breaker import BreakerConfig
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES, GAME_SETTINGS, Setting
-from evennia_ai.core.settings.model import Group
+from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.trace import TraceConfig
 from evennia_ai.core.turn.execution import ExecutionConfig
 from tests import floors
@@ -119,12 +119,12 @@ def named() -> frozenset[str]:
     return frozenset(_named_in(node) for tree in trees for node in ast.walk(tree))
 
 
-def lines_of(group: type[Group], path: str = "") -> Iterator[tuple[str, str]]:
+def lines_of(group: type[SettingsGroup], path: str = "") -> Iterator[tuple[str, str]]:
     """Every setting of a group and of the groups in it: its path, and its own name."""
     for name, line in group.model_fields.items():
         here = f"{path}.{name}" if path else name
         yield here, name
-        if isinstance(line.default, Group):
+        if isinstance(line.default, SettingsGroup):
             yield from lines_of(type(line.default), here)
 
 

@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from evennia_ai.core.turn.tickgate import Skip, Snapshot, may_tick
+from evennia_ai.core.turn.tickgate import GateState, Skip, may_tick
 
-GO = Snapshot(emergency_stop=False, enabled=True, is_ticking=False, has_event=True)
+GO = GateState(emergency_stop=False, enabled=True, is_ticking=False, has_event=True)
 
 
 def test_goes_when_nothing_is_in_the_way() -> None:
@@ -27,14 +27,14 @@ def test_goes_when_nothing_is_in_the_way() -> None:
 )
 def test_each_obstacle_has_its_reason(reason: str, in_the_way: dict[str, bool]) -> None:
     """A single obstacle is the reason that is given, in the words of the specification."""
-    facts = {name: getattr(GO, name) for name in Snapshot.__dataclass_fields__}
-    assert reason == may_tick(Snapshot(**{**facts, **in_the_way}))
+    facts = {name: getattr(GO, name) for name in GateState.__dataclass_fields__}
+    assert reason == may_tick(GateState(**{**facts, **in_the_way}))
 
 
 @pytest.mark.parametrize("facts", list(product((False, True), repeat=5)), ids=str)
 def test_first_obstacle_wins(facts: tuple[bool, ...]) -> None:
     """With several obstacles the order is emergency, enabled, already ticking, nothing to do."""
-    snapshot = Snapshot(*facts)
+    snapshot = GateState(*facts)
     obstacles = (
         (snapshot.emergency_stop, Skip.EMERGENCY),
         (not snapshot.enabled, Skip.DISABLED),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.turn import trace
 from evennia_ai.core.turn.react import Stop, StopReason
-from evennia_ai.core.turn.turn import Spent, Turn
+from evennia_ai.core.turn.turn import MoneySpent, Turn
 from tests.core.samples import make_heard
-from tests.core.test_records import IGNORED
+from tests.core.test_decision_traces import IGNORED
 
 SECRET = "xylophone"
 
@@ -33,7 +33,7 @@ def _event(source: str) -> Event:
     )
 
 
-def _traced(source: str, *, keeps: bool = False, may: bool = True) -> trace.Traced:
+def _traced(source: str, *, keeps: bool = False, may: bool = True) -> trace.MessageTrace:
     event = _event(source)
     turn = Turn(0, (event,))
     turn.hold(*event.held)
@@ -90,7 +90,7 @@ def test_marks_of_the_server_are_told_in_words() -> None:
     heard = make_heard(body="hi", from_assistant=True, hops=2, is_relayed=True, is_for_another=True)
     marks = ["of an assistant, hop 2", "relayed by a bot", "aimed at somebody else"]
     assert marks == trace.marks_of(heard)
-    record = Record(4, 5.0, heard, IGNORED, (("queued", "1 waiting"), ("answered", SECRET)))
+    record = DecisionTrace(4, 5.0, heard, IGNORED, (("queued", "1 waiting"), ("answered", SECRET)))
     event = _event("say")
     kept = trace.facts_of(Turn(0, (event,)), event, Stop(StopReason.NOOP), record, 7.25)
     assert (marks, "default") == (kept["marks"], kept["rule_name"])
@@ -104,7 +104,7 @@ def test_a_row_is_columns() -> None:
 
 def test_what_calls_cost_adds_up() -> None:
     """Those without a price are counted apart."""
-    spent = Spent()
+    spent = MoneySpent()
     spent.add(5, is_priced=True)
     spent.add(0, is_priced=False)
     assert (5, 1) == (spent.nano, spent.unpriced)

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.turn.turn import Turn, Usage
+from evennia_ai.core.turn.turn import TokenUsage, Turn
 from tests.core.samples import make_event
 
-COUNTS = st.builds(Usage, st.integers(0, 10**9), st.integers(0, 10**9))
+COUNTS = st.builds(TokenUsage, st.integers(0, 10**9), st.integers(0, 10**9))
 
 
 @given(COUNTS, COUNTS)
-def test_usage_adds_up(one: Usage, other: Usage) -> None:
+def test_usage_adds_up(one: TokenUsage, other: TokenUsage) -> None:
     """The sum of two calls has the tokens of both, of each kind and in all."""
     total = one + other
     assert one.prompt_tokens + other.prompt_tokens == total.prompt_tokens
@@ -26,7 +26,7 @@ def test_turns_share_nothing() -> None:
     first.said.append({"role": "user", "content": "hello"})
     first.history.append({"role": "user", "content": "hello"})
     assert ([], []) == (second.said, second.history)
-    assert Usage(0, 0) == second.usage
+    assert TokenUsage(0, 0) == second.usage
     assert (0, 0, 0, False) == (
         second.iterations,
         second.effects,

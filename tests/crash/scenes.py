@@ -15,10 +15,10 @@ from evennia_ai import audit, emergency, operations
 from evennia_ai.agent import compaction
 from evennia_ai.core.turn.conversation import call_message, result_message, user_message
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
-from evennia_ai.operations import auditing, configuring, lifecycle
+from evennia_ai.llm.scripted import completion
+from evennia_ai.operations import auditing, lifecycle, settings
 from evennia_ai.runtime import state
 from tests.crash.world import Decide, Game
-from tests.llm.doubles import completion
 from tests.shell.support import pump
 
 QUESTION = "what is here?"
@@ -157,10 +157,10 @@ def _stop_and_clear(game: Game) -> None:
 
 
 def _configure(game: Game) -> None:
-    configuring.set_setting(game.ada, "persona", "a lamplighter", by="Tom")
+    settings.set_setting(game.ada, "persona", "a lamplighter", by="Tom")
     game.ada.db.max_history = 30
-    configuring.update_settings(game.ada, {"llm_temperature": 0.5, "llm_top_p": 0.9}, by="Tom")
-    configuring.unset_setting(game.ada, "llm_top_p", by="Tom")
+    settings.update_settings(game.ada, {"llm_temperature": 0.5, "llm_top_p": 0.9}, by="Tom")
+    settings.unset_setting(game.ada, "llm_top_p", by="Tom")
     del game.ada.db.max_history
     audit.flush()
 

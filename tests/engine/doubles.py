@@ -6,13 +6,13 @@ from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from evennia_ai.core.safety.limits import Reason
+from evennia_ai.core.safety.limits import DecisionReason
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.execution import ExecutionMode, ExecutionPattern
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
-from evennia_ai.core.turn.turn import Turn, Usage
+from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.engine import tick
 from evennia_ai.engine.ports import Ports, Prompt, Reply, Specs, Toolbox, always
 from evennia_ai.engine.toolboxes import Gated, Noted, Protected
@@ -58,7 +58,7 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def reply(*calls: ToolCall, content: str = "", tokens: int = 10) -> Reply:
     """A reply of the model that costs tokens."""
-    return Reply(content, calls, Usage(tokens, 1), "stop")
+    return Reply(content, calls, TokenUsage(tokens, 1), "stop")
 
 
 @dataclass
@@ -173,7 +173,7 @@ class ListedLimits:
         self.diary.append(f"limit {hit.kind}")
         self.on_ask()
         if not (self.grants and self.grants.pop(0)):
-            hit.reason = Reason.REFUSED
+            hit.reason = DecisionReason.REFUSED
             return False
         turn.grants[hit.kind] = turn.grants.get(hit.kind, 0) + hit.amount
         return True

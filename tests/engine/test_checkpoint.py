@@ -11,14 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.safety.limits import LIMITS, Decision, Kind, Mode, Reason
-from evennia_ai.core.safety.questions import LIMIT_PREFIX, Answer, Asking, Outcome
+from evennia_ai.core.safety.limits import LIMITS, Decision, DecisionReason, LimitKind, Mode
+from evennia_ai.core.safety.questions import LIMIT_PREFIX, Answer, ApprovalRequest, QuestionOutcome
 from evennia_ai.core.settings.safety import OnLimit
 from evennia_ai.engine.checkpoint import Bus, Checkpoint, Extensions
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 from tests.engine.doubles import Pause, finish
 
-YES, NO = Answer(Outcome.ANSWERED, "yes", "Tom"), Answer(Outcome.ANSWERED, "no", "Tom")
+YES, NO = (
+    Answer(QuestionOutcome.ANSWERED, "yes", "Tom"),
+    Answer(QuestionOutcome.ANSWERED, "no", "Tom"),
+)
 
 
 class CancelledError(Exception):
@@ -35,10 +38,10 @@ class ListedBus:
     """
 
     answer: Answer | BaseException = YES
-    asked: list[tuple[Asking, float]] = field(default_factory=list)
+    asked: list[tuple[ApprovalRequest, float]] = field(default_factory=list)
     waits: bool = False
 
-    async def ask(self, asking: Asking, timeout_seconds: float) -> Answer:
+    async def ask(self, asking: ApprovalRequest, timeout_seconds: float) -> Answer:
         """Put a question."""
         self.asked.append((asking, timeout_seconds))
         if self.waits:
@@ -91,7 +94,7 @@ def desk(mode: str = "interactive", answer: Answer | BaseException = YES, **conf
     return Desk(ListedBus(answer), OnLimit.model_construct(mode=Mode(mode), **config))
 
 
-def asked_of(at: Desk) -> list[tuple[Asking, float]]:
+def asked_of(at: Desk) -> list[tuple[ApprovalRequest, float]]:
     """What was asked there."""
     assert isinstance(at.bus, ListedBus)
     return at.bus.asked
@@ -100,7 +103,7 @@ def asked_of(at: Desk) -> list[tuple[Asking, float]]:
 def test_c1_unattended_refuses_at_once() -> None:
     """Nobody is asked, and nothing is granted."""
     at = desk("unattended")
-    assert Decision(False, 0.0, Reason.UNATTENDED) == at.decide(make_hit())
+    assert Decision(False, 0.0, DecisionReason.UNATTENDED) == at.decide(make_hit())
     assert [] == asked_of(at)
 
 
@@ -108,8 +111,8 @@ def test_c2_a_yes_grants_the_amount() -> None:
     """One question is asked, and it says all that somebody needs to answer it."""
     at = desk(ask_timeout_seconds=45.0)
     decision = at.decide(make_hit(amount=3), task="Tom's request", detail="two done", actor="Ada")
-    assert Decision(True, 3, Reason.APPROVED) == decision
-    expected = Asking(
+    assert Decision(True, 3, DecisionReason.APPROVED) == decision
+    expected = ApprovalRequest(
         key="t1 max_iterations",
         kind="safety.limit.max_iterations",
         prompt="I have used my 5 steps on Tom's request. May I have 3 steps more?",
@@ -125,36 +128,42 @@ def test_c2_a_yes_grants_the_amount() -> None:
     ("reason", "answer"),
     [
         pytest.param("user_refused", NO, id="c3 no"),
-        pytest.param("user_refused", Answer(Outcome.ANSWERED, "maybe"), id="c4 another choice"),
-        pytest.param("user_refused", Answer(Outcome.ANSWERED), id="c4 no choice"),
-        pytest.param("user_refused", Answer(Outcome.ANSWERED, "YES"), id="c4 not the choice's id"),
-        pytest.param("ask_timeout", Answer(Outcome.TIMEOUT), id="c6 too late"),
-        pytest.param("ask_timeout", Answer(Outcome.TIMEOUT, "yes"), id="c6 a yes that is too late"),
-        pytest.param("no_operator", Answer(Outcome.NOBODY), id="c11 nobody there"),
         pytest.param(
-            "no_operator", Answer(Outcome.NOBODY, "yes"), id="c11 nobody, whatever he says"
+            "user_refused", Answer(QuestionOutcome.ANSWERED, "maybe"), id="c4 another choice"
         ),
-        pytest.param("withdrawn", Answer(Outcome.DISCARDED, "yes"), id="withdrawn"),
+        pytest.param("user_refused", Answer(QuestionOutcome.ANSWERED), id="c4 no choice"),
+        pytest.param(
+            "user_refused", Answer(QuestionOutcome.ANSWERED, "YES"), id="c4 not the choice's id"
+        ),
+        pytest.param("ask_timeout", Answer(QuestionOutcome.TIMEOUT), id="c6 too late"),
+        pytest.param(
+            "ask_timeout", Answer(QuestionOutcome.TIMEOUT, "yes"), id="c6 a yes that is too late"
+        ),
+        pytest.param("no_operator", Answer(QuestionOutcome.NOBODY), id="c11 nobody there"),
+        pytest.param(
+            "no_operator", Answer(QuestionOutcome.NOBODY, "yes"), id="c11 nobody, whatever he says"
+        ),
+        pytest.param("withdrawn", Answer(QuestionOutcome.DISCARDED, "yes"), id="withdrawn"),
     ],
 )
 def test_c3_c4_c6_c11_whatever_is_no_yes_is_a_no(reason: str, answer: Answer) -> None:
     """Each way of not saying yes has a reason of its own, and none grants anything."""
     at = desk(answer=answer)
-    assert Decision(False, 0.0, Reason(reason)) == at.decide(make_hit())
+    assert Decision(False, 0.0, DecisionReason(reason)) == at.decide(make_hit())
     assert 1 == len(asked_of(at))
     assert [] == at.reported
 
 
 def test_c5_without_a_way_to_ask() -> None:
     """No bus is a no, with its own reason."""
-    assert Decision(False, 0.0, Reason.NO_BUS) == Desk(bus=None).decide(make_hit())
+    assert Decision(False, 0.0, DecisionReason.NO_BUS) == Desk(bus=None).decide(make_hit())
 
 
 @pytest.mark.parametrize("error", [RuntimeError("gone"), KeyError("x"), TimeoutError()])
 def test_c7_asking_that_fails_is_a_no(error: Exception) -> None:
     """What the bus raises is reported, and nobody goes on because of it (R9)."""
     at = desk(answer=error)
-    assert Decision(False, 0.0, Reason.BUS_ERROR) == at.decide(make_hit())
+    assert Decision(False, 0.0, DecisionReason.BUS_ERROR) == at.decide(make_hit())
     assert [error] == at.reported
     assert ["safety_limit_checkpoint", "limit_denied"] == [name for name, _ in at.records]
 
@@ -163,8 +172,8 @@ def test_c7_asking_that_fails_is_a_no(error: Exception) -> None:
 def test_c8_auto_extend_grants_so_often_and_no_oftener(times: int) -> None:
     """N grants of exactly the amount, then a no with its own reason, and nobody is asked."""
     at = desk("auto_extend", auto_extend_times=times)
-    grants = [Decision(True, 3, Reason.AUTO_EXTENDED)] * times
-    noes = [Decision(False, 0.0, Reason.AUTO_EXTEND_SPENT)] * 3
+    grants = [Decision(True, 3, DecisionReason.AUTO_EXTENDED)] * times
+    noes = [Decision(False, 0.0, DecisionReason.AUTO_EXTEND_SPENT)] * 3
     assert grants + noes == [at.decide(make_hit()) for _ in range(times + 3)]
     assert [] == asked_of(at)
     assert times == at.extensions.used("t1", "max_iterations")
@@ -173,14 +182,15 @@ def test_c8_auto_extend_grants_so_often_and_no_oftener(times: int) -> None:
 @given(
     st.integers(0, 4),
     st.lists(
-        st.tuples(st.sampled_from(["t1", "t2", "t1 b"]), st.sampled_from(list(Kind))), max_size=60
+        st.tuples(st.sampled_from(["t1", "t2", "t1 b"]), st.sampled_from(list(LimitKind))),
+        max_size=60,
     ),
 )
 def test_c8_c9_grants_are_exact_for_each_scope_and_kind(
-    times: int, hits: list[tuple[str, Kind]]
+    times: int, hits: list[tuple[str, LimitKind]]
 ) -> None:
     """However the hits of several tasks and limits are mixed, each has its own grants."""
-    modes = {kind.value: Mode.AUTO_EXTEND for kind in Kind}
+    modes = {kind.value: Mode.AUTO_EXTEND for kind in LimitKind}
     at = desk("auto_extend", auto_extend_times=times, modes=modes)
     allowed = Counter(hit for hit in hits if at.decide(make_hit(hit[1], hit[0])).allow_continue)
     for (scope, kind), count in Counter(hits).items():
@@ -196,7 +206,9 @@ def test_c8_c9_grants_are_exact_among_tasks_that_wait() -> None:
     for waiting in asked:
         waiting.send(None)
     assert [True, False] == [at.decide(make_hit()).allow_continue for _ in range(2)]
-    assert [Decision(True, 3, Reason.APPROVED)] * 3 == [finish(waiting) for waiting in asked]
+    assert [Decision(True, 3, DecisionReason.APPROVED)] * 3 == [
+        finish(waiting) for waiting in asked
+    ]
     assert {("t1", "max_iterations"): 1} == at.extensions.counts
 
 
@@ -224,12 +236,12 @@ def test_c10_a_scope_that_begins_again_is_new() -> None:
     assert [True, False] == [at.decide(make_hit()).allow_continue for _ in range(2)]
 
 
-@pytest.mark.parametrize("kind", [pytest.param(k, id=k.value) for k in Kind if LIMITS[k].asks])
-def test_c11_nobody_there_is_the_same_at_every_limit(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [pytest.param(k, id=k.value) for k in LimitKind if LIMITS[k].asks])
+def test_c11_nobody_there_is_the_same_at_every_limit(kind: LimitKind) -> None:
     """Interactive never grants by itself, whichever limit it is (R8)."""
     modes = {kind.value: Mode.INTERACTIVE}
-    at = desk(answer=Answer(Outcome.NOBODY), auto_extend_times=5, modes=modes)
-    assert Decision(False, 0.0, Reason.NO_OPERATOR) == at.decide(make_hit(kind))
+    at = desk(answer=Answer(QuestionOutcome.NOBODY), auto_extend_times=5, modes=modes)
+    assert Decision(False, 0.0, DecisionReason.NO_OPERATOR) == at.decide(make_hit(kind))
 
 
 def test_c12_a_wait_of_0_is_for_ever() -> None:
@@ -238,7 +250,7 @@ def test_c12_a_wait_of_0_is_for_ever() -> None:
     waiting = Desk(bus, OnLimit(ask_timeout_seconds=0.0)).start(make_hit())
     assert "waiting" == waiting.send(None)
     assert [0.0] == [seconds for _, seconds in bus.asked]
-    assert Decision(True, 3, Reason.APPROVED) == finish(waiting)
+    assert Decision(True, 3, DecisionReason.APPROVED) == finish(waiting)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +296,7 @@ def test_c14_who_hits_the_same_limit_asks_the_same_question() -> None:
     ("reason", "answer"),
     [
         pytest.param("user_approved", YES, id="the yes came first"),
-        pytest.param("ask_timeout", Answer(Outcome.TIMEOUT), id="the time was over first"),
+        pytest.param("ask_timeout", Answer(QuestionOutcome.TIMEOUT), id="the time was over first"),
     ],
 )
 def test_c15_one_question_has_one_outcome(reason: str, answer: Answer) -> None:
@@ -305,8 +317,8 @@ DECISIONS: dict[str, tuple[Mode, Callable[[], Bus | None]]] = {
 
 
 @pytest.mark.parametrize("reason", DECISIONS)
-@pytest.mark.parametrize("kind", list(Kind))
-def test_c16_every_decision_of_every_kind_is_written_down(kind: Kind, reason: str) -> None:
+@pytest.mark.parametrize("kind", list(LimitKind))
+def test_c16_every_decision_of_every_kind_is_written_down(kind: LimitKind, reason: str) -> None:
     """In every mode one record says what was decided and why, and of a no there is one more."""
     mode, bus = DECISIONS[reason]
     at = Desk(bus(), OnLimit.model_construct(modes={kind.value: mode}))
@@ -346,11 +358,11 @@ def test_a_limit_that_is_none_is_a_mistake() -> None:
 def test_hole_d29_counts_of_days_gone_by_are_freed() -> None:
     """Only those of the same limit; what a task counts ends with the task."""
     counts = Extensions()
-    counts.count("assistant ada 2026-11-21", Kind.TOKENS_PER_DAY)
-    counts.count("task e1", Kind.ITERATIONS)
+    counts.count("assistant ada 2026-11-21", LimitKind.TOKENS_PER_DAY)
+    counts.count("task e1", LimitKind.ITERATIONS)
     for _ in range(2):
-        counts.count("assistant ada 2026-11-22", Kind.TOKENS_PER_DAY)
+        counts.count("assistant ada 2026-11-22", LimitKind.TOKENS_PER_DAY)
     assert {
-        ("task e1", Kind.ITERATIONS): 1,
-        ("assistant ada 2026-11-22", Kind.TOKENS_PER_DAY): 2,
+        ("task e1", LimitKind.ITERATIONS): 1,
+        ("assistant ada 2026-11-22", LimitKind.TOKENS_PER_DAY): 2,
     } == counts.counts

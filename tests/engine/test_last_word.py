@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from evennia_ai.core.hearing.inbox import OWN
-from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn.toolspec import ToolCall
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.engine.wrapup import with_cause
 from evennia_ai.errors import (
@@ -87,7 +87,7 @@ def test_f3_the_last_word_is_counted_and_asks_nobody() -> None:
     last = reply(content="So far two.", tokens=7)
     stage = bounded(Stage(*looks(2), last), max_model_calls_per_tick=2)
     stage.play(max_iterations=2)
-    assert Usage(27, 3) == stage.turn.usage
+    assert TokenUsage(27, 3) == stage.turn.usage
     assert (3, ["max_iterations"]) == (stage.turn.model_calls, asked(stage))
 
 
@@ -106,9 +106,9 @@ def test_nobody_waits_for_a_last_word() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind in Kind if kind not in (Kind.MODEL_CALL_SECONDS,)], ids=str
+    "kind", [kind for kind in LimitKind if kind not in (LimitKind.MODEL_CALL_SECONDS,)], ids=str
 )
-def test_f4_no_call_is_without_a_result_whatever_limit_ends_it(kind: Kind) -> None:
+def test_f4_no_call_is_without_a_result_whatever_limit_ends_it(kind: LimitKind) -> None:
     """A limit may strike at any call: the history stays one that every service takes."""
     hit = LimitReachedError(kind, used=1, cap=1, amount=1, scope="task e1")
     stage = Stage(reply(look(1), look(2)), hit)
@@ -135,7 +135,7 @@ def test_f4_a_stop_while_a_last_word_is_awaited() -> None:
 
 def test_the_cause_stands_in_front_where_there_is_no_system_message() -> None:
     """Then it is the system message."""
-    hit = LimitReachedError(Kind.ITERATIONS, used=5, cap=5, amount=5, scope="task e1")
+    hit = LimitReachedError(LimitKind.ITERATIONS, used=5, cap=5, amount=5, scope="task e1")
     (told, rest) = with_cause([{"role": "user", "content": "hello"}], hit)
     assert ("system", {"role": "user", "content": "hello"}) == (told["role"], rest)
     head, _ = with_cause([{"role": "system", "content": "You are Ada."}, rest], hit)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evennia_ai.core.hearing.chain import Chain
-from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.react import StopReason
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
@@ -46,7 +46,7 @@ def test_l1_iterations_grant_exactly_what_was_asked(grants: int) -> None:
     assert loop_calls == stage.turn.iterations
     assert loop_calls + 1 == stage.diary.count("ask")
     assert ["max_iterations"] * (grants + 1) == asked(stage)
-    assert (StopReason.MAX_ITERATIONS, Kind.ITERATIONS) == (stop.reason, stop.limit.kind)
+    assert (StopReason.MAX_ITERATIONS, LimitKind.ITERATIONS) == (stop.reason, stop.limit.kind)
     assert (loop_calls, 5) == (stop.limit.cap, stop.limit.amount)
 
 
@@ -55,7 +55,7 @@ def test_l3_model_calls_are_counted_for_a_tick_with_those_beside_the_loop() -> N
     stage = bounded(Stage(*looks(9)), max_model_calls_per_tick=3)
     stage.turn.model_calls = 1
     stop = stage.play(max_iterations=9)
-    assert Kind.MODEL_CALLS == stop.limit.kind
+    assert LimitKind.MODEL_CALLS == stop.limit.kind
     assert 2 == stage.turn.iterations
 
 
@@ -79,7 +79,7 @@ def test_l6_the_visit_after_the_last_one_asks() -> None:
     late = Stage(reply(content="I have found the map so far."))
     late.turn.visits = 25
     stop = late.play()
-    assert (Kind.CONTEXT_VISITS, True) == (stop.limit.kind, stop.is_told)
+    assert (LimitKind.CONTEXT_VISITS, True) == (stop.limit.kind, stop.is_told)
     assert ["limit context_visits", "ask", "note whisper", "run whisper"] == late.diary
 
 
@@ -99,14 +99,14 @@ def test_l7_refused_no_call_is_left_without_its_result() -> None:
         Stage(*looks(9), reply(look(98), look(99)), reply()), max_tool_calls_per_context=10
     )
     stop = stage.play(max_iterations=20)
-    assert Kind.TOOL_CALLS == stop.limit.kind
+    assert LimitKind.TOOL_CALLS == stop.limit.kind
     assert 10 == stage.diary.count("run look")
     assert "not done: the turn ended before it" in stage.results()[-1]
 
 
 def test_l8_a_yes_makes_the_call_that_ran_out_of_time_anew() -> None:
     """The clock cut a call off; granted, it is made again and is the same step."""
-    hit = LimitReachedError(Kind.TICK_SECONDS, used=30, cap=30, amount=30, scope="task e1")
+    hit = LimitReachedError(LimitKind.TICK_SECONDS, used=30, cap=30, amount=30, scope="task e1")
     stage = Stage(hit, reply(HELLO))
     stage.limits.grants = [True]
     assert StopReason.TERMINAL_TOOL == stage.play().reason
@@ -118,7 +118,7 @@ def test_l9_each_yes_is_one_more_window(windows: int) -> None:
     """A model that takes all its time is asked once more for each yes; refused, it counts."""
 
     def late() -> LimitReachedError:
-        kind = Kind.MODEL_CALL_SECONDS
+        kind = LimitKind.MODEL_CALL_SECONDS
         hit = LimitReachedError(kind, used=60, cap=60, amount=60, scope="task e1")
         hit.__cause__ = ModelTimeoutError("no whole answer within 60 s")
         return hit
@@ -138,7 +138,7 @@ def test_l10_a_reply_with_thousands_of_calls() -> None:
     assert StopReason.TERMINAL_TOOL == stage.play(calls_per_reply=10).reason
     assert 10 == stage.diary.count("run look")
     assert "3441 more calls were left out: 10 a reply" in stage.results()[9]
-    assert [(Kind.CALLS_PER_REPLY, 3451, 10)] == [
+    assert [(LimitKind.CALLS_PER_REPLY, 3451, 10)] == [
         (h.kind, h.used, h.cap) for h in stage.limits.hits
     ]
 
@@ -156,7 +156,7 @@ def test_the_steps_of_a_task_count_over_its_ticks() -> None:
     for _ in range(4):
         stage.turn.monitor.on_tick_start(6)
     stop = stage.play(max_iterations=9)
-    assert (Kind.TASK_ITERATIONS, 2) == (stop.limit.kind, stage.turn.iterations)
+    assert (LimitKind.TASK_ITERATIONS, 2) == (stop.limit.kind, stage.turn.iterations)
 
 
 def test_the_tokens_of_a_task_end_it_when_they_are_used() -> None:
@@ -164,7 +164,7 @@ def test_the_tokens_of_a_task_end_it_when_they_are_used() -> None:
     stage = bounded(Stage(*looks(9, tokens=49)), max_tokens_per_task=100)
     stage.limits.grants = [True]
     stop = stage.play(max_iterations=9)
-    assert (Kind.TASK_TOKENS, 4) == (stop.limit.kind, stage.turn.iterations)
+    assert (LimitKind.TASK_TOKENS, 4) == (stop.limit.kind, stage.turn.iterations)
 
 
 def test_what_happened_while_somebody_was_asked_counts() -> None:
@@ -250,7 +250,7 @@ def test_a_tool_gets_no_more_time_than_its_tick_has() -> None:
 def test_l8_a_tool_without_time_waits_for_the_answer(may_go_on: bool) -> None:
     """After a yes the call is run; after a no it is not, and has its result."""
     stage = Stage(reply(LOOK), reply(HELLO) if may_go_on else reply())
-    hits = [LimitReachedError(Kind.TICK_SECONDS, used=30, cap=30, amount=30, scope="task e1")]
+    hits = [LimitReachedError(LimitKind.TICK_SECONDS, used=30, cap=30, amount=30, scope="task e1")]
 
     def left() -> float | None:
         if hits:
@@ -283,4 +283,4 @@ def test_hole_d25_others_of_its_chain_used_its_steps_up(grants: tuple[bool, ...]
     (hit,) = stage.limits.hits
     assert (7, 7, "chain e1") == (hit.used, hit.cap, hit.scope)
     assert (None if grants else hit) == stop.limit
-    assert dict.fromkeys([Kind.TASK_ITERATIONS] * len(grants), 7) == stage.turn.chain.grants
+    assert dict.fromkeys([LimitKind.TASK_ITERATIONS] * len(grants), 7) == stage.turn.chain.grants

@@ -6,14 +6,14 @@ import dataclasses
 
 import pytest
 
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.ports import Reply
 
 
 def test_an_empty_reply() -> None:
     """A reply is empty until something is in it."""
     reply = Reply()
-    assert ("", (), Usage(0, 0), "") == (
+    assert ("", (), TokenUsage(0, 0), "") == (
         reply.content,
         reply.tool_calls,
         reply.usage,

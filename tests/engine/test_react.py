@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evennia_ai.core.turn.execution import ExecutionMode
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,
@@ -287,7 +287,7 @@ def test_cancelled_while_the_model_thinks() -> None:
     with pytest.raises(StaleEpochError, match="turn of epoch 7 met epoch 8"):
         running.send(None)
     assert ["ask"] == stage.diary
-    assert Usage() == stage.turn.usage
+    assert TokenUsage() == stage.turn.usage
 
 
 def test_cancelled_while_a_tool_runs() -> None:
@@ -317,7 +317,7 @@ def test_usage_adds_up_over_the_steps() -> None:
     """Every model call of the turn is counted."""
     stage = Stage(reply(LOOK, tokens=100), reply(HELLO, tokens=200))
     stage.play()
-    assert (Usage(300, 2), 2) == (stage.turn.usage, stage.turn.iterations)
+    assert (TokenUsage(300, 2), 2) == (stage.turn.usage, stage.turn.iterations)
 
 
 def test_the_model_sees_history_then_this_turn() -> None:

@@ -21,7 +21,7 @@ PEOPLE = (
     ),
     guard(
         "no assistant has a say over assistants",
-        "rights/bodies.py",
+        "runtime/rights/bodies.py",
         'if getattr(person, "assistant_script", None) is not None and not person.sessions.count():',
         "if False:",
         "test_no_assistant_has_a_say",
@@ -70,7 +70,7 @@ PEOPLE = (
     ),
     guard(
         "who is quelled has the rights of their character",
-        "rights/people.py",
+        "runtime/rights/people.py",
         "if _is_account(being) and being.attributes.get(QUELLED):",
         "if False:",
         "test_hole_b13_a_quelled_account_has_what_its_character_has",
@@ -105,14 +105,14 @@ PEOPLE = (
     ),
     guard(
         "a body that cannot act keeps it from acting",
-        "ability.py",
+        "runtime/ability.py",
         'return " ".join(answer.split()) or UNABLE_LINE',
         'return ""',
         "tests/shell/test_can_act.py::test_it_neither_speaks_nor_acts_by_hand",
     ),
     guard(
         "who may hush it says its lock",
-        "operations/hushing.py",
+        "operations/hearing.py",
         "if not body.access(being, LOCK, default=True):",
         "if False:",
         "tests/shell/test_hush.py::test_the_lock_decides",

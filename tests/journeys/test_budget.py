@@ -37,7 +37,7 @@ services.pool().breakers.reset_all()
 operations.reset_history(ada)
 for name in ('budget_config', 'safety_config', 'notes'):
     ada.attributes.remove(name)
-ledger.flush()
+ledger.store().flush()
 BudgetTotal.objects.all().delete()
 ModelCall.objects.all().delete()
 """
@@ -49,12 +49,15 @@ from evennia_ai.models import BudgetTotal, ModelCall
 now = ada.clock.seconds()
 def spend(name, tokens):
     much = Usage(tokens, 0)
-    claim = ledger.reserve(
-        ledger.Payer(name), ledger.Need(much, price=FREE), ledger.config_for({}), now
+    reservation = ledger.store().reserve(
+        ledger.BillingContext(name),
+        ledger.CostEstimate(much, price=FREE),
+        ledger.config_for({}),
+        now,
     )
-    ledger.settle(claim, much, now)
-    ledger.flush()
-ledger.flush()
+    ledger.store().settle(reservation, much, now)
+    ledger.store().flush()
+ledger.store().flush()
 """
 # Room for one more of Ada's calls and the last word after it, but for no second call.
 LEAVE_ONE_CALL = f"""{SPEND}
@@ -77,8 +80,8 @@ from evennia_ai.budget import ledger
 from evennia_ai.core.safety.prices import FREE
 from evennia_ai.core.turn.turn import Usage
 from evennia_ai.errors import LimitReachedError
-book, config = ledger.Book(), ledger.config_for({})
-payer, need = ledger.Payer("Brass", "*#9"), ledger.Need(Usage(80, 40), price=FREE)
+store, config = ledger.LedgerStore(), ledger.config_for({})
+payer, need = ledger.BillingContext("Brass", "*#9"), ledger.CostEstimate(Usage(80, 40), price=FREE)
 passed = refused = 0
 print("ready", flush=True)
 sys.stdin.readline()
@@ -86,13 +89,13 @@ may_end = False
 while True:
     may_end = may_end or bool(select.select([sys.stdin], [], [], 0.002)[0])
     try:
-        book.settle(book.reserve(payer, need, config, time.time()), Usage(60, 20), time.time())
+        store.settle(store.reserve(payer, need, config, time.time()), Usage(60, 20), time.time())
         passed += 1
     except LimitReachedError:
         refused += 1
         if may_end:
             break
-book.stop()
+store.stop()
 print(passed, refused, flush=True)
 """
 
@@ -254,7 +257,7 @@ def test_l15_two_processes_share_one_ledger_and_one_cap(
             if SPENT in answer[0]:
                 break
         # How a call ended is written within a second; until then all that it held counts.
-        run(admin, "from evennia_ai.budget import ledger\nledger.flush()")
+        run(admin, "from evennia_ai.budget import ledger\nledger.store().flush()")
         told, _ = other.communicate("\n", timeout=ENDS_SECONDS)
     passed, refused = map(int, told.split())
     used, held, calls = totals(game)

@@ -42,7 +42,7 @@ BOT_OF = {
     "discord": "DiscordBot",
 }
 NEWEST_TURN = (
-    "r = [r for r in ada.work.records.newest() if r.verdict.outcome == 'trigger'][0]\n"
+    "r = [r for r in ada.work.decisions.newest() if r.verdict.outcome == 'trigger'][0]\n"
     "told = f'{r.heard.sender_name} {r.heard.is_relayed} {r.verdict.trust:g}'"
 )
 

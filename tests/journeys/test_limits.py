@@ -25,7 +25,7 @@ def fresh(admin: Player) -> Iterator[None]:
     """Ada has met nobody, and knows of nothing that was said before; nor does anything wait."""
     run(
         admin,
-        "work = ada.work\nwork.company.people.clear()\nwork.engagements.by_place.clear()\n"
+        "work = ada.work\nwork.senders.people.clear()\nwork.conversations.by_place.clear()\n"
         "work.overheard.clear()\nada.attributes.remove('hearing_config')",
     )
     yield

@@ -29,7 +29,9 @@ HISTORY = (
     "import json\nfrom evennia_ai.runtime import state\n"
     "told = json.dumps(state.read(ada, 'conversation_history')).encode().hex()"
 )
-STEPS = "record = ada.work.records.newest()[0]\ntold = ', '.join(step for step, _ in record.steps)"
+STEPS = (
+    "record = ada.work.decisions.newest()[0]\ntold = ', '.join(step for step, _ in record.steps)"
+)
 
 pytestmark = [*NEEDS_MODEL]
 

@@ -38,7 +38,7 @@ def rested(game: Game) -> Iterator[None]:
         run(
             owner,
             "from evennia_ai.runtime import services\nservices.pool().breakers.reset_all()\n"
-            "operations.reset_history(ada)\nada.work.company.people.clear()\n"
+            "operations.reset_history(ada)\nada.work.senders.people.clear()\n"
             "ada.db.max_pending_events = 1000\nada.obj.locks.add('ai_control:perm(Builder)')",
         )
     start = measure_log(game)

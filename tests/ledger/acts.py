@@ -11,17 +11,17 @@ from typing import Any
 from django.core.management import call_command
 from django.db import connection, connections
 
-from evennia_ai.budget.ledger import Book, Need, Payer
+from evennia_ai.budget.ledger import BillingContext, CostEstimate, LedgerStore
 from evennia_ai.budget.ledger.reading import read_total
-from evennia_ai.core.safety.budget import Account
+from evennia_ai.core.safety.budget import BudgetAccount
 from evennia_ai.core.safety.prices import FREE
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import LimitReachedError
 from evennia_ai.models import ModelCall
 
 NOW = 1_795_262_430.0
-NEED = Need(Usage(6, 4), "openai/mini", FREE)
+NEED = CostEstimate(TokenUsage(6, 4), "openai/mini", FREE)
 
 
 def migrate(_options: dict[str, Any]) -> Any:
@@ -31,64 +31,64 @@ def migrate(_options: dict[str, Any]) -> Any:
 
 
 def spend(options: dict[str, Any]) -> Any:
-    """Make calls in several threads, each with a book of its own or all with the same."""
-    shared = Book()
-    books = [Book() if options["own_books"] else shared for _ in range(options["threads"])]
-    seeds = [options["seed"] * 100 + number for number in range(len(books))]
-    with ThreadPoolExecutor(len(books)) as threads:
-        passed = list(threads.map(_spend, books, seeds, [options] * len(books)))
-    for book in books:
-        book.flush()
+    """Make calls in several threads, each with a store of its own or all with the same."""
+    shared = LedgerStore()
+    stores = [LedgerStore() if options["own_books"] else shared for _ in range(options["threads"])]
+    seeds = [options["seed"] * 100 + number for number in range(len(stores))]
+    with ThreadPoolExecutor(len(stores)) as threads:
+        passed = list(threads.map(_spend, stores, seeds, [options] * len(stores)))
+    for store in stores:
+        store.flush()
     return {"passed": sum(passed)}
 
 
-def _spend(book: Book, seed: int, options: dict[str, Any]) -> int:
+def _spend(store: LedgerStore, seed: int, options: dict[str, Any]) -> int:
     cap = Caps(tokens_per_day=options["cap"])
     config = BudgetConfig(game=cap, assistant=Caps(), player=Caps(), calls_in_flight=0)
     chance, passed = random.Random(seed), 0
     for number in range(options["attempts"]):
         # Some accounts are shared by all, some begin in the middle.
-        payer = Payer(f"Ada {number % 7}", f"*#{seed % 3}")
+        billing = BillingContext(f"Ada {number % 7}", f"*#{seed % 3}")
         try:
-            claim = book.reserve(payer, NEED, config, NOW)
+            reservation = store.reserve(billing, NEED, config, NOW)
         except LimitReachedError:
             continue
         passed += 1
-        _close(book, claim, chance if options["mixed"] else None)
-    book.flush()
+        _close(store, reservation, chance if options["mixed"] else None)
+    store.flush()
     connections.close_all()
     return passed
 
 
-def _close(book: Book, claim: Any, chance: random.Random | None) -> None:
+def _close(store: LedgerStore, reservation: Any, chance: random.Random | None) -> None:
     act = chance.choice(("settle", "settle", "release", "cut_off")) if chance else "settle"
     if act == "settle":
-        used = Usage(chance.randint(1, 6), chance.randint(0, 4)) if chance else NEED.estimate
-        book.settle(claim, used, NOW)
+        used = TokenUsage(chance.randint(1, 6), chance.randint(0, 4)) if chance else NEED.estimate
+        store.settle(reservation, used, NOW)
     else:
-        getattr(book, act)(claim, NOW)
+        getattr(store, act)(reservation, NOW)
 
 
 def hold(options: dict[str, Any]) -> Any:
     """Leave a call open until somebody sends another line."""
-    book = Book()
+    store = LedgerStore()
     config = BudgetConfig(
         game=Caps(tokens_per_day=options["cap"]), assistant=Caps(), player=Caps(), calls_in_flight=0
     )
     try:
-        claim = book.reserve(Payer("Ada"), NEED, config, NOW)
+        reservation = store.reserve(BillingContext("Ada"), NEED, config, NOW)
     except LimitReachedError:
         return {"held": None}
-    print(json.dumps({"held": claim.key}), flush=True)
+    print(json.dumps({"held": reservation.key}), flush=True)
     sys.stdin.readline()
-    book.settle(claim, Usage(1, 1), NOW)
-    book.flush()
-    return {"settled": claim.key}
+    store.settle(reservation, TokenUsage(1, 1), NOW)
+    store.flush()
+    return {"settled": reservation.key}
 
 
 def look(_options: dict[str, Any]) -> Any:
     """What the database holds."""
-    total = read_total(Account(Scope.GAME, "", ""))
+    total = read_total(BudgetAccount(Scope.GAME, "", ""))
     calls = ModelCall.objects.all()
     return {
         "vendor": connection.vendor,

@@ -12,7 +12,7 @@ import pytest
 
 from evennia_ai.core.turn.conversation import call_message, result_message, user_message
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.offers import LONGEST_ARGUMENT
 from evennia_ai.llm.replies import REQUESTS, new_call_id, parse_reply
@@ -229,50 +229,58 @@ WROTE = "It is in the north wing."
 @pytest.mark.parametrize(
     ("usage", "expected"),
     [
-        pytest.param({"prompt_tokens": 7, "completion_tokens": 3}, Usage(7, 3), id="credible"),
-        pytest.param({"prompt_tokens": 7.0, "completion_tokens": 3.5}, Usage(7, 4), id="broken"),
-        pytest.param({"prompt_tokens": 200}, Usage(200, OURS), id="no completion"),
-        pytest.param({"prompt_tokens": 200, "completion_tokens": 0}, Usage(200, OURS), id="0"),
+        pytest.param({"prompt_tokens": 7, "completion_tokens": 3}, TokenUsage(7, 3), id="credible"),
+        pytest.param(
+            {"prompt_tokens": 7.0, "completion_tokens": 3.5}, TokenUsage(7, 4), id="broken"
+        ),
+        pytest.param({"prompt_tokens": 200}, TokenUsage(200, OURS), id="no completion"),
+        pytest.param({"prompt_tokens": 200, "completion_tokens": 0}, TokenUsage(200, OURS), id="0"),
         *(
             pytest.param(
-                {"prompt_tokens": 200, "completion_tokens": value}, Usage(200, OURS), id=str(value)
+                {"prompt_tokens": 200, "completion_tokens": value},
+                TokenUsage(200, OURS),
+                id=str(value),
             )
             for value in (-1e6, 1e12, 10**12, "5000", None, math.nan, math.inf, True, [5], {})
         ),
         *(
             pytest.param(
-                {"prompt_tokens": value, "completion_tokens": 3}, Usage(0, 3), id=f"prompt {value}"
+                {"prompt_tokens": value, "completion_tokens": 3},
+                TokenUsage(0, 3),
+                id=f"prompt {value}",
             )
             for value in (-1e6, 1e12, "200", None, math.nan, False)
         ),
         pytest.param(
             {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 900},
-            Usage(7, 893),
+            TokenUsage(7, 893),
             id="thoughts in the total alone",
         ),
         pytest.param(
             {"prompt_tokens": 7, "completion_tokens": -1, "total_tokens": 900},
-            Usage(7, 893),
+            TokenUsage(7, 893),
             id="only the total is credible",
         ),
         pytest.param(
             {"prompt_tokens": None, "completion_tokens": 3, "total_tokens": 900},
-            Usage(897, 3),
+            TokenUsage(897, 3),
             id="no prompt, but a total",
         ),
         *(
             pytest.param(
                 {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": value},
-                Usage(7, 3),
+                TokenUsage(7, 3),
                 id=f"total {value}",
             )
             for value in (5, -900, 1e12, "900", None, math.nan)
         ),
-        pytest.param(None, Usage(0, OURS), id="none"),
-        pytest.param([7, 3], Usage(0, OURS), id="a list"),
+        pytest.param(None, TokenUsage(0, OURS), id="none"),
+        pytest.param([7, 3], TokenUsage(0, OURS), id="a list"),
     ],
 )
-def test_hole_d23_usage_that_cannot_be_is_counted_by_ourselves(usage: Any, expected: Usage) -> None:
+def test_hole_d23_usage_that_cannot_be_is_counted_by_ourselves(
+    usage: Any, expected: TokenUsage
+) -> None:
     """Whatever a service reports: nonsense counts as our own count, and a larger total counts."""
     body = _body({"content": WROTE}, usage=usage)
     assert expected == parse_reply(body, "native").usage
@@ -281,7 +289,7 @@ def test_hole_d23_usage_that_cannot_be_is_counted_by_ourselves(usage: Any, expec
 def test_hole_d23_calls_and_thoughts_are_counted_as_well() -> None:
     """Where nothing is reported, what the model thought and called is no less written."""
     thoughts = {"content": WROTE, "reasoning_content": WROTE, "reasoning": WROTE}
-    assert Usage(0, 3 * OURS) == parse_reply(_body(thoughts), "native").usage
+    assert TokenUsage(0, 3 * OURS) == parse_reply(_body(thoughts), "native").usage
     called = parse_reply(_calls(_function('{"message": "hi"}')), "native").usage
     assert 10 < called.completion_tokens < 60
 
@@ -289,8 +297,11 @@ def test_hole_d23_calls_and_thoughts_are_counted_as_well() -> None:
 def test_hole_d23_an_answer_of_no_use_may_have_cost() -> None:
     """What a service reports of an answer without a choice is known to whoever pays."""
     for body, expected in (
-        (b'{"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 9}}', Usage(7, 9)),
-        (b'{"choices": [{}], "usage": {"prompt_tokens": 7}}', Usage(7, 0)),
+        (
+            b'{"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 9}}',
+            TokenUsage(7, 9),
+        ),
+        (b'{"choices": [{}], "usage": {"prompt_tokens": 7}}', TokenUsage(7, 0)),
         (b'{"choices": []}', None),
         (b"[]", None),
     ):

@@ -16,7 +16,7 @@ import pytest
 from evennia_ai.core.turn import tokens
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.core.turn.toolspec import ToolSpec
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.llm import token_counter
 from evennia_ai.llm.endpoints import LOCAL_MODEL
 from evennia_ai.llm.local import host
@@ -165,7 +165,7 @@ class TestExact:
     def test_usage_changes_nothing(self) -> None:
         """What is counted needs no correction."""
         counter = TokenCounter("gpt-4o", load=self.load)
-        counter.note_usage(1000, Usage(2000, 5))
+        counter.note_usage(1000, TokenUsage(2000, 5))
         assert 4 == counter.count("four")
 
     def test_without_tiktoken(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,7 @@ class TestCalibrated:
         """After one reply the same prompt is counted right, and it stays there."""
         counter = TokenCounter("llama3.1:8b")
         for _ in range(3):
-            counter.note_usage(counter.count(TEXT * 50), Usage(2 * estimate(TEXT * 50), 9))
+            counter.note_usage(counter.count(TEXT * 50), TokenUsage(2 * estimate(TEXT * 50), 9))
             assert 2 * estimate(TEXT * 50) == pytest.approx(counter.count(TEXT * 50), rel=0.01)
         assert 2.0 == pytest.approx(counter.factor, rel=0.01)
         assert "estimated, corrected by 2.00" == counter.describe()
@@ -191,7 +191,7 @@ class TestCalibrated:
     def test_a_text_is_never_nothing(self) -> None:
         """Also when the estimate was far too high."""
         counter = TokenCounter("llama3.1:8b")
-        counter.note_usage(1000, Usage(300, 9))
+        counter.note_usage(1000, TokenUsage(300, 9))
         assert (0.5, 1) == (counter.factor, counter.count("a"))
 
     def test_a_tool_is_counted_anew_when_the_factor_changes(self) -> None:
@@ -199,7 +199,7 @@ class TestCalibrated:
         counter, spec = TokenCounter("x"), ToolSpec("look", "Look around.", {"type": "object"})
         before = counter.count_tool(spec)
         assert before == counter.count_tool(spec) == tokens.count_tool(spec, counter.count)
-        counter.note_usage(1000, Usage(3000, 9))
+        counter.note_usage(1000, TokenUsage(3000, 9))
         assert before < counter.count_tool(spec) == tokens.count_tool(spec, counter.count)
 
     def test_tools_are_not_kept_for_ever(self) -> None:

@@ -110,7 +110,7 @@ class World:
 
     def _refused(self, sent: Sent) -> None:
         """It did not get into the inbox: then the record says why."""
-        records = self.scripts[sent.key].work.records.newest()
+        records = self.scripts[sent.key].work.decisions.newest()
         steps = [step for step, _ in records[0].steps] if records else []
         known = {"silent", "refused", "hushed"} & set(steps)
         if not known:
@@ -289,7 +289,7 @@ class World:
         elif sent.event_id in self._under_way[sent.key]:
             self.accounts.close(sent, "cut off while it was done")
         else:
-            steps = self.scripts[sent.key].work.records.newest()
+            steps = self.scripts[sent.key].work.decisions.newest()
             self.accounts.wrong.append(f"{sent.token} is lost: {[r.steps for r in steps][:3]}")
             self.accounts.close(sent, "lost")
         self.model.chosen.discard(sent.token)

@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Count, F, Q, Sum
 
 from evennia_ai.budget import ledger
-from evennia_ai.budget.ledger.claims import SHARE
+from evennia_ai.budget.ledger.reservations import SHARE
 from evennia_ai.models import BudgetTotal, ModelCall
 from evennia_ai.runtime import state
 from tests.shell.people import Person
@@ -157,7 +157,7 @@ class Accounts:
 
 def check_ledger() -> None:
     """No counter is negative, and what the game has used is the sum of its calls."""
-    ledger.flush()
+    ledger.store().flush()
     below = [Q(**{f"{name}__lt": 0}) for name in COUNTERS]
     wrong = BudgetTotal.objects.filter(reduce(or_, below)).values()
     assert not wrong, f"a counter is negative: {list(wrong)}"

@@ -54,7 +54,7 @@ class Server:
         """Everything ends as it should, with all hooks."""
         for script in self.scripts.values():
             script._pause_task(auto_pause=True)
-        ledger.book().stop()
+        ledger.store().stop()
         self.model.till.written()
         self._forget()
 
@@ -63,7 +63,7 @@ class Server:
         for script in self.scripts.values():
             if script.ndb._task is not None and script.ndb._task.running:
                 script.ndb._task.stop()
-        owner = ledger.book().owner
+        owner = ledger.store().owner
         self._forget()
         machine, number, _, token = owner.split(":")
         # As if the process had been another one, which has ended.

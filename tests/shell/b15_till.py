@@ -75,7 +75,7 @@ class Till:
 
     def check(self) -> None:
         """Raise AssertionError where the ledger says otherwise. Nothing may be under way."""
-        ledger.flush()
+        ledger.store().flush()
         self.written()
         rows = list(ModelCall.objects.exclude(state="released").values())
         reported = Counter(Figures(_key(row), *_counted(row)) for row in rows if _is_told(row))

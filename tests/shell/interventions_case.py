@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import approvals, audit, operations
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.safety.questions import Answer, Asking
+from evennia_ai.core.safety.questions import Answer, ApprovalRequest
 from evennia_ai.operations import Result
 from tests.online import lines_shown, log_in
 from tests.shell.support import ShellTest, pump
@@ -52,11 +52,15 @@ class QuestionsTest(ShellTest):
         """What was written down about questions, in order."""
         return [event for event, _ in self.records]
 
-    def limit(self, key: str = "tick 1", prompt: str = PROMPT, **more: Any) -> Asking:
+    def limit(self, key: str = "tick 1", prompt: str = PROMPT, **more: Any) -> ApprovalRequest:
         """Something a limit asks."""
-        return Asking(f"{key} max_iterations", "safety.limit.max_iterations", prompt, **more)
+        return ApprovalRequest(
+            f"{key} max_iterations", "safety.limit.max_iterations", prompt, **more
+        )
 
-    def put(self, script: Any = None, asking: Asking | None = None, **options: Any) -> list[Any]:
+    def put(
+        self, script: Any = None, asking: ApprovalRequest | None = None, **options: Any
+    ) -> list[Any]:
         """An assistant (Ada) asks. What comes of it is put into the list, once."""
         wait = approvals.ask(script or self.ada_script, asking or self.limit(), **options)
         came: list[Any] = []

@@ -1,4 +1,4 @@
-"""What tests of the ledger share: a book, calls made with it, and what the database then holds."""
+"""What tests of the ledger share: a store, calls made with it, and what the database then holds."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from django.test import TestCase
 
 from evennia_ai import audit
-from evennia_ai.budget.ledger import Book, Claim, Need, Payer
+from evennia_ai.budget.ledger import BillingContext, CostEstimate, LedgerStore, Reservation
 from evennia_ai.budget.ledger.reading import read_total
-from evennia_ai.core.safety.budget import Account, CallState, Total
+from evennia_ai.core.safety.budget import BudgetAccount, CallState, Total
 from evennia_ai.core.safety.prices import FREE, Price
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.models import BudgetTotal, ModelCall
 
 NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()
-FOR_EVER = Account(Scope.GAME, "", "")
+FOR_EVER = BudgetAccount(Scope.GAME, "", "")
 OPEN = BudgetConfig(game=Caps(), assistant=Caps(), player=Caps(), calls_in_flight=0)
 SUMMED = ("prompt_tokens", "completion_tokens", "cost_nano")
 
@@ -31,13 +31,15 @@ def capped(scope: str = "game", **caps: Any) -> BudgetConfig:
     })  # fmt: skip
 
 
-def need(prompt: int = 60, completion: int = 40, **changes: Any) -> Need:
+def need(prompt: int = 60, completion: int = 40, **changes: Any) -> CostEstimate:
     """What a call needs: 100 tokens unless a test wants it different."""
-    return Need(Usage(prompt, completion), **{"model": "openai/mini", "price": FREE} | changes)
+    return CostEstimate(
+        TokenUsage(prompt, completion), **{"model": "openai/mini", "price": FREE} | changes
+    )
 
 
 class LedgerTest(TestCase):
-    """An empty ledger, and the book of one server process.
+    """An empty ledger, and the store of one server process.
 
     Attributes:
         recorded: what was put on record meanwhile: (event, subject, facts).
@@ -46,7 +48,7 @@ class LedgerTest(TestCase):
     def setUp(self) -> None:
         """Nothing is on record yet."""
         super().setUp()
-        self.book = Book()
+        self.store = LedgerStore()
         self.recorded: list[tuple[str, str, dict[str, Any]]] = []
         listener = lambda *record: self.recorded.append(record)  # noqa: E731
         audit.LISTENERS.append(listener)
@@ -57,28 +59,30 @@ class LedgerTest(TestCase):
         config: BudgetConfig = OPEN,
         *,
         at: float = NOON,
-        wanted: Need | None = None,
-        book: Book | None = None,
+        wanted: CostEstimate | None = None,
+        store: LedgerStore | None = None,
         assistant: str = "Ada",
         person: str = "*#3",
         purpose: str = "turn",
-    ) -> Claim:
+    ) -> Reservation:
         """Reserve a call of Ada's for Tom."""
-        payer = Payer(assistant, person, purpose)
-        return (book or self.book).reserve(payer, wanted or need(), config, at)
+        billing = BillingContext(assistant, person, purpose)
+        return (store or self.store).reserve(billing, wanted or need(), config, at)
 
-    def use(self, prompt: int, completion: int, config: BudgetConfig = OPEN, **who: Any) -> Claim:
+    def use(
+        self, prompt: int, completion: int, config: BudgetConfig = OPEN, **who: Any
+    ) -> Reservation:
         """A whole call that uses exactly this."""
-        claim = self.reserve(config, wanted=need(prompt, completion), **who)
-        self.book.settle(claim, Usage(prompt, completion), who.get("at", NOON))
-        self.book.flush()
-        return claim
+        reservation = self.reserve(config, wanted=need(prompt, completion), **who)
+        self.store.settle(reservation, TokenUsage(prompt, completion), who.get("at", NOON))
+        self.store.flush()
+        return reservation
 
     def price(self, dollars: float) -> Price:
         """The same price for every token: so many dollars for a million."""
         return Price(Decimal(str(dollars)), Decimal(str(dollars)))
 
-    def total(self, account: Account = FOR_EVER) -> Total:
+    def total(self, account: BudgetAccount = FOR_EVER) -> Total:
         """What the database holds of an account."""
         return read_total(account)
 

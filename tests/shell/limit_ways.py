@@ -11,12 +11,12 @@ from twisted.internet.task import Clock
 from evennia_ai import audit, operations
 from evennia_ai.approvals import checkpoints
 from evennia_ai.budget import ledger
-from evennia_ai.core.safety.limits import LIMITS, Kind
+from evennia_ai.core.safety.limits import LIMITS, LimitKind
+from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.models import BudgetTotal, ModelCall
 from evennia_ai.operations import auditing
 from evennia_ai.resilience import CircuitBreakerRegistry
 from evennia_ai.runtime import services, state
-from tests.llm.doubles import MemoryTransport, completion
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.support import pump
 
@@ -67,7 +67,7 @@ class LimitCase(DelegationTest):
         checkpoints._RAISED.clear()
         self.clock = Clock()
         self.clock.rightNow = NOON
-        self.model = MemoryTransport()
+        self.model = ScriptedModel()
         services.pool.cache_clear()
         pool = services.pool()
         # As of a process whose time a test moves.
@@ -113,7 +113,7 @@ class LimitCase(DelegationTest):
         """What Tom was told of Ada, but for the lines in which she is seen to think."""
         return [line for line in self.tom.heard_from(self.ada) if "think" not in line]
 
-    def on_record(self, kind: Kind) -> list[tuple[str, Mapping[str, Any]]]:
+    def on_record(self, kind: LimitKind) -> list[tuple[str, Mapping[str, Any]]]:
         """What the stored record says of a limit, the oldest first."""
         audit.flush()
         log = auditing.audit_log(self.ada_script, limit=100, events=EVENTS)
@@ -186,7 +186,7 @@ class Way:
         act: what happens.
     """
 
-    kind: Kind
+    kind: LimitKind
     settings: dict[str, Any]
     answers: tuple[bytes, ...] = ()
     act: Callable[[LimitCase], None] = _whisper
@@ -200,45 +200,51 @@ def _loop(**values: int) -> dict[str, Any]:
 PACE = {"autonomy_config": {"seconds": 1, "acts_per_hour": 1000}}
 COUNT = hands_on(specialist="Brass")
 WAYS = (
-    Way(Kind.ITERATIONS, {"execution_config": {"max_iterations_per_tick": 1}}, (look(1),)),
-    Way(Kind.MODEL_CALLS, _loop(max_model_calls_per_tick=1), (look(1),)),
-    Way(Kind.TOOL_CALLS, _loop(max_tool_calls_per_context=1), (look(1), look(2))),
+    Way(LimitKind.ITERATIONS, {"execution_config": {"max_iterations_per_tick": 1}}, (look(1),)),
+    Way(LimitKind.MODEL_CALLS, _loop(max_model_calls_per_tick=1), (look(1),)),
+    Way(LimitKind.TOOL_CALLS, _loop(max_tool_calls_per_context=1), (look(1), look(2))),
     Way(
-        Kind.CONTEXT_VISITS,
+        LimitKind.CONTEXT_VISITS,
         {**_loop(max_context_visits=1), "execution_config": {"multi_action_enabled": False}},
         (look(1),),
         _two_beats,
     ),
-    Way(Kind.TASK_ITERATIONS, _loop(max_iterations_per_task=1), (look(1),)),
-    Way(Kind.TASK_TOKENS, _loop(max_tokens_per_task=10), (look(1),)),
-    Way(Kind.TICK_SECONDS, {"safety_config": {"timeout": {"tick_seconds": 30}}}, (), _wait(30), ()),
-    Way(Kind.MODEL_CALL_SECONDS, {}, (), _wait(60), ()),
-    Way(Kind.DELEGATIONS, _loop(max_delegations_per_task=1), (COUNT, reports("7"), COUNT)),
+    Way(LimitKind.TASK_ITERATIONS, _loop(max_iterations_per_task=1), (look(1),)),
+    Way(LimitKind.TASK_TOKENS, _loop(max_tokens_per_task=10), (look(1),)),
     Way(
-        Kind.DELEGATES_AT_ONCE,
+        LimitKind.TICK_SECONDS,
+        {"safety_config": {"timeout": {"tick_seconds": 30}}},
+        (),
+        _wait(30),
+        (),
+    ),
+    Way(LimitKind.MODEL_CALL_SECONDS, {}, (), _wait(60), ()),
+    Way(LimitKind.DELEGATIONS, _loop(max_delegations_per_task=1), (COUNT, reports("7"), COUNT)),
+    Way(
+        LimitKind.DELEGATES_AT_ONCE,
         {"execution_config": {"sub_agent_budget": 1}},
         (COUNT,),
         _twice_at_once,
         (),
     ),
-    Way(Kind.AGENT_HOPS, {"max_agent_hops": 1}, (COUNT,)),
-    Way(Kind.DELEGATION_SECONDS, {}, (COUNT,), _wait(60), ()),
-    Way(Kind.OWN_TURNS, {**_loop(max_own_turns=1), **PACE}, (), _alone, (LAST,) * 3),
+    Way(LimitKind.AGENT_HOPS, {"max_agent_hops": 1}, (COUNT,)),
+    Way(LimitKind.DELEGATION_SECONDS, {}, (COUNT,), _wait(60), ()),
+    Way(LimitKind.OWN_TURNS, {**_loop(max_own_turns=1), **PACE}, (), _alone, (LAST,) * 3),
     Way(
-        Kind.MESSAGE_CHARACTERS,
+        LimitKind.MESSAGE_CHARACTERS,
         {"safety_config": {"size": {"message_characters": 20, "on_oversize": "ask"}}},
         (),
         _whisper_at_length,
     ),
     *(
         Way(kind, {}, (look(1),), _spend(kind.removeprefix("cost.")))
-        for kind in Kind
-        if kind.startswith("cost.") and kind is not Kind.CALLS_PER_MINUTE
+        for kind in LimitKind
+        if kind.startswith("cost.") and kind is not LimitKind.CALLS_PER_MINUTE
     ),
     Way(
-        Kind.CALLS_PER_MINUTE,
+        LimitKind.CALLS_PER_MINUTE,
         {"budget_config": {"assistant": {"calls_per_minute": 2}}},
         (look(1),),
     ),
 )
-ASKED = [kind for kind in Kind if LIMITS[kind].asks]
+ASKED = [kind for kind in LimitKind if LIMITS[kind].asks]

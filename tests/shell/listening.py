@@ -7,8 +7,8 @@ from typing import Any
 from evennia.comms.models import ChannelDB
 from evennia.utils.create import create_channel
 
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.perception import Heard
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.messages import incoming
 from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, pump
@@ -19,9 +19,9 @@ OPEN = "send:all();listen:all();control:perm(Builder)"
 class HearingTest(ShellTest):
     """Looks at Ada's records of what she heard."""
 
-    def records(self, script: Any = None) -> list[Record]:
+    def records(self, script: Any = None) -> list[DecisionTrace]:
         """All that an assistant (Ada) keeps, the newest first."""
-        newest: list[Record] = (script or self.ada_script).work.records.newest()
+        newest: list[DecisionTrace] = (script or self.ada_script).work.decisions.newest()
         return newest
 
     def heard(self) -> Heard:

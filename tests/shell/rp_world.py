@@ -11,8 +11,8 @@ from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.hearing.records import Record
-from tests.llm.doubles import MemoryTransport
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
+from evennia_ai.llm.scripted import ScriptedModel
 from tests.shell.people import Person
 from tests.shell.support import ShellTest, pump
 
@@ -39,7 +39,7 @@ class RolePlace(ContribRPRoom):
     """A room there."""
 
 
-class Talkative(MemoryTransport):
+class Talkative(ScriptedModel):
     """A model that gives its answers round and round."""
 
     def __init__(self, *answers: bytes) -> None:
@@ -102,9 +102,9 @@ class RolePlayTest(ShellTest):
         """All that was sent to the model since then, call by call."""
         return [prompt_of(body) for body in self.model.bodies]
 
-    def heard(self, script: Any = None) -> Record:
+    def heard(self, script: Any = None) -> DecisionTrace:
         """What an assistant (Golem) heard last."""
-        newest: Record = (script or self.golem_script).work.records.newest()[0]
+        newest: DecisionTrace = (script or self.golem_script).work.decisions.newest()[0]
         return newest
 
     def read(self, person: Any, line: str) -> str:

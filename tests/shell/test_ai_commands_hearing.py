@@ -36,20 +36,20 @@ class TestTrying(StaffCommandTest):
         for line in ("hello", "@ada hello", "@mira hello", "@Nobody hello"):
             shown = self.typed(f"aiinteract ada test say {line}")
             self.type(self.tom, f"say {line}")
-            verdict = self.ada_script.work.records.newest()[0].verdict
+            verdict = self.ada_script.work.decisions.newest()[0].verdict
             told = f"{verdict.outcome.value}, by rule {verdict.rule} {verdict.name} "
             assert told in shown, line
 
     def test_nothing_is_said_queued_recorded_or_ended(self) -> None:
         """Not even the talk that somebody else's word would end."""
         work = self.ada_script.work
-        work.engagements.begin(f"room {self.room1.dbref}", f"#{self.mira.id}", 0.0, 60.0)
-        before = (work.records.count, dict(work.engagements.by_place), list(work.inbox))
+        work.conversations.begin(f"room {self.room1.dbref}", f"#{self.mira.id}", 0.0, 60.0)
+        before = (work.decisions.count, dict(work.conversations.by_place), list(work.inbox))
         self.forget()
         with self.statements() as statements:
             self.typed("aiinteract ada test say @mira and @ada, hello")
         changing = [q["sql"] for q in statements if not q["sql"].startswith("SELECT")]
-        after = (work.records.count, dict(work.engagements.by_place), list(work.inbox))
+        after = (work.decisions.count, dict(work.conversations.by_place), list(work.inbox))
         assert before == after
         assert ([], []) == (changing, self.mira.seen)
 
@@ -84,7 +84,7 @@ class TestSeeing(StaffCommandTest):
         operations.set_muted(self.ada_script, self.mira, True)
         operations.hush(self.ada_script, self.tom, 2)
         place = f"room {self.room1.dbref}"
-        self.ada_script.work.engagements.begin(place, f"#{self.tom.id}", 0.0, 60.0)
+        self.ada_script.work.conversations.begin(place, f"#{self.tom.id}", 0.0, 60.0)
         shown = self.typed("aiinteract")
         for expected in (
             "Ada: hears and answers",

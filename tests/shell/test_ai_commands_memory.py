@@ -15,7 +15,7 @@ from twisted.internet import reactor
 from evennia_ai import operations
 from evennia_ai.core.memory.recollection import WORLD
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations import monitoring, running
+from evennia_ai.operations import control, monitoring
 from evennia_ai.runtime import services, state
 from tests.shell.ai_case import REFUSED, REFUSED_MEMORY
 from tests.shell.remembering_case import RememberingTest
@@ -194,7 +194,7 @@ class TestChanging(StaffTest):
     def test_sleep_and_wake(self) -> None:
         """For so many hours; what makes no sense is said."""
         assert "Ada sleeps until " in self.typed("aimemory ada sleep 2")
-        assert "asleep" in running.status(self.ada_script).message
+        assert "asleep" in control.status(self.ada_script).message
         assert "Ada is awake." in self.typed("aimemory ada wake")
         assert "Ada is awake already." in self.typed("aimemory ada wake")
         for hours, told in (

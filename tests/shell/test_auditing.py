@@ -14,7 +14,7 @@ import pytest
 from django.test.utils import override_settings
 
 from evennia_ai import audit, operations
-from evennia_ai.operations import auditing, moments
+from evennia_ai.operations import auditing, times
 from evennia_ai.operations.result import Problem, Result
 from tests.shell.support import ShellTest, as_data, whispers
 
@@ -41,7 +41,7 @@ class TestMoments:
     )
     def test_what_is_a_time(self, text: str, expected: str) -> None:
         """Without a zone it is UTC."""
-        assert expected == moments.moment_of(text, NOW).isoformat()
+        assert expected == times.moment_of(text, NOW).isoformat()
 
     @pytest.mark.parametrize(
         "text",
@@ -67,13 +67,13 @@ class TestMoments:
     def test_what_is_none(self, text: str) -> None:
         """It is said what would be one."""
         with pytest.raises(ValueError, match=r"is no time; a time is like 2026-11-21, ") as caught:
-            moments.moment_of(text, NOW)
+            times.moment_of(text, NOW)
         assert 200 > len(str(caught.value))
 
     def test_what_is_not_over_yet(self) -> None:
         """It is said how late it is."""
         with pytest.raises(ValueError, match="is not over yet: it is 2026-11-21 17:00 UTC"):
-            moments.moment_of("2026-11-21 17:01", NOW)
+            times.moment_of("2026-11-21 17:01", NOW)
 
 
 class AuditingTest(ShellTest):
@@ -251,7 +251,7 @@ class TestFiles(AuditingTest):
         """Every event, a line each; the record stays as it is."""
         self.ask("whisper Ada = hello", whispers("Good evening."))
         before = self.newest()
-        found = self.data(auditing.export_audit(self.ada_script))
+        found = self.data(operations.export_audit(self.ada_script))
         path = Path(found["path"])
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         assert found["events"] == before
@@ -263,7 +263,7 @@ class TestFiles(AuditingTest):
     def test_two_exports_do_not_meet(self) -> None:
         """However alike two names are, each has its file."""
         scripts = [self.make(name)[0] for name in ("Old Edda", "Old-Eda")]
-        paths = [self.data(auditing.export_audit(script))["path"] for script in scripts]
+        paths = [self.data(operations.export_audit(script))["path"] for script in scripts]
         assert 2 == len(set(paths))
         for path in paths:
             assert self.folder.resolve() in Path(path).resolve().parents
@@ -273,14 +273,14 @@ class TestFiles(AuditingTest):
         self.fill()
         (self.folder / "file").write_text("x")
         wrong = {"archive_folder": str(self.folder / "file"), "keep_events": 5}
-        for act in (auditing.export_audit, auditing.archive_audit):
+        for act in (operations.export_audit, operations.archive_audit):
             with override_settings(EVENNIA_AI_AUDIT_CONFIG=wrong):
                 told = self.refused(act(self.ada_script), Problem.UNAVAILABLE)
             assert str(self.folder / "file") in told
 
     def test_wrong_settings(self) -> None:
         """Their path is named."""
-        for act in (auditing.export_audit, auditing.archive_audit):
+        for act in (operations.export_audit, operations.archive_audit):
             with override_settings(EVENNIA_AI_AUDIT_CONFIG={"keep_day": 3}):
                 told = self.refused(act(self.ada_script), Problem.UNAVAILABLE)
             assert "keep_day" in told
@@ -293,7 +293,7 @@ class TestFiles(AuditingTest):
         self.ask("whisper Ada = hello", whispers("Good evening again."))
         keeps = {"archive_folder": str(self.folder), "keep_events": 5}
         with override_settings(EVENNIA_AI_AUDIT_CONFIG=keeps):
-            found = self.data(auditing.archive_audit(self.ada_script, by="Tom"))
+            found = self.data(operations.archive_audit(self.ada_script, by="Tom"))
         assert 100 == found["events"]
         assert self.folder in Path(found["path"]).parents
         entry = self.log()["entries"][0]
@@ -307,5 +307,5 @@ class TestFiles(AuditingTest):
 
     def test_nothing_to_archive(self) -> None:
         """Is no mistake."""
-        found = self.data(auditing.archive_audit(self.ada_script, by="Tom"))
+        found = self.data(operations.archive_audit(self.ada_script, by="Tom"))
         assert ("", 0) == (found["path"], found["events"])

@@ -8,12 +8,12 @@ from evennia.typeclasses.attributes import Attribute
 
 from evennia_ai import audit, operations
 from evennia_ai.core.safety.lockout import Cause
-from evennia_ai.core.safety.questions import Asking, Question
+from evennia_ai.core.safety.questions import ApprovalRequest, Question
 from evennia_ai.core.turn.executions import OTHERS
 from evennia_ai.errors import ModelReplyError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.operations import auditing
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, pump, says, whispers
 
 LOOKS = completion("Let me see.", ("look", {}))
@@ -186,8 +186,10 @@ class TestDiffer(CheckTest):
 
     def test_a_question(self) -> None:
         """That nobody asked; one that is answered is open no longer."""
-        asked = Question(Asking("k", "tool.x", "may I?", "", "Ada"), number=3)
-        answered = Question(Asking("k", "tool.x", "may I?", "", "Ada"), number=4, choice="yes")
+        asked = Question(ApprovalRequest("k", "tool.x", "may I?", "", "Ada"), number=3)
+        answered = Question(
+            ApprovalRequest("k", "tool.x", "may I?", "", "Ada"), number=4, choice="yes"
+        )
         self.tamper(questions=[asked.as_stored(), answered.as_stored()])
         self.differ({"questions.3": (None, {"kind": "tool.x", "key": "k"})})
 

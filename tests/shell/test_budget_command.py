@@ -14,9 +14,9 @@ from evennia_ai.apps import check_tables
 from evennia_ai.budget import ledger
 from evennia_ai.commands.upkeep import usage_lines
 from evennia_ai.core.safety.prices import Price
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.messages.incoming import person_of
-from evennia_ai.operations import upkeep
+from evennia_ai.operations import budget
 from evennia_ai.operations.budget import budget_of, raise_budget, today_of
 from tests.shell.ledger_case import OPEN, need
 from tests.shell.support import ShellTest
@@ -47,9 +47,11 @@ class BudgetTest(ShellTest):
         self, tokens: int, person: Any = None, price: Price | None = FREE, name: str = "Ada"
     ) -> None:
         """A call of so many tokens."""
-        payer = ledger.Payer(name, person_of(person) if person else "")
-        claim = ledger.reserve(payer, need(tokens, 1, price=price), OPEN, HALF_PAST_TWO)
-        ledger.settle(claim, Usage(tokens, 0), HALF_PAST_TWO)
+        billing = ledger.BillingContext(name, person_of(person) if person else "")
+        reservation = ledger.store().reserve(
+            billing, need(tokens, 1, price=price), OPEN, HALF_PAST_TWO
+        )
+        ledger.store().settle(reservation, TokenUsage(tokens, 0), HALF_PAST_TWO)
 
     def told(self, line: str, person: Any = None) -> str:
         """What a person is shown who types a line."""
@@ -109,7 +111,7 @@ class TestShown(BudgetTest):
     def test_status_counts_what_was_granted(self) -> None:
         """The cap that is shown is the one that holds."""
         self.use(1000, self.tom)
-        ledger.flush()
+        ledger.store().flush()
         raise_budget(self.ada_script, "tokens_per_day", "50,000", "Bea")
         assert "1,000 of 250,000" == today_of(self.ada_script)
 
@@ -124,7 +126,7 @@ class TestShown(BudgetTest):
     def test_what_is_known_of_the_price_is_shown(self) -> None:
         """Beside what is not; in the usage and at a glance too."""
         self.use(1000, self.tom, None)
-        assert "unknown in all" in upkeep.usage(self.ada_script).message
+        assert "unknown in all" in budget.usage(self.ada_script).message
         assert any("1 calls, 1,000 tokens, unknown" in line for line in self.usage())
         self.use(50_000, self.tom, Price(*map(type(FREE.input), (10, 10))))
         assert any("51,000 tokens, $0.50 + unknown" in line for line in self.usage())
@@ -132,12 +134,14 @@ class TestShown(BudgetTest):
 
     def usage(self) -> list[str]:
         """What `assistant usage` shows."""
-        return usage_lines(upkeep.usage(self.ada_script))
+        return usage_lines(budget.usage(self.ada_script))
 
     def test_a_player_who_is_gone_keeps_their_number(self) -> None:
         """Nobody is left out of the sum."""
-        claim = ledger.reserve(ledger.Payer("Ada", "*#9999"), need(), OPEN, HALF_PAST_TWO)
-        ledger.settle(claim, Usage(1, 1), HALF_PAST_TWO)
+        reservation = ledger.store().reserve(
+            ledger.BillingContext("Ada", "*#9999"), need(), OPEN, HALF_PAST_TWO
+        )
+        ledger.store().settle(reservation, TokenUsage(1, 1), HALF_PAST_TWO)
         assert "*#9999 100 %" in budget_of(self.ada_script).message
 
     def test_wrong_caps_are_said(self) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.core.hearing.perception import Evidence, Source
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump
 
@@ -126,9 +126,9 @@ class TestHeard(ChannelTest):
     def test_what_she_is_unable_to_hear_does_not_disturb_the_channel(self) -> None:
         """An error in her ears is hers alone."""
         work = self.ada_script.work
-        records, work.records = work.records, None
+        records, work.decisions = work.decisions, None
         self.say("hello all")
-        work.records = records
+        work.decisions = records
         assert ["hello all"] == self.mira.seen
 
     def test_whoever_she_muted_as_a_channel_does_not_reach_her(self) -> None:
@@ -243,7 +243,7 @@ class TestDeaf(ChannelTest):
         self.model.answers.append(tells("Good evening."))
         self.say("@ada hello", self.tom)
         assert ["@ada hello", "Good evening."] == self.logged
-        assert "Good evening." == third.assistant_script.work.records.newest()[0].heard.body
+        assert "Good evening." == third.assistant_script.work.decisions.newest()[0].heard.body
 
     def _fail(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError("the line is dead")

@@ -9,10 +9,10 @@ from evennia_ai.agent import preparation
 from evennia_ai.agent.compaction import DEADLINE_SECONDS, RETRY_AFTER_SECONDS
 from evennia_ai.core.turn.compaction import DEFAULT_COMPACTION_PROMPT, summary_message, summary_text
 from evennia_ai.core.turn.conversation import Message, known_to
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ModelReplyError, ToolError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.compaction_case import SECRET, TOLD, CompactionCase, turn_of
 from tests.shell.support import NOT_A_COMPLETION, pump, whispers
 
@@ -26,7 +26,7 @@ class TestSuccess(CompactionCase):
         assert outcome
         expected = [summary_message("Tom asked ten times about storms."), *self.history[30:]]
         assert expected == self.stored()
-        assert (1, Usage(900, 80)) == (outcome.calls, outcome.usage)
+        assert (1, TokenUsage(900, 80)) == (outcome.calls, outcome.usage)
 
     def test_what_the_model_is_asked(self) -> None:
         """Our prompt, all that is summed up, and how long it may be; nothing else, and no tools."""
@@ -53,7 +53,7 @@ class TestSuccess(CompactionCase):
         assert (77, [48, 19]) == (noted["at"], noted["messages"])
         assert noted["tokens"][0] > 2 * noted["tokens"][1] > 0
         work = self.ada_script.work
-        assert (1, Usage(900, 80), None) == (work.calls, work.usage, work.in_flight)
+        assert (1, TokenUsage(900, 80), None) == (work.calls, work.usage, work.in_flight)
 
     def test_the_next_turn_is_shown_it(self) -> None:
         """Ada knows what was said before."""
@@ -188,7 +188,7 @@ class TestFailure(CompactionCase):
     def test_tokens_of_a_failure_are_counted(self) -> None:
         """They were used."""
         (outcome,) = self.compact(completion("", usage=TOLD))
-        assert Usage(900, 80) == outcome.usage == self.ada_script.work.usage
+        assert TokenUsage(900, 80) == outcome.usage == self.ada_script.work.usage
 
     def test_a_model_that_hangs(self) -> None:
         """After two minutes for all calls together it is given up."""

@@ -12,7 +12,7 @@ from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.paths import NESTED
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.execution import ExecutionConfig
-from evennia_ai.operations import configuring
+from evennia_ai.operations.settings import set_setting, show_setting
 from evennia_ai.runtime import state
 from tests.shell.support import ShellTest
 
@@ -79,12 +79,12 @@ class TestAnyText(ShellTest):
 
     def _check(self, path: str, value: Any) -> None:
         before = self.everything()
-        result = configuring.set_setting(self.ada_script, path, value)
+        result = set_setting(self.ada_script, path, value)
         assert "" == self.complaint(), (path, value, result.message)
         if not result.ok:
             assert before == self.everything()
             assert result.errors
             return
         (change,) = result.data["changes"]
-        row = configuring.show_setting(self.ada_script, change["name"]).data
+        row = show_setting(self.ada_script, change["name"]).data
         assert change["value"] == row["value"]

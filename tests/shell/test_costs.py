@@ -120,7 +120,7 @@ class TestReply(ShellTest):
 
         No flush of the ledger's own timer comes in between, however slow the machine is.
         """
-        ledger.book()._later = None
+        ledger.store()._later = None
         counts = []
         for _ in range(12):
             self.model.answers.append(whispers("Hello."))

@@ -7,9 +7,9 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.agent import requests
 from evennia_ai.agent.requests import Reason
+from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.revealing import Look
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.delegating import hands_on
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import pump, says, whispers
@@ -192,5 +192,5 @@ class TestRefusals(ErrandTest):
         """`assistant why` tells of it."""
         self.mute(True)
         (error,) = self.outcome(self.ada.ask("When?", asker=self.tom))
-        record = self.ada_script.work.records.find(error.number)
+        record = self.ada_script.work.decisions.find(error.number)
         assert ("refused", "Tom has muted it, and so gets nothing of it") == record.steps[-1]

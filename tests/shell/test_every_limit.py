@@ -5,17 +5,19 @@ from __future__ import annotations
 from django.test.utils import override_settings
 
 from evennia_ai import operations
-from evennia_ai.core.safety.limits import LIMITS, Denial, Kind
+from evennia_ai.core.safety.limits import LIMITS, Denial, LimitKind
 from tests.shell.limit_ways import ASKED, EVENTS, LAST, PRICES, WAYS, LimitCase, Way, look
 from tests.shell.support import pump
 
 CHECKPOINT, DENIED = EVENTS
 # Whoever asked for too much in one task waits; the last word comes before that.
-LAID_TO_THE_ASKER = (Kind.TASK_ITERATIONS, Kind.TASK_TOKENS)
+LAID_TO_THE_ASKER = (LimitKind.TASK_ITERATIONS, LimitKind.TASK_TOKENS)
 WORN = "That led nowhere. Let me be for a minute, then ask for something else."
 # Money is counted by the account; what is beside a turn ends with no turn.
 COUNTED_BY_TASK = [
-    kind for kind in ASKED if not kind.startswith("cost.") and kind is not Kind.DELEGATES_AT_ONCE
+    kind
+    for kind in ASKED
+    if not kind.startswith("cost.") and kind is not LimitKind.DELEGATES_AT_ONCE
 ]
 
 
@@ -85,7 +87,7 @@ class TestEveryLimit(LimitCase):
 
     def test_c10_nor_is_anything_of_one_that_is_cut_off(self) -> None:
         """Stopped, reset or failed: the counter goes with it."""
-        way = next(way for way in WAYS if way.kind is Kind.MODEL_CALLS)
+        way = next(way for way in WAYS if way.kind is LimitKind.MODEL_CALLS)
         thinks = Way(way.kind, way.settings, way.answers, way.act, ())
         for name in ("stop", "reset", "fail"):
             with self.subTest(name):
@@ -107,7 +109,7 @@ class TestModelTime(LimitCase):
 
     def test_l9_a_model_that_takes_all_its_time(self) -> None:
         """The deadline of the call itself is a limit: each yes is one more call, a no is told."""
-        way = next(way for way in WAYS if way.kind is Kind.MODEL_CALL_SECONDS)
+        way = next(way for way in WAYS if way.kind is LimitKind.MODEL_CALL_SECONDS)
         self.begin_anew(way, "interactive")
         self.type(self.tom, "whisper Ada = find it")
         for calls in (1, 2, 3):
@@ -126,7 +128,7 @@ class TestModelTime(LimitCase):
 
     def test_l9_after_a_yes_it_is_answered(self) -> None:
         """The call that is made anew is the same step, and its answer is said."""
-        way = next(way for way in WAYS if way.kind is Kind.MODEL_CALL_SECONDS)
+        way = next(way for way in WAYS if way.kind is LimitKind.MODEL_CALL_SECONDS)
         self.begin_anew(way, "interactive")
         self.type(self.tom, "whisper Ada = find it")
         self.pass_time(60)

@@ -7,9 +7,14 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
-from evennia_ai.operations.executing import Executed, execute_tool, list_tools, parse_arguments
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.tools import (
+    Executed,
+    execute_tool,
+    list_tools,
+    parse_arguments,
+)
 from evennia_ai.tools import TOOL_REGISTRY, tool
 from tests.shell.errand_case import ErrandTest, confirm
 
@@ -140,7 +145,7 @@ class TestRefusing(ExecutingTest):
                 assert (False, problem) == (result.ok, result.problem)
                 assert words in result.message
         assert ([], []) == (self.mira.heard_from(self.ada), self.facts("tool_by_hand"))
-        assert 0 == self.ada_script.work.records.count
+        assert 0 == self.ada_script.work.decisions.count
 
     def lock(self) -> None:
         """Ada may not speak aloud."""

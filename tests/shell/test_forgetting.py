@@ -11,10 +11,10 @@ from evennia_ai import operations
 from evennia_ai.core.memory.recollection import WORLD, place_audience
 from evennia_ai.core.turn.compaction import summary_message
 from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, user_message
+from evennia_ai.llm.scripted import completion
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations.remembered import KEPT
+from evennia_ai.operations.own_memory import KEPT
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.remembering_case import RememberingTest, where
 from tests.shell.support import pump, says, whispers
 
@@ -261,9 +261,9 @@ class TestUnderWay(ForgettingTest):
     def test_how_often_she_asked_still_counts(self) -> None:
         """To be forgotten is no way round a limit; that she was answered is forgotten."""
         self.talk()
-        turns = list(self.ada_script.work.company.people[self.miras].turns)
+        turns = list(self.ada_script.work.senders.people[self.miras].turns)
         self.forget_mira()
-        known = self.ada_script.work.company.people[self.miras]
+        known = self.ada_script.work.senders.people[self.miras]
         assert (turns, 0, 0) == (known.turns, known.answered, known.refused)
         assert self.miras not in state.read(self.ada_script, "company")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from evennia_ai import operations
 from evennia_ai.agent import compaction
-from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import lockout_of
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from evennia_ai.tools import load_modules
-from tests.llm.doubles import completion
 from tests.shell import game_tools
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import says, whispers
@@ -40,7 +40,7 @@ class TestFound(SafetyTest):
         assert [str] == [type(kind) for kind in noted["bounds"]["grants"]]
         self.restart()
         self.model.answer(says("Good day."))
-        assert Kind.TOOL_CALLS in noted["bounds"]["grants"]
+        assert LimitKind.TOOL_CALLS in noted["bounds"]["grants"]
 
     def test_a_lockout_at_the_end_of_a_turn_sums_up_nothing(self) -> None:
         """The summary of older talk that is due is a model call like any other."""

@@ -8,9 +8,9 @@ import pytest
 
 import evennia_ai
 from evennia_ai import operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import incoming
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell import own_speech
 from tests.shell.support import ShellTest, says, whispers
 
@@ -20,11 +20,11 @@ class TestGameSpeech(ShellTest):
 
     def newest(self) -> Any:
         """The newest thing that Ada heard."""
-        return self.ada_script.work.records.newest()[0]
+        return self.ada_script.work.decisions.newest()[0]
 
     def outcomes(self) -> list[tuple[str, str]]:
         """The source and the rule of all that Ada heard, the oldest first."""
-        newest = self.ada_script.work.records.newest()
+        newest = self.ada_script.work.decisions.newest()
         return [(str(each.heard.source), each.verdict.name) for each in reversed(newest)]
 
     def test_without_the_adapter_it_is_deaf(self) -> None:
@@ -76,13 +76,13 @@ class TestGameSpeech(ShellTest):
                     self.clock.advance(5)
                     state.write(self.ada_script, enabled=True)
                     self.ada_script.work.overheard = []
-                    before = self.ada_script.work.records.count
+                    before = self.ada_script.work.decisions.count
                     if is_first:
                         way()
                     evennia_ai.hear(self.room1, words, self.mira)
                     if not is_first:
                         way()
-                    judged = self.ada_script.work.records.newest()
+                    judged = self.ada_script.work.decisions.newest()
                     new = [each for each in judged if each.number > before]
                     assert 1 == len([r for r in new if r.verdict.name == "direct_address"])
                     assert [] == self.ada_script.work.overheard

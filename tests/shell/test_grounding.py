@@ -13,13 +13,13 @@ from evennia_ai.agent import warming
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.memory.recollection import WORLD, person_audience
 from evennia_ai.llm import local
+from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import grounding, lore
 from evennia_ai.memory_store.service import MemoryService
-from evennia_ai.operations.prompting import show_prompt
+from evennia_ai.operations.prompts import show_prompt
 from evennia_ai.prompts.examples import grounded_examples
 from evennia_ai.runtime import services, state
 from evennia_ai.tool_execution import FOR_SMALL_MODELS
-from tests.llm.doubles import completion
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import pump
 
@@ -183,7 +183,7 @@ class TestThePrompt(SmallModelTest):
     def test_staff_read_what_it_was_told(self) -> None:
         """How the note was found, not its words; and the prompt that a whisper would cause."""
         self.tell("is the stair loose?")
-        record = self.ada_script.work.records.newest()[0]
+        record = self.ada_script.work.decisions.newest()[0]
         assert ("told", "one note, by shared words") in record.steps
         shown = show_prompt(self.ada_script, self.tom, is_whole=True).message
         assert UNKNOWN in shown or "You answer kindly." in shown
@@ -271,5 +271,5 @@ class TestLikeness(SmallModelTest):
         ):
             self.tell("is the stair loose?")
         assert asked.called
-        record = self.ada_script.work.records.newest()[0]
+        record = self.ada_script.work.decisions.newest()[0]
         assert ("told", "one note, by meaning") in record.steps

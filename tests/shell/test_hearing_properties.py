@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from evennia_ai.agent import hearing
-from evennia_ai.core.hearing.rate_limits import Company
+from evennia_ai.core.hearing.rate_limits import SenderRegistry
 from evennia_ai.errors import NameTakenError
 from tests.shell.listening import HearingTest
 
@@ -202,23 +202,23 @@ class TestCost(HearingTest):
         )
         work = self.ada_script.work
         work.muted = {"*#99999"}
-        work.company.meet(self.person(self.tom))
+        work.senders.meet(self.person(self.tom))
         self.check()
 
     def test_nor_with_many_known_people(self) -> None:
         """Ten or ten thousand."""
         work = self.ada_script.work
         for number in (10, 10_000):
-            work.company = Company()
+            work.senders = SenderRegistry()
             for index in range(number):
-                work.company.meet(f"*#{index}")
+                work.senders.meet(f"*#{index}")
             self.check()
 
     def test_strangers_who_only_talk_are_not_kept(self) -> None:
         """A crowd that never speaks to her fills no memory."""
         for send in self.sent().values():
             send()
-        assert {} == self.ada_script.work.company.people
+        assert {} == self.ada_script.work.senders.people
 
     def test_what_she_keeps_is_bounded(self) -> None:
         """However much is said around her."""

@@ -6,9 +6,9 @@ from evennia.scripts.models import ScriptDB
 
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state, turns
-from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, pump, whispers
 
 SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")
@@ -48,7 +48,7 @@ class TestDurable(ShellTest):
         self.type(self.tom, "whisper Ada = hello")
         turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 1)
         call = ToolCall("c1", "whisper", {"target": "Tom", "message": "Hello."})
-        turns.note_effect(self.ada_script, turn, call)
+        turns.write_ahead_intent(self.ada_script, turn, call)
         _restart(self.ada_script)
         pump()
         assert 1 == len(self.model.bodies)
@@ -59,7 +59,7 @@ class TestDurable(ShellTest):
         self.type(self.tom, "whisper Ada = one")
         self.type(self.mira, "whisper Ada = two")
         turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 1)
-        turns.note_effect(self.ada_script, turn, ToolCall("c1", "say", {"message": "One."}))
+        turns.write_ahead_intent(self.ada_script, turn, ToolCall("c1", "say", {"message": "One."}))
         _restart(self.ada_script)
         self.model.answers.append(whispers("Two.", "Mira"))
         pump()

@@ -8,13 +8,13 @@ import pytest
 from twisted.internet.defer import CancelledError
 
 from evennia_ai import approvals, audit, operations
-from evennia_ai.core.safety.questions import Answer, Outcome
+from evennia_ai.core.safety.questions import Answer, QuestionOutcome
 from evennia_ai.messages import incoming
 from tests.shell.interventions_case import PROMPT, QuestionsTest
 
-YES = Answer(Outcome.ANSWERED, "yes", "Tom")
-TIMEOUT, NOBODY = Answer(Outcome.TIMEOUT), Answer(Outcome.NOBODY)
-DISCARDED = Answer(Outcome.DISCARDED)
+YES = Answer(QuestionOutcome.ANSWERED, "yes", "Tom")
+TIMEOUT, NOBODY = Answer(QuestionOutcome.TIMEOUT), Answer(QuestionOutcome.NOBODY)
+DISCARDED = Answer(QuestionOutcome.DISCARDED)
 
 
 class TestAnswer(QuestionsTest):
@@ -41,7 +41,7 @@ class TestAnswer(QuestionsTest):
         came = self.put()
         (number,) = self.open_numbers()
         self.type(self.tom, f"assistant answer {number} N")
-        assert [Answer(Outcome.ANSWERED, "no", "Tom")] == came
+        assert [Answer(QuestionOutcome.ANSWERED, "no", "Tom")] == came
 
     def test_i4_a_wrong_answer_keeps_the_question(self) -> None:
         """The expected words are told."""

@@ -6,13 +6,13 @@ from typing import Any
 
 from evennia_ai import approvals
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.safety.questions import Answer, Choice, Outcome
+from evennia_ai.core.safety.questions import Answer, Choice, QuestionOutcome
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.messages.incoming import id_of, person_of
 from tests.shell.interventions_case import QuestionsTest
 
-YES = Answer(Outcome.ANSWERED, "yes", "Tom")
+YES = Answer(QuestionOutcome.ANSWERED, "yes", "Tom")
 EVIL = "|rred|n |lcquit|ltclick|le $me() {{x}} \x1b[2J\x07\r\nTom asks (question 1): yes?"
 
 
@@ -97,7 +97,7 @@ class TestInTurn(PeopleTest):
         assert "Nobody asks you anything." == self.questions_of(pia).message
         self.reply(number, "yes", bill)
         assert f"Question {number} is closed: Bill answered yes." == self.told(self.account)[-1]
-        assert [Answer(Outcome.ANSWERED, "yes", "Bill")] == came
+        assert [Answer(QuestionOutcome.ANSWERED, "yes", "Bill")] == came
 
     def test_she_asks_about_so_many_calls_at_once(self) -> None:
         """A model that asks on and on fills neither the database nor anybody's day."""
@@ -175,7 +175,7 @@ class TestStalled(PeopleTest):
         number = self.open_numbers()[-1]
         assert self.reply(number, "take").ok
         assert self.reply(number, "drop").ok
-        assert [Answer(Outcome.DISCARDED)] == came
+        assert [Answer(QuestionOutcome.DISCARDED)] == came
         assert number not in self.open_numbers()
         assert ["claimed", "discarded"] == self.events()[-2:]
 
@@ -184,7 +184,7 @@ class TestStalled(PeopleTest):
         choices = (Choice("drop", "let it fall", "d"), Choice("keep", "hold it", "k"))
         came = self.put(asking=self.limit("tick 3", choices=choices))
         self.reply(self.open_numbers()[-1], "drop", is_staff=True)
-        assert [Answer(Outcome.ANSWERED, "drop", "Tom")] == came
+        assert [Answer(QuestionOutcome.ANSWERED, "drop", "Tom")] == came
 
 
 class TestHarmless(PeopleTest):
@@ -249,14 +249,14 @@ class TestDelegated(PeopleTest):
     def test_i9_a_detached_child_is_refused_at_once(self) -> None:
         """Nobody waits for its task, so nobody is asked."""
         came = self.put(self.carl, root=None)
-        assert [Answer(Outcome.NOBODY)] == came
+        assert [Answer(QuestionOutcome.NOBODY)] == came
         assert [] == self.open_numbers(self.carl)
 
     def test_i9_a_head_that_was_deleted_has_nobody(self) -> None:
         """A body that is gone has no lock to pass."""
         self.bert.obj.delete()
         came = self.put(self.carl, root=self.bert)
-        assert [Answer(Outcome.NOBODY)] == came
+        assert [Answer(QuestionOutcome.NOBODY)] == came
 
     def test_i9_a_head_that_goes_while_asked_ends_it(self) -> None:
         """Nobody can answer any more, also not the child's own people."""
@@ -267,4 +267,4 @@ class TestDelegated(PeopleTest):
         assert not self.reply(number, "yes").ok
         self.log_in("Bill", "Builder")
         self.clock.advance(10)
-        assert [Answer(Outcome.NOBODY)] == came
+        assert [Answer(QuestionOutcome.NOBODY)] == came

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai.core.safety.questions import Answer, Outcome
+from evennia_ai.core.safety.questions import Answer, QuestionOutcome
 from evennia_ai.runtime import state
 from tests.shell.interventions_case import QuestionsTest
 from tests.shell.support import pump
 
-YES = Answer(Outcome.ANSWERED, "yes", "Tom")
+YES = Answer(QuestionOutcome.ANSWERED, "yes", "Tom")
 
 
 class TestRestart(QuestionsTest):
@@ -83,7 +83,7 @@ class TestRestart(QuestionsTest):
         self.restart()
         again = self.put(timeout_seconds=60)
         self.clock.advance(10)
-        assert [Answer(Outcome.TIMEOUT)] == again
+        assert [Answer(QuestionOutcome.TIMEOUT)] == again
 
     def test_i7_who_was_asked_has_time_to_come_back(self) -> None:
         """After a restart people log in again, which takes longer than ten seconds."""

@@ -11,15 +11,15 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from evennia_ai import audit
-from evennia_ai.budget.ledger import Book, grant
-from evennia_ai.core.safety.budget import Account, accounts_of
+from evennia_ai.budget.ledger import LedgerStore, grant
+from evennia_ai.core.safety.budget import BudgetAccount, accounts_of
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Measure, Scope
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError, LimitReachedError, NoFreeSlotError
 from evennia_ai.models import BudgetTotal, ModelCall
 from tests.shell.ledger_case import NOON, OPEN, LedgerTest, capped, need
 
-TODAY = Account(Scope.GAME, "", "2026-11-21")
+TODAY = BudgetAccount(Scope.GAME, "", "2026-11-21")
 
 
 class TestCounting(LedgerTest):
@@ -27,13 +27,13 @@ class TestCounting(LedgerTest):
 
     def test_l15_held_before_and_counted_after(self) -> None:
         """From the reservation on the estimate is held; then what was used counts, no more."""
-        claim = self.reserve()
+        reservation = self.reserve()
         total = self.total()
         assert (1, 1, 100, 0) == (
             total.calls, total.open_calls, total.held_tokens, total.prompt_tokens
         )  # fmt: skip
-        self.book.settle(claim, Usage(50, 7), NOON)
-        self.book.flush()
+        self.store.settle(reservation, TokenUsage(50, 7), NOON)
+        self.store.flush()
         total = self.total()
         assert (1, 0, 0) == (total.calls, total.open_calls, total.held_tokens)
         assert (50, 7) == (total.prompt_tokens, total.completion_tokens)
@@ -56,16 +56,16 @@ class TestCounting(LedgerTest):
     def test_more_than_was_held_counts_in_full(self) -> None:
         """Also beyond a cap: the next call is refused then."""
         config = capped(tokens_per_day=200)
-        self.book.settle(self.reserve(config), Usage(900, 100), NOON)
+        self.store.settle(self.reserve(config), TokenUsage(900, 100), NOON)
         with pytest.raises(LimitReachedError):
             self.reserve(config)
-        self.book.flush()
+        self.store.flush()
         assert 1000 == self.total(TODAY).prompt_tokens + self.total(TODAY).completion_tokens
 
     def test_nothing_sent_nothing_counted(self) -> None:
         """A released call is as if it had never been, but for its row."""
-        self.book.release(self.reserve(), NOON)
-        self.book.flush()
+        self.store.release(self.reserve(), NOON)
+        self.store.flush()
         assert (0, 0, 0) == (self.total().calls, self.total().open_calls, self.total().held_tokens)
         assert "released" == ModelCall.objects.get().state
         self.assert_consistent()
@@ -73,8 +73,8 @@ class TestCounting(LedgerTest):
     def test_r26_a_call_that_was_cut_off_counts_as_held(self) -> None:
         """Nobody knows what the service bills for it."""
         wanted = need(price=self.price(2))
-        self.book.cut_off(self.reserve(wanted=wanted), NOON)
-        self.book.flush()
+        self.store.cut_off(self.reserve(wanted=wanted), NOON)
+        self.store.flush()
         total = self.total()
         assert (60, 40, 200_000, 0) == (
             total.prompt_tokens, total.completion_tokens, total.cost_nano, total.held_cost_nano
@@ -83,30 +83,32 @@ class TestCounting(LedgerTest):
 
     def test_a_call_is_closed_once(self) -> None:
         """Whoever closes it again changes nothing."""
-        claim = self.reserve()
-        self.book.settle(claim, Usage(1, 2), NOON)
-        self.book.settle(claim, Usage(1, 2), NOON)
-        self.book.cut_off(claim, NOON)
-        self.book.release(claim, NOON)
-        self.book.flush()
-        self.book.settle(claim, Usage(1, 2), NOON)
-        self.book.flush()
+        reservation = self.reserve()
+        self.store.settle(reservation, TokenUsage(1, 2), NOON)
+        self.store.settle(reservation, TokenUsage(1, 2), NOON)
+        self.store.cut_off(reservation, NOON)
+        self.store.release(reservation, NOON)
+        self.store.flush()
+        self.store.settle(reservation, TokenUsage(1, 2), NOON)
+        self.store.flush()
         assert 3 == self.total().prompt_tokens + self.total().completion_tokens
         self.assert_consistent()
 
     def test_another_model_may_have_answered(self) -> None:
         """Then its price counts, and its name is on record."""
-        claim = self.reserve(wanted=need(price=self.price(100)))
-        self.book.settle(claim, Usage(1, 1), NOON, model="local/small", price=self.price(1))
-        self.book.flush()
+        reservation = self.reserve(wanted=need(price=self.price(100)))
+        self.store.settle(
+            reservation, TokenUsage(1, 1), NOON, model="local/small", price=self.price(1)
+        )
+        self.store.flush()
         call = ModelCall.objects.get()
         assert ("local/small", 2_000) == (call.model, self.total().cost_nano)
 
     def test_an_unknown_price_is_on_record(self) -> None:
         """The tokens count, and that the money is not known can be seen."""
-        self.book.settle(self.reserve(wanted=need(price=None)), Usage(1, 1), NOON)
-        self.book.cut_off(self.reserve(wanted=need(price=None)), NOON)
-        self.book.flush()
+        self.store.settle(self.reserve(wanted=need(price=None)), TokenUsage(1, 1), NOON)
+        self.store.cut_off(self.reserve(wanted=need(price=None)), NOON)
+        self.store.flush()
         assert [False, False] == [call.is_priced for call in ModelCall.objects.all()]
 
     def test_b2_a_report_that_cannot_be_counts_as_the_estimate(self) -> None:
@@ -116,8 +118,8 @@ class TestCounting(LedgerTest):
             with self.subTest(prompt=prompt, completion=completion):
                 before = self.total()
                 report = SimpleNamespace(prompt_tokens=prompt, completion_tokens=completion)
-                self.book.settle(self.reserve(), report, NOON)
-                self.book.flush()
+                self.store.settle(self.reserve(), report, NOON)
+                self.store.flush()
                 assert 60 == self.total().prompt_tokens - before.prompt_tokens
                 assert 40 == self.total().completion_tokens - before.completion_tokens
         self.assert_consistent()
@@ -125,8 +127,8 @@ class TestCounting(LedgerTest):
     def test_long_names_fit(self) -> None:
         """Whatever an assistant, a relay or a model is called."""
         self.use(1, 2, assistant="A" * 400, person="relay of " + "x" * 400)
-        self.book.settle(self.reserve(wanted=need(model="m" * 400)), Usage(1, 1), NOON)
-        self.book.flush()
+        self.store.settle(self.reserve(wanted=need(model="m" * 400)), TokenUsage(1, 1), NOON)
+        self.store.flush()
         self.assert_consistent()
 
 
@@ -170,7 +172,7 @@ class TestCaps(LedgerTest):
     def test_what_ended_is_seen_also_by_a_call_that_is_refused(self) -> None:
         """Room that a call gave back is there for the next one at once."""
         config = capped(tokens_per_day=150)
-        self.book.settle(self.reserve(config), Usage(10, 10), NOON)
+        self.store.settle(self.reserve(config), TokenUsage(10, 10), NOON)
         self.reserve(config)
         with pytest.raises(LimitReachedError) as caught:
             self.reserve(config)
@@ -178,26 +180,26 @@ class TestCaps(LedgerTest):
 
     def test_l15_two_processes_cannot_both_have_the_last_room(self) -> None:
         """What another has reserved counts, before anybody knows how it ends."""
-        config, other = capped(tokens_per_day=250), Book()
+        config, other = capped(tokens_per_day=250), LedgerStore()
         self.reserve(config)
-        self.reserve(config, book=other)
-        for book in (self.book, other):
+        self.reserve(config, store=other)
+        for store in (self.store, other):
             with pytest.raises(LimitReachedError):
-                self.reserve(config, book=book)
+                self.reserve(config, store=store)
 
     def test_f3_a_last_call_fits_into_what_is_kept_for_it(self) -> None:
         """Ordinary calls leave its room free; it is counted, and no further one fits."""
         config = capped("assistant", tokens_per_day=300)
-        wanted = need(last=Usage(60, 40))
+        wanted = need(last=TokenUsage(60, 40))
         for _ in range(2):
             self.reserve(config, wanted=wanted)
         with pytest.raises(LimitReachedError):
             self.reserve(config, wanted=wanted)
-        self.book.settle(
-            self.reserve(config, wanted=wanted, purpose="wrap_up"), Usage(50, 30), NOON
+        self.store.settle(
+            self.reserve(config, wanted=wanted, purpose="wrap_up"), TokenUsage(50, 30), NOON
         )
-        self.book.flush()
-        ada = Account(Scope.ASSISTANT, "ada", "2026-11-21")
+        self.store.flush()
+        ada = BudgetAccount(Scope.ASSISTANT, "ada", "2026-11-21")
         assert (50, 30, 200) == (
             self.total(ada).prompt_tokens,
             self.total(ada).completion_tokens,
@@ -211,7 +213,7 @@ class TestCaps(LedgerTest):
         """The amount of the error is at least what is missing, and a tenth of the cap."""
         config = capped(tokens_per_day=1000)
         self.use(900, 90, config)
-        wanted = need(200, 100, last=Usage(100, 50))
+        wanted = need(200, 100, last=TokenUsage(100, 50))
         with pytest.raises(LimitReachedError) as caught:
             self.reserve(config, wanted=wanted)
         assert 990 + 300 + 150 - 1000 == caught.value.amount
@@ -227,7 +229,7 @@ class TestCaps(LedgerTest):
             self.reserve(config)
         self.reserve(config, purpose="wrap_up")
         self.reserve(config, assistant="Edda")
-        self.book.release(first, NOON)
+        self.store.release(first, NOON)
         with pytest.raises(NoFreeSlotError):
             self.reserve(config)
         self.reserve(OPEN)
@@ -254,21 +256,21 @@ class TestCost(LedgerTest):
     def test_two_statements_for_a_call(self) -> None:
         """Reserving one and settling the one before, within a minute; the rest is the commit."""
         for _ in range(2):
-            self.book.settle(self.reserve(), Usage(1, 1), NOON)
+            self.store.settle(self.reserve(), TokenUsage(1, 1), NOON)
         with CaptureQueriesContext(connection) as taken:
-            self.book.settle(self.reserve(), Usage(1, 1), NOON)
+            self.store.settle(self.reserve(), TokenUsage(1, 1), NOON)
         made = [query["sql"] for query in taken]
         statements = [sql for sql in made if "SAVEPOINT" not in sql]
         assert 2 == len(statements), "\n".join(made)
 
     def test_nothing_to_write_costs_nothing(self) -> None:
         """A flush without calls, and closing one."""
-        claim = self.reserve()
+        reservation = self.reserve()
         with self.assertNumQueries(0):
-            self.book.settle(claim, Usage(1, 1), NOON)
-        self.book.flush()
+            self.store.settle(reservation, TokenUsage(1, 1), NOON)
+        self.store.flush()
         with self.assertNumQueries(0):
-            self.book.flush()
+            self.store.flush()
 
 
 class TestRiding(LedgerTest):
@@ -276,49 +278,49 @@ class TestRiding(LedgerTest):
 
     def test_what_ended_is_written_with_it(self) -> None:
         """By two statements, and nothing is left for the timer."""
-        self.book.settle(self.reserve(), Usage(7, 1), NOON)
-        with self.book.riding() as write, transaction.atomic():
+        self.store.settle(self.reserve(), TokenUsage(7, 1), NOON)
+        with self.store.riding() as write, transaction.atomic():
             assert write is not None
             with CaptureQueriesContext(connection) as taken:
                 write()
         assert 2 == len(taken)
         assert (8, 0) == (self.total().used(Measure.TOKENS), self.total().open_calls)
         with self.assertNumQueries(0):
-            self.book.flush()
+            self.store.flush()
         self.assert_consistent()
 
     def ride_in_vain(self) -> None:
         """A transaction that fails after how calls ended was written."""
-        with self.book.riding() as write, transaction.atomic():
+        with self.store.riding() as write, transaction.atomic():
             assert write is not None
             write()
             raise ZeroDivisionError
 
     def test_what_is_undone_is_written_later(self) -> None:
         """As often as it is tried: it counts once."""
-        self.book.settle(self.reserve(), Usage(7, 1), NOON)
+        self.store.settle(self.reserve(), TokenUsage(7, 1), NOON)
         with pytest.raises(ZeroDivisionError):
             self.ride_in_vain()
         assert 100 == self.total().used(Measure.TOKENS)
-        self.book.flush()
+        self.store.flush()
         assert 8 == self.total().used(Measure.TOKENS)
         self.assert_consistent()
 
     def test_a_game_at_work_leaves_it_to_the_next_call(self) -> None:
         """Which writes it for nothing; and where nothing ended there is nothing to write."""
-        with self.book.riding() as write:
+        with self.store.riding() as write:
             assert write is None
-        self.book.settle(self.reserve(), Usage(7, 1), NOON)
+        self.store.settle(self.reserve(), TokenUsage(7, 1), NOON)
         self.reserve(person="*#4")
-        with self.book.riding() as write:
+        with self.store.riding() as write:
             assert write is None
         assert 108 == self.total().used(Measure.TOKENS)
 
     def test_rows_that_are_gone_are_made_again(self) -> None:
         """The transaction has to be begun anew, as where another process wrote the record."""
-        self.book.settle(self.reserve(), Usage(7, 1), NOON)
+        self.store.settle(self.reserve(), TokenUsage(7, 1), NOON)
         BudgetTotal.objects.all().delete()
-        with self.book.riding() as write:
+        with self.store.riding() as write:
             assert write is not None
             with pytest.raises(audit.RecordConflictError), transaction.atomic():
                 write()

@@ -7,16 +7,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.budget.ledger import Book
+from evennia_ai.budget.ledger import LedgerStore
 from evennia_ai.budget.ledger.grants import Raise, raise_cap
-from evennia_ai.core.safety.budget import Account
+from evennia_ai.core.safety.budget import BudgetAccount
 from evennia_ai.core.settings.budget import Scope
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import LimitReachedError
 from evennia_ai.models import BudgetTotal, ModelCall
 from tests.shell.ledger_case import NOON, LedgerTest, capped, need
 
-TODAY = Account(Scope.GAME, "", "2026-11-21")
+TODAY = BudgetAccount(Scope.GAME, "", "2026-11-21")
 ACTS = ("reserve", "reserve", "reserve", "settle", "release", "cut_off", "flush", "raise", "crash")
 STEPS = st.lists(
     st.tuples(st.sampled_from(ACTS), st.integers(0, 90), st.integers(0, 3)), max_size=40
@@ -29,7 +29,7 @@ class TestAnyOrder(LedgerTest):
     def setUp(self) -> None:
         """Nothing has happened yet."""
         super().setUp()
-        self.claims: list[tuple[Book, Any]] = []
+        self.reservations: list[tuple[LedgerStore, Any]] = []
         self.granted = 0
 
     def test_r26_used_and_held_never_pass_a_cap(self) -> None:
@@ -39,51 +39,53 @@ class TestAnyOrder(LedgerTest):
         def walk(steps: list[tuple[str, int, int]], cap: int, last: int) -> None:
             BudgetTotal.objects.all().delete()
             ModelCall.objects.all().delete()
-            self.claims, self.granted = [], 0
-            books = [Book(), Book()]
+            self.reservations, self.granted = [], 0
+            stores = [LedgerStore(), LedgerStore()]
             for act, amount, which in steps:
-                self.step(books, act, amount, which, cap=cap, last=last)
+                self.step(stores, act, amount, which, cap=cap, last=last)
                 used = self.total(TODAY)
                 spent = used.prompt_tokens + used.completion_tokens + used.held_tokens
                 assert spent <= cap + self.granted
-            for book in books:
-                book.flush()
-            books[0].recover(NOON + 10_000)
+            for store in stores:
+                store.flush()
+            stores[0].recover(NOON + 10_000)
             self.assert_consistent()
 
         walk()
 
     def step(
-        self, books: list[Book], act: str, amount: int, which: int, *, cap: int, last: int
+        self, stores: list[LedgerStore], act: str, amount: int, which: int, *, cap: int, last: int
     ) -> None:
         """One thing happens in one of the processes."""
-        book = books[which % 2]
+        store = stores[which % 2]
         if act == "reserve":
-            wanted = need(amount + 1, amount, last=Usage(last, 0))
+            wanted = need(amount + 1, amount, last=TokenUsage(last, 0))
             purpose = "wrap_up" if which == 3 else "turn"
             try:
-                claim = self.reserve(
-                    capped(tokens_per_day=cap), book=book, wanted=wanted, purpose=purpose
+                reservation = self.reserve(
+                    capped(tokens_per_day=cap), store=store, wanted=wanted, purpose=purpose
                 )
             except LimitReachedError:
                 return
-            self.claims.append((book, claim))
+            self.reservations.append((store, reservation))
         elif act == "flush":
-            book.flush()
+            store.flush()
         elif act == "raise":
             self.granted += amount + 1
             raise_cap(Raise(TODAY, "tokens_per_day", amount + 1, "Tom"))
         elif act == "crash":
-            book.drop()
-            books[which % 2] = Book()
-        elif self.claims:
-            self.close(act, *self.claims.pop(amount % len(self.claims)), part=amount)
+            store.drop()
+            stores[which % 2] = LedgerStore()
+        elif self.reservations:
+            self.close(act, *self.reservations.pop(amount % len(self.reservations)), part=amount)
 
-    def close(self, act: str, book: Book, claim: Any, part: int) -> None:
+    def close(self, act: str, store: LedgerStore, reservation: Any, part: int) -> None:
         """A call ends, with no more than was estimated."""
         if act == "settle":
-            estimate = claim.need.estimate
-            used = Usage(min(part + 1, estimate.prompt_tokens), estimate.completion_tokens // 2)
-            book.settle(claim, used, NOON)
+            estimate = reservation.estimate.usage
+            used = TokenUsage(
+                min(part + 1, estimate.prompt_tokens), estimate.completion_tokens // 2
+            )
+            store.settle(reservation, used, NOON)
         else:
-            getattr(book, act)(claim, NOON)
+            getattr(store, act)(reservation, NOON)

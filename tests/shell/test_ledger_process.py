@@ -7,10 +7,10 @@ from django.db import OperationalError, connection
 from twisted.internet.task import Clock
 
 from evennia_ai.budget import ledger
-from evennia_ai.budget.ledger import Book, rows
-from evennia_ai.core.settings.budget import Span
+from evennia_ai.budget.ledger import LedgerStore, rows
+from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.core.settings.model import MOST_KNOWN
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.models import BudgetTotal
@@ -18,15 +18,15 @@ from tests.shell.ledger_case import NOON, OPEN, LedgerTest, need
 
 
 class TestProcess(LedgerTest):
-    """The book of a server process."""
+    """The store of a server process."""
 
     def test_endings_are_written_within_a_second(self) -> None:
         """Also where no other call comes."""
         clock = Clock()
-        self.book = Book(clock.callLater)
+        self.store = LedgerStore(clock.callLater)
         for _ in range(3):
-            self.book.settle(self.reserve(), Usage(5, 5), NOON)
-        self.book.release(self.reserve(), NOON)
+            self.store.settle(self.reserve(), TokenUsage(5, 5), NOON)
+        self.store.release(self.reserve(), NOON)
         assert 1 == len(clock.getDelayedCalls())
         clock.advance(1.0)
         assert (15, 0) == (self.total().prompt_tokens, self.total().open_calls)
@@ -35,29 +35,33 @@ class TestProcess(LedgerTest):
     def test_endings_are_written_at_shutdown(self) -> None:
         """No timer stays behind."""
         clock = Clock()
-        self.book = Book(clock.callLater)
-        self.book.cut_off(self.reserve(), NOON)
-        self.book.stop()
+        self.store = LedgerStore(clock.callLater)
+        self.store.cut_off(self.reserve(), NOON)
+        self.store.stop()
         assert (60, []) == (self.total().prompt_tokens, clock.getDelayedCalls())
 
     def test_a_process_with_nothing_left_stops_too(self) -> None:
         """Nothing is written then."""
         with self.assertNumQueries(0):
-            self.book.stop()
+            self.store.stop()
 
     def test_the_front_door(self) -> None:
-        """The process's one book, by the functions that everybody uses."""
+        """The process's one store, by the functions that everybody uses."""
         self.addCleanup(ledger.start_anew)
         ledger.start_anew()
-        payer = ledger.Payer("Ada", "*#3", "turn")
-        ledger.settle(ledger.reserve(payer, need(), OPEN, NOON), Usage(5, 5), NOON)
-        ledger.release(ledger.reserve(payer, need(), OPEN, NOON), NOON)
-        ledger.cut_off(ledger.reserve(payer, need(), OPEN, NOON), NOON)
+        billing = ledger.BillingContext("Ada", "*#3", "turn")
+        store = ledger.store()
+        store.settle(store.reserve(billing, need(), OPEN, NOON), TokenUsage(5, 5), NOON)
+        store.release(store.reserve(billing, need(), OPEN, NOON), NOON)
+        store.cut_off(store.reserve(billing, need(), OPEN, NOON), NOON)
         report = ledger.report("ADA", OPEN, NOON)
         used = {standing.name: standing.used for standing in report.standings}
         assert (110, 2) == (used["tokens_total"], used["calls_per_minute"])
         assert {"*#3": 1.0} == report.shares
-        assert (0, {}) == (report.unpriced[Span.EVER], ledger.report("Edda", OPEN, NOON).shares)
+        assert (0, {}) == (
+            report.unpriced[BudgetSpan.EVER],
+            ledger.report("Edda", OPEN, NOON).shares,
+        )
 
     def test_settings_are_read_again_when_they_change(self) -> None:
         """And only then; also where somebody changes the mapping itself."""

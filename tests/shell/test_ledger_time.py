@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import Clock
 
-from evennia_ai.budget.ledger import Book, grant, owners, rows
+from evennia_ai.budget.ledger import LedgerStore, grant, owners, rows
 from evennia_ai.budget.ledger.owners import is_gone, owner_of_this_process
-from evennia_ai.core.safety.budget import DAY, Account, CallState, accounts_of
+from evennia_ai.core.safety.budget import DAY, BudgetAccount, CallState, accounts_of
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError, LimitReachedError
 from evennia_ai.models import BudgetTotal, ModelCall
 from tests.shell.ledger_case import NOON, LedgerTest, capped, need
 
-TODAY = Account(Scope.GAME, "", "2026-11-21")
+TODAY = BudgetAccount(Scope.GAME, "", "2026-11-21")
 
 
 class TestPeriods(LedgerTest):
@@ -52,9 +52,9 @@ class TestPeriods(LedgerTest):
     def test_a_call_over_midnight_counts_to_the_day_it_began(self) -> None:
         """And what it held there is free again."""
         late = NOON + DAY // 2 - 31
-        claim = self.reserve(at=late)
-        self.book.settle(claim, Usage(5, 5), late + 60)
-        self.book.flush()
+        reservation = self.reserve(at=late)
+        self.store.settle(reservation, TokenUsage(5, 5), late + 60)
+        self.store.flush()
         total = self.total(TODAY)
         assert (5, 0, 0) == (total.prompt_tokens, total.held_tokens, total.open_calls)
         assert 0 == self.total(TODAY._replace(period="2026-11-22")).calls
@@ -108,11 +108,11 @@ class TestWarnings(LedgerTest):
         config = BudgetConfig(
             game=Caps(), assistant=Caps(tokens_per_day=1000), player=Caps(), calls_in_flight=0
         )
-        other = Book()
+        other = LedgerStore()
         told = [
-            (number, claim.warnings)
+            (number, reservation.warnings)
             for number in range(1, 11)
-            if (claim := self.reserve(config, book=(self.book, other)[number % 2])).warnings
+            if (reservation := self.reserve(config, store=(self.store, other)[number % 2])).warnings
         ]
         text = (
             "assistant ada 2026-11-21: 800 of 1,000 tokens are used "
@@ -130,10 +130,10 @@ class TestKilled(LedgerTest):
 
     def killed(self, owner: str) -> None:
         """A process of that name leaves an open call behind."""
-        book = Book()
-        book.owner = owner
-        self.reserve(book=book)
-        book.drop()
+        store = LedgerStore()
+        store.owner = owner
+        self.reserve(store=store)
+        store.drop()
 
     def dead(self) -> str:
         """The name of a process of this machine that has ended."""
@@ -154,7 +154,7 @@ class TestKilled(LedgerTest):
         """Of this machine and of another, until they are surely over: deadline and five minutes."""
         self.reserve()
         self.killed("elsewhere:1:1:abcd")
-        other = Book()
+        other = LedgerStore()
         assert 0 == other.recover(NOON + 359)
         assert 2 == other.recover(NOON + 362)
         self.assert_consistent()
@@ -162,13 +162,13 @@ class TestKilled(LedgerTest):
     def test_a_call_that_was_closed_by_others_still_counts_as_it_was(self) -> None:
         """A process that was only slow puts right what others took for cut off."""
         ends = ("settle", "release", "cut_off")
-        claims = [self.reserve(wanted=need(price=self.price(1))) for _ in ends]
-        assert 3 == Book().recover(NOON + 1000)
+        reservations = [self.reserve(wanted=need(price=self.price(1))) for _ in ends]
+        assert 3 == LedgerStore().recover(NOON + 1000)
         assert 300 == self.total().prompt_tokens + self.total().completion_tokens
-        self.book.settle(claims[0], Usage(5, 6), NOON + 1000)
-        self.book.release(claims[1], NOON + 1000)
-        self.book.cut_off(claims[2], NOON + 1000)
-        self.book.flush()
+        self.store.settle(reservations[0], TokenUsage(5, 6), NOON + 1000)
+        self.store.release(reservations[1], NOON + 1000)
+        self.store.cut_off(reservations[2], NOON + 1000)
+        self.store.flush()
         total = self.total()
         assert (2, 111, 111_000) == (
             total.calls, total.prompt_tokens + total.completion_tokens, total.cost_nano
@@ -182,25 +182,25 @@ class TestKilled(LedgerTest):
         """Also where two processes find it at the same moment."""
         self.killed(self.dead())
         found = ModelCall.objects.get()
-        assert (True, False) == (self.book.close_orphan(found), self.book.close_orphan(found))
+        assert (True, False) == (self.store.close_orphan(found), self.store.close_orphan(found))
         self.assert_consistent()
 
     def test_an_ending_that_waited_long_to_be_written(self) -> None:
         """The same where the database could not be written to for minutes."""
         clock = Clock()
-        self.book = Book(clock=clock.seconds)
-        self.book.settle(self.reserve(), Usage(5, 6), NOON)
-        Book().recover(NOON + 1000)
+        self.store = LedgerStore(clock=clock.seconds)
+        self.store.settle(self.reserve(), TokenUsage(5, 6), NOON)
+        LedgerStore().recover(NOON + 1000)
         clock.advance(1000)
-        self.book.flush()
+        self.store.flush()
         assert (5, 6) == (self.total().prompt_tokens, self.total().completion_tokens)
         self.assert_consistent()
 
     def test_a_call_that_ends_late_but_first(self) -> None:
         """Nobody else has closed it: it counts as always."""
-        claim = self.reserve()
-        self.book.settle(claim, Usage(5, 6), NOON + 1000)
-        self.book.flush()
+        reservation = self.reserve()
+        self.store.settle(reservation, TokenUsage(5, 6), NOON + 1000)
+        self.store.flush()
         self.assert_consistent()
 
     def test_where_nobody_can_tell_nobody_has_ended(self) -> None:
@@ -239,7 +239,7 @@ class TestUpkeep(LedgerTest):
     def test_open_calls_are_never_dropped(self) -> None:
         """They are closed first."""
         self.reserve()
-        Book().recover(NOON + 365 * DAY)
+        LedgerStore().recover(NOON + 365 * DAY)
         assert CallState.CUT_OFF == ModelCall.objects.get().state
 
     def test_rows_that_others_dropped_are_made_anew(self) -> None:
@@ -260,8 +260,8 @@ class TestUpkeep(LedgerTest):
     def test_the_memory_of_numbers_is_bounded(self) -> None:
         """A process that runs for years does not remember every minute."""
         self.use(5, 5)
-        self.book.totals._numbers.update(
-            {Account(Scope.GAME, "", f"{n}"): n for n in range(rows.MOST_REMEMBERED)}
+        self.store.totals._numbers.update(
+            {BudgetAccount(Scope.GAME, "", f"{n}"): n for n in range(rows.MOST_REMEMBERED)}
         )
         self.use(5, 5, at=NOON + 60)
-        assert 12 == len(self.book.totals._numbers)
+        assert 12 == len(self.store.totals._numbers)

@@ -111,7 +111,7 @@ class TestUpdate(SafetyTest):
         """Without a restart."""
         assert lifecycle.update_assistant(self.ada_script, aliases=["keeper"]).ok
         self.type(self.tom, "say @keeper hello")
-        assert "queued" in str(self.ada_script.work.records.newest()[0].steps)
+        assert "queued" in str(self.ada_script.work.decisions.newest()[0].steps)
 
     def test_what_is_wrong_changes_nothing(self) -> None:
         """Not even what is right beside it."""

@@ -20,7 +20,7 @@ from evennia.utils.create import create_account, create_channel, create_object
 from evennia_ai import approvals, operations
 from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.assistant_character import AssistantCharacter
-from evennia_ai.core.safety.questions import Asking, Outcome
+from evennia_ai.core.safety.questions import ApprovalRequest, QuestionOutcome
 from evennia_ai.emergency import RETURNED_LINE
 from evennia_ai.operations import lifecycle
 from evennia_ai.operations.result import Problem
@@ -124,11 +124,11 @@ class TestDelete(DeleteTest):
     def test_what_she_asked_is_closed(self) -> None:
         """Nobody can answer it any more, and whoever waited for the answer goes on without."""
         came: list[Any] = []
-        asking = Asking("tick 1 max_iterations", "safety.limit.max_iterations", "May I?")
+        asking = ApprovalRequest("tick 1 max_iterations", "safety.limit.max_iterations", "May I?")
         approvals.ask(self.ada_script, asking).addBoth(came.append)
         (question,) = approvals.pending(self.ada_script)
         assert self.delete().ok
-        assert [Outcome.DISCARDED] == [answer.outcome for answer in came]
+        assert [QuestionOutcome.DISCARDED] == [answer.outcome for answer in came]
         assert "Ada is stopped" == approvals.why_closed(question.number)
 
     def test_one_who_is_stopped_or_has_no_body_goes_too(self) -> None:

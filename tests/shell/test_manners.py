@@ -7,9 +7,9 @@ from evennia.utils.create import create_object
 from evennia_ai import operations
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.errors import ModelReplyError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state, turns
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 
@@ -81,7 +81,7 @@ class TestBurst(MannersTest):
         self.after(0.1)
         turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 3)
         assert ["one", "two"] == [event.body for event in turn.events]
-        turns.note_effect(self.ada_script, turn, ToolCall("c1", "say", {"message": "Yes."}))
+        turns.write_ahead_intent(self.ada_script, turn, ToolCall("c1", "say", {"message": "Yes."}))
         self.ada_script.work = None
         self.ada_script.at_start()
         self.model.answers.append(whispers("Three.", "Mira"))
@@ -339,4 +339,4 @@ class TestEngaged(MannersTest):
         brass_script, _ = self.make("Brass")
         self.model.answers.extend([says("@brass hello"), says("@ada hello, Ada"), says("Yes.")])
         self.type(self.tom, "say @ada greet Brass")
-        assert {} == brass_script.work.engagements.by_place
+        assert {} == brass_script.work.conversations.by_place

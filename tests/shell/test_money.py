@@ -12,14 +12,14 @@ from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import accounts_of
 from evennia_ai.core.settings.budget import Measure, Scope
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ModelConnectionError, ModelStatusError
 from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.llm.scripted import ScriptedModel
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state
 from tests.fakes.counted import CountedModel
-from tests.llm.doubles import MemoryTransport
 from tests.shell.support import ShellTest, pump, says
 
 NOON = 1_795_262_400.0
@@ -64,7 +64,7 @@ class MoneyTest(ShellTest):
 
     def rows(self) -> list[ModelCall]:
         """The calls as the ledger has them, the oldest first."""
-        ledger.flush()
+        ledger.store().flush()
         return sorted(ModelCall.objects.all(), key=lambda call: int(call.key.rpartition(".")[2]))
 
     def states(self) -> list[tuple[str, str]]:
@@ -73,7 +73,7 @@ class MoneyTest(ShellTest):
 
     def total_of(self, person: Any) -> int:
         """What the ledger has of a player's day, what is held included."""
-        ledger.flush()
+        ledger.store().flush()
         accounts = accounts_of("Ada", person_of(person), NOON)
         (today,) = (a for a in accounts if a.scope is Scope.PLAYER and len(a.period) == 10)
         return read_total(today).used(Measure.TOKENS)
@@ -128,13 +128,13 @@ class TestCapOfAPlayer(MoneyTest):
 
     def test_hole_d22_without_room_for_an_answer_nothing_is_sent(self) -> None:
         """What is left is less than a prompt and a few words: not even a last one is asked for."""
-        used = ledger.reserve(
-            ledger.Payer("Brass", person_of(self.tom)),
-            ledger.Need(Usage(19_900)),
+        used = ledger.store().reserve(
+            ledger.BillingContext("Brass", person_of(self.tom)),
+            ledger.CostEstimate(TokenUsage(19_900)),
             state.budget_config(self.ada_script),
             NOON,
         )
-        ledger.settle(used, Usage(19_900), NOON)
+        ledger.store().settle(used, TokenUsage(19_900), NOON)
         self.type(self.tom, "whisper Ada = hello")
         assert [] == self.counted.bodies
 
@@ -260,7 +260,7 @@ class TestAttempts(MoneyTest):
     def setUp(self) -> None:
         """The second model answers always."""
         super().setUp()
-        self.first = MemoryTransport()
+        self.first = ScriptedModel()
         services.pool().set_transport(services.endpoint(), self.first)
         services.pool().set_transport(Endpoint("scripted", "scripted"), self.counted)
 

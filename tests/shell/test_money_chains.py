@@ -12,14 +12,14 @@ from django.test.utils import override_settings
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.budget import ledger
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state
+from evennia_ai.testing import UNHURRIED, pump
 from tests.fakes.answers import count_tokens
-from tests.llm.doubles import completion
 from tests.shell.delegating import DelegationTest, hands_on
 from tests.shell.delegating import reports as reports_of
-from tests.shell.support import UNHURRIED, pump
 from tests.shell.test_money import NO_CAPS, NOON
 
 Say = Callable[[str, Mapping[str, Any]], bytes]
@@ -79,7 +79,7 @@ class ChainTest(DelegationTest):
 
     def by_person(self) -> Counter[str]:
         """Tokens in the ledger, by who is charged."""
-        ledger.flush()
+        ledger.store().flush()
         found: Counter[str] = Counter()
         for call in ModelCall.objects.all():
             found[call.person] += call.prompt_tokens + call.completion_tokens
@@ -248,7 +248,7 @@ class TestSummaries(ChainTest):
         self.let(lambda *_: completion(None, ("say", {"message": "Hello."})))
         for person, line in lines:
             self.type(person, line)
-        ledger.flush()
+        ledger.store().flush()
         ModelCall.objects.all().delete()
         state.write(self.ada_script, compact_preserve_window=2)
         from evennia_ai.agent.compaction import compact_conversation_history

@@ -13,8 +13,8 @@ from twisted.internet import reactor
 from evennia_ai import audit, operations
 from evennia_ai.api.bodies import plain
 from evennia_ai.budget import ledger
-from evennia_ai.core.safety.limits import Kind
-from evennia_ai.core.safety.questions import Asking, Question
+from evennia_ai.core.safety.limits import LimitKind
+from evennia_ai.core.safety.questions import ApprovalRequest, Question
 from evennia_ai.operations import monitoring, observing
 from evennia_ai.runtime import services, state
 from tests.shell.support import ShellTest, pump, whispers
@@ -208,7 +208,7 @@ class TestMetrics(MonitoringTest):
 
     def test_questions_and_errors(self) -> None:
         """By assistant."""
-        asked = Question(Asking("k", "tool.x", "may I?", "", "Ada"), number=3)
+        asked = Question(ApprovalRequest("k", "tool.x", "may I?", "", "Ada"), number=3)
         state.write(self.ada_script, questions=[asked.as_stored()], consecutive_errors=2)
         assert (1, 2) == (
             self.sample("questions_open", assistant="Ada"),
@@ -224,7 +224,7 @@ class TestMetrics(MonitoringTest):
         )
         self.model.answer(whispers("Hello."))
         pump()
-        ledger.flush()
+        ledger.store().flush()
         assert (0, 1) == (
             self.sample("model_calls_in_flight"),
             self.sample("model_calls_total"),
@@ -275,8 +275,8 @@ class TestMetrics(MonitoringTest):
         self.tell("ToolExecuted", tool_name="say", success=True, duration_ms=1500)
         self.tell("ToolExecuted", tool_name="say", success=False, duration_ms=500)
         self.tell("EmergencyStopTriggered", cause="loop")
-        self.tell("limit_extended", kind=Kind.TICK_SECONDS.value)
-        self.tell("limit_denied", kind=Kind.TICK_SECONDS.value)
+        self.tell("limit_extended", kind=LimitKind.TICK_SECONDS.value)
+        self.tell("limit_denied", kind=LimitKind.TICK_SECONDS.value)
         assert (2, 3.2) == tuple(
             self.sample(f"tick_duration_seconds_{name}") for name in ("count", "sum")
         )
@@ -292,7 +292,7 @@ class TestMetrics(MonitoringTest):
         )
         assert 1 == self.sample("emergency_stops_total", cause="loop")
         for decision in ("extended", "denied"):
-            kind = Kind.TICK_SECONDS.value
+            kind = LimitKind.TICK_SECONDS.value
             assert 1 == self.sample("limits_total", kind=kind, decision=decision)
 
     def tell(self, event: str, **details: Any) -> None:
@@ -312,7 +312,7 @@ class TestMetrics(MonitoringTest):
         for number in range(300):
             self.tell("ToolExecuted", tool_name=f"tool_{number}", success=True)
             self.tell("TickCompleted", outcome=f"{number}")
-            monitoring.count_request("GET", f"route-{number}", 200)
+            observing.count_request("GET", f"route-{number}", 200)
         found = self.scrape()
         counts = [
             sum(name == f"evennia_ai_{kind}_total" for name, _ in found)
@@ -323,9 +323,9 @@ class TestMetrics(MonitoringTest):
 
     def test_requests(self) -> None:
         """By method, route and status; what is none is others."""
-        monitoring.count_request("get", "assistant-list", 200)
-        monitoring.count_request("GET", "assistant-list", 200)
-        monitoring.count_request("BREW", "assistant-list", 9000)
+        observing.count_request("get", "assistant-list", 200)
+        observing.count_request("GET", "assistant-list", 200)
+        observing.count_request("BREW", "assistant-list", 9000)
         labels = {"endpoint": "assistant-list"}
         assert 2 == self.sample("api_requests_total", method="GET", status="200", **labels)
         others = {"method": "(others)", "status": "(others)"}

@@ -13,11 +13,11 @@ from evennia_ai.agent import compaction
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.errors import StaleEpochError
+from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state, turns
-from evennia_ai.tool_execution import ScriptKeeper
+from evennia_ai.tool_execution import ScriptCheckpoints
 from evennia_ai.tools import load_modules
-from tests.llm.doubles import MemoryTransport, completion
 from tests.shell import b15_tools
 from tests.shell.b15_accounts import Listener
 from tests.shell.stopping import SafetyTest
@@ -42,15 +42,15 @@ class TestKeeper(SafetyTest):
 
     def test_hole_d30_no_effect_begins_in_an_older_epoch(self) -> None:
         """It is not even noted: after a clearing nobody would know whose note that is."""
-        keeper = ScriptKeeper(self.ada_script)
+        keeper = ScriptCheckpoints(self.ada_script)
         self.overtaken(lambda turn: keeper.before_effect(turn, CALL))
 
     def test_hole_d30_an_older_epoch_sets_nothing_down(self) -> None:
         """What was said so far would be taken up again by the next start."""
-        self.overtaken(ScriptKeeper(self.ada_script).checkpoint)
+        self.overtaken(ScriptCheckpoints(self.ada_script).checkpoint)
 
 
-class LastGasp(MemoryTransport):
+class LastGasp(ScriptedModel):
     """Answers in the very moment in which it is cancelled."""
 
     def _hold(self) -> Deferred[bytes]:
@@ -101,7 +101,7 @@ class TestWords(SafetyTest):
         assert 1 == len(told)
         assert "answered" not in self.steps()
         assert ({}, 0) == (
-            self.ada_script.work.engagements.by_place,
+            self.ada_script.work.conversations.by_place,
             state.read(self.ada_script, "consecutive_errors"),
         )
         assert 1 == ModelCall.objects.count()

@@ -10,10 +10,10 @@ from evennia.commands.command import Command
 from evennia.scripts.models import ScriptDB
 
 from evennia_ai import operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
 from evennia_ai.tools.capture import captured
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 
@@ -258,9 +258,9 @@ class TestLasting(OverheardTest):
         """What she knows, in plain form."""
         work = self.ada_script.work
         return (
-            work.company.as_stored(),
+            work.senders.as_stored(),
             [item.as_stored() for item in work.overheard],
-            work.records.as_stored(),
+            work.decisions.as_stored(),
             set(work.muted),
         )
 
@@ -299,7 +299,7 @@ class TestLasting(OverheardTest):
         self.ada_script.at_start()
         self.ada_script.work.is_closing = False
         with self.assertNumQueries(0):
-            state.put_away(self.ada_script)
+            state.flush(self.ada_script)
 
     def test_numbers_go_on_after_a_restart(self) -> None:
         """So that `assistant why 12` means one message."""

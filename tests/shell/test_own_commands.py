@@ -16,7 +16,7 @@ from evennia_ai.commands import AssistantCmdSet, CmdAddress, fitting
 from evennia_ai.commands.cmdset import COMMANDS
 from evennia_ai.core.hearing.perception import Source
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations.command_names import WORDS, command_names
+from evennia_ai.operations.naming import WORDS, command_names
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says
 

@@ -20,7 +20,7 @@ class TestPaying(MemoryTest):
 
     def calls(self) -> list[tuple[str, str, str, int]]:
         """What the ledger holds: for whom, what for, how it ended, and the tokens."""
-        ledger.flush()
+        ledger.store().flush()
         found = ModelCall.objects.order_by("at", "key")
         return [(c.person, c.purpose, c.state, c.prompt_tokens) for c in found]
 

@@ -60,7 +60,7 @@ class TestRecall(MemoryTest):
         self.remember(BOAT)
         self.ask("whisper Ada = What is the sail of the boat Heron like?", whispers("Green."))
         assert BOAT in self.prompts()
-        record = self.ada_script.work.records.newest()[0]
+        record = self.ada_script.work.decisions.newest()[0]
         assert ("recalled", "memories: 1, private: 0") in record.steps
 
     def test_when_something_was_can_be_answered(self) -> None:

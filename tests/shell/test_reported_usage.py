@@ -8,8 +8,8 @@ from typing import Any
 
 from evennia_ai.budget import ledger
 from evennia_ai.core.turn.tokens import estimate
+from evennia_ai.llm.scripted import completion
 from evennia_ai.models import ModelCall
-from tests.llm.doubles import completion
 from tests.shell.support import ShellTest
 
 NOOP = ("noop", {})
@@ -40,7 +40,7 @@ class TestReportedUsage(ShellTest):
         """The row of one answer with this usage."""
         ModelCall.objects.all().delete()
         self.ask("whisper Ada = hello", completion(None, NOOP, usage=usage))
-        ledger.flush()
+        ledger.store().flush()
         return ModelCall.objects.get(purpose="turn")
 
     def test_b2_impossible_usage_counts_as_the_estimate(self) -> None:

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.hearing.records import Record
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.errors import ToolError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.models import EntityProfile
 from evennia_ai.runtime import names, state
 from evennia_ai.tools.speech import find_online
-from tests.llm.doubles import completion
 from tests.shell.people import Person
 from tests.shell.rp_world import RolePlayTest
 from tests.shell.support import ShellTest, says, whispers
@@ -52,7 +52,7 @@ class TestHearing(RolePlayTest):
             self.type(person, line)
             rule = next(
                 each.verdict.name
-                for each in self.golem_script.work.records.newest()
+                for each in self.golem_script.work.decisions.newest()
                 if each.heard.sender_id == person.dbref
             )
             assert is_called == (rule == "direct_address"), line
@@ -123,9 +123,9 @@ class TestSpeaking(RolePlayTest):
     def test_its_speech_has_the_marks_of_an_assistant(self) -> None:
         """For assistants, which hear no person in it, and itself least of all."""
         outgoing.say(self.golem, "stone giant, @Ada, hello", hops=2)
-        record: Record = self.heard(self.ada_script)
+        record: DecisionTrace = self.heard(self.ada_script)
         assert (True, 2) == (record.heard.from_assistant, record.heard.hops)
-        assert self.golem_script.work.records.count == 0
+        assert self.golem_script.work.decisions.count == 0
         self.type(self.tom, "say hm")
         assert not self.heard(self.ada_script).heard.from_assistant
 
@@ -330,7 +330,7 @@ class TestStock(ShellTest):
         text = ('Bo says, "@ada hi"', {"type": "say"})
         self.model.answers.append(whispers("Hm."))
         self.ada.at_msg_receive(text=text, from_obj=bo)
-        heard = self.ada_script.work.records.newest()[0].heard
+        heard = self.ada_script.work.decisions.newest()[0].heard
         assert ("Bo", "@ada hi") == (heard.sender_name, heard.body)
 
 

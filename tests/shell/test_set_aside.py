@@ -5,10 +5,10 @@ from __future__ import annotations
 from evennia_ai import approvals, operations
 from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.inbox import SET_ASIDE, TRAY
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.support import pump, says, whispers
 from tests.shell.test_turn_limits import LimitsTest, look
 from tests.shell.test_waiting import WaitingTest
@@ -230,7 +230,7 @@ class TestEnds(AsideTest):
         self.beat()
         assert 5 == self.calls()
         assert SET_ASIDE in self.stored("pending_events")[0]
-        record = self.ada_script.work.records.find(self.waiting()[0].number)
+        record = self.ada_script.work.decisions.find(self.waiting()[0].number)
         assert "broke off" in [step for step, _ in record.steps]
         self.model.answers.append(whispers("There it is."))
         self.come_back()
@@ -260,10 +260,10 @@ class TestEnds(AsideTest):
     def test_every_call_is_settled(self) -> None:
         """While it waits nothing is reserved, and at the end each call has its row, once."""
         self.hi()
-        ledger.flush()
+        ledger.store().flush()
         assert 6 == ModelCall.objects.count()
         self.model.answers.append(completion("So far nothing."))
         self.answer("no")
-        ledger.flush()
+        ledger.store().flush()
         rows = list(ModelCall.objects.order_by("pk").values_list("purpose", flat=True))
         assert ["turn"] * 6 + ["wrap_up"] == rows

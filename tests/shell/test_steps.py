@@ -7,9 +7,9 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state, turns
 from tests.engine.doubles import dangling
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, whispers
 
@@ -121,7 +121,7 @@ class TestCheckpoint(StepsTest):
             {"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]},
             {"role": "tool", "tool_call_id": "c1", "content": "not yet"},
         ]
-        turns.note_effect(self.ada_script, turn, call)
+        turns.write_ahead_intent(self.ada_script, turn, call)
         self.restart()
         pump()
         assert "nobody knows whether this happened" in self.history()[-1]["content"]

@@ -10,11 +10,11 @@ from evennia_ai import operations
 from evennia_ai.approvals import checkpoints
 from evennia_ai.core.hearing.audience import OPEN
 from evennia_ai.core.hearing.inbox import TASK, Event
-from evennia_ai.core.safety.limits import Decision, Kind, Reason
+from evennia_ai.core.safety.limits import Decision, DecisionReason, LimitKind
 from evennia_ai.errors import LimitReachedError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from evennia_ai.tasks import delegations
-from tests.llm.doubles import completion
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.support import pump, whispers
 from tests.shell.tool_case import make_turn
@@ -107,11 +107,11 @@ class TestHops(DelegationTest):
         self.limit(self.brass_script, **INTERACTIVE)
         self.brass.locks.add("ai_control:all()")
         lost = Event("t1", TASK, "whisper", "#1", "Ada", "count", 0.9, 0, 1, 0.0)
-        hit = LimitReachedError(Kind.DELEGATIONS, used=5, cap=5, amount=1, scope="task t1")
+        hit = LimitReachedError(LimitKind.DELEGATIONS, used=5, cap=5, amount=1, scope="task t1")
         asked = checkpoints.ask(self.brass_script, hit, event=lost)
         decisions: list[Decision] = []
         Deferred.fromCoroutine(asked).addCallback(decisions.append)
-        assert [Decision(False, 0, Reason.NO_OPERATOR)] == decisions
+        assert [Decision(False, 0, DecisionReason.NO_OPERATOR)] == decisions
         assert [] == self.questions()
 
 
@@ -162,12 +162,12 @@ class TestHowMany(DelegationTest):
         """Each has its own key on purpose."""
         self.limit(self.ada_script, loop={"max_delegations_per_task": 1}, **UNATTENDED)
         self.allow(self.ada_script, sub_agent_budget=1)
-        kinds = [Kind.AGENT_HOPS, Kind.DELEGATIONS, Kind.DELEGATES_AT_ONCE]
+        kinds = [LimitKind.AGENT_HOPS, LimitKind.DELEGATIONS, LimitKind.DELEGATES_AT_ONCE]
         turn = make_turn()
         self.begin(turn)
-        turn.grants = {Kind.AGENT_HOPS: 5.0, Kind.DELEGATIONS: 5.0}
+        turn.grants = {LimitKind.AGENT_HOPS: 5.0, LimitKind.DELEGATIONS: 5.0}
         assert "delegates_at_once" in str(self.begin(turn)[0])
-        turn.grants = {Kind.AGENT_HOPS: 5.0, Kind.DELEGATES_AT_ONCE: 5.0}
+        turn.grants = {LimitKind.AGENT_HOPS: 5.0, LimitKind.DELEGATES_AT_ONCE: 5.0}
         assert "limit delegations " in str(self.begin(turn)[0])
         turn.grants = dict.fromkeys(kinds[1:], 5.0)
         state.write(self.ada_script, max_agent_hops=1)

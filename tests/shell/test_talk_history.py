@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai.core.turn.compaction import summary_message
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import incoming
-from evennia_ai.operations import talk
+from evennia_ai.operations import conversation
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.revealing import Look
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, says, whispers
 
 
@@ -25,7 +25,7 @@ class TestHistory(ShellTest):
     def rows(self, **page: Any) -> list[dict[str, Any]]:
         """The messages of a page, with the private words."""
         page = {"look": Look(is_revealing=True)} | page
-        return list(talk.show_history(self.ada_script, **page).data["messages"])
+        return list(conversation.show_history(self.ada_script, **page).data["messages"])
 
     def test_it_reads_as_it_was(self) -> None:
         """Who spoke, what she said, what came of it, and what is private to whom."""
@@ -41,7 +41,7 @@ class TestHistory(ShellTest):
         mira = incoming.person_of(self.mira)
         assert [None] * 3 + [mira] * 3 == [row["private_to"] for row in rows]
         look = Look.of(self.mira)
-        told = talk.show_history(self.ada_script, look=look).message.splitlines()
+        told = conversation.show_history(self.ada_script, look=look).message.splitlines()
         assert "Ada's conversation, 1 to 6 of 6:" == told[0]
         assert '   2  Ada says: "Good evening."' == told[2]
         assert '   5  Ada whispers to Mira: "Upstairs."   (private to TestAccount2)' == told[5]
@@ -56,7 +56,7 @@ class TestHistory(ShellTest):
             shown = self.rows(look=look)
             masked = [{**row, "text": f"({len(row['text'])} characters)"} for row in rows[3:]]
             assert [*rows[:3], *masked] == shown
-        told = talk.show_history(self.ada_script).message
+        told = conversation.show_history(self.ada_script).message
         assert "   5  Ada (29 characters)   (private to TestAccount2)" in told.splitlines()
         assert [False, True] == [words in told for words in ("Upstairs", "(3 private words are")]
 
@@ -65,7 +65,7 @@ class TestHistory(ShellTest):
         self.talk()
         pages, before = [], None
         while True:
-            data = talk.show_history(self.ada_script, before=before, limit=4).data
+            data = conversation.show_history(self.ada_script, before=before, limit=4).data
             pages.append([row["number"] for row in data["messages"]])
             assert 6 == data["count"]
             if (before := data["next"]) is None:
@@ -76,7 +76,7 @@ class TestHistory(ShellTest):
 
     def test_nothing_was_said_yet(self) -> None:
         """That is told, and no page follows."""
-        result = talk.show_history(self.ada_script)
+        result = conversation.show_history(self.ada_script)
         assert "Ada has no conversation yet." == result.message
         assert {"messages": [], "count": 0, "next": None} == result.data
 
@@ -87,7 +87,7 @@ class TestHistory(ShellTest):
             ({"limit": 201}, "201 messages cannot be shown at once; 1 to 200 can."),
             ({"before": 0}, "0 is no number of a message; they begin at 1."),
         ):
-            assert expected == talk.show_history(self.ada_script, **page).message
+            assert expected == conversation.show_history(self.ada_script, **page).message
 
     def test_all_kinds_of_messages(self) -> None:
         """Summaries, other tools, words without a call, odd arguments and what is very long."""
@@ -119,7 +119,7 @@ class TestHistory(ShellTest):
         assert "Mira" == rows[6]["name"]
         (masked,) = [row for row in self.rows(look=None) if row["private_to"]]
         assert {**rows[5], "text": "(2000 characters)"} == masked
-        told = talk.show_history(self.ada_script).message
+        told = conversation.show_history(self.ada_script).message
         assert "(private to somebody who is gone)" in told
         assert '\n      - a\n      \n      Mira says on the channel Pub: "z"' in told
 
@@ -134,7 +134,7 @@ class TestHistory(ShellTest):
         work, self.ada_script.work = self.ada_script.work, None
         try:
             assert kept == self.export(is_revealing=True).data["messages"]
-            assert 6 == talk.show_history(self.ada_script).data["count"]
+            assert 6 == conversation.show_history(self.ada_script).data["count"]
         finally:
             self.ada_script.work = work
 
@@ -157,7 +157,7 @@ class TestHistory(ShellTest):
 
     def export(self, *, is_revealing: bool) -> Result:
         """The whole conversation, given out to Tom."""
-        return talk.export_history(
+        return conversation.export_history(
             self.ada_script, look=Look.of(self.tom, is_revealing=is_revealing)
         )
 

@@ -9,10 +9,10 @@ from django.test.utils import override_settings
 from evennia.utils import create, logger
 
 from evennia_ai import operations
-from evennia_ai.operations import prompting
+from evennia_ai.llm.scripted import completion
+from evennia_ai.operations import prompts
 from evennia_ai.runtime import state
 from evennia_ai.tools import TOOL_REGISTRY
-from tests.llm.doubles import completion
 from tests.shell import game_tools
 from tests.shell.support import ShellTest, whispers
 
@@ -100,7 +100,7 @@ class TestUseful(UsefulCase):
     def test_prompt_shows_the_same(self) -> None:
         """`assistant prompt` counts the tools that the model would read of."""
         count = len(self.shown_to("whisper Ada = hello"))
-        assert f"tools ({count})" in prompting.show_prompt(self.ada_script, self.tom).message
+        assert f"tools ({count})" in prompts.show_prompt(self.ada_script, self.tom).message
 
 
 @override_settings(EVENNIA_AI_TOOL_MODULES=["tests.shell.game_tools"])

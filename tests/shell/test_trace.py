@@ -11,10 +11,10 @@ from evennia_ai.agent import tracing
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.core.memory.recollection import DAY_SECONDS
 from evennia_ai.errors import ModelStatusError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.models import TracedMessage
-from evennia_ai.operations.days import span_of
 from evennia_ai.operations.revealing import Look
-from tests.llm.doubles import completion
+from evennia_ai.operations.times import span_of
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 
@@ -37,8 +37,8 @@ class TraceTest(HearingTest):
 
     def lose_memory(self) -> None:
         """Let what is fresh be gone, as after a kill or sixty other messages."""
-        self.ada_script.work.records.judged.clear()
-        self.ada_script.work.records.passed.clear()
+        self.ada_script.work.decisions.judged.clear()
+        self.ada_script.work.decisions.passed.clear()
 
     def a_day_later(self) -> None:
         """It is tomorrow."""

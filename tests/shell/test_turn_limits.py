@@ -11,10 +11,10 @@ from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.emergency import state_of
 from evennia_ai.errors import ModelConnectionError, ModelReplyError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import state
 from tests.engine.doubles import dangling
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, whispers
 
@@ -212,7 +212,7 @@ class TestLastWord(LimitsTest):
         """In the assistant's usage and in the ledger, which has a row of its own for it."""
         self._use_up(completion("I found two.", usage=TOKENS))
         assert (6, 660) == (self.ada_script.work.calls, self.ada_script.work.usage.total_tokens)
-        ledger.flush()
+        ledger.store().flush()
         rows = list(ModelCall.objects.order_by("pk").values_list("purpose", flat=True))
         assert ["turn"] * 5 + ["wrap_up"] == rows
         assert "660" in operations.budget_of(self.ada_script).message

@@ -7,7 +7,7 @@ from typing import Any
 from evennia.utils.create import create_channel
 
 from evennia_ai import audit, operations
-from evennia_ai.operations import configuring, lifecycle, undoing
+from evennia_ai.operations import lifecycle, settings, undoing
 from evennia_ai.operations.edits import MOST_READ, read_edits
 from evennia_ai.operations.result import Problem
 from evennia_ai.runtime import state
@@ -65,7 +65,7 @@ class TestUndo(UndoTest):
     def test_what_was_set_together_goes_back_together(self) -> None:
         """One request is one edit."""
         changes = {"tick_rate": 9, "max_history": 30, "persona": "Ada hums."}
-        configuring.update_settings(self.ada_script, changes, by="Tom")
+        settings.update_settings(self.ada_script, changes, by="Tom")
         assert 1 == len(read_edits(self.ada_script).made)
         shown = self.assistant("undo ada")
         for line in ("tick_rate: 9 -> 5", "max_history: 30 -> 50", "persona: Ada hums. -> none"):

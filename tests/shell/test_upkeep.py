@@ -8,11 +8,11 @@ from typing import Any
 from evennia_ai import audit, operations
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.errors import ModelReplyError
-from evennia_ai.operations import explaining, upkeep
+from evennia_ai.llm.scripted import completion
+from evennia_ai.operations import budget, control, explaining
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.runtime import services, state
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import as_data, whispers
 
@@ -59,14 +59,16 @@ class TestBreakers(UpkeepTest):
 
     def rows(self) -> dict[str, dict[str, Any]]:
         """All breakers, by name."""
-        return {row["name"]: row for row in self.data(upkeep.breakers(self.ada_script))["breakers"]}
+        return {
+            row["name"]: row for row in self.data(control.breakers(self.ada_script))["breakers"]
+        }
 
     def test_they_say_whose_they_are(self) -> None:
         """And of the game alone, when no assistant is meant."""
         assert {"tool:look": "assistant", "llm:scripted": "game"} == {
             name: row["scope"] for name, row in self.rows().items()
         }
-        game = self.data(upkeep.breakers(None))["breakers"]
+        game = self.data(control.breakers(None))["breakers"]
         assert ["llm:scripted"] == [row["name"] for row in game]
 
     def test_an_open_one(self) -> None:
@@ -97,7 +99,7 @@ class TestBreakers(UpkeepTest):
         ):
             breaker.force_open()
             self.recorded.clear()
-            result = upkeep.reset_breaker(self.ada_script, breaker.name.upper(), by="Tom")
+            result = control.reset_breaker(self.ada_script, breaker.name.upper(), by="Tom")
             assert ("closed", scope) == (result.data["state"], result.data["scope"])
             assert breaker.is_available
             event, name, details = self.recorded[0]
@@ -107,28 +109,28 @@ class TestBreakers(UpkeepTest):
     def test_a_scope_narrows_it(self) -> None:
         """Whoever may reset only an assistant's own resets none of the game's."""
         self.game_breaker().force_open()
-        result = upkeep.reset_breaker(self.ada_script, "llm:scripted", scope="assistant", by="Tom")
+        result = control.reset_breaker(self.ada_script, "llm:scripted", scope="assistant", by="Tom")
         assert (False, Problem.MISSING) == (result.ok, result.problem)
         assert "open" == self.game_breaker().state
         assert [] == self.recorded
 
     def test_it_can_be_looked_up_first(self) -> None:
         """To know which right a reset needs."""
-        assert "game" == self.data(upkeep.find_breaker(self.ada_script, "LLM:scripted"))["scope"]
+        assert "game" == self.data(control.find_breaker(self.ada_script, "LLM:scripted"))["scope"]
 
     def test_an_unknown_name(self) -> None:
         """Those that are near are named, else some; none is made by asking."""
-        for act in (upkeep.find_breaker, upkeep.reset_breaker):
+        for act in (control.find_breaker, control.reset_breaker):
             result = act(self.ada_script, "tool:lok")
             assert "There is no breaker 'tool:lok'; there are: tool:look." == result.message
             assert Problem.MISSING is result.problem
-        assert "tool:look, llm:scripted" in upkeep.find_breaker(self.ada_script, "#").message
+        assert "tool:look, llm:scripted" in control.find_breaker(self.ada_script, "#").message
         assert {"tool:look", "llm:scripted"} == set(self.rows())
 
     def test_before_the_first_service_was_asked(self) -> None:
         """It is said why there is none."""
         services.pool.cache_clear()
-        assert "none yet" in upkeep.find_breaker(None, "x").message
+        assert "none yet" in control.find_breaker(None, "x").message
 
 
 class TestUsage(UpkeepTest):
@@ -136,7 +138,7 @@ class TestUsage(UpkeepTest):
 
     def test_nothing_yet(self) -> None:
         """All is 0."""
-        found = self.data(upkeep.usage(self.ada_script))
+        found = self.data(budget.usage(self.ada_script))
         assert ({}, [], []) == (found["tools"], found["executions"], found["by_player"])
         assert {0} == {n for total in found["totals"].values() for n in total.values()}
         assert {"attempted": 0, "completed": 0, "failed": 0} == found["tasks"]
@@ -146,7 +148,7 @@ class TestUsage(UpkeepTest):
         answer = whispers("Hello.")
         body = json.loads(answer) | {"usage": {"prompt_tokens": 70, "completion_tokens": 30}}
         self.ask("whisper Ada = hello", json.dumps(body).encode())
-        result = upkeep.usage(self.ada_script)
+        result = budget.usage(self.ada_script)
         found = self.data(result)
         for span in ("today", "month", "ever"):
             total = found["totals"][span]
@@ -165,7 +167,7 @@ class TestUsage(UpkeepTest):
 
     def test_caps(self) -> None:
         """How each stands, and when it begins anew."""
-        rows = self.data(upkeep.usage(self.ada_script))["budget"]["standings"]
+        rows = self.data(budget.usage(self.ada_script))["budget"]["standings"]
         found = {row["name"]: row for row in rows}
         assert 1_500_000 == found["tokens_per_day"]["cap"]
         assert "1970-01-02T00:00:00+00:00" == found["tokens_per_day"]["resets_at"]
@@ -183,7 +185,7 @@ class TestUsage(UpkeepTest):
             "tasks_failed": 1,
         }
         state.write(self.ada_script, metrics=metrics, execution_log=calls)
-        found = self.data(upkeep.usage(self.ada_script))
+        found = self.data(budget.usage(self.ada_script))
         assert {"calls": 3, "errors": 0, "ms": 40} == found["tools"]["say"]
         assert {"calls": 1, "errors": 1, "ms": 7} == found["tools"]["look"]
         assert {"attempted": 2, "completed": 1, "failed": 1} == found["tasks"]
@@ -194,7 +196,7 @@ class TestUsage(UpkeepTest):
         """It is said, and the tools are told of all the same."""
         state.write(self.ada_script, metrics={"tool_calls": {"say": 3}})
         self.ada_script.db.budget_config = {"no such": 1}
-        result = upkeep.usage(self.ada_script)
+        result = budget.usage(self.ada_script)
         assert (False, Problem.UNAVAILABLE) == (result.ok, result.problem)
         assert "no such" in result.message
         assert 3 == result.data.tools["say"]["calls"]
@@ -205,7 +207,7 @@ class TestHeard(UpkeepTest):
 
     def heard_rows(self, **options: Any) -> dict[str, Any]:
         """What a program reads."""
-        return self.data(upkeep.heard(self.ada_script, **options))
+        return self.data(explaining.heard(self.ada_script, **options))
 
     def test_a_message(self) -> None:
         """The same facts as `assistant why` tells."""
@@ -308,5 +310,5 @@ class TestHeard(UpkeepTest):
     def test_one_that_does_not_run(self) -> None:
         """Is said to."""
         self.ada_script.work = None
-        result = upkeep.heard(self.ada_script)
+        result = explaining.heard(self.ada_script)
         assert (False, Problem.UNAVAILABLE) == (result.ok, result.problem)

@@ -9,11 +9,11 @@ from evennia_ai.agent import requests
 from evennia_ai.budget import ledger
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.hearing.inbox import SET_ASIDE, TRAY
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import state, turns
 from evennia_ai.tasks import delegations, reports
-from tests.llm.doubles import completion
 from tests.shell.people import Person
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import pump, says, whispers
@@ -58,7 +58,7 @@ class WaitingTest(SafetyTest):
 
     def bill(self) -> int:
         """Rows of what was paid for, or may have been."""
-        ledger.flush()
+        ledger.store().flush()
         return ModelCall.objects.count()
 
 
@@ -226,7 +226,7 @@ class TestLeaving(WaitingTest):
         self.model.answer(LOOK)
         pump()
         assert (1, 0) == (self.calls(), self.stored("consecutive_errors"))
-        record = self.ada_script.work.records.find(self.waiting()[0].number)
+        record = self.ada_script.work.decisions.find(self.waiting()[0].number)
         step, detail = record.steps[-2]
         assert ("broke off", True) == (step, detail.startswith("Tom had left; nobody was told"))
         assert [] == [line for line in self.sent_to_staff() if "was told" in line]

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from evennia_ai import audit
 from evennia_ai.budget.ledger.rows import together
-from evennia_ai.core.safety.budget import Account, account_of, as_units
+from evennia_ai.core.safety.budget import BudgetAccount, account_of, as_units
 from evennia_ai.core.safety.limits import MONEY
 from evennia_ai.core.settings.budget import CAPS, Cap
 from evennia_ai.errors import ConfigurationError, LimitReachedError
@@ -27,7 +27,7 @@ class Raise:
         by: who allowed it.
     """
 
-    account: Account
+    account: BudgetAccount
     name: str
     amount: float
     by: str

@@ -5,41 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import cycle
 
-from evennia_ai.budget.ledger.claims import Claim
+from evennia_ai.budget.ledger.reservations import Reservation
 from evennia_ai.core.safety import budget
-from evennia_ai.core.safety.budget import Account, Purpose, Standing, Total
+from evennia_ai.core.safety.budget import BudgetAccount, CapStanding, Purpose, Total
 from evennia_ai.core.safety.prices import answer_tokens_for
-from evennia_ai.core.settings.budget import BudgetConfig, Measure, Scope, Span
+from evennia_ai.core.settings.budget import BudgetConfig, BudgetSpan, Measure, Scope
 from evennia_ai.errors import NoFreeSlotError
 from evennia_ai.models import BudgetTotal
 
-Totals = Mapping[Account, Total]
+Totals = Mapping[BudgetAccount, Total]
 
 
-def excess(claim: Claim, totals: Totals, config: BudgetConfig) -> int:
+def excess(reservation: Reservation, totals: Totals, config: BudgetConfig) -> int:
     """Tokens by which an answer has to be shorter for its call to fit, no more than are to spare.
 
     Args:
         totals: with the call already counted in.
     """
-    if not claim.need.spare:
+    if not reservation.estimate.spare:
         return 0
     most = 0
-    for standing in _all_set(claim, totals, config):
-        missing = standing.used + _units(claim, standing)[1] - standing.allowed
+    for standing in _all_set(reservation, totals, config):
+        missing = standing.used + _units(reservation, standing)[1] - standing.allowed
         if missing > 0:
-            most = max(most, _as_tokens(claim, standing.cap.measure, missing))
-    return min(most, claim.need.spare)
+            most = max(most, _as_tokens(reservation, standing.cap.measure, missing))
+    return min(most, reservation.estimate.spare)
 
 
-def _as_tokens(claim: Claim, measure: Measure, missing: int) -> int:
+def _as_tokens(reservation: Reservation, measure: Measure, missing: int) -> int:
     """Tokens of an answer that take so many units; no number of them changes how many calls."""
     if measure is Measure.TOKENS:
         return missing
-    return answer_tokens_for(missing, claim.need.price) if measure is Measure.COST else 0
+    price = reservation.estimate.price
+    return answer_tokens_for(missing, price) if measure is Measure.COST else 0
 
 
-def judge(claim: Claim, totals: Totals, config: BudgetConfig) -> None:
+def judge(reservation: Reservation, totals: Totals, config: BudgetConfig) -> None:
     """Let a call pass or not, and note whose caps are nearly used up.
 
     Raises:
@@ -47,58 +48,64 @@ def judge(claim: Claim, totals: Totals, config: BudgetConfig) -> None:
         NoFreeSlotError: too many of the assistant's calls are under way.
     """
     near = []
-    for account, span in _accounts(claim):
+    for account, span in _accounts(reservation):
         total = totals[account]
-        if account.scope is Scope.ASSISTANT and span is Span.EVER:
-            _judge_slots(claim, total, config)
+        if account.scope is Scope.ASSISTANT and span is BudgetSpan.EVER:
+            _judge_slots(reservation, total, config)
         for standing in _set(account, span, total, config):
-            need, last = _units(claim, standing)
+            need, last = _units(reservation, standing)
             if hit := budget.exceeded(standing, need, last):
                 raise hit
             if budget.is_near(standing, total, config.warn_at):
                 near.append(standing)
-    claim.warnings.extend(budget.warning_text(standing) for standing in near if _is_first(standing))
+    reservation.warnings.extend(
+        budget.warning_text(standing) for standing in near if _is_first(standing)
+    )
 
 
-def _accounts(claim: Claim) -> Iterator[tuple[Account, Span]]:
+def _accounts(reservation: Reservation) -> Iterator[tuple[BudgetAccount, BudgetSpan]]:
     """Each account that a call counts towards, and over which span that counts."""
-    return zip(claim.accounts, cycle(Span), strict=False)
+    return zip(reservation.accounts, cycle(BudgetSpan), strict=False)
 
 
-def _set(account: Account, span: Span, total: Total, config: BudgetConfig) -> Iterator[Standing]:
+def _set(
+    account: BudgetAccount, span: BudgetSpan, total: Total, config: BudgetConfig
+) -> Iterator[CapStanding]:
     """How an account stands to each cap of its span that is set."""
     return budget.standings(account, span, total, config.caps_of(account.scope), only_set=True)
 
 
-def _all_set(claim: Claim, totals: Totals, config: BudgetConfig) -> Iterator[Standing]:
-    for account, span in _accounts(claim):
+def _all_set(
+    reservation: Reservation, totals: Totals, config: BudgetConfig
+) -> Iterator[CapStanding]:
+    for account, span in _accounts(reservation):
         yield from _set(account, span, totals[account], config)
 
 
-def _judge_slots(claim: Claim, total: Total, config: BudgetConfig) -> None:
-    most = 0 if claim.payer.is_share else config.calls_in_flight
-    if most and total.open_calls > most and claim.payer.purpose != Purpose.WRAP_UP:
+def _judge_slots(reservation: Reservation, total: Total, config: BudgetConfig) -> None:
+    most = 0 if reservation.billing.is_share else config.calls_in_flight
+    if most and total.open_calls > most and reservation.billing.purpose != Purpose.WRAP_UP:
         raise NoFreeSlotError(
-            f"{claim.payer.assistant} has {most} model calls under way, and may have no more at "
-            "one time (EVENNIA_AI_BUDGET_CONFIG.calls_in_flight)"
+            f"{reservation.billing.assistant} has {most} model calls under way, and may have no "
+            "more at one time (EVENNIA_AI_BUDGET_CONFIG.calls_in_flight)"
         )
 
 
-def _units(claim: Claim, standing: budget.Standing) -> tuple[int, int]:
+def _units(reservation: Reservation, standing: budget.CapStanding) -> tuple[int, int]:
     """What a call needs of a cap, and what has to stay free for a last one."""
-    need, measure = claim.need, standing.cap.measure
+    estimate, measure = reservation.estimate, standing.cap.measure
     if measure is Measure.TOKENS:
-        units = need.estimate.total_tokens, need.last.total_tokens
+        units = estimate.usage.total_tokens, estimate.last.total_tokens
     elif measure is Measure.COST:
-        units = need.cost_nano, need.last_cost_nano
-    elif claim.payer.is_share:
+        units = estimate.cost_nano, estimate.last_cost_nano
+    elif reservation.billing.is_share:
         return 0, 0
     else:
         units = 1, int(standing.configured > 1)
-    return units if claim.payer.purpose != Purpose.WRAP_UP else (units[0], 0)
+    return units if reservation.billing.purpose != Purpose.WRAP_UP else (units[0], 0)
 
 
-def _is_first(standing: budget.Standing) -> bool:
+def _is_first(standing: budget.CapStanding) -> bool:
     """Whether this is the first of all server processes to tell of it."""
     scope, key, period = standing.account
     flag = f"warned_{standing.cap.measure}"

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 
 from evennia_ai.budget.ledger.rows import tables_wanted
 from evennia_ai.core.safety.budget import (
-    Account,
+    BudgetAccount,
     CallState,
-    Standing,
+    CapStanding,
     Total,
     period_of,
     standings,
     start_of,
 )
-from evennia_ai.core.settings.budget import BudgetConfig, Scope, Span
+from evennia_ai.core.settings.budget import BudgetConfig, BudgetSpan, Scope
 from evennia_ai.models import BudgetTotal, ModelCall
 
-SHORTER = (Span.DAY, Span.MINUTE)
+SHORTER = (BudgetSpan.DAY, BudgetSpan.MINUTE)
 _FIELDS = [entry.name for entry in fields(Total)]
 
 
@@ -35,28 +34,28 @@ class Report:
         unpriced: calls whose price nobody knows, for each span; for ever those of the month.
     """
 
-    standings: tuple[Standing, ...]
+    standings: tuple[CapStanding, ...]
     shares: dict[str, float]
-    unpriced: dict[Span, int]
+    unpriced: dict[BudgetSpan, int]
 
 
-def read_total(account: Account) -> Total:
+def read_total(account: BudgetAccount) -> Total:
     """What an account has used, all 0 where it has no row."""
     found = BudgetTotal.objects.filter(scope=account.scope, key=account.key, period=account.period)
     values = found.values(*_FIELDS).first()
     return Total(**values) if values else Total()
 
 
-def today_of(assistant: str, config: BudgetConfig, now: float) -> Standing:
+def today_of(assistant: str, config: BudgetConfig, now: float) -> CapStanding:
     """How an assistant stands to its tokens of a day, with calls under way and what was granted.
 
     Raises:
         ConfigurationError: the tables do not exist.
     """
-    account = Account(Scope.ASSISTANT, assistant.casefold(), period_of(Span.DAY, now))
+    account = BudgetAccount(Scope.ASSISTANT, assistant.casefold(), period_of(BudgetSpan.DAY, now))
     with tables_wanted():
         total = read_total(account)
-    told = standings(account, Span.DAY, total, config.caps_of(Scope.ASSISTANT))
+    told = standings(account, BudgetSpan.DAY, total, config.caps_of(Scope.ASSISTANT))
     return next(standing for standing in told if standing.name == "tokens_per_day")
 
 
@@ -74,24 +73,24 @@ def _read_report(assistant: str | None, config: BudgetConfig, now: float) -> Rep
     scope = Scope.GAME if assistant is None else Scope.ASSISTANT
     key = "" if assistant is None else assistant.casefold()
     caps = config.caps_of(scope)
-    rows: list[Standing] = []
-    for span in Span:
-        account = Account(scope, key, period_of(span, now))
+    rows: list[CapStanding] = []
+    for span in BudgetSpan:
+        account = BudgetAccount(scope, key, period_of(span, now))
         rows += standings(account, span, read_total(account), caps)
-    calls = ModelCall.objects.filter(at__gte=int(start_of(Span.MONTH, now)))
+    calls = ModelCall.objects.filter(at__gte=int(start_of(BudgetSpan.MONTH, now)))
     if assistant is not None:
         calls = calls.filter(assistant=key)
     calls = calls.filter(state__in=(CallState.SETTLED, CallState.CUT_OFF))
     return Report(tuple(rows), _shares(calls), _unpriced(calls.filter(is_priced=False), now))
 
 
-def _unpriced(calls: Any, now: float) -> dict[Span, int]:
+def _unpriced(calls: QuerySet[ModelCall], now: float) -> dict[BudgetSpan, int]:
     counts = {str(s): Count("pk", filter=Q(at__gte=int(start_of(s, now)))) for s in SHORTER}
     found = calls.aggregate(whole=Count("pk"), **counts)
-    return {span: found.get(str(span), found["whole"]) for span in Span}
+    return {span: found.get(str(span), found["whole"]) for span in BudgetSpan}
 
 
-def _shares(calls: Any) -> dict[str, float]:
+def _shares(calls: QuerySet[ModelCall]) -> dict[str, float]:
     tokens = Sum(F("prompt_tokens") + F("completion_tokens"))
     used = dict(calls.values_list("person").annotate(tokens=tokens).order_by("-tokens", "person"))
     whole = sum(used.values())

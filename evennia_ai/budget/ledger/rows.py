@@ -17,8 +17,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.utils import OperationalError, ProgrammingError
 
-from evennia_ai.budget.ledger.claims import Change, Row
-from evennia_ai.core.safety.budget import Account, Total
+from evennia_ai.budget.ledger.reservations import Change, Row
+from evennia_ai.core.safety.budget import BudgetAccount, Total
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import BudgetTotal, ModelCall
@@ -27,7 +27,7 @@ from evennia_ai.models.statements import quoted, upsert_sql
 MISSING = "the tables of evennia_ai are missing in the game's database; type: evennia migrate"
 MOST_REMEMBERED = 20_000
 COUNTERS = Change._fields
-Added = tuple[int, Change, Account]  # what is added to a row, of which number and whose
+Added = tuple[int, Change, BudgetAccount]  # what is added to a row, of which number and whose
 _TOTALS = BudgetTotal._meta.db_table
 _CALLS = ModelCall._meta.db_table
 _READ = ["id", "scope", "key", "period", *(entry.name for entry in fields(Total))]
@@ -72,13 +72,13 @@ class Totals:
     """The rows of what was used. Their numbers are remembered, their contents never."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Account, int] = {}
+        self._numbers: dict[BudgetAccount, int] = {}
 
     def forget(self) -> None:
         """Ask for all numbers anew."""
         self._numbers.clear()
 
-    def change(self, changes: Mapping[Account, Change]) -> dict[Account, Total]:
+    def change(self, changes: Mapping[BudgetAccount, Change]) -> dict[BudgetAccount, Total]:
         """Add to some totals, which begin at 0.
 
         Returns:
@@ -95,7 +95,7 @@ class Totals:
             cursor.execute(_select_sql(len(rows)), [number for number, _, _ in rows])
             return self._totals(rows, cursor.fetchall())
 
-    def add(self, changes: Mapping[Account, Change]) -> None:
+    def add(self, changes: Mapping[BudgetAccount, Change]) -> None:
         """The same where nobody wants to know what they are now.
 
         Raises:
@@ -107,7 +107,7 @@ class Totals:
         else:
             self._add(rows)
 
-    def _rows(self, changes: Mapping[Account, Change]) -> list[Added]:
+    def _rows(self, changes: Mapping[BudgetAccount, Change]) -> list[Added]:
         """What is added to which row, in the order of their numbers."""
         if len(self._numbers) > MOST_REMEMBERED:
             self.forget()
@@ -125,13 +125,13 @@ class Totals:
                 raise StaleRowsError
 
     @staticmethod
-    def _totals(rows: list[Added], read: list[tuple[Any, ...]]) -> dict[Account, Total]:
+    def _totals(rows: list[Added], read: list[tuple[Any, ...]]) -> dict[BudgetAccount, Total]:
         accounts = {number: account for number, _, account in rows}
         if len(read) != len(rows) or any(accounts[row[0]] != row[1:4] for row in read):
             raise StaleRowsError
         return {accounts[row[0]]: Total(*row[4:]) for row in read}
 
-    def _learn(self, accounts: Iterable[Account]) -> None:
+    def _learn(self, accounts: Iterable[BudgetAccount]) -> None:
         """The numbers of some rows, which are made where they do not exist."""
         wanted = sorted(accounts)
         if not wanted:
@@ -142,7 +142,7 @@ class Totals:
             key__in={a.key for a in wanted}, period__in={a.period for a in wanted}
         )
         for number, scope, key, period in found.values_list("id", "scope", "key", "period"):
-            self._numbers[Account(Scope(scope), key, period)] = number
+            self._numbers[BudgetAccount(Scope(scope), key, period)] = number
 
 
 def _gives_back() -> bool:
@@ -194,9 +194,11 @@ def write_calls(rows: list[Row]) -> None:
         cursor.executemany(upsert_sql(ModelCall, "model"), rows)
 
 
-def add_up(changes: Iterable[tuple[Iterable[Account], Change]]) -> dict[Account, Change]:
+def add_up(
+    changes: Iterable[tuple[Iterable[BudgetAccount], Change]],
+) -> dict[BudgetAccount, Change]:
     """What several changes add to each account."""
-    sums: dict[Account, Change] = {}
+    sums: dict[BudgetAccount, Change] = {}
     for accounts, change in changes:
         for account in accounts:
             known = sums.get(account)

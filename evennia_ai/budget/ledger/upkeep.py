@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from django.db.models.functions import Length
 
-from evennia_ai.budget.ledger.claims import SHARE, Change
 from evennia_ai.budget.ledger.owners import is_gone
+from evennia_ai.budget.ledger.reservations import SHARE, Change
 from evennia_ai.budget.ledger.rows import together
-from evennia_ai.core.safety.budget import DAY, Account, CallState, accounts_of, period_of
-from evennia_ai.core.settings.budget import Span
+from evennia_ai.core.safety.budget import DAY, BudgetAccount, CallState, accounts_of, period_of
+from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.models import BudgetTotal, ModelCall
 
 KEPT_DAYS = 90
@@ -43,7 +43,7 @@ def mark_cut_off(call: ModelCall) -> bool:
     )
 
 
-def change_of(call: ModelCall) -> tuple[tuple[Account, ...], Change]:
+def change_of(call: ModelCall) -> tuple[tuple[BudgetAccount, ...], Change]:
     """What a call that is closed so changes, and where."""
     tokens = call.estimated_prompt_tokens + call.estimated_completion_tokens
     change = Change(
@@ -66,6 +66,6 @@ def prune(now: float) -> None:
     lengths = BudgetTotal.objects.alias(length=Length("period"))
     with together():
         ModelCall.objects.filter(at__lt=oldest).exclude(state=CallState.OPEN).delete()
-        for span, before in ((Span.MINUTE, now - DAY), (Span.DAY, oldest)):
+        for span, before in ((BudgetSpan.MINUTE, now - DAY), (BudgetSpan.DAY, oldest)):
             period = period_of(span, before)
             lengths.filter(length=len(period), period__lt=period).delete()

@@ -1,4 +1,4 @@
-"""Who may know what, where words leave an assistant: one rule, and a table of every way out.
+"""The limits on words leaving an assistant: one rule, and a table of every way out.
 
 A turn holds the audiences of all that its prompt was made of. Words may leave by a way only where
 everybody who hears them by it belongs to each of these audiences. What was said in the open, in a
@@ -67,7 +67,7 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Whether words may leave by a way, and why not."""
+    """The leave of words to go out by a way, with the reason where there is none."""
 
     way: Way
     is_allowed: bool = True
@@ -128,7 +128,7 @@ def way_of(spec: ToolSpec) -> Way:
 
 
 def carries_words(spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
-    """Whether a call is given anything of the model's own: more than a choice, or yes and no."""
+    """True for a call that is given the model's own words: more than a choice, or yes and no."""
     known = spec.parameters.get("properties", {})
     return (
         any(
@@ -141,7 +141,7 @@ def carries_words(spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
 
 
 def may_leave(way: Way, held: Held, listeners: Iterable[Listener] = ()) -> Leave:
-    """Whether words of a turn may leave by a way. This is the one place where that is decided.
+    """Decide if words of a turn may leave by a way. This is the one place where that is decided.
 
     Args:
         held: the confined audiences of all that the turn's prompt holds.
@@ -163,5 +163,5 @@ def words(way: Way, text: str, held: Held) -> str:
 
 
 def masked(text: str) -> str:
-    """What stands for words that somebody may not read."""
+    """A stand-in for words that somebody may not read."""
     return f"({len(text)} characters)"

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from evennia_ai.core.hearing.mention import ANY_MENTION, folded, folded_name, is_addressed, one_of
 
 
-class Call(IntEnum):
-    """How plainly a speech calls a name; the higher goes before the lower."""
+class NameCall(IntEnum):
+    """The plainness with which a speech calls a name; the higher goes before the lower."""
 
     NONE = 0
     LAST = 1
@@ -75,7 +75,7 @@ def _patterns(names: tuple[str, ...]) -> _Patterns | None:
 
 
 def is_named(body: str, names: tuple[str, ...]) -> bool:
-    """Whether one of these names is in a text as a whole word, without a sign."""
+    """True where one of these names is in a text as a whole word, without a sign."""
     patterns = _patterns(names)
     return patterns is not None and patterns.anywhere.search(folded(body)) is not None
 
@@ -86,20 +86,22 @@ def newest_folded(body: str) -> str:
     return folded(body)
 
 
-def call_of(body: str, names: tuple[str, ...]) -> Call:
-    """How plainly a speech calls the one with these names, in any case and script."""
+def call_of(body: str, names: tuple[str, ...]) -> NameCall:
+    """The plainness with which a speech calls the bearer of these names, in any case and script."""
     text = newest_folded(body)
     patterns = _patterns(names)
     if patterns is None or patterns.anywhere.search(text) is None:
-        return Call.NONE
+        return NameCall.NONE
     if any(_is_opening(text, found) for found in patterns.first.finditer(text)):
-        return Call.FIRST
+        return NameCall.FIRST
     last = patterns.last.search(text)
-    return Call.LAST if last is not None and _is_closing(text[: last.start()]) else Call.NONE
+    return (
+        NameCall.LAST if last is not None and _is_closing(text[: last.start()]) else NameCall.NONE
+    )
 
 
 def _is_opening(text: str, found: re.Match[str]) -> bool:
-    """Whether a name at the beginning of a sentence is called, and nothing is told of it."""
+    """True where a name at the beginning of a sentence is called, and nothing is told of it."""
     rest = text[found.end() : found.end() + 40].lstrip()
     if not rest or rest[0] in _CALLING_MARKS:
         return True
@@ -108,7 +110,7 @@ def _is_opening(text: str, found: re.Match[str]) -> bool:
 
 
 def _is_closing(before: str) -> bool:
-    """Whether what stands before a name at the end leaves the name to be called."""
+    """True where the words before a name at the end leave the name to be called."""
     words = before[-40:].rstrip()
     said = _WORD.findall(words)
     is_apart = bool(words) and not words[-1].isalnum() and words[-1] != "_"
@@ -116,18 +118,18 @@ def _is_closing(before: str) -> bool:
 
 
 def is_for_another(body: str, names: tuple[str, ...], others: Iterable[str] = ()) -> bool:
-    """Whether `body` is aimed at somebody else than the one with these names.
+    """True where `body` is aimed at somebody else than the one with these names.
 
     It is when it holds an @mention of another and none of these names, or when it calls one of
     the `others` ("Tom, come here", "thank you Tom") more plainly than the one with these.
     """
     mine = call_of(body, names)
-    if mine is Call.FIRST:
+    if mine is NameCall.FIRST:
         return False
     is_meant = is_addressed(body, names)
     if not is_meant and ANY_MENTION.search(body):
         return True
-    mine = Call.LAST if is_meant else mine
+    mine = NameCall.LAST if is_meant else mine
     text = folded(body)
     called = (call_of(body, (name,)) for name in others if folded_name(name) in text)
     return any(call > mine for call in called)

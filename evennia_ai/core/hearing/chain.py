@@ -1,4 +1,4 @@
-"""What one person sets going among assistants: who pays for it, and how far it goes.
+"""The chain of work that one person sets going among assistants: its payer and its limits.
 
 Messages and tasks carry the id of their chain from one assistant to the next. All of it is counted
 together and held to the limits of the assistant with which it began.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from evennia_ai.core.safety.limits import Kind
+from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.settings.safety import Loop
 
 MOST_CHAINS = 5_000
@@ -42,20 +42,23 @@ class Chain:
 
     @property
     def scope(self) -> str:
-        """What its limits are counted over."""
+        """The scope over which its limits are counted."""
         return PREFIX + self.id
 
-    def used(self, kind: Kind) -> int:
-        """What all its turns together used of a limit."""
-        used = {Kind.TASK_TOKENS: self.tokens, Kind.DELEGATIONS: self.delegations}
+    def used(self, kind: LimitKind) -> int:
+        """The use of a limit by all its turns together."""
+        used = {LimitKind.TASK_TOKENS: self.tokens, LimitKind.DELEGATIONS: self.delegations}
         return used.get(kind, self.steps)
 
-    def most(self, kind: Kind) -> float:
+    def most(self, kind: LimitKind) -> float:
         """A limit of it as it is set; 0: none."""
-        most = {Kind.TASK_TOKENS: self.most_tokens, Kind.DELEGATIONS: self.most_delegations}
+        most = {
+            LimitKind.TASK_TOKENS: self.most_tokens,
+            LimitKind.DELEGATIONS: self.most_delegations,
+        }
         return most.get(kind, self.most_steps)
 
-    def cap(self, kind: Kind) -> float:
+    def cap(self, kind: LimitKind) -> float:
         """The same with all that was granted."""
         return self.most(kind) and self.most(kind) + self.grants.get(kind, 0)
 
@@ -103,5 +106,5 @@ class Chains:
 
 
 def is_of_chain(scope: str) -> bool:
-    """Whether a limit was counted over a whole chain, and not over one task of it."""
+    """True for a limit that was counted over a whole chain, and not over one task of it."""
     return scope.startswith(PREFIX)

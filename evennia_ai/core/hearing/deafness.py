@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.echoes import UNMARKED
 from evennia_ai.core.hearing.perception import Evidence, Source
-from evennia_ai.core.hearing.records import Record
 
 SPEECH = frozenset((Source.SAY, Source.WHISPER, Source.POSE))
 _SPEAKS = re.compile(
@@ -54,7 +54,7 @@ class Hearing:
         return Hears.WELL if self.is_mended else Hears.NOTHING
 
 
-def listened(records: Iterable[Record], names: Collection[str]) -> Hearing:
+def listened(records: Iterable[DecisionTrace], names: Collection[str]) -> Hearing:
     """Count what was heard of people; what other assistants said tells nothing of the game.
 
     Args:

@@ -58,7 +58,7 @@ class Event:
 
     @property
     def face(self) -> str:
-        """Whom the assistant takes the sender for: the person, or somebody in a mask."""
+        """The being that the assistant takes the sender for: the person, or somebody in a mask."""
         return self.mask or self.person
 
     @property
@@ -111,7 +111,7 @@ Stored = dict[str, Any]
 
 
 def talk_of(source: str, place: str) -> str:
-    """What a talk is known by: a channel, or a room."""
+    """The name of a talk: its channel, or its room."""
     return f"{'channel' if source == 'channel' else 'room'} {place}"
 
 
@@ -151,7 +151,7 @@ def _of_the_loudest(waiting: Sequence[Stored]) -> Stored:
 
 
 def joins(event: Stored, other: Stored) -> bool:
-    """Whether one turn answers both: the same person in the same way at the same place.
+    """True where one turn answers both: the same person in the same way at the same place.
 
     What assistants say belongs to whoever began their talk, so each of their chains has a turn of
     its own. A task has a turn of its own: each has somebody who waits for its report. So has what
@@ -166,7 +166,7 @@ def joins(event: Stored, other: Stored) -> bool:
 
 
 def count_turns(events: Sequence[Stored], limit: int) -> int:
-    """How many turns answer so many events, where one answers at most `limit` of them."""
+    """The number of turns that answer these events, each at most `limit` of them."""
     turns, left = 0, list(events)
     while left:
         taken = {item["id"] for item in batch(left, left[0], limit)}

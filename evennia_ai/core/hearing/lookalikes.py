@@ -129,7 +129,7 @@ _VOICES = (
 
 @lru_cache(maxsize=4096)
 def skeleton(name: str) -> str:
-    """What is left of a name when all is taken off that the eye passes over.
+    """The outline of a name, without all that the eye passes over.
 
     Case, accents, invisible characters, blanks and punctuation do not count; a letter that looks
     like another one is that one. It is for comparing only; a name of signs alone has none: "".
@@ -150,7 +150,7 @@ def skeleton(name: str) -> str:
 
 
 def look_alike(name: str, other: str) -> bool:
-    """Whether people could take one name for the other."""
+    """True for two names that people could take for one another."""
     seen = skeleton(name)
     return bool(seen) and seen == skeleton(other)
 

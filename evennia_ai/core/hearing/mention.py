@@ -45,7 +45,7 @@ def _mention_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def is_addressed(body: str, names: tuple[str, ...]) -> bool:
-    """Whether `body` holds @name as a whole word, in any case and script.
+    """True where `body` holds @name as a whole word, in any case and script.
 
     Part of a longer word, of an e-mail address or of a host name (`@ada.org`) does not count.
     """
@@ -56,7 +56,7 @@ def is_addressed(body: str, names: tuple[str, ...]) -> bool:
 
 
 def begins_with_address(line: str, names: tuple[str, ...]) -> bool:
-    """Whether the first word of a line is @name, as a whole word, in any case and script."""
+    """True where the first word of a line is @name, as a whole word, in any case and script."""
     pattern = _mention_pattern(names)
     return pattern is not None and pattern.match(folded(line)) is not None
 

@@ -1,4 +1,4 @@
-"""Who answers an open line that calls nobody, where several assistants hear it."""
+"""The choice among several assistants that hear an open line which calls nobody."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Offer:
 
 
 def read_most(where: str, value: Any) -> int:
-    """How many assistants answer such a line at most; 0: all that would.
+    """The most assistants that answer such a line; 0: all that would.
 
     Raises:
         ConfigurationError: it is no whole number from 0 up; the message begins with `where`.

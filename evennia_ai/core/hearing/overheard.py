@@ -1,4 +1,4 @@
-"""What an assistant heard and need not answer: kept for a while, bounded, told with its next turn.
+"""Overheard talk: kept for a while, bounded, and told with the next turn.
 
 Private words are kept with whoever said them and are never part of a turn for somebody else.
 """
@@ -35,7 +35,7 @@ class Overheard:
 
     @classmethod
     def from_heard(cls, heard: Heard, trust: float) -> Overheard:
-        """What is kept of a message."""
+        """The part of a message that is kept."""
         body = heard.body
         if len(body) > MOST_OF_ONE:
             body = body[: MOST_OF_ONE - 1] + "…"
@@ -47,7 +47,7 @@ class Overheard:
         return asdict(self)
 
     def may_be_told_to(self, person: str) -> bool:
-        """Whether a turn for that person may know of it."""
+        """True where a turn for that person may know of it."""
         return Source(self.source) not in PRIVATE or (self.mask or self.person) == person != ""
 
 

@@ -1,4 +1,4 @@
-"""What was heard, by whom, and of whom: the values that the rules of hearing work on.
+"""Messages as they are perceived: the values that the rules of hearing work on.
 
 What a message looks like on the wire lives in `messages.incoming`, what it means to the listener in
 `rules`.
@@ -15,14 +15,14 @@ from pydantic import AfterValidator, WithJsonSchema
 
 from evennia_ai.core.hearing.mention import folded_name
 from evennia_ai.core.hearing.trust import Basis
-from evennia_ai.core.settings.model import Group, Part, setting
+from evennia_ai.core.settings.model import Part, SettingsGroup, setting
 from evennia_ai.errors import ConfigurationError
 
 MAX_AGENT_HOPS = 3
 
 
 class Source(StrEnum):
-    """How a message reached the listener."""
+    """The way by which a message reached the listener."""
 
     WHISPER = "whisper"
     PAGE = "page"
@@ -44,7 +44,7 @@ CALLING = frozenset((Source.SAY, Source.CHANNEL))
 
 
 class Outcome(StrEnum):
-    """What the listener does with a message."""
+    """The treatment of a message by the listener."""
 
     TRIGGER = "trigger"
     CONTEXT = "context"
@@ -58,14 +58,14 @@ CONTEXT, IGNORE, TRIGGER = Outcome.CONTEXT, Outcome.IGNORE, Outcome.TRIGGER
 
 
 class AddressedBy(StrEnum):
-    """Which words of people address the listener: its name where one calls it, or only @name."""
+    """The words that address the listener: its name where people call it, or only @name."""
 
     NAME = "name"
     AT = "at"
 
 
 class Evidence(StrEnum):
-    """Where the kind of a message was read from; nothing that can be typed is ever among them."""
+    """The origin of a message's kind; nothing that can be typed is ever among them."""
 
     KWARGS = "kwargs"
     OOB = "oob"
@@ -113,7 +113,7 @@ class Heard:
 
     @property
     def face(self) -> str:
-        """Whom the listener takes the sender for: the person, or somebody in a mask."""
+        """The being that the listener takes the sender for: the person, or somebody in a mask."""
         return self.mask or self.person
 
 
@@ -131,8 +131,8 @@ Mode = Annotated[
 ]
 
 
-class ChannelConfig(Group):
-    """What an assistant does with one channel, and how far it believes what is said there."""
+class ChannelConfig(SettingsGroup):
+    """The treatment of one channel, and the trust in its speech."""
 
     mode: Mode = setting(Outcome.IGNORE, "trigger, context or ignore.")
     trust: Part | None = setting(None, "how far what is said there is believed, 0 to 1.")
@@ -183,7 +183,7 @@ def read_mode(where: str, value: object) -> Outcome:
 
 
 class Switches(NamedTuple):
-    """Which rules can apply at all to a listener, as it is set; `Rule.needs` names one of these."""
+    """The rules that can apply to a listener as it is set; `Rule.needs` names one of these."""
 
     is_disabled: bool
     is_capturing: bool
@@ -193,7 +193,7 @@ class Switches(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ear:
-    """What the rules need to know of the listener.
+    """The listener, as far as the rules need to know it.
 
     Attributes:
         id: "#12" of the listener: a message of that sender is its own.
@@ -241,7 +241,7 @@ class Ear:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the listener knows of the sender.
+    """The sender, as far as the listener knows it.
 
     Attributes:
         is_muted: the sender wants neither to hear it nor to be heard.
@@ -264,7 +264,7 @@ STRANGER = Standing()
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What to do with a message, by which rule, and why its content is believed how far."""
+    """The judgement of a message: outcome, the rule that made it, the basis of its trust."""
 
     outcome: Outcome
     rule: int
@@ -273,5 +273,5 @@ class Verdict:
 
     @property
     def trust(self) -> float:
-        """How far the content is believed, 0 to 1."""
+        """The trust in the content, 0 to 1."""
         return self.basis.trust

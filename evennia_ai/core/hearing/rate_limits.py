@@ -1,4 +1,4 @@
-"""How an assistant deals with people: how often each is answered, and with whom it is talking.
+"""Rate limits: the turns that each person may cause, and the talks that go on.
 
 Times are seconds of any one clock; every function takes the time as an argument.
 """
@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from evennia_ai.core.hearing.perception import Standing
-from evennia_ai.core.settings.model import Group, Number, Whole, setting
+from evennia_ai.core.settings.model import Number, SettingsGroup, Whole, setting
 
 MINUTE_SECONDS = 60.0
 # More seconds or messages than a clock or a list of this machine has.
@@ -26,8 +26,8 @@ MaybeNone = Annotated[Whole, Field(ge=0, lt=_TOO_MANY)]
 Seconds = Annotated[Number, Field(ge=0, lt=_TOO_MANY)]
 
 
-class HearingConfig(Group):
-    """What one person may ask of an assistant, and for how long things count. Units in names."""
+class HearingConfig(SettingsGroup):
+    """Limits on one person's requests, and the time for which things count. Units in names."""
 
     NAME: ClassVar[str] = "hearing_config"
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_HEARING_CONFIG"
@@ -56,7 +56,7 @@ class HearingConfig(Group):
 
 
 class Admission(StrEnum):
-    """Whether a message may wait for an answer."""
+    """The admission of a message to the queue."""
 
     YES = "queued"
     JOINS = "joined those waiting"
@@ -66,13 +66,13 @@ class Admission(StrEnum):
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the message is turned away."""
+        """True for a message that is turned away."""
         return self in (Admission.TOO_OFTEN, Admission.TOO_MANY_WAIT)
 
 
 @dataclass(slots=True)
-class Acquaintance:
-    """What an assistant remembers of one person's manners.
+class SenderStats:
+    """An assistant's counts of one person: turns, answers and refusals.
 
     Attributes:
         turns: when the turns of the last minute began.
@@ -124,7 +124,7 @@ class Acquaintance:
         return Admission.TOO_OFTEN
 
     def later(self, now: float, config: HearingConfig, turns: int) -> int:
-        """How many of so many turns that wait have to wait for the next minute."""
+        """The number of so many waiting turns that have to wait for the next minute."""
         return min(turns, max(0, self.count(now) + turns - config.calls_per_player))
 
     def begin_turn(self, now: float) -> None:
@@ -133,7 +133,7 @@ class Acquaintance:
         self.turns.append(now)
 
     def count(self, now: float) -> int:
-        """How many turns this person had within the last minute."""
+        """The number of turns this person had within the last minute."""
         self.turns = [at for at in self.turns if 0 <= now - at < MINUTE_SECONDS]
         return len(self.turns)
 
@@ -149,27 +149,27 @@ class Acquaintance:
         self.refused = max(0, self.refused - messages)
 
     def may_tell(self, now: float) -> bool:
-        """Whether to tell the person that it is too much: once a minute. Counts as told."""
+        """True once a minute: then the person is told that it is too much. Counts as told."""
         if 0 <= now - self.told < MINUTE_SECONDS:
             return False
         self.told = now
         return True
 
     def may_tell_later(self, now: float) -> bool:
-        """Whether to tell the person to wait a moment: once a minute. Counts as told."""
+        """True once a minute: then the person is told to wait a moment. Counts as told."""
         if 0 <= now - self.told_later < MINUTE_SECONDS:
             return False
         self.told_later = now
         return True
 
     def minute_seconds(self, now: float, config: HearingConfig) -> float:
-        """How long until one more turn of this person is within the minute's, 0 for not at all."""
+        """Seconds until one more turn of this person is within the minute's, 0 for not at all."""
         if self.count(now) < config.calls_per_player:
             return 0.0
         return self.turns[-config.calls_per_player] + MINUTE_SECONDS - now
 
     def wait_seconds(self, now: float, config: HearingConfig) -> float:
-        """How long the next turn of this person has to wait, 0 for not at all."""
+        """Seconds that the next turn of this person has to wait, 0 for not at all."""
         left = self.turn_began + config.cooldown_seconds - now
         return max(0.0, min(left, config.cooldown_seconds))
 
@@ -184,24 +184,24 @@ def _standing(is_muted: bool, is_engaged: bool, answered: int, refused: int) -> 
 
 
 @dataclass(slots=True)
-class Company:
+class SenderRegistry:
     """Everybody an assistant has dealt with, at most `limit`, the one of longest ago first."""
 
-    people: dict[str, Acquaintance] = field(default_factory=dict)
+    people: dict[str, SenderStats] = field(default_factory=dict)
     limit: int = 10_000
 
-    def meet(self, person: str) -> Acquaintance:
+    def meet(self, person: str) -> SenderStats:
         """The acquaintance of that key; a new one may push out the one of longest ago."""
         known = self.people.pop(person, None)
         if known is None:
-            known = Acquaintance()
+            known = SenderStats()
             if len(self.people) >= self.limit:
                 del self.people[next(iter(self.people))]
         self.people[person] = known
         return known
 
     def as_stored(self) -> dict[str, list[int]]:
-        """What is worth keeping over a restart: answers and refusals."""
+        """The counts that outlive a restart: answers and refusals."""
         return {
             person: [known.answered, known.refused]
             for person, known in self.people.items()
@@ -209,14 +209,14 @@ class Company:
         }
 
     @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> Company:
+    def from_stored(cls, stored: Mapping[str, Any]) -> SenderRegistry:
         """Read back what `as_stored` wrote; perhaps with more in it by another version."""
         rows = ((key, row[0], row[1]) for key, row in stored.items())
-        return cls({key: Acquaintance(answered=a, refused=r) for key, a, r in rows})
+        return cls({key: SenderStats(answered=a, refused=r) for key, a, r in rows})
 
 
 @dataclass(slots=True)
-class Engagements:
+class ActiveConversations:
     """With whom an assistant is talking, one person a place, since when and until when."""
 
     by_place: dict[str, tuple[str, float, float]] = field(default_factory=dict)
@@ -229,7 +229,7 @@ class Engagements:
             del self.by_place[next(iter(self.by_place))]
 
     def goes_on(self, place: str, person: str, now: float) -> bool:
-        """Whether this person's word goes on with the talk; anybody else's ends it."""
+        """True where this person's word goes on with the talk; anybody else's ends it."""
         engaged = self.by_place.get(place)
         if engaged is None:
             return False

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from evennia_ai.core.hearing.calling import Call, call_of, is_named, newest_folded
+from evennia_ai.core.hearing.calling import NameCall, call_of, is_named, newest_folded
 from evennia_ai.core.hearing.mention import is_addressed
 from evennia_ai.core.hearing.perception import (
     CALLING,
@@ -62,7 +62,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """When it applies, in words for people."""
+        """The condition of the rule, in words for people."""
         return str(self.applies.__doc__)
 
 
@@ -106,11 +106,11 @@ def _is_called(heard: Heard, ear: Ear) -> bool:
     if "@" in heard.body and heard.source not in UNSPOKEN and is_addressed(heard.body, ear.names):
         return True
     call = _call(heard, ear)
-    return call is Call.FIRST or (call is Call.LAST and not heard.is_for_another)
+    return call is NameCall.FIRST or (call is NameCall.LAST and not heard.is_for_another)
 
 
-def _call(heard: Heard, ear: Ear) -> Call:
-    """How plainly a person calls the bare name.
+def _call(heard: Heard, ear: Ear) -> NameCall:
+    """The plainness with which a person calls the bare name.
 
     On a channel nobody sees who else listens, so that a name at the end is no call there.
     """
@@ -119,16 +119,16 @@ def _call(heard: Heard, ear: Ear) -> Call:
         if name in text:
             break
     else:
-        return Call.NONE
+        return NameCall.NONE
     if heard.from_assistant or heard.source not in CALLING:
-        return Call.NONE
+        return NameCall.NONE
     call = call_of(heard.body, ear.names)
-    return Call.NONE if call is Call.LAST and heard.source is CHANNEL else call
+    return NameCall.NONE if call is NameCall.LAST and heard.source is CHANNEL else call
 
 
 def is_unsure(heard: Heard, ear: Ear) -> bool:
-    """Whether a call counts only where nobody else is called more plainly."""
-    return _call(heard, ear) is Call.LAST
+    """True for a call that counts only where nobody else is called more plainly."""
+    return _call(heard, ear) is NameCall.LAST
 
 
 def _is_mention(heard: Heard, ear: Ear, sender: Standing) -> bool:

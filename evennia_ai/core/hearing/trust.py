@@ -1,4 +1,4 @@
-"""How far a message is believed: 0 is not at all, 1 is fully.
+"""Trust in a message: 0 is none at all, 1 is full trust.
 
 The trust in a message is what its source deserves (say 0.4, whisper 0.9, a channel's own), at
 least 0.7 when it names the listener; plus 0.01 for each answer the sender had so far, at most 0.1;
@@ -30,7 +30,7 @@ PER_REFUSAL, MOST_FOR_REFUSALS = 0.05, 0.2
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a trust is made of.
+    """The parts that a trust is made of.
 
     Attributes:
         source: the kind of message, such as "say".
@@ -59,7 +59,7 @@ class Basis:
 
 
 def history_of(answered: int, refused: int) -> float:
-    """What answers and refusals so far add and take, -0.2 to 0.1."""
+    """The part of a trust that answers and refusals so far make, -0.2 to 0.1."""
     if not answered and not refused:
         return 0.0
     earned = min(MOST_FOR_ANSWERS, max(0, answered) * PER_ANSWER)
@@ -77,7 +77,7 @@ def weigh(
     refused: int = 0,
     override: float | None = None,
 ) -> Basis:
-    """What a message's trust is made of.
+    """Weigh the trust in a message.
 
     Args:
         source: as in `BASE_TRUST`; anything else deserves 0.2.

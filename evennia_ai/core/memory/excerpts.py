@@ -53,7 +53,7 @@ def _stems_in(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _best_start(line: str, wanted: frozenset[str], room: int) -> int:
-    """Where the stretch begins that holds most of the words; a quarter of it stands before them."""
+    """The beginning of the stretch with most of the words; a quarter of it stands before them."""
     places = [(stem, place) for stem, place in _stems_in(line) if stem in wanted]
     best, most = 0, 0
     for first, (_, begin) in enumerate(places):

@@ -1,4 +1,4 @@
-"""What a model is asked about the journal at night, and how its answers are read.
+"""The questions that a model is asked about the journal at night, and the reading of its answers.
 
 What people said stands in it as quoted data. What an answer says is believed only as far as it
 fits: numbers of entries that were shown, an importance from 1 to 10, plain short text.
@@ -73,7 +73,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DerivedMemory:
     """A statement that a model drew from what it was shown.
 
     Attributes:
@@ -93,15 +93,15 @@ class Drawn:
     place: int = 0
 
 
-class Known(Protocol):
+class HasAudience(Protocol):
     """Something that an audience may know."""
 
     @property
     def audience(self) -> str:
-        """Who may know it."""
+        """The audience that may know it."""
 
 
-Entry = TypeVar("Entry", bound=Known)
+Entry = TypeVar("Entry", bound=HasAudience)
 
 
 def of_one_audience(entries: Sequence[Entry], most: int) -> list[Entry]:
@@ -158,8 +158,10 @@ def read_scores(text: str, count: int) -> dict[int, int] | None:
     return scores
 
 
-def read_drawn(text: str, count: int, known: int = 0, name: str = "fact") -> list[Drawn] | None:
-    """What a model drew from entries, or None where the answer is unreadable.
+def read_derived(
+    text: str, count: int, known: int = 0, name: str = "fact"
+) -> list[DerivedMemory] | None:
+    """Statements that a model drew from entries, or None where the answer is unreadable.
 
     Args:
         count: how many entries it was shown.
@@ -177,11 +179,13 @@ def read_drawn(text: str, count: int, known: int = 0, name: str = "fact") -> lis
     return [item for item in drawn if item is not None]
 
 
-def _drawn(item: Mapping[str, Any], place: int, count: int, known: int, name: str) -> Drawn | None:
+def _drawn(
+    item: Mapping[str, Any], place: int, count: int, known: int, name: str
+) -> DerivedMemory | None:
     text, cites = plain_text(item.get(name)), _indices(item.get("entries"), count)
     if not text or not cites:
         return None
-    return Drawn(
+    return DerivedMemory(
         text,
         cites,
         _whole(item.get("importance"), 10) or USUAL_IMPORTANCE,
@@ -193,7 +197,7 @@ def _drawn(item: Mapping[str, Any], place: int, count: int, known: int, name: st
 
 
 def plain_text(value: Any) -> str:
-    """What a model wrote as one plain line; "" where it is none, or too long to be one fact."""
+    """A model's text as one plain line; "" where it is none, or too long to be one fact."""
     line = " ".join(clean_speech(_text(value)).split())
     return line if len(line) <= LONGEST_FACT else ""
 

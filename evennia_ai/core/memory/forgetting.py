@@ -23,7 +23,7 @@ _SPOKE = r"(?:whispers|pages|says|does|causes|hands)\b"
 _SAID = r"(?:whispered|paged|said|did|caused)\b"
 
 
-class Name:
+class PersonNames:
     """A person's names, to be looked for.
 
     Args:
@@ -40,15 +40,15 @@ class Name:
         self.known = tuple(known)
 
     def is_in(self, text: str) -> bool:
-        """Whether a text names them."""
+        """True for a text that names them."""
         return self._any.search(text) is not None
 
     def spoke_in(self, text: str) -> bool:
-        """Whether a turn that begins with this text was theirs."""
+        """True for the beginning of a turn that was theirs."""
         return bool(self._frame.search(text) or self._notice.search(text))
 
     def was_heard_in(self, line: str) -> bool:
-        """Whether a line tells of what they were overheard to say."""
+        """True for a line that tells of a thing they were overheard to say."""
         return self._heard.search(line) is not None
 
     def hidden(self, text: str) -> str:
@@ -64,7 +64,7 @@ def _pattern(pattern: str, names: Sequence[str]) -> re.Pattern[str]:
     return re.compile(pattern if names else r"(?!)")
 
 
-def hide(value: Any, name: Name) -> Any:
+def hide(value: Any, name: PersonNames) -> Any:
     """Plain data whose texts name nobody of these names."""
     if isinstance(value, str):
         return name.hidden(value)
@@ -75,7 +75,7 @@ def hide(value: Any, name: Name) -> Any:
     return value
 
 
-def without_marked(value: Any, marks: frozenset[str], name: Name) -> Any:
+def without_marked(value: Any, marks: frozenset[str], name: PersonNames) -> Any:
     """Plain data without what is a person's in it, and without their names.
 
     Args:
@@ -92,7 +92,7 @@ def without_marked(value: Any, marks: frozenset[str], name: Name) -> Any:
 
 
 def _is_row(item: Any, marks: frozenset[str]) -> bool:
-    """Whether something is a person's: a mark itself, or a mapping with one as a value."""
+    """True for a person's row: a mark itself, or a mapping with one as a value."""
     values = item.values() if isinstance(item, Mapping) else (item,)
     return any(isinstance(value, str) and value in marks for value in values)
 
@@ -101,7 +101,7 @@ def _is_row(item: Any, marks: frozenset[str]) -> bool:
 
 
 def history_without(
-    history: Sequence[Message], people: Collection[str], name: Name
+    history: Sequence[Message], people: Collection[str], name: PersonNames
 ) -> list[Message]:
     """A conversation without a person: their turns, their summaries, and what names them.
 
@@ -123,11 +123,11 @@ def history_without(
     return kept
 
 
-def _begins_theirs(message: Message, name: Name) -> bool:
+def _begins_theirs(message: Message, name: PersonNames) -> bool:
     return not summary_text(message) and name.spoke_in(str(message.get("content") or ""))
 
 
-def _told_without(message: Message, name: Name) -> list[Message]:
+def _told_without(message: Message, name: PersonNames) -> list[Message]:
     """A message of somebody else; none where it was a summary of nothing but them."""
     if summary := summary_text(message):
         text = summary_without(summary, name)
@@ -142,14 +142,14 @@ def _told_without(message: Message, name: Name) -> list[Message]:
     return [changed if changed != message else message]
 
 
-def _call_without(call: Mapping[str, Any], name: Name) -> dict[str, Any]:
+def _call_without(call: Mapping[str, Any], name: PersonNames) -> dict[str, Any]:
     function = call["function"]
     arguments = name.hidden(function["arguments"])
     return {**call, "function": {**function, "arguments": arguments}}
 
 
-def _unheard(content: str, name: Name) -> str:
-    """What a turn begins with, without what they were overheard to say before it."""
+def _unheard(content: str, name: PersonNames) -> str:
+    """The beginning of a turn, without the things they were overheard to say before it."""
     lines = content.split("\n")
     if lines[0] != MEANWHILE or "" not in lines:
         return content
@@ -159,7 +159,7 @@ def _unheard(content: str, name: Name) -> str:
     return "\n".join([*head, *lines[end + 1 :]])
 
 
-def summary_without(summary: str, name: Name) -> str:
+def summary_without(summary: str, name: PersonNames) -> str:
     """A summary without the sentences that name them; of plain lines, without their turns."""
     kept: list[str] = []
     is_theirs = False
@@ -174,7 +174,7 @@ def summary_without(summary: str, name: Name) -> str:
     return "\n".join(filter(None, kept)).strip()
 
 
-def _sentences_without(line: str, name: Name) -> str:
+def _sentences_without(line: str, name: PersonNames) -> str:
     if not name.is_in(line):
         return line
     return " ".join(s for s in _SENTENCES.split(line) if s and not name.is_in(s))

@@ -1,4 +1,4 @@
-"""How important something is, 1 to 10, by rules alone; a model may say it better in the night."""
+"""Importance, 1 to 10, by rules alone; a model may say it better in the night."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _FILLING = re.compile(
 
 
 def heuristic(text: str, source_type: str, tags: Iterable[str] = ()) -> int:
-    """How important a text is.
+    """The importance of a text.
 
     It begins at 5; how it came to be known adds (direct 2, observation 1, environmental -1), and so
     do words of promises, debts, names, secrets, danger, death, love and wishes, and tags. A
@@ -74,7 +74,7 @@ def heuristic(text: str, source_type: str, tags: Iterable[str] = ()) -> int:
 
 
 def _is_small_talk(words: list[str]) -> bool:
-    """Whether there is nothing in it but what anybody says to anybody; a name may be among it."""
+    """True for words that anybody says to anybody; a name may be among them."""
     greetings = [word for word in words if _GREETING.fullmatch(word)]
     others = [word for word in words if not (word in greetings or _FILLING.fullmatch(word))]
     return bool(greetings) and len(others) <= min(1, len(words) // 2)

@@ -73,7 +73,7 @@ def tags_of(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def believed(text: str, heard: Sequence[tuple[str, float]], most: float) -> float:
-    """How far something is believed that the assistant writes down in a turn.
+    """The trust in something that the assistant writes down in a turn.
 
     No further than what it was told: of all that it heard, whatever shares the most words with the
     text is where that came from; where several do, the least believed of them.

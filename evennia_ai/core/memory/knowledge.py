@@ -67,7 +67,7 @@ class Exchange:
 
 @lru_cache(maxsize=1)  # an entry that is looked at is asked for twice
 def exchange_of(entry: str) -> Exchange:
-    """What an entry of the journal tells of a talk; an empty one of any other text."""
+    """The exchange that an entry of the journal tells; an empty one of any other text."""
     frame = FRAME.match(entry)
     said = _quoted(entry, frame)
     if frame is None or said is None:

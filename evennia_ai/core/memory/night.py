@@ -17,7 +17,7 @@ COMPACTING, DREAMING = "compacting", "dreaming"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NightStep:
     """One kind of work of a night.
 
     Attributes:
@@ -31,20 +31,20 @@ class Step:
 
 
 STEPS = (
-    Step("score", COMPACTING),
-    Step("consolidate", COMPACTING),
-    Step("profiles", DREAMING),
-    Step("reflect", DREAMING),
-    Step("compact", DREAMING, needs_memory=False),
-    Step("prune", DREAMING),
-    Step("index", DREAMING),
-    Step("end", DREAMING, needs_memory=False),
+    NightStep("score", COMPACTING),
+    NightStep("consolidate", COMPACTING),
+    NightStep("profiles", DREAMING),
+    NightStep("reflect", DREAMING),
+    NightStep("compact", DREAMING, needs_memory=False),
+    NightStep("prune", DREAMING),
+    NightStep("index", DREAMING),
+    NightStep("end", DREAMING, needs_memory=False),
 )
 DONE = ""
 _NAMES = [step.name for step in STEPS]
 
 
-def step_of(progress: Mapping[str, Any]) -> Step | None:
+def step_of(progress: Mapping[str, Any]) -> NightStep | None:
     """The step a night has come to; None: all is done."""
     name = progress.get("step", DONE)
     return STEPS[_NAMES.index(name)] if name in _NAMES else None

@@ -1,4 +1,4 @@
-"""What a model is asked to make of one being, and how its answer is read."""
+"""The portrait of one being: the question to a model, and the reading of its answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Answer with one JSON object and nothing else:
 
 @dataclass(frozen=True, slots=True)
 class Portrait:
-    """What a model made of somebody.
+    """A being as a model describes it.
 
     Attributes:
         favour: -1, 0 or 1.
@@ -58,7 +58,7 @@ def portrait_request(
 
 
 def read_portrait(text: str) -> Portrait | None:
-    """What the model made of it, or None where the answer is unreadable."""
+    """The portrait in a model's answer, or None where that is unreadable."""
     found = first_object(without_thoughts(text))
     given = found.get("attributes") if found else None
     if found is None or not isinstance(given, list):
@@ -75,5 +75,5 @@ def _favour(found: Mapping[str, Any]) -> int:
 
 
 def nudge(favours: Sequence[int]) -> float:
-    """How far somebody is liked more or less after a night."""
+    """The change of favour after a night."""
     return NUDGE * max(-1, min(1, sum(favours)))

@@ -1,4 +1,4 @@
-"""What an assistant makes of one being: how well they know each other, and what it knows of them.
+"""The profile of one being: how well known it is, and the things known of it.
 
 Favour goes from 0 to 1. Each meeting takes it a little nearer to 1, and what is thought over in the
 night moves it a little up or down; its bands are those that Dunbar found friendships to come in.
@@ -34,7 +34,7 @@ LONGEST_ATTRIBUTE = 200
 
 
 def band(favour: float) -> str:
-    """How well they know each other: stranger, acquaintance, friend or close friend."""
+    """The closeness of two beings: stranger, acquaintance, friend or close friend."""
     return next((name for least, name in BANDS if favour >= least), BANDS[-1][1])
 
 
@@ -46,7 +46,7 @@ def nudged(favour: float, nudge: float) -> float:
 
 
 def bounded(attributes: Iterable[Mapping[str, Any]]) -> list[Attribute]:
-    """What is kept of what is known of a being, the newest last.
+    """The attributes of a being that are kept, the newest last.
 
     The same words for the same audience stand there once, as last told. Of those that several may
     know 12 are kept, and as many of the private ones: the newest.
@@ -70,7 +70,7 @@ def bounded(attributes: Iterable[Mapping[str, Any]]) -> list[Attribute]:
 def known_to(
     attributes: Iterable[Mapping[str, Any]], entity: str, seeker: Seeker
 ) -> list[Attribute]:
-    """What of a being may be told to a seeker, each point once, for its widest audience.
+    """The attributes of a being that a seeker may know, each point once, for its widest audience.
 
     Args:
         entity: whose attributes they are; what was said of oneself in the open is known to oneself.

@@ -1,4 +1,4 @@
-"""What else leaves with a memory that is forgotten or put right.
+"""The reach of forgetting: all that leaves with a memory that is forgotten or put right.
 
 The entries that a fact was drawn from leave with it, and so does what says the same: a fact or an
 attribute of a profile that has the same telling words, an entry of which a sentence has all of
@@ -32,7 +32,7 @@ SHORTEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a memory takes with it.
+    """A memory with all that leaves with it.
 
     Attributes:
         target: the memory itself.
@@ -47,7 +47,7 @@ class Reach:
     ignored: frozenset[str] = frozenset()
 
     def takes(self, attribute: str) -> bool:
-        """Whether an attribute of a profile says what is not to be said any more."""
+        """True for an attribute of a profile that is not to be told any more."""
         said = (memory.text for memory in self.gone if memory.kind != MemoryKind.JOURNAL)
         if any(is_alike(attribute, text, self.ignored) for text in said):
             return True
@@ -73,7 +73,7 @@ def word_to_look_for(statement: str, ignored: frozenset[str] = frozenset()) -> s
 
 
 def is_alike(one: str, other: str, ignored: frozenset[str] = frozenset()) -> bool:
-    """Whether two statements say the same: one has all telling words of the other and few more.
+    """True for two statements of which one has all telling words of the other and few more.
 
     Args:
         ignored: words that do not count, such as those of names.
@@ -85,7 +85,7 @@ def is_alike(one: str, other: str, ignored: frozenset[str] = frozenset()) -> boo
 
 
 def is_said_in(statement: str, text: str, ignored: frozenset[str] = frozenset()) -> bool:
-    """Whether a sentence of a text has all telling words of a statement."""
+    """True where a sentence of a text has all telling words of a statement."""
     wanted = said_words(statement) - ignored
     sentences = _SENTENCES.split(text)
     if len(wanted) <= FEW_WORDS:
@@ -118,7 +118,7 @@ def reach(
     resting: Sequence[Recollection],
     ignored: frozenset[str] = frozenset(),
 ) -> Reach:
-    """What a memory takes with it when it is forgotten.
+    """The reach of a memory that is forgotten.
 
     Args:
         target: the memory; an attribute of a profile is a fact without a key.

@@ -1,4 +1,4 @@
-"""What is remembered: its values, who may know of it, and what of it is worth telling now.
+"""Memories as values: their audience, and the choice of those worth telling now.
 
 Who may know a memory is one word, its audience; everything that reaches a prompt passes
 `may_know`. Nothing a player typed ever becomes part of an audience or of an id.
@@ -29,7 +29,7 @@ _MASK = re.compile(r"#(\d{1,18}~[0-9a-f]{8})")
 
 
 class MemoryKind(StrEnum):
-    """What kind of thing is remembered."""
+    """The kinds of memories."""
 
     JOURNAL = "journal"
     FACT = "fact"
@@ -38,7 +38,7 @@ class MemoryKind(StrEnum):
 
 
 class SourceType(StrEnum):
-    """How the assistant came to know it."""
+    """The way by which the assistant came to know it."""
 
     DIRECT = "direct"
     OBSERVATION = "observation"
@@ -74,12 +74,12 @@ def _hashed(name: str) -> str:
 
 
 def behind(face: str) -> str:
-    """Who is behind a mask, "#12" of "#12~1a2b3c4d"; of whoever wears none their own id."""
+    """The being behind a mask, "#12" of "#12~1a2b3c4d"; of whoever wears none their own id."""
     return face.partition("~")[0]
 
 
 def is_mask(person: str) -> bool:
-    """Whether an id is a mask's: of whoever wears one nothing lasting is kept."""
+    """True for the id of a mask: of whoever wears one nothing lasting is kept."""
     return _MASK.fullmatch(person) is not None
 
 
@@ -107,13 +107,13 @@ def faction_audience(name: str) -> str:
 
 
 def is_audience(audience: str) -> bool:
-    """Whether a text is an audience; stores are asked for nothing else."""
+    """True for a text that is an audience; stores are asked for nothing else."""
     return _AUDIENCE.fullmatch(audience) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Seeker:
-    """Whom a prompt is made for, and where.
+    """The person a prompt is made for, and the place.
 
     Attributes:
         person: the player who is spoken to ("*#3"), "" for nobody.
@@ -132,7 +132,7 @@ class Seeker:
 
     @property
     def audiences(self) -> tuple[str, ...]:
-        """What may be told: to all, at this place, to these factions, to this person alone."""
+        """The audiences that may be told: all, this place, these factions, this person alone."""
         found = [WORLD]
         if self.place:
             source = "" if self.source in PRIVATE else self.source
@@ -180,22 +180,22 @@ class Recollection:
 
 
 def is_private(audience: str) -> bool:
-    """Whether only one person may know it."""
+    """True for an audience of one person alone."""
     return audience.startswith("person:")
 
 
 def is_open(audience: str) -> bool:
-    """Whether it was said before others, in a room or on a channel."""
+    """True for words that were said before others, in a room or on a channel."""
     return audience.startswith(("room:", "channel:"))
 
 
 def is_for_all(audience: str) -> bool:
-    """Whether whoever is there may hear it: it is neither one person's nor a faction's."""
+    """True for words that all who are there may hear: neither one person's nor a faction's."""
     return audience == WORLD or is_open(audience)
 
 
 def may_know(memory: Recollection, seeker: Seeker) -> bool:
-    """Whether a prompt for this seeker may hold it.
+    """True for a memory that a prompt for this seeker may hold.
 
     What somebody said in the open is known where it was said, and to whoever said it.
     """
@@ -205,7 +205,7 @@ def may_know(memory: Recollection, seeker: Seeker) -> bool:
 
 
 def score(memory: Recollection, now: float, config: MemoryConfig) -> float:
-    """How much it matters now: similarity, recency and importance, each 0 to 1, weighed."""
+    """The weight of a memory now: similarity, recency and importance, each 0 to 1, weighed."""
     age_days = max(0.0, now - memory.at) / DAY_SECONDS
     recency = math.exp2(-age_days / config.recency_half_life_days)
     weights = config.similarity_weight, config.recency_weight, config.importance_weight
@@ -217,7 +217,7 @@ def score(memory: Recollection, now: float, config: MemoryConfig) -> float:
 def chosen(
     found: Iterable[Recollection], seeker: Seeker, now: float, config: MemoryConfig
 ) -> list[Recollection]:
-    """What is told of what was found: what holds, may be known and is believed enough.
+    """The memories that are told: those that hold, may be known and are believed enough.
 
     The best come first. What one of the best was concluded from is not told beside it.
     """
@@ -235,7 +235,7 @@ def chosen(
 
 
 def point_of(text: str) -> str:
-    """What makes two texts the same point: their words, in any case, whatever they end with."""
+    """The mark of one point: its words in any case, without the signs at its end."""
     return " ".join(text.casefold().split()).rstrip(" .!;")
 
 
@@ -262,13 +262,13 @@ def _narrowness(audience: str) -> int:
 
 
 def is_rumour(memory: Recollection, config: MemoryConfig) -> bool:
-    """Whether it is told as hearsay and not as known."""
+    """True for a memory that is told as hearsay and not as known."""
     return memory.trust < config.min_source_trust
 
 
 def parted(
     memories: Sequence[Recollection], config: MemoryConfig
 ) -> tuple[list[Recollection], list[Recollection]]:
-    """What is known, and what was only heard."""
+    """The known memories, and those that were only heard."""
     known = [memory for memory in memories if not is_rumour(memory, config)]
     return known, [memory for memory in memories if is_rumour(memory, config)]

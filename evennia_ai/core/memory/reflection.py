@@ -54,7 +54,7 @@ def insights_request(question: str, statements: Sequence[Shown]) -> list[Message
 def groups(
     sums: Mapping[str, tuple[int, int]], threshold: int, most: int = MOST_GROUPS
 ) -> list[str]:
-    """Whose memories are thought over, each apart; [] while too little has come together.
+    """The audiences whose memories are thought over; [] while too little has come together.
 
     What one may know is never thought over with what another may: an insight tells what it
     rests on.

@@ -1,4 +1,4 @@
-"""When an assistant sleeps and when it wakes. Pure: the hour comes in, no clock is asked.
+"""The hours of sleep and waking. Pure: the hour comes in, no clock is asked.
 
 Hours are those of the wall clock, of a datetime with its time zone; lengths are hours that pass.
 """
@@ -16,8 +16,8 @@ MINUTE_SECONDS = 60.0
 ALREADY = "Already in sleep mode"
 
 
-class Move(StrEnum):
-    """What a beat does about sleep."""
+class SleepMove(StrEnum):
+    """The acts of a beat that concern sleep."""
 
     CALLED = "somebody speaks to it"
     OVER = "the time to wake has come"
@@ -28,7 +28,7 @@ class Move(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """What decides about sleep at one beat.
+    """The facts that decide about sleep at one beat.
 
     Attributes:
         is_called: something waits for an answer.
@@ -48,7 +48,7 @@ class Hour:
 
 @dataclass(frozen=True, slots=True)
 class Bedtime:
-    """What decides whether it may go to sleep by its own wish.
+    """The facts that decide if it may go to sleep by its own wish.
 
     Attributes:
         activity: tools it used since it woke.
@@ -64,20 +64,20 @@ class Bedtime:
     is_stopped: bool = False
 
 
-def move_at(hour: Hour) -> Move | None:
-    """What the beat does; None: nothing about sleep. Whoever is called wakes before all else."""
+def move_at(hour: Hour) -> SleepMove | None:
+    """The act of a beat; None: nothing about sleep. Whoever is called wakes before all else."""
     if not hour.is_asleep:
         falls = hour.is_night and hour.was_awake and not hour.is_called
-        return Move.NIGHT if falls else None
+        return SleepMove.NIGHT if falls else None
     if hour.is_called:
-        return Move.CALLED
+        return SleepMove.CALLED
     if hour.is_over:
-        return Move.OVER
-    return Move.REST if hour.has_work else None
+        return SleepMove.OVER
+    return SleepMove.REST if hour.has_work else None
 
 
 def bedtime_problem(bedtime: Bedtime, schedule: SleepSchedule) -> str:
-    """Why it may not go to sleep by its own wish, or ""."""
+    """The reason against going to sleep by its own wish, or ""."""
     if bedtime.is_asleep:
         return ALREADY
     if bedtime.is_stopped:
@@ -98,7 +98,7 @@ def bedtime_problem(bedtime: Bedtime, schedule: SleepSchedule) -> str:
 
 
 def was_awake(seconds: float, schedule: SleepSchedule) -> bool:
-    """Whether that is long enough to fall asleep again."""
+    """True for a time awake that is long enough to fall asleep again."""
     return seconds >= schedule.min_awake_minutes * MINUTE_SECONDS
 
 
@@ -108,7 +108,6 @@ def _later(when: datetime, hours: float) -> datetime:
 
 
 def _began(now: datetime, schedule: SleepSchedule) -> datetime:
-    """When the last night began."""
     start = now.replace(hour=schedule.sleep_start_hour, minute=0, second=0, microsecond=0, fold=0)
     if start.astimezone(UTC) <= now.astimezone(UTC):
         return start
@@ -116,7 +115,7 @@ def _began(now: datetime, schedule: SleepSchedule) -> datetime:
 
 
 def night_end(now: datetime, schedule: SleepSchedule) -> datetime | None:
-    """When the night ends that it is now; None: it is day, or there are no nights."""
+    """The end of the present night; None: it is day, or there are no nights."""
     if not schedule.enabled:
         return None
     end = _later(_began(now, schedule), schedule.sleep_duration_hours)
@@ -124,7 +123,7 @@ def night_end(now: datetime, schedule: SleepSchedule) -> datetime | None:
 
 
 def wake_time(now: datetime, schedule: SleepSchedule, hours: float | None = None) -> datetime:
-    """When it wakes if it goes to sleep now.
+    """The hour of waking for one that goes to sleep now.
 
     Args:
         hours: how long it is to sleep; None: until the night's end, or as long as a night is.
@@ -134,7 +133,7 @@ def wake_time(now: datetime, schedule: SleepSchedule, hours: float | None = None
 
 
 def is_over(now: datetime, stored: str | None) -> bool:
-    """Whether a stored time to wake has come; what is no time has: nobody sleeps for ever."""
+    """True where a stored time to wake has come; one that is no time always has."""
     try:
         return now >= datetime.fromisoformat(stored or "")
     except (TypeError, ValueError):

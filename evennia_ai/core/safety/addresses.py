@@ -32,7 +32,7 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def is_within(text: str, networks: Iterable[str]) -> bool:
-    """Whether a text is an address within one of some networks."""
+    """True for an address within one of some networks."""
     address = read_address(text)
     if address is None:
         return False
@@ -40,7 +40,7 @@ def is_within(text: str, networks: Iterable[str]) -> bool:
 
 
 def is_network(text: str) -> bool:
-    """Whether a text is an address or a network."""
+    """True for the text of an address or a network."""
     try:
         ip_network(text, strict=False)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What is written down about an assistant: the kinds of events, and how they are made fit to keep.
+"""Audit events: their kinds, and the cleaning of their details.
 
 A row here is all that a new kind needs: what it is called, what it tells, and whether the log has a
 line for it as well. A kind without a row is kept too. Nothing secret belongs in a record: no keys,
@@ -43,7 +43,7 @@ _NAMING, _NAMED = ("key", "name"), ("value", "old_value", "new_value")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EventKind:
     """One kind of event.
 
     Attributes:
@@ -68,79 +68,85 @@ class Fact:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-EVENTS: dict[str, Kind] = {
-    "AssistantCreated": Kind("made, with {config}"),
-    "AssistantArchived": Kind("put away in {archive_path}: {reason}"),
-    "ConfigurationChanged": Kind("{key} is {new_value}, and was {old_value}"),
-    "ToolExecuted": Kind("{tool_name}: success {success} {error}", is_logged=False),
-    "TickCompleted": Kind("tick {tick_number}: {action_taken}, {duration_ms} ms", is_logged=False),
-    "UsageCounted": Kind("{calls} model calls for {purpose}", is_logged=False),
-    "GoalCreated": Kind("goal {goal_id}, priority {priority}: {description}"),
-    "GoalUpdated": Kind("goal {goal_id} is {status}"),
-    "GoalCompleted": Kind("goal {goal_id} is reached: {outcome}"),
-    "ReflectionRecorded": Kind("a reflection: {context}", is_logged=False),
-    "EmergencyStopTriggered": Kind("stopped ({cause}): {reason}"),
-    "EmergencyStopCleared": Kind("let go on, which was stopped ({cause})"),
-    "HistoryReset": Kind("a new conversation"),
-    "dropped": Kind("what was under way is dropped"),
-    "limit_extended": Kind("limit {kind}: {extension} more ({reason})"),
-    "limit_denied": Kind("limit {kind}: no more"),
-    "limit_exceeded": Kind("limit {kind}: {attempted} were wanted, {kept} kept"),
-    "safety_limit_checkpoint": Kind("limit {kind} at {used} of {cap}: {reason}"),
-    "cooled_off": Kind("{person} has to wait {seconds} s ({cause})"),
-    "hop_limit": Kind("{hops} messages in a row between assistants, of {cap}"),
-    "question_asked": Kind("question {number} ({kind}) is put to {people}"),
-    "question_answered": Kind("question {number}: {choice}, says {by}"),
-    "question_claimed": Kind("question {number} is taken by {by}"),
-    "question_handed_on": Kind("question {number} is asked by {to} now"),
-    "question_used": Kind("the answer to question {number} is used: {choice}"),
-    "question_unused": Kind("nobody asked for the answer to question {number}"),
-    "question_timeout": Kind("question {number}: nobody answered in time"),
-    "question_discarded": Kind("question {number} is dropped"),
-    "question_dropped": Kind("question {number} is no longer asked"),
-    "question_nobody": Kind("a question ({kind}) that nobody is here to answer"),
-    "budget_near": Kind("{text}"),
-    "budget_raised": Kind("{amount} more for {cap} of {account}"),
-    "control_refused": Kind("refused: {act}"),
-    "delegation_begun": Kind("task {id} is given to {delegate}"),
-    "delegation_extended": Kind("task {id} of {delegate} may take {cap} s"),
-    "delegation_answered": Kind("task {id} is answered by {delegate} after {seconds} s"),
-    "delegation_failed": Kind("task {id} of {delegate} failed: {why}"),
-    "report_unheard": Kind("a report on task {id}, for which nobody waits"),
-    "summary_truncated": Kind("a summary of {from_tokens} tokens is cut to {to_tokens}"),
-    "asked": Kind("message {number}: asked by a program, {characters} characters", is_logged=False),
-    "told": Kind("message {number}: told to do something, {characters} characters"),
-    "errand_answered": Kind("message {number} is answered after {seconds} s", is_logged=False),
-    "errand_failed": Kind("message {number} is not answered: {why}"),
-    "tool_by_hand": Kind("{tool_name} is run by hand: success {success}"),
-    "words_revealed": Kind("private words of {person} are revealed: {count} ({kind})"),
-    "memory_viewed": Kind("memories of {person} are read: {count}"),
-    "memory_corrected": Kind("a memory is corrected"),
-    "memories_forgotten": Kind("{count} memories are forgotten ({why})"),
-    "person_forgotten": Kind("{person} is forgotten: {count} memories"),
-    "memories_exported": Kind("what is remembered of {person} is exported"),
-    "remembering_changed": Kind("{person} is remembered: {is_remembered}"),
-    "lore_changed": Kind("lore is {change}"),
-    "memories_indexed": Kind("{count} memories are read by {model}", is_logged=False),
-    "memories_kept": Kind("{count} memories are kept ({why})", is_logged=False),
-    "fell_asleep": Kind("asleep until {until}: {reason}"),
-    "woke_up": Kind("awake: {reason}"),
-    "night_completed": Kind("a night: {summary}"),
-    "hushed": Kind("silent in {room} for {minutes} minutes"),
-    "unhushed": Kind("may speak in {room} again"),
-    "look_changed": Kind("its {changed} are others"),
-    "adopted": Kind("{body} is its body from now on"),
-    "body_lost": Kind("its body {body} was deleted by the game"),
-    "edit_undone": Kind("the edit at version {edit} is taken back: {names}"),
-    "edit_redone": Kind("the edit at version {edit}, taken back before, is made again: {names}"),
-    "copied": Kind("a copy of {source}, without {left_out}"),
-    "breaker_reset": Kind("the breaker {breaker}, which was {was}, is closed"),
-    "all_removed": Kind("all assistants are gone: {removed} removed, {released} released"),
-    "record_archived": Kind("{events} events are moved to {path}"),
-    "facts_lost": Kind("{count} facts could not be kept"),
+EVENTS: dict[str, EventKind] = {
+    "AssistantCreated": EventKind("made, with {config}"),
+    "AssistantArchived": EventKind("put away in {archive_path}: {reason}"),
+    "ConfigurationChanged": EventKind("{key} is {new_value}, and was {old_value}"),
+    "ToolExecuted": EventKind("{tool_name}: success {success} {error}", is_logged=False),
+    "TickCompleted": EventKind(
+        "tick {tick_number}: {action_taken}, {duration_ms} ms", is_logged=False
+    ),
+    "UsageCounted": EventKind("{calls} model calls for {purpose}", is_logged=False),
+    "GoalCreated": EventKind("goal {goal_id}, priority {priority}: {description}"),
+    "GoalUpdated": EventKind("goal {goal_id} is {status}"),
+    "GoalCompleted": EventKind("goal {goal_id} is reached: {outcome}"),
+    "ReflectionRecorded": EventKind("a reflection: {context}", is_logged=False),
+    "EmergencyStopTriggered": EventKind("stopped ({cause}): {reason}"),
+    "EmergencyStopCleared": EventKind("let go on, which was stopped ({cause})"),
+    "HistoryReset": EventKind("a new conversation"),
+    "dropped": EventKind("what was under way is dropped"),
+    "limit_extended": EventKind("limit {kind}: {extension} more ({reason})"),
+    "limit_denied": EventKind("limit {kind}: no more"),
+    "limit_exceeded": EventKind("limit {kind}: {attempted} were wanted, {kept} kept"),
+    "safety_limit_checkpoint": EventKind("limit {kind} at {used} of {cap}: {reason}"),
+    "cooled_off": EventKind("{person} has to wait {seconds} s ({cause})"),
+    "hop_limit": EventKind("{hops} messages in a row between assistants, of {cap}"),
+    "question_asked": EventKind("question {number} ({kind}) is put to {people}"),
+    "question_answered": EventKind("question {number}: {choice}, says {by}"),
+    "question_claimed": EventKind("question {number} is taken by {by}"),
+    "question_handed_on": EventKind("question {number} is asked by {to} now"),
+    "question_used": EventKind("the answer to question {number} is used: {choice}"),
+    "question_unused": EventKind("nobody asked for the answer to question {number}"),
+    "question_timeout": EventKind("question {number}: nobody answered in time"),
+    "question_discarded": EventKind("question {number} is dropped"),
+    "question_dropped": EventKind("question {number} is no longer asked"),
+    "question_nobody": EventKind("a question ({kind}) that nobody is here to answer"),
+    "budget_near": EventKind("{text}"),
+    "budget_raised": EventKind("{amount} more for {cap} of {account}"),
+    "control_refused": EventKind("refused: {act}"),
+    "delegation_begun": EventKind("task {id} is given to {delegate}"),
+    "delegation_extended": EventKind("task {id} of {delegate} may take {cap} s"),
+    "delegation_answered": EventKind("task {id} is answered by {delegate} after {seconds} s"),
+    "delegation_failed": EventKind("task {id} of {delegate} failed: {why}"),
+    "report_unheard": EventKind("a report on task {id}, for which nobody waits"),
+    "summary_truncated": EventKind("a summary of {from_tokens} tokens is cut to {to_tokens}"),
+    "asked": EventKind(
+        "message {number}: asked by a program, {characters} characters", is_logged=False
+    ),
+    "told": EventKind("message {number}: told to do something, {characters} characters"),
+    "errand_answered": EventKind("message {number} is answered after {seconds} s", is_logged=False),
+    "errand_failed": EventKind("message {number} is not answered: {why}"),
+    "tool_by_hand": EventKind("{tool_name} is run by hand: success {success}"),
+    "words_revealed": EventKind("private words of {person} are revealed: {count} ({kind})"),
+    "memory_viewed": EventKind("memories of {person} are read: {count}"),
+    "memory_corrected": EventKind("a memory is corrected"),
+    "memories_forgotten": EventKind("{count} memories are forgotten ({why})"),
+    "person_forgotten": EventKind("{person} is forgotten: {count} memories"),
+    "memories_exported": EventKind("what is remembered of {person} is exported"),
+    "remembering_changed": EventKind("{person} is remembered: {is_remembered}"),
+    "lore_changed": EventKind("lore is {change}"),
+    "memories_indexed": EventKind("{count} memories are read by {model}", is_logged=False),
+    "memories_kept": EventKind("{count} memories are kept ({why})", is_logged=False),
+    "fell_asleep": EventKind("asleep until {until}: {reason}"),
+    "woke_up": EventKind("awake: {reason}"),
+    "night_completed": EventKind("a night: {summary}"),
+    "hushed": EventKind("silent in {room} for {minutes} minutes"),
+    "unhushed": EventKind("may speak in {room} again"),
+    "look_changed": EventKind("its {changed} are others"),
+    "adopted": EventKind("{body} is its body from now on"),
+    "body_lost": EventKind("its body {body} was deleted by the game"),
+    "edit_undone": EventKind("the edit at version {edit} is taken back: {names}"),
+    "edit_redone": EventKind(
+        "the edit at version {edit}, taken back before, is made again: {names}"
+    ),
+    "copied": EventKind("a copy of {source}, without {left_out}"),
+    "breaker_reset": EventKind("the breaker {breaker}, which was {was}, is closed"),
+    "all_removed": EventKind("all assistants are gone: {removed} removed, {released} released"),
+    "record_archived": EventKind("{events} events are moved to {path}"),
+    "facts_lost": EventKind("{count} facts could not be kept"),
 }
 
-_OTHER = Kind("")
+_OTHER = EventKind("")
 
 
 def fact(event: str, /, **details: Any) -> Fact:
@@ -148,7 +154,7 @@ def fact(event: str, /, **details: Any) -> Fact:
     return Fact(event, details)
 
 
-def kind_of(event: str) -> Kind:
+def kind_of(event: str) -> EventKind:
     """The kind of an event; one that has no row tells all its details, in the log too."""
     if event in EVENTS:
         return EVENTS[event]
@@ -175,7 +181,7 @@ def masked(value: Any, name: str = "") -> Any:
 
 
 def _named(details: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, str]]:
-    """What is in a mapping, and what it is called: a `value` as the `key` beside it says."""
+    """The items of a mapping with their names: a `value` is named by the `key` beside it."""
     naming = (details.get(name) for name in _NAMING)
     told = next((name for name in naming if isinstance(name, str)), "")
     for key, item in details.items():

@@ -1,4 +1,4 @@
-"""What model calls count towards, and what one more of them meets there.
+"""Budget accounts: model calls are counted by them, and held up by their caps.
 
 Every call counts towards the game, its assistant and the player who caused it, each over four
 spans of time. Days and months are those of UTC. Money is in whole nano-dollars.
@@ -14,11 +14,11 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from evennia_ai.core.safety.limits import LIMITS, MONEY, Kind, number, path_of
+from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind, number, path_of
 from evennia_ai.core.safety.prices import NANO
-from evennia_ai.core.safety.questions import LIMIT_PREFIX, Asking
-from evennia_ai.core.settings.budget import CAPS, Cap, Caps, Measure, Scope, Span
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.safety.questions import LIMIT_PREFIX, ApprovalRequest
+from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Caps, Measure, Scope
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import LimitReachedError
 
 MOST_KEY = 255
@@ -26,7 +26,7 @@ MINUTE, DAY = 60, 86_400
 
 
 class Purpose(StrEnum):
-    """What a model call is for."""
+    """The purpose of a model call."""
 
     TURN = "turn"
     WRAP_UP = "wrap_up"
@@ -43,7 +43,7 @@ class Purpose(StrEnum):
 
 
 class CallState(StrEnum):
-    """How a model call stands: under way, over, never sent, or broken off."""
+    """The state of a model call: under way, over, never sent, or broken off."""
 
     OPEN = "open"
     SETTLED = "settled"
@@ -51,8 +51,8 @@ class CallState(StrEnum):
     CUT_OFF = "cut_off"
 
 
-class Account(NamedTuple):
-    """What is counted together: the calls of one scope in one period of time.
+class BudgetAccount(NamedTuple):
+    """The calls that are counted together: those of one scope in one period of time.
 
     Attributes:
         key: the assistant's name, or the player's id such as "*#3"; "" for the game.
@@ -69,7 +69,7 @@ class Account(NamedTuple):
         return " ".join(part for part in self if part)
 
 
-def period_of(span: Span, now: float) -> str:
+def period_of(span: BudgetSpan, now: float) -> str:
     """The period that a moment is in.
 
     Args:
@@ -79,33 +79,33 @@ def period_of(span: Span, now: float) -> str:
 
 
 _FORMATS = {
-    Span.EVER: "",
-    Span.MONTH: "%Y-%m",
-    Span.DAY: "%Y-%m-%d",
-    Span.MINUTE: "%Y-%m-%d %H:%M",
+    BudgetSpan.EVER: "",
+    BudgetSpan.MONTH: "%Y-%m",
+    BudgetSpan.DAY: "%Y-%m-%d",
+    BudgetSpan.MINUTE: "%Y-%m-%d %H:%M",
 }
 
 
-def start_of(span: Span, now: float, later: int = 0) -> float:
-    """When the period of a moment began, or one that comes so many periods later.
+def start_of(span: BudgetSpan, now: float, later: int = 0) -> float:
+    """The beginning of a moment's period, or of one so many periods later, in seconds since 1970.
 
     Args:
         span: not for ever.
     """
-    if span is Span.MONTH:
+    if span is BudgetSpan.MONTH:
         day = datetime.fromtimestamp(now, UTC)
         year, month = divmod(day.year * 12 + day.month - 1 + later, 12)
         return datetime(year, month + 1, 1, tzinfo=UTC).timestamp()
-    length = DAY if span is Span.DAY else MINUTE
+    length = DAY if span is BudgetSpan.DAY else MINUTE
     return (now // length + later) * length
 
 
-def resets_in_seconds(span: Span, now: float) -> float | None:
+def resets_in_seconds(span: BudgetSpan, now: float) -> float | None:
     """Until the period of a moment ends; None: never."""
-    return None if span is Span.EVER else start_of(span, now, 1) - now
+    return None if span is BudgetSpan.EVER else start_of(span, now, 1) - now
 
 
-def accounts_of(assistant: str, person: str, at: float) -> tuple[Account, ...]:
+def accounts_of(assistant: str, person: str, at: float) -> tuple[BudgetAccount, ...]:
     """All that one call counts towards: for each scope one account of each span, in their order.
 
     Args:
@@ -118,33 +118,33 @@ def accounts_of(assistant: str, person: str, at: float) -> tuple[Account, ...]:
         keys.append((Scope.ASSISTANT, assistant[:MOST_KEY].casefold()))
     if person:
         keys.append((Scope.PLAYER, person[:MOST_KEY]))
-    return tuple(Account(scope, key, period) for scope, key in keys for period in periods)
+    return tuple(BudgetAccount(scope, key, period) for scope, key in keys for period in periods)
 
 
 @lru_cache(maxsize=8)
 def _periods(minute: int) -> tuple[str, ...]:
     """The period of each span that a minute since 1970 is in."""
-    return tuple(period_of(span, minute * MINUTE) for span in Span)
+    return tuple(period_of(span, minute * MINUTE) for span in BudgetSpan)
 
 
-def account_at(name: str, kind: Kind) -> Account:
-    """The account of a name, as `Account.name` gives it.
+def account_at(name: str, kind: LimitKind) -> BudgetAccount:
+    """The account of a name, as `BudgetAccount.name` gives it.
 
     Args:
         kind: a limit of money, whose span says how the name ends.
     """
     scope, _, rest = name.partition(" ")
     key, period = rest, ""
-    if LIMITS[kind].span != Span.EVER:
+    if LIMITS[kind].span != BudgetSpan.EVER:
         # A minute has a blank of its own, and names may have any number of them.
         words = rest.split(" ")
-        length = 2 if kind == Kind.CALLS_PER_MINUTE else 1
+        length = 2 if kind == LimitKind.CALLS_PER_MINUTE else 1
         key, period = " ".join(words[:-length]), " ".join(words[-length:])
-    return Account(Scope(scope), key, period)
+    return BudgetAccount(Scope(scope), key, period)
 
 
-def parts_of(used: Usage, shares: Mapping[str, float]) -> dict[str, Usage]:
-    """What a call used, shared out among those who caused it; the parts add up to all of it.
+def parts_of(used: TokenUsage, shares: Mapping[str, float]) -> dict[str, TokenUsage]:
+    """The usage of a call, shared out among those who caused it; the parts add up to all of it.
 
     Args:
         shares: for each of them, how much of it is theirs, in whatever unit; not empty.
@@ -152,7 +152,7 @@ def parts_of(used: Usage, shares: Mapping[str, float]) -> dict[str, Usage]:
     whole = sum(shares.values()) or 1.0
     first, *others = sorted(shares, key=lambda person: (-shares[person], person))
     parts = {
-        person: Usage(
+        person: TokenUsage(
             int(used.prompt_tokens * shares[person] / whole),
             int(used.completion_tokens * shares[person] / whole),
         )
@@ -160,26 +160,26 @@ def parts_of(used: Usage, shares: Mapping[str, float]) -> dict[str, Usage]:
     }
     prompt = sum(part.prompt_tokens for part in parts.values())
     completion = sum(part.completion_tokens for part in parts.values())
-    left = Usage(used.prompt_tokens - prompt, used.completion_tokens - completion)
+    left = TokenUsage(used.prompt_tokens - prompt, used.completion_tokens - completion)
     return {first: left, **parts}
 
 
-def account_of(hit: LimitReachedError) -> Account:
-    """What the limit was counted over that somebody reached."""
-    return account_at(hit.scope, Kind(hit.kind))
+def account_of(hit: LimitReachedError) -> BudgetAccount:
+    """The account at whose cap somebody was stopped."""
+    return account_at(hit.scope, LimitKind(hit.kind))
 
 
-def account_asked(asking: Asking) -> Account | None:
+def account_asked(asking: ApprovalRequest) -> BudgetAccount | None:
     """The account whose cap a question wants raised; None for a question about anything else."""
     kind = asking.kind.removeprefix(LIMIT_PREFIX)
     if asking.kind == kind or not kind.startswith(MONEY):
         return None
-    return account_at(asking.key.removesuffix(f" {kind}"), Kind(kind))
+    return account_at(asking.key.removesuffix(f" {kind}"), LimitKind(kind))
 
 
 @dataclass(slots=True)
 class Total:
-    """What one account has used so far, and what is held for calls under way.
+    """The usage of one account so far, and the part that is held for calls under way.
 
     Attributes:
         calls: of all that were sent or are under way.
@@ -203,7 +203,7 @@ class Total:
     warned_cost: bool = False
 
     def used(self, measure: Measure) -> int:
-        """What counts towards a cap, in tokens, nano-dollars or calls: used and held."""
+        """The amount that counts towards a cap, in tokens, nano-dollars or calls: used and held."""
         if measure is Measure.CALLS:
             return self.calls
         if measure is Measure.COST:
@@ -211,7 +211,7 @@ class Total:
         return self.prompt_tokens + self.completion_tokens + self.held_tokens
 
     def granted(self, measure: Measure) -> int:
-        """What people added, in the same unit."""
+        """The amount that people added, in the same unit."""
         return {
             Measure.TOKENS: self.granted_tokens,
             Measure.COST: self.granted_cost_nano,
@@ -219,16 +219,16 @@ class Total:
         }[measure]
 
     def is_warned(self, measure: Measure) -> bool:
-        """Whether nobody need be told any more; of calls nobody ever is."""
+        """True where nobody need be told any more; of calls nobody ever is."""
         told = {Measure.TOKENS: self.warned_tokens, Measure.COST: self.warned_cost}
         return told.get(measure, True)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How one account stands to one of its caps, in whole tokens, nano-dollars or calls."""
+class CapStanding:
+    """One account and one of its caps, in whole tokens, nano-dollars or calls."""
 
-    account: Account
+    account: BudgetAccount
     name: str
     configured: int
     used: int
@@ -236,7 +236,7 @@ class Standing:
 
     @property
     def cap(self) -> Cap:
-        """Which cap."""
+        """The cap itself."""
         return CAPS[self.name]
 
     @property
@@ -246,8 +246,8 @@ class Standing:
 
 
 def standings(
-    account: Account, span: Span, total: Total, caps: Caps, *, only_set: bool = False
-) -> Iterator[Standing]:
+    account: BudgetAccount, span: BudgetSpan, total: Total, caps: Caps, *, only_set: bool = False
+) -> Iterator[CapStanding]:
     """An account's standing to each cap of its span.
 
     Args:
@@ -258,7 +258,7 @@ def standings(
         if amount or (amount is not None and not only_set):
             configured = as_units(cap.measure, amount)
             used, granted = total.used(cap.measure), total.granted(cap.measure)
-            yield Standing(account, name, configured, used, granted)
+            yield CapStanding(account, name, configured, used, granted)
 
 
 def as_units(measure: Measure, amount: float) -> int:
@@ -271,7 +271,7 @@ def as_amount(measure: Measure, units: int) -> float:
     return units / NANO if measure is Measure.COST else units
 
 
-def exceeded(standing: Standing, need: int, reserve: int) -> LimitReachedError | None:
+def exceeded(standing: CapStanding, need: int, reserve: int) -> LimitReachedError | None:
     """The error of a call for which there is no room; None: it may be made.
 
     Args:
@@ -293,15 +293,15 @@ def exceeded(standing: Standing, need: int, reserve: int) -> LimitReachedError |
     )
 
 
-def is_near(standing: Standing, total: Total, warn_at: float) -> bool:
-    """Whether somebody should be told that a cap is nearly used up."""
+def is_near(standing: CapStanding, total: Total, warn_at: float) -> bool:
+    """True for a cap that is nearly used up, of which somebody should be told."""
     if not standing.configured or not warn_at or total.is_warned(standing.cap.measure):
         return False
     return standing.used >= warn_at * standing.allowed
 
 
-def warning_text(standing: Standing) -> str:
-    """What staff are told then."""
+def warning_text(standing: CapStanding) -> str:
+    """The warning to staff that a cap is nearly used up."""
     measure, limit = standing.cap.measure, LIMITS[standing.cap.kind]
     used = number(as_amount(measure, standing.used))
     allowed = number(as_amount(measure, standing.allowed))

@@ -1,4 +1,4 @@
-"""What is laid to one person, and what to nobody: who has to wait, and what locks an assistant.
+"""Cooling off: failures that are laid to one person, and those that lock an assistant.
 
 A failure that one person's request may have caused counts against that person, who has to wait
 longer each time. It locks the assistant for everybody only when several people met it. Times are
@@ -21,7 +21,7 @@ MOST_PEOPLE = 100
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a turn ended, as far as it matters here.
+    """The end of a turn, as far as it matters here.
 
     Attributes:
         person: whose request it was; NOBODY for its own, and where nothing that was asked can
@@ -45,7 +45,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What follows from the end of a turn.
+    """The consequences of a turn's end.
 
     Attributes:
         errors: failed turns in a row that count towards a lockout.
@@ -62,7 +62,7 @@ class Judgement:
 
 @dataclass(slots=True)
 class Case:
-    """What is held against one person.
+    """The case against one person.
 
     Attributes:
         failed: turns of this person in a row that failed.
@@ -79,7 +79,7 @@ class Case:
     causes: dict[str, float] = field(default_factory=dict)
 
     def is_over(self, now: float, window: float) -> bool:
-        """Whether nothing of it matters any more."""
+        """True where nothing of it matters any more."""
         newest = max(self.at, *self.causes.values(), 0.0)
         return not self.failed and self.until <= now and not 0 <= now - newest <= window
 
@@ -106,7 +106,7 @@ class Blame:
         return max(0.0, min(case.until - now, config.longest_seconds))
 
     def waiting(self, now: float, config: Cooling) -> dict[str, float]:
-        """Who has to wait, and for how many seconds more."""
+        """The persons who have to wait, with the seconds that are left."""
         left = {person: self.seconds_left(person, now, config) for person in self.people}
         return {person: seconds for person, seconds in left.items() if seconds}
 

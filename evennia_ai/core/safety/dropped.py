@@ -1,4 +1,4 @@
-"""What a stop cut off, and the sentence that tells it."""
+"""The work that a stop cut off, and the sentence that tells it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _counted(number: int, one: str, many: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What a stop cut off.
+    """The work that a stop cut off.
 
     Attributes:
         is_new: whether anything changed by it: who is stopped already is not stopped again.

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 
-class Kind(StrEnum):
-    """Which limit."""
+class LimitKind(StrEnum):
+    """The limits by name."""
 
     ITERATIONS = "max_iterations"
     MODEL_CALLS = "model_calls"
@@ -41,7 +41,7 @@ class Kind(StrEnum):
 
 
 class Denial(StrEnum):
-    """What a no leads to, after it is recorded."""
+    """The consequence of a no, after it is recorded."""
 
     WRAP_UP = "wrap_up"
     TOOL_ERROR = "tool_error"
@@ -58,7 +58,7 @@ DENIALS = {
 
 
 class Mode(StrEnum):
-    """What happens at a limit."""
+    """The ways to decide at a limit."""
 
     INTERACTIVE = "interactive"
     AUTO_EXTEND = "auto_extend"
@@ -108,95 +108,95 @@ def _limit(
 
 
 _TABLE = {
-    Kind.ITERATIONS: _limit(
+    LimitKind.ITERATIONS: _limit(
         "execution_config.max_iterations_per_tick",
         ("steps", "tick"),
         ("model calls of the loop in one tick", "router iterations"),
     ),
-    Kind.MODEL_CALLS: _limit(
+    LimitKind.MODEL_CALLS: _limit(
         f"{LOOP}.max_model_calls_per_tick",
         ("model calls", "tick"),
         ("all model calls of one tick, also those beside the loop", "router calls per turn"),
     ),
-    Kind.TOOL_CALLS: _limit(
+    LimitKind.TOOL_CALLS: _limit(
         f"{LOOP}.max_tool_calls_per_context",
         ("tool calls", "context"),
         ("tool calls in one context of a task", "act turns per phase"),
     ),
-    Kind.CONTEXT_VISITS: _limit(
+    LimitKind.CONTEXT_VISITS: _limit(
         f"{LOOP}.max_context_visits",
         ("visits", "task"),
         ("ticks of one task in the same context", "visits of a phase"),
     ),
-    Kind.TASK_ITERATIONS: _limit(
+    LimitKind.TASK_ITERATIONS: _limit(
         f"{LOOP}.max_iterations_per_task",
         ("steps", "task"),
         ("model calls of the loop in one task, over all its ticks and grants", "loop cap"),
         locks=True,
     ),
-    Kind.TASK_TOKENS: _limit(
+    LimitKind.TASK_TOKENS: _limit(
         f"{LOOP}.max_tokens_per_task",
         ("tokens", "task"),
         ("tokens of all model calls of one task", "token budget"),
         locks=True,
     ),
-    Kind.CALLS_PER_REPLY: _limit(
+    LimitKind.CALLS_PER_REPLY: _limit(
         "execution_config.calls_per_reply",
         ("tool calls", "reply"),
         ("tool calls of one reply that are run", "tool calls in one completion"),
         Denial.CUT,
         asks=False,
     ),
-    Kind.DELEGATIONS: _limit(
+    LimitKind.DELEGATIONS: _limit(
         f"{LOOP}.max_delegations_per_task",
         ("delegations", "task"),
         ("tasks handed to other assistants in one task", "workflow calls per chain"),
         Denial.TOOL_ERROR,
     ),
-    Kind.DELEGATES_AT_ONCE: _limit(
+    LimitKind.DELEGATES_AT_ONCE: _limit(
         "execution_config.sub_agent_budget",
         ("delegates", "moment"),
         ("tasks that are with other assistants at one time", "children of one agent"),
         Denial.TOOL_ERROR,
     ),
-    Kind.AGENT_HOPS: _limit(
+    LimitKind.AGENT_HOPS: _limit(
         "max_agent_hops",
         ("hops", "chain"),
         ("messages and tasks in a row between assistants", "agent hops"),
         Denial.DROPPED,
         mode=Mode.UNATTENDED,
     ),
-    Kind.OWN_TURNS: _limit(
+    LimitKind.OWN_TURNS: _limit(
         f"{LOOP}.max_own_turns",
         ("turns", "time without a person"),
         ("turns of its own, until a person speaks to it", "self-triggered turns in a row"),
         Denial.DROPPED,
     ),
-    Kind.TICK_SECONDS: _limit(
+    LimitKind.TICK_SECONDS: _limit(
         f"{TIME}.tick_seconds",
         ("seconds", "tick"),
         ("one tick by the clock", "phase wall clock"),
     ),
-    Kind.DELEGATION_SECONDS: _limit(
+    LimitKind.DELEGATION_SECONDS: _limit(
         f"{TIME}.delegation_seconds",
         ("seconds", "delegation"),
         ("waiting for another assistant's answer", "chain wait"),
         Denial.TOOL_ERROR,
     ),
-    Kind.MODEL_CALL_SECONDS: _limit(
+    LimitKind.MODEL_CALL_SECONDS: _limit(
         "EVENNIA_AI_CALL_DEADLINE_SECONDS",
         ("seconds", "model call"),
         ("one model call, its retries included", "LLM call timeout"),
         Denial.DROPPED,
         mode=Mode.UNATTENDED,
     ),
-    Kind.MESSAGE_CHARACTERS: _limit(
+    LimitKind.MESSAGE_CHARACTERS: _limit(
         f"{SIZE}.message_characters",
         ("characters", "message"),
         ("one message to it; `on_oversize` says what becomes of a longer one", "media cap"),
         Denial.DROPPED,
     ),
-    Kind.SUMMARY_TOKENS: _limit(
+    LimitKind.SUMMARY_TOKENS: _limit(
         f"{SIZE}.summary_tokens",
         ("tokens", "summary"),
         ("one summary of older talk", "summary body cap"),
@@ -205,14 +205,14 @@ _TABLE = {
     ),
 }
 _MONEY = {
-    Kind.TOKENS_TOTAL: ("tokens", "ever", True, "token budget"),
-    Kind.TOKENS_PER_DAY: ("tokens", "day", False, "daily tokens"),
-    Kind.TOKENS_PER_MONTH: ("tokens", "month", False, "monthly tokens"),
-    Kind.COST_PER_DAY: ("US dollars", "day", False, "daily cost"),
-    Kind.COST_PER_MONTH: ("US dollars", "month", False, "monthly cost"),
-    Kind.CALLS_PER_MINUTE: ("model calls", "minute", False, "calls per minute"),
+    LimitKind.TOKENS_TOTAL: ("tokens", "ever", True, "token budget"),
+    LimitKind.TOKENS_PER_DAY: ("tokens", "day", False, "daily tokens"),
+    LimitKind.TOKENS_PER_MONTH: ("tokens", "month", False, "monthly tokens"),
+    LimitKind.COST_PER_DAY: ("US dollars", "day", False, "daily cost"),
+    LimitKind.COST_PER_MONTH: ("US dollars", "month", False, "monthly cost"),
+    LimitKind.CALLS_PER_MINUTE: ("model calls", "minute", False, "calls per minute"),
 }
-LIMITS: Mapping[Kind, Limit] = MappingProxyType(
+LIMITS: Mapping[LimitKind, Limit] = MappingProxyType(
     _TABLE
     | {
         kind: _limit(
@@ -226,8 +226,8 @@ LIMITS: Mapping[Kind, Limit] = MappingProxyType(
 )
 
 
-class Reason(StrEnum):
-    """Why it was decided so; each cause has its own."""
+class DecisionReason(StrEnum):
+    """The reason of a decision; each cause has its own."""
 
     AUTO_EXTENDED = "auto_extended"
     APPROVED = "user_approved"
@@ -243,17 +243,17 @@ class Reason(StrEnum):
 
 
 REASONS = {
-    Reason.AUTO_EXTENDED: "granted by the mode auto_extend",
-    Reason.APPROVED: "a person said yes",
-    Reason.UNATTENDED: "the mode is unattended: nobody is asked",
-    Reason.AUTO_EXTEND_SPENT: "the mode is auto_extend, and its times are used up",
-    Reason.REFUSED: "a person said no",
-    Reason.WITHDRAWN: "the question was withdrawn",
-    Reason.ASK_TIMEOUT: "nobody answered in time",
-    Reason.NO_OPERATOR: "nobody who may answer is there",
-    Reason.NO_BUS: "there is no way to ask anybody",
-    Reason.BUS_ERROR: "asking itself failed",
-    Reason.NOT_ASKABLE: "this limit is never extended",
+    DecisionReason.AUTO_EXTENDED: "granted by the mode auto_extend",
+    DecisionReason.APPROVED: "a person said yes",
+    DecisionReason.UNATTENDED: "the mode is unattended: nobody is asked",
+    DecisionReason.AUTO_EXTEND_SPENT: "the mode is auto_extend, and its times are used up",
+    DecisionReason.REFUSED: "a person said no",
+    DecisionReason.WITHDRAWN: "the question was withdrawn",
+    DecisionReason.ASK_TIMEOUT: "nobody answered in time",
+    DecisionReason.NO_OPERATOR: "nobody who may answer is there",
+    DecisionReason.NO_BUS: "there is no way to ask anybody",
+    DecisionReason.BUS_ERROR: "asking itself failed",
+    DecisionReason.NOT_ASKABLE: "this limit is never extended",
 }
 _NOBODY = {
     "game": "nobody who may raise a cap of the whole game is there",
@@ -263,7 +263,7 @@ _NOBODY = {
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a run may go on.
+    """The decision about going on.
 
     Attributes:
         extension: how much more, in the limit's unit; 0 with a no.
@@ -271,16 +271,16 @@ class Decision:
 
     allow_continue: bool
     extension: float
-    reason: Reason
+    reason: DecisionReason
 
 
-def refusal(reason: Reason) -> Decision:
+def refusal(reason: DecisionReason) -> Decision:
     """A no."""
     return Decision(False, 0.0, reason)
 
 
 def decide_alone(limit: Limit, mode: Mode, extensions_left: int, amount: float) -> Decision | None:
-    """What is decided without asking anybody; None: ask.
+    """Decide without asking anybody; None: ask.
 
     Args:
         mode: what holds for this limit.
@@ -288,14 +288,14 @@ def decide_alone(limit: Limit, mode: Mode, extensions_left: int, amount: float) 
         amount: how much a yes grants.
     """
     if not limit.asks:
-        return refusal(Reason.NOT_ASKABLE)
+        return refusal(DecisionReason.NOT_ASKABLE)
     if mode is Mode.UNATTENDED:
-        return refusal(Reason.UNATTENDED)
+        return refusal(DecisionReason.UNATTENDED)
     if mode is Mode.INTERACTIVE:
         return None
     if extensions_left > 0:
-        return Decision(True, amount, Reason.AUTO_EXTENDED)
-    return refusal(Reason.AUTO_EXTEND_SPENT)
+        return Decision(True, amount, DecisionReason.AUTO_EXTENDED)
+    return refusal(DecisionReason.AUTO_EXTEND_SPENT)
 
 
 def number(value: float) -> str:
@@ -316,8 +316,8 @@ def per(span: str) -> str:
     return _SPANS.get(span, f"a {span}")
 
 
-def path_of(kind: Kind, scope: str = "") -> str:
-    """Where a limit is set; of a money limit where its scope's are.
+def path_of(kind: LimitKind, scope: str = "") -> str:
+    """The path of the setting of a limit; of a money limit it depends on the scope.
 
     Args:
         scope: of a money limit `game`, `assistant` or `player`, and perhaps more after a blank.
@@ -327,8 +327,10 @@ def path_of(kind: Kind, scope: str = "") -> str:
     return LIMITS[kind].path.replace("budget_config.{scope}", f"{place}.{whose}")
 
 
-def denial_text(kind: Kind, cap: float, scope: str, reason: Reason, *, has_partial: bool) -> str:
-    """What a person needs to know to decide what to change.
+def denial_text(
+    kind: LimitKind, cap: float, scope: str, reason: DecisionReason, *, has_partial: bool
+) -> str:
+    """The words after a no: all that a person needs to know to change it.
 
     Which limit and its value, which key to raise or which mode to set, and whether there is
     something of a result.
@@ -338,22 +340,28 @@ def denial_text(kind: Kind, cap: float, scope: str, reason: Reason, *, has_parti
     way = f"raise {path_of(kind, scope)}"
     if limit.asks:
         way += f", or set {_mode_path(kind, whose)} to interactive or auto_extend"
-    why = _NOBODY.get(whose, "") if reason is Reason.NO_OPERATOR and kind.startswith(MONEY) else ""
+    why = (
+        _NOBODY.get(whose, "")
+        if reason is DecisionReason.NO_OPERATOR and kind.startswith(MONEY)
+        else ""
+    )
     return (
         f"limit {kind.value} reached: {counted(cap, limit.unit)} {per(limit.span)} "
         f"({why or REASONS[reason]}). To change that {way}; {partial}"
     )
 
 
-def _mode_path(kind: Kind, whose: str) -> str:
-    """Where it is set what happens at a limit; what is the game's, the game decides."""
+def _mode_path(kind: LimitKind, whose: str) -> str:
+    """The path of the setting that decides at a limit; of a cap of the game, the game's."""
     is_games = kind.startswith(MONEY) and whose in _NOBODY
     place = "EVENNIA_AI_SAFETY_CONFIG" if is_games else "safety_config"
     return f"{place}.on_limit.{f'modes.{kind.value}' if LIMITS[kind].mode else 'mode'}"
 
 
-def question_text(kind: Kind, used: float, cap: float, amount: float, task: str, whose: str) -> str:
-    """What a person is asked at a limit, on what task; the amount is exactly what a yes grants.
+def question_text(
+    kind: LimitKind, used: float, cap: float, amount: float, task: str, whose: str
+) -> str:
+    """The question at a limit, on a task; the amount is exactly the one that a yes grants.
 
     Args:
         whose: of a cap on money, whose it is, in words; "" for any other limit.

@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Cause(StrEnum):
-    """Why an assistant is locked or stopped."""
+    """The reason why an assistant is locked or stopped."""
 
     KILL = "stopped"
     BUDGET = "budget"
@@ -39,7 +39,7 @@ CAUSES: Mapping[Cause, str] = MappingProxyType(
 
 
 class State(StrEnum):
-    """Whether an assistant may act."""
+    """The states that decide about acting."""
 
     RUNNING = "running"
     WAITING_FOR_EVENT = "waiting_for_event"
@@ -48,7 +48,7 @@ class State(StrEnum):
 
 
 class Move(StrEnum):
-    """What happens to it."""
+    """The moves between states."""
 
     BEGIN = "begin"
     SETTLE = "settle"
@@ -111,7 +111,7 @@ def move(state: State, by: Move) -> State:
 
 @dataclass(frozen=True, slots=True)
 class Lockout:
-    """Why an assistant may not act.
+    """The lock on an assistant.
 
     Attributes:
         reason: in words, for people.

@@ -31,7 +31,6 @@ def narrowed(expression: str, hierarchy: Sequence[str]) -> str:
 
 
 def _terms(expression: str) -> list[list[str]]:
-    """What stands between one `or` and the next, each as its words."""
     terms: list[list[str]] = [[]]
     for token in _TOKEN.findall(expression):
         if token.casefold() == "or":

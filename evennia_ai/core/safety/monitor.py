@@ -1,4 +1,4 @@
-"""Whether an assistant goes in circles: what it did is counted, and each count has its verdict."""
+"""Circles: each thing an assistant does is counted, and each count has its verdict."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOO_DEEP = "nested too deeply"
 
 
 def is_error_limit_reached(consecutive_errors: int, max_consecutive_errors: int) -> bool:
-    """Whether this many failures in a row call for an emergency stop."""
+    """True for so many failures in a row that they call for an emergency stop."""
     return consecutive_errors >= max(1, max_consecutive_errors)
 
 
@@ -131,7 +131,7 @@ class SafetyMonitor:
         return Proceed()
 
     def before_model_call(self, used: float, cap: float) -> Verdict:
-        """Whether one more model call may be paid for.
+        """Check that one more model call may be paid for.
 
         Args:
             used: what was used so far.

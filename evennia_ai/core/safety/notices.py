@@ -1,4 +1,4 @@
-"""What staff are told of trouble: a line that a person would say, and what machines call it.
+"""Notices to staff: trouble as a person would tell it, and as machines call it.
 
 The line says what happened, to whom, and what to type. No setting is named in it, and no word that
 only machines have; those stand in the detail below, where whoever mends it finds them.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evennia_ai.core.safety.limits import LIMITS, MONEY, Kind, counted, per
+from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind, counted, per
 from evennia_ai.core.safety.lockout import CAUSES, Cause
 from evennia_ai.core.turn.react import ENDINGS, Stop, StopReason
 from evennia_ai.errors import LimitReachedError
@@ -52,9 +52,9 @@ def limit_words(kind: str, cap: float | None = None) -> str:
     Args:
         cap: its value, None where that is not known any more.
     """
-    if kind not in tuple(Kind):
+    if kind not in tuple(LimitKind):
         return "a limit"
-    limit = LIMITS[Kind(kind)]
+    limit = LIMITS[LimitKind(kind)]
     amount = limit.unit if cap is None else counted(cap, limit.unit)
     return f"the limit of {amount} {per(limit.span)}"
 
@@ -89,16 +89,16 @@ def _failure(name: str, whom: str, stop: Stop) -> str:
     hit = stop.limit
     if hit is None:
         return f"{name} could not {tried}: {ENDINGS[stop.reason].text}"
-    if hit.kind == Kind.MODEL_CALL_SECONDS:
+    if hit.kind == LimitKind.MODEL_CALL_SECONDS:
         return f"{name} could not {tried}: its model took longer than {hit.cap:g} seconds"
     return f"{name} could not {tried}: it came to {limit_words(hit.kind, hit.cap)}"
 
 
 def _look(name: str, hit: LimitReachedError | None, reason: StopReason | None = None) -> str:
-    """What to type to see more, or to change it."""
+    """The command that shows more, or changes it."""
     if hit is not None and hit.kind.startswith(MONEY):
         command = BUDGET
-    elif hit is not None and hit.kind == Kind.MODEL_CALL_SECONDS:
+    elif hit is not None and hit.kind == LimitKind.MODEL_CALL_SECONDS:
         command = CHECK
     else:
         command = CONFIG if reason is None else _LOOK.get(reason, WHY)

@@ -103,7 +103,7 @@ _ANYWHERE = (_TRAITS, _ASKED, _ATTITUDE, _TAKEN_AS, _MOVED_BY)
 
 @lru_cache(maxsize=256)
 def _names(names: tuple[str, ...]) -> re.Pattern[str] | None:
-    """What finds any of the names as whole words, the longest first."""
+    """A pattern of the names as whole words, the longest first."""
     folded = sorted({_folded(name) for name in names if name.strip()}, key=len, reverse=True)
     if not folded:
         return None
@@ -127,7 +127,7 @@ def _marked(text: str, names: Sequence[str]) -> str:
 
 
 def about_itself(text: str, names: Sequence[str]) -> bool:
-    """Whether something in a text tells of the assistant itself, so that it must not be kept.
+    """True for a text that tells of the assistant itself, so that it must not be kept.
 
     Args:
         text: in the third person, or in the assistant's own words. What is quoted in it is
@@ -140,7 +140,7 @@ def about_itself(text: str, names: Sequence[str]) -> bool:
 
 
 def _is_about(sentence: str) -> bool:
-    """Whether a sentence is, or what it says that the assistant saw, heard or was told."""
+    """True where a sentence tells of it, or what it saw, heard or was told does."""
     for _ in range(MOST_LEVELS):
         if _ALWAYS.search(sentence):
             return True
@@ -155,7 +155,7 @@ def _is_about(sentence: str) -> bool:
 
 
 def _told_by_itself(sentence: str) -> tuple[bool, str]:
-    """Whether the sentence begins with it and tells of it, and what there is left to judge.
+    """True for a sentence that begins with it and tells of it; and the rest that is left to judge.
 
     What it saw or was told is judged by itself; "": there is nothing of that.
     """
@@ -178,14 +178,14 @@ def _behind_fillers(sentence: str) -> int:
 
 
 def _is_judged(sentence: str) -> bool:
-    """Whether others do, think or ask something in which it is what matters."""
+    """True where others do, think or ask something in which the assistant is the point."""
     if _IS_SUCH.search(sentence) or any(pattern.search(sentence) for pattern in _ANYWHERE):
         return True
     return any(_is_clause(sentence, match) for match in _DOES.finditer(sentence))
 
 
 def _is_clause(sentence: str, match: re.Match[str]) -> bool:
-    """Whether a clause has it for its subject: not "the lamp he gave her is", not "could she"."""
+    """True for a clause with it for its subject: not "the lamp he gave her is", not "could she"."""
     if _TO_IT.fullmatch(match["before"] or ""):
         return False
     if match.start() == 0 and _PERCEIVES.match(sentence):

@@ -1,4 +1,4 @@
-"""What tokens cost, and how many of them count. Money is in whole nano-dollars, rounded up."""
+"""Prices and counts of tokens. Money is in whole nano-dollars, rounded up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 
 NAME = "EVENNIA_AI_PRICES"
@@ -23,7 +23,7 @@ _NANO_PER_DOLLAR_PER_MILLION = NANO // 10**6
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs.
+    """The price of a model.
 
     Attributes:
         input, output: US dollars for a million tokens.
@@ -64,13 +64,13 @@ def _read_dollars(path: str, value: Any) -> Decimal:
 
 
 def price_of(prices: Mapping[str, Price], provider: str, model: str) -> Price | None:
-    """What a model costs; None: nobody said."""
+    """The price of a model; None: nobody said."""
     if provider in FREE_PROVIDERS:
         return FREE
     return prices.get(f"{provider}/{model}") or prices.get(model)
 
 
-def cost_of(usage: Usage, price: Price | None) -> int:
+def cost_of(usage: TokenUsage, price: Price | None) -> int:
     """Nano-dollars, rounded up; 0 where the price is unknown."""
     if price is None or price is FREE:
         return 0
@@ -86,8 +86,8 @@ def answer_tokens_for(nano: int, price: Price | None) -> int:
     return math.ceil(nano / (price.output * _NANO_PER_DOLLAR_PER_MILLION)) + 1
 
 
-def reported(raw: Any, written: Callable[[], int]) -> Usage:
-    """What a service reports of one reply, made credible field by field.
+def reported(raw: Any, written: Callable[[], int]) -> TokenUsage:
+    """The usage that a service reports of one reply, made credible field by field.
 
     A total above the sum is believed: what a model thought is often in it alone.
 
@@ -104,11 +104,11 @@ def reported(raw: Any, written: Callable[[], int]) -> Usage:
     prompt, completion, total = (_tokens(told.get(name), MOST_REPORTED) or 0 for name in names)
     completion = completion or written()
     spare = max(0, total - prompt - completion)
-    return Usage(prompt, completion + spare) if prompt else Usage(spare, completion)
+    return TokenUsage(prompt, completion + spare) if prompt else TokenUsage(spare, completion)
 
 
-def counted(usage: Any, estimate: Usage) -> Usage:
-    """What a call counts as, whatever the service reports.
+def counted(usage: Any, estimate: TokenUsage) -> TokenUsage:
+    """The usage that a call counts as, whatever the service reports.
 
     A report that cannot be (NaN, negative, no number, absurdly large) and a missing one count as
     the estimate: nobody calls for nothing, and nobody gets credit.
@@ -116,7 +116,7 @@ def counted(usage: Any, estimate: Usage) -> Usage:
     prompt = _tokens(getattr(usage, "prompt_tokens", None))
     completion = _tokens(getattr(usage, "completion_tokens", None))
     is_absent = not prompt and not completion
-    return Usage(
+    return TokenUsage(
         prompt or estimate.prompt_tokens,
         estimate.completion_tokens if completion is None or is_absent else completion,
     )

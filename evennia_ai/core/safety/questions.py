@@ -16,8 +16,8 @@ _TEXTS = ("key", "kind", "prompt", "detail", "actor")
 LIMIT_PREFIX, TOOL_PREFIX = "safety.limit.", "tool."
 
 
-class Outcome(StrEnum):
-    """How a question ended."""
+class QuestionOutcome(StrEnum):
+    """The end of a question."""
 
     ANSWERED = "answered"
     TIMEOUT = "timeout"
@@ -76,8 +76,8 @@ def expected(choices: Iterable[Choice]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """What somebody wants to ask.
+class ApprovalRequest:
+    """A request for a person's decision.
 
     Attributes:
         key: whoever asks the same key while it is open shares the question and its answer.
@@ -92,7 +92,7 @@ class Asking:
     actor: str = ""
     choices: tuple[Choice, ...] = YES_NO
 
-    def cleaned(self) -> Asking:
+    def cleaned(self) -> ApprovalRequest:
         """The same on one line each, without escape codes, and no longer than people read."""
         return replace(
             self,
@@ -107,7 +107,7 @@ class Asking:
         return {**asdict(self), "choices": [asdict(choice) for choice in self.choices]}
 
     @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> Asking:
+    def from_stored(cls, stored: Mapping[str, Any]) -> ApprovalRequest:
         """Read back what `as_stored` wrote; what is absent is empty, and choices are yes and no."""
         key, kind, prompt, detail, actor = (str(stored.get(name, "")) for name in _TEXTS)
         choices = tuple(map(Choice.from_stored, stored.get("choices", ())))
@@ -116,21 +116,21 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a question.
+    """The outcome of a question, with the choice and whose it was.
 
     Attributes:
         choice: the id of the chosen answer, or "".
         by: who answered, or "".
     """
 
-    outcome: Outcome
+    outcome: QuestionOutcome
     choice: str = ""
     by: str = ""
 
     @property
     def is_yes(self) -> bool:
-        """Whether it is a yes and nothing else."""
-        return self.outcome is Outcome.ANSWERED and self.choice == "yes"
+        """True for a yes and nothing else."""
+        return self.outcome is QuestionOutcome.ANSWERED and self.choice == "yes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Question:
         choice, by: an answer that came before whoever asked was back, else "".
     """
 
-    asking: Asking
+    asking: ApprovalRequest
     number: int = 0
     people: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
@@ -166,15 +166,15 @@ class Question:
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether somebody goes on with the answer, instead of a call that is run on a yes."""
+        """True where somebody goes on with the answer, instead of a call that is run on a yes."""
         return not self.call
 
     def is_over(self, now: float) -> bool:
-        """Whether its time is over."""
+        """True after the last moment at which it can be answered."""
         return any(end and now >= end for end in (self.expires_at, self.kept_until))
 
     def is_put_to(self, person: str) -> bool:
-        """Whether this person is asked and has not seen it."""
+        """True where this person is asked and has not seen it."""
         return person in self.people and person not in self.told
 
     def as_stored(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class Question:
         """Read back what `as_stored` wrote, perhaps by another version."""
         own = {name: stored[name] for name in _OWN_FIELDS if name in stored}
         own |= {name: tuple(own[name]) for name in ("people", "told") if name in own}
-        return cls(Asking.from_stored(stored), **own)
+        return cls(ApprovalRequest.from_stored(stored), **own)
 
     def line(self) -> str:
         """It as those are told who are asked."""
@@ -224,7 +224,7 @@ _OWN_FIELDS = tuple(name for name in Question.__dataclass_fields__ if name != "a
 
 
 def next_for(person: str, questions: Iterable[Question]) -> Question | None:
-    """What a person is told of next: the oldest he was not told of, when no other is before him."""
+    """The oldest question that a person was not told of; None while another is before them."""
     ordered = sorted(questions, key=lambda question: question.number)
     if any(person in question.told for question in ordered):
         return None

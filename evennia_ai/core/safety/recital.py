@@ -27,7 +27,7 @@ def _runs_of(instructions: str) -> frozenset[tuple[str, ...]]:
 
 
 def recites(text: str, instructions: str) -> bool:
-    """Whether a text holds `RUN_WORDS` words in a row of the instructions, but for quoted ones.
+    """True for a text with `RUN_WORDS` words in a row of the instructions, but for quoted ones.
 
     Letters' case, marks and line breaks make no difference.
     """
@@ -36,6 +36,6 @@ def recites(text: str, instructions: str) -> bool:
 
 
 def holds_recital(calls: Iterable[ToolCall], instructions: str) -> bool:
-    """Whether a text in the arguments of any call recites the instructions."""
+    """True where a text in the arguments of any call recites the instructions."""
     texts = (value for call in calls for value in call.arguments.values())
     return any(isinstance(text, str) and recites(text, instructions) for text in texts)

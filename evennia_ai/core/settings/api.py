@@ -22,7 +22,7 @@ from evennia_ai.core.settings.model import (
 
 
 class Metrics(StrEnum):
-    """Who may read the metrics."""
+    """The readers of the metrics."""
 
     OFF = "off"
     STAFF = "staff"

@@ -15,10 +15,10 @@ from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.settings.model import (
     LONGEST_SHOWN,
     Flag,
-    Group,
     Line,
     Number,
     Part,
+    SettingsGroup,
     Text,
     Whole,
     setting,
@@ -42,7 +42,7 @@ Pair = Annotated[tuple[Line, ...], Field(min_length=2, max_length=2)]
 Id = Annotated[int, WithJsonSchema({"type": "string", "pattern": r"^\d+$"})]
 
 
-class Component(Group):
+class Component(SettingsGroup):
     """A block of a prompt, as a game or an assistant adds it."""
 
     key: Text = setting("", "its name, one word.")
@@ -54,7 +54,7 @@ class Component(Group):
     role: Literal["system", "user", "assistant"] = setting("system", "the role it is told in.")
 
 
-class AssistantSettings(Group):
+class AssistantSettings(SettingsGroup):
     """All that people set of one assistant. A mapping is judged by whoever reads it."""
 
     assistant_key: Text = Field(

@@ -1,4 +1,4 @@
-"""How long the record of an assistant is kept, as it is set."""
+"""The settings of the audit log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evennia_ai.core.settings.model import Amount, Count, LenientGroup, Word, se
 
 
 class AuditConfig(LenientGroup):
-    """How long the record of an assistant is kept in the database, and what becomes of it then."""
+    """The time for which the audit log of an assistant stays in the database, and its archives."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_AUDIT_CONFIG"
 

@@ -13,19 +13,19 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar, Self
 
-from evennia_ai.core.safety.limits import Kind, path_of
+from evennia_ai.core.safety.limits import LimitKind, path_of
 from evennia_ai.core.settings.model import LenientGroup, Limit, LimitAmount, Part, setting
 
 
 class Scope(StrEnum):
-    """Whose calls are counted together."""
+    """The groups of calls that are counted together."""
 
     GAME = "game"
     ASSISTANT = "assistant"
     PLAYER = "player"
 
 
-class Span(StrEnum):
+class BudgetSpan(StrEnum):
     """Over what time."""
 
     EVER = "ever"
@@ -35,7 +35,7 @@ class Span(StrEnum):
 
 
 class Measure(StrEnum):
-    """What is counted."""
+    """The things that are counted."""
 
     TOKENS = "tokens"
     COST = "cost"
@@ -46,19 +46,19 @@ class Measure(StrEnum):
 class Cap:
     """One cap that can be set for each scope."""
 
-    kind: Kind
+    kind: LimitKind
     measure: Measure
-    span: Span
+    span: BudgetSpan
 
 
 CAPS: Mapping[str, Cap] = MappingProxyType(
     {
-        "tokens_total": Cap(Kind.TOKENS_TOTAL, Measure.TOKENS, Span.EVER),
-        "tokens_per_day": Cap(Kind.TOKENS_PER_DAY, Measure.TOKENS, Span.DAY),
-        "tokens_per_month": Cap(Kind.TOKENS_PER_MONTH, Measure.TOKENS, Span.MONTH),
-        "cost_per_day": Cap(Kind.COST_PER_DAY, Measure.COST, Span.DAY),
-        "cost_per_month": Cap(Kind.COST_PER_MONTH, Measure.COST, Span.MONTH),
-        "calls_per_minute": Cap(Kind.CALLS_PER_MINUTE, Measure.CALLS, Span.MINUTE),
+        "tokens_total": Cap(LimitKind.TOKENS_TOTAL, Measure.TOKENS, BudgetSpan.EVER),
+        "tokens_per_day": Cap(LimitKind.TOKENS_PER_DAY, Measure.TOKENS, BudgetSpan.DAY),
+        "tokens_per_month": Cap(LimitKind.TOKENS_PER_MONTH, Measure.TOKENS, BudgetSpan.MONTH),
+        "cost_per_day": Cap(LimitKind.COST_PER_DAY, Measure.COST, BudgetSpan.DAY),
+        "cost_per_month": Cap(LimitKind.COST_PER_MONTH, Measure.COST, BudgetSpan.MONTH),
+        "calls_per_minute": Cap(LimitKind.CALLS_PER_MINUTE, Measure.CALLS, BudgetSpan.MINUTE),
     }
 )
 
@@ -75,7 +75,7 @@ class Caps(LenientGroup):
 
     @property
     def has_cost(self) -> bool:
-        """Whether money itself is capped."""
+        """True where money itself is capped."""
         return bool(self.cost_per_day or self.cost_per_month)
 
 
@@ -89,7 +89,7 @@ class OwnCaps(LenientGroup):
 
 
 class BudgetConfig(LenientGroup):
-    """What may be used up."""
+    """The caps of the game, of each assistant and of each player."""
 
     NAME: ClassVar[str] = "budget_config"
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_BUDGET_CONFIG"

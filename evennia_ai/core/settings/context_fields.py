@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator, WithJsonSchema
 
-from evennia_ai.core.settings.model import Flag, Group, Whole, setting
+from evennia_ai.core.settings.model import Flag, SettingsGroup, Whole, setting
 from evennia_ai.core.turn.execution import MOST_ITERATIONS, ExecutionMode
 from evennia_ai.core.turn.parts import FULL, WITHOUT_TEXT
 from evennia_ai.core.turn.toolspec import ToolCategory
@@ -100,7 +100,7 @@ Loop = Annotated[
 ]
 
 
-class ContextFields(Group):
+class ContextFields(SettingsGroup):
     """The fields of a context that may be set; the others stay as the context has them."""
 
     enabled_components: Parts = setting(

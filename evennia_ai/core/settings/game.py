@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evennia_ai.core.settings.assistant import AssistantSettings
-from evennia_ai.core.settings.model import Group
+from evennia_ai.core.settings.model import SettingsGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Setting:
 
 def _as_stored(default: Any) -> Any:
     """A default as an attribute would hold it: of a group nothing is set."""
-    return default.model_dump(exclude_unset=True) if isinstance(default, Group) else default
+    return default.model_dump(exclude_unset=True) if isinstance(default, SettingsGroup) else default
 
 
 GAME_SETTINGS = {

@@ -1,4 +1,4 @@
-"""What an assistant remembers, how much of it, and how what is told is chosen."""
+"""The settings of memory: the amount that is kept, and the choice of the part that is told."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from evennia_ai.core.settings.model import Flag, Group, Number, Part, Whole, Word, setting
+from evennia_ai.core.settings.model import Flag, Number, Part, SettingsGroup, Whole, Word, setting
 
 Weight = Annotated[Number, Field(ge=0, le=100)]
 
 
-class MemoryConfig(Group):
-    """How an assistant remembers. Units in names."""
+class MemoryConfig(SettingsGroup):
+    """Limits and weights of memory. Units in names."""
 
     NAME: ClassVar[str] = "memory_config"
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_MEMORY_CONFIG"

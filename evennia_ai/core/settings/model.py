@@ -97,7 +97,7 @@ def read_once(kind: type[Any], read: Callable[..., T], *given: object) -> T:
     return _KNOWN[key]  # type: ignore[no-any-return]
 
 
-class Group(BaseModel):
+class SettingsGroup(BaseModel):
     """Settings that are stored together, as one mapping.
 
     Attributes:
@@ -140,7 +140,7 @@ class Group(BaseModel):
         return cls.from_stored(merged(game, own))
 
 
-class LenientGroup(Group):
+class LenientGroup(SettingsGroup):
     """A group in which 9.0 is a whole number too."""
 
     @model_validator(mode="before")
@@ -152,14 +152,14 @@ class LenientGroup(Group):
 
 
 def _as_whole(value: object) -> object:
-    """What 9.0 is; a number that no float could be is made one that every setting refuses."""
+    """9.0 as 9; a number that no float could be becomes one that every setting refuses."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return math.inf if isinstance(value, int) and abs(value) > LARGEST else value
 
 
 def merged(below: Mapping[str, Any], above: Any) -> Any:
-    """What is set below, and over it what is set above; mappings in both are merged in turn."""
+    """The settings below with those above over them; mappings in both are merged in turn."""
     if not isinstance(above, Mapping):
         return above
     return {**below, **{key: _over(below.get(key), value) for key, value in above.items()}}
@@ -172,7 +172,7 @@ def _over(below: Any, above: Any) -> Any:
 # ---- errors ------------------------------------------------------------------------------------
 
 
-def _refusal(group: type[Group], path: str, given: Any, error: ValidationError) -> str:
+def _refusal(group: type[SettingsGroup], path: str, given: Any, error: ValidationError) -> str:
     """The first error in a sentence: which setting, what it is, and what would be right."""
     first = error.errors(include_url=False)[0]
     keys = [key for key in first["loc"] if key != "[key]"]

@@ -1,4 +1,4 @@
-"""How a setting is named: by itself, as "container.key", or by a key that only one has."""
+"""Names of settings: the name itself, "container.key", or a key that only one container has."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ NESTED: Mapping[str, tuple[str, ...]] = {
 
 
 def sounds_secret(name: str) -> bool:
-    """Whether something of that name would be a key or a password."""
+    """True for the name of a key or a password."""
     return _SECRET.search(name) is not None
 
 
 def looks_like_key(text: str) -> bool:
-    """Whether a text holds what looks like the key of a service."""
+    """True for a text that holds a thing like the key of a service."""
     return _KEY_ITSELF.search(text) is not None
 
 
@@ -78,7 +78,7 @@ def locate(path: str) -> Keys:
 
 
 def _ends(keys: tuple[str, ...]) -> list[str]:
-    """How keys may be called without the names they begin with."""
+    """Names of keys without the names they begin with."""
     return [".".join(keys[first:]) for first in range(1, len(keys))]
 
 
@@ -120,7 +120,7 @@ def _key(schema: JsonSchemaValue, text: str, path: str) -> str | int:
 
 
 def _unknown(path: str) -> str:
-    """That there is no such setting, and which were perhaps meant."""
+    """The error of an unknown setting, with those that were perhaps meant."""
     if sounds_secret(path):
         return f"{one_line(path, 60)} cannot be set: {SECRETS_BELONG}"
     by_last: dict[str, list[str]] = {name: [name] for name in SCHEMAS}
@@ -139,5 +139,5 @@ def schema_of_keys(keys: Keys) -> JsonSchemaValue:
 
 
 def text_at(keys: Keys) -> str:
-    """What it does, for people."""
+    """The help of a setting, for people."""
     return str(schema_of_keys(keys).get("description", ""))

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from evennia_ai.core.safety.limits import LIMITS, Kind, Mode
+from evennia_ai.core.safety.limits import LIMITS, LimitKind, Mode
 from evennia_ai.core.settings.model import (
     Amount,
     Count,
@@ -27,7 +27,7 @@ _ASKED = tuple(kind.value for kind, limit in LIMITS.items() if limit.asks)
 
 
 class Oversize(StrEnum):
-    """What becomes of a message that is too long."""
+    """The treatment of a message that is too long."""
 
     CUT = "cut"
     DENY = "deny"
@@ -36,7 +36,7 @@ class Oversize(StrEnum):
 
 
 class CoolingMode(StrEnum):
-    """Whom a behaviour concerns that can be laid to one person."""
+    """The treatment of behaviour that can be laid to one person."""
 
     COOL_OFF = "cool_off"
     LOCK = "lock"
@@ -62,7 +62,7 @@ Modes = Annotated[
 
 
 class OnLimit(LenientGroup):
-    """What happens at a limit."""
+    """The decision at a limit."""
 
     mode: Mode = setting(
         Mode.INTERACTIVE,
@@ -77,12 +77,12 @@ class OnLimit(LenientGroup):
     )
     modes: Modes = Field(default={}, description="limit: another mode for that one alone.")
 
-    def mode_of(self, kind: Kind) -> Mode:
+    def mode_of(self, kind: LimitKind) -> Mode:
         """The mode that holds for a limit."""
         return self.modes.get(kind.value) or LIMITS[kind].mode or self.mode
 
-    def tightened(self, other: OnLimit, kind: Kind) -> OnLimit:
-        """What happens at a limit where two have a say: what lets less go on, of each setting."""
+    def tightened(self, other: OnLimit, kind: LimitKind) -> OnLimit:
+        """The decision of two that have a say: of each setting the stricter one."""
         mode = min(self.mode_of(kind), other.mode_of(kind), key=_FREEDOM.index)
         waits = (self.ask_timeout_seconds, other.ask_timeout_seconds)
         return self.model_copy(
@@ -96,7 +96,7 @@ class OnLimit(LenientGroup):
 
 
 class Loop(LenientGroup):
-    """How often."""
+    """Limits on counts."""
 
     max_model_calls_per_tick: Limit = setting(20, "all model calls of one tick.")
     max_tool_calls_per_context: Limit = setting(25, "tool calls in one context of a task.")
@@ -108,7 +108,7 @@ class Loop(LenientGroup):
 
 
 class Timeout(LenientGroup):
-    """How long, in seconds."""
+    """Limits on time, in seconds."""
 
     tick_seconds: LimitAmount = setting(0.0, "one tick by the clock.")
     delegation_seconds: LimitAmount = setting(60.0, "waiting for another assistant's answer.")
@@ -121,7 +121,7 @@ class Timeout(LenientGroup):
 
 
 class Size(LenientGroup):
-    """How large."""
+    """Limits on lengths."""
 
     message_characters: Limit = setting(2000, "one message that it is sent.")
     on_oversize: Oversize = setting(
@@ -131,7 +131,7 @@ class Size(LenientGroup):
 
 
 class Checks(LenientGroup):
-    """When a behaviour counts as going in circles; 0 turns a check off."""
+    """The bounds of going in circles; 0 turns a check off."""
 
     same_failures: Limit = setting(
         3, "the same call failed so often in a row: one warning, then a halt."
@@ -157,7 +157,7 @@ class Checks(LenientGroup):
 
 
 class Cooling(LenientGroup):
-    """What comes of a lockout or a failure that can be laid to one person."""
+    """The consequences of a lockout or a failure that can be laid to one person."""
 
     mode: CoolingMode = setting(
         CoolingMode.COOL_OFF,

@@ -1,4 +1,4 @@
-"""What a setting takes, by its JSON schema: told in words, and read from a typed text."""
+"""JSON schemas of settings: told in words, and used to read a typed text."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def known_keys(schema: JsonSchemaValue) -> Mapping[str, JsonSchemaValue]:
 
 
 def is_numbered(schema: JsonSchemaValue) -> bool:
-    """Whether the keys of a mapping are whole numbers."""
+    """True for a mapping whose keys are whole numbers."""
     return "patternProperties" in schema
 
 
@@ -95,7 +95,7 @@ def schema_at(schema: JsonSchemaValue, key: object) -> JsonSchemaValue:
 
 
 def wanted(schema: JsonSchemaValue) -> str:
-    """What a value must be, in words."""
+    """The values that a setting takes, in words."""
     told = _told(schema) + (", or none" if schema.get("nullable") else "")
     example = _example(schema)
     return f"{told}, such as {example}" if example else told
@@ -137,7 +137,7 @@ def _example(schema: JsonSchemaValue) -> str:
 
 
 def wanted_in_code(schema: JsonSchemaValue) -> str:
-    """What a value must be, in words for whoever writes it in a file of settings."""
+    """The same for whoever writes it in a file of settings."""
     if kind_of(schema) == "boolean":
         return "True or False"
     if known_keys(schema):
@@ -150,7 +150,7 @@ def wanted_in_code(schema: JsonSchemaValue) -> str:
 
 
 def parse(schema: JsonSchemaValue, text: str) -> Any:
-    """What somebody means by a typed text; what fits no value stays text, to be refused."""
+    """The value that a typed text means; a text that fits no value stays, to be refused."""
     return _PARSERS.get(kind_of(schema), _as_text)(schema, text.strip())
 
 

@@ -1,13 +1,13 @@
-"""When an assistant sleeps, and what a night may cost."""
+"""The settings of sleep: its hours, and the cost of a night."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from evennia_ai.core.settings.model import Flag, Group, Number, Whole, setting
+from evennia_ai.core.settings.model import Flag, Number, SettingsGroup, Whole, setting
 
 
-class SleepSchedule(Group):
+class SleepSchedule(SettingsGroup):
     """The nights of an assistant. Units in names."""
 
     NAME: ClassVar[str] = "sleep_schedule"

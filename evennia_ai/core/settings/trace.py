@@ -1,14 +1,14 @@
-"""How long the trace of an assistant is kept, and of which words, as it is set."""
+"""The settings of the trace."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from evennia_ai.core.settings.model import Amount, Flag, Group, Whole, setting
+from evennia_ai.core.settings.model import Amount, Flag, SettingsGroup, Whole, setting
 
 
-class TraceConfig(Group):
-    """How long the trace of an assistant is kept, and which words are in it."""
+class TraceConfig(SettingsGroup):
+    """The time for which the trace of an assistant is kept, and the words in it."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_TRACE_CONFIG"
 

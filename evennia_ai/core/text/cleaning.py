@@ -167,7 +167,7 @@ def _unwrap_quotes(text: str) -> str:
 
 
 def clean_speech(text: str, *, speaker: str = "") -> str:
-    """What the model wants to say, as plain text of at most 20,000 characters.
+    """The speech in a model's text, as plain text of at most 20,000 characters.
 
     Think tags, tool syntax, fenced code, control characters, a leading "Ada:" and quotes around the
     whole are removed; of fenced words the fence alone. The result may be empty: then the model said

@@ -1,4 +1,4 @@
-"""When an assistant acts unasked: for a goal or a reason, and the seldomer the less it helps."""
+"""Acts of its own: for a goal or a reason, and the seldomer the less they help."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from evennia_ai.core.settings.model import Flag, Group, Number, setting
+from evennia_ai.core.settings.model import Flag, Number, SettingsGroup, setting
 
 HOUR = 3600.0
 LONGEST_WAIT_SECONDS = 3600.0
 
 
-class Reason(StrEnum):
-    """Why it acts unasked."""
+class ActReason(StrEnum):
+    """The reason of an act that nobody asked for."""
 
     GOAL = "goal"
     COMPANY = "company"
 
 
-class AutonomyConfig(Group):
-    """How often an assistant acts unasked. Every act is a model call that nobody asked for."""
+class AutonomyConfig(SettingsGroup):
+    """The pace of acts that nobody asked for. Every act is a model call."""
 
     NAME: ClassVar[str] = "autonomy_config"
 
@@ -42,7 +42,7 @@ class AutonomyConfig(Group):
 
 @dataclass(slots=True)
 class Autonomy:
-    """What it did unasked so far, in memory only: after a restart it waits its time first.
+    """The acts of its own so far, in memory only: after a restart it waits its time first.
 
     Attributes:
         acts: when, in seconds on the assistant's clock; only those of the last hour count.
@@ -55,7 +55,7 @@ class Autonomy:
     began_at: float | None = None
 
     def is_due(self, now: float, config: AutonomyConfig) -> bool:
-        """Whether enough time has passed for one more."""
+        """True where enough time has passed for one more."""
         if self.began_at is None:
             self.began_at = now
         last = self.acts[-1] if self.acts else self.began_at
@@ -68,7 +68,7 @@ class Autonomy:
         self.acts.append(now)
 
     def end(self, *, did_something: bool) -> None:
-        """How it went."""
+        """Note the outcome of an act."""
         self.in_vain = 0 if did_something else self.in_vain + 1
 
 
@@ -79,14 +79,14 @@ def reason_to_act(
     has_company: bool,
     has_heard: bool,
     is_anybody_online: bool,
-) -> Reason | None:
-    """Why it would act unasked now, or None: nobody near and no goal is no reason.
+) -> ActReason | None:
+    """The reason to act unasked now, or None: nobody near and no goal is no reason.
 
     In a game that nobody plays there is no reason at all, unless an owner wants it so.
     """
     may_act = has_company or is_anybody_online or config.when_nobody_is_online
     if has_goal and may_act and (has_company or not config.needs_company):
-        return Reason.GOAL
+        return ActReason.GOAL
     if config.initiative and has_company and has_heard:
-        return Reason.COMPANY
+        return ActReason.COMPANY
     return None

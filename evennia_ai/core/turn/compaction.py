@@ -56,7 +56,7 @@ most 250 words, and nothing before or after it."""
 def split(
     history: Sequence[Message], preserve_window: int = PRESERVE_WINDOW
 ) -> tuple[list[Message], list[Message]]:
-    """What may be summed up, and what stays as it is: at most so many of the newest messages.
+    """The messages that may be summed up, and those that stay: at most so many of the newest.
 
     What stays begins with a user message, so that no call is parted from its results. The newest
     turn stays whole, however long it is.
@@ -97,7 +97,7 @@ def is_due(
     preserve_window: int = PRESERVE_WINDOW,
     beside: int = 0,
 ) -> bool:
-    """Whether a conversation is to be made shorter, by its tokens or by its messages.
+    """True where a conversation is to be made shorter, by its tokens or by its messages.
 
     Not when little is left to sum up: then it would be asked for again with each turn.
 
@@ -116,7 +116,7 @@ def is_due(
 
 
 def scopes(old: Sequence[Message]) -> dict[str | None, list[Message]]:
-    """What is summed up together: the open part under None, and each person's private part.
+    """The groups that are summed up together: the open part under None, and each private part.
 
     Whoever was heard last stands last. What is private to nobody in particular is shown to nobody,
     so no summary holds it.
@@ -130,7 +130,7 @@ def scopes(old: Sequence[Message]) -> dict[str | None, list[Message]]:
 
 
 def shares(messages: Sequence[Message], count: Counter) -> dict[str, float]:
-    """Whose talk it is, by its tokens: of each who paid for a part of it how much.
+    """The share of each payer in some talk, in tokens.
 
     What nobody in particular said, such as an earlier summary, belongs to all of them.
     """
@@ -203,7 +203,7 @@ def verbatim_summary(messages: Sequence[Message], private_to: str | None) -> str
 
 
 def clean_summary(text: str, private_to: str | None = None) -> str:
-    """What a model wrote, as a summary: no thoughts, no tool syntax, bounded; may be empty."""
+    """A model's summary without thoughts and tool syntax, bounded; may be empty."""
     plain = clean_speech(_FENCE_LINE.sub("", without_thoughts(text)))
     return cut_at_sentence(plain, _longest(private_to))
 

@@ -20,7 +20,7 @@ from evennia_ai.errors import ConfigurationError
 
 
 class ContextType(StrEnum):
-    """What a tick is about."""
+    """The subject of a tick."""
 
     TICK_EVENT = "tick_event"
     TICK_AUTONOMOUS = "tick_autonomous"
@@ -51,7 +51,7 @@ class ContextConfig:
     allows_sub_agents: bool = True
 
     def shows(self, number: int) -> bool:
-        """Whether a component is shown: a part by its own id, another with the part before it."""
+        """True for a shown component: a part by its own id, another with the part before it."""
         return part_before(number) in self.enabled_components
 
     def changed(self, overrides: Mapping[str, Any], path: str = "") -> ContextConfig:

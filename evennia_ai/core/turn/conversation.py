@@ -84,7 +84,7 @@ def overheard_text(item: Overheard) -> str:
 def turn_text(
     events: Sequence[Event], overheard: Sequence[Overheard] = (), *, shows_trust: bool = False
 ) -> str:
-    """What a turn begins with: what was overheard before, then each message, a line each."""
+    """The beginning of a turn: the overheard lines, then each message, a line each."""
     before = [
         f"- {overheard_text(item)}{_trust_note(item.trust, is_shown=shows_trust)}"
         for item in overheard
@@ -134,7 +134,7 @@ def parted(
 def kept_of(
     said: Sequence[Message], person: str, asides: Mapping[str, str], *, is_private: bool
 ) -> list[Message]:
-    """What is kept of a turn's messages, with the marks of who may know of each.
+    """The messages of a turn that are kept, each with the marks of who may know of it.
 
     Args:
         person: whose turn it was; of a private one of nobody's nothing is kept.
@@ -165,13 +165,13 @@ def marked_paid(messages: Sequence[Message], person: str, payer: str) -> list[Me
 
 
 def payer_of(message: Message) -> str:
-    """Who paid for the turn that a message is of, or "" for nobody."""
+    """The payer of the turn that a message is of, or "" for nobody."""
     paid = (message.get(mark) for mark in (PAID_BY, OF, PRIVATE_TO))
     return next((str(person) for person in paid if person), "")
 
 
 def is_of(message: Message, people: Collection[str]) -> bool:
-    """Whether a message is of a turn with one of these ids, or with one of them in a mask."""
+    """True for a message of a turn with one of these ids, or with one of them in a mask."""
     whose = (message.get(OF), message.get(PRIVATE_TO))
     return any(behind(str(face)) in people for face in whose if face)
 
@@ -189,7 +189,7 @@ def known_to(history: Sequence[Message], person: str) -> list[Message]:
 
 
 def holds_private(history: Sequence[Message], person: str) -> bool:
-    """Whether something of a history may be known to this person alone."""
+    """True where something of a history may be known to this person alone."""
     return bool(person) and any(message.get(PRIVATE_TO) == person for message in history)
 
 
@@ -219,7 +219,7 @@ def _written(arguments: Mapping[str, Any]) -> str:
 
 
 def result_message(call: ToolCall, result: ToolResult, advisory: str = "") -> Message:
-    """What came of a call, in the native form, perhaps with a word of advice on how to go on."""
+    """The result of a call, in the native form, perhaps with a word of advice on how to go on."""
     content = sendable(result.as_content(advisory))
     return {"role": "tool", "tool_call_id": call.id, "content": content}
 

@@ -1,4 +1,4 @@
-"""How much one tick may do: the static layer, checked when it is read, and what layers make."""
+"""Execution of a tick: the settings of its bounds, and the pattern that all layers make."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Literal
 
-from evennia_ai.core.settings.model import Flag, Group, Whole, Word, setting
+from evennia_ai.core.settings.model import Flag, SettingsGroup, Whole, Word, setting
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
 
 MOST_ITERATIONS = 10
@@ -14,7 +14,7 @@ MOST_CALLS_PER_REPLY = 10
 
 
 class ExecutionMode(StrEnum):
-    """How a tick goes on after a tool; the narrower first."""
+    """The way a tick goes on after a tool; the narrower first."""
 
     SINGLE_ACTION = "single_action"
     REACT_LOOP = "react_loop"
@@ -25,7 +25,7 @@ Assessor = Literal["heuristic", "model"]
 Insulation = Literal["none", "orchestrator", "delegate"]
 
 
-class ExecutionConfig(Group):
+class ExecutionConfig(SettingsGroup):
     """Bounds of one tick: the first layer."""
 
     NAME: ClassVar[str] = "execution_config"
@@ -63,7 +63,7 @@ class ExecutionConfig(Group):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionPattern:
-    """What one tick may do, when all layers have had their say.
+    """The bounds of one tick, when all layers have had their say.
 
     Attributes:
         mode: whether it goes on after a safe tool.
@@ -90,6 +90,6 @@ class ExecutionPattern:
     reasons: tuple[str, ...] = ()
 
     def offers(self, spec: ToolSpec) -> bool:
-        """Whether the model is shown this tool."""
+        """True for a tool that the model is shown."""
         is_named = self.tool_filter is None or spec.name in self.tool_filter
         return is_named and spec.category in self.allowed_categories

@@ -1,4 +1,4 @@
-"""What an assistant's tools and ticks came to: facts for the record, a short log, and sums.
+"""Results of tools and ticks: events for the audit log, a short log, and sums.
 
 The log (`execution_log`) and the sums (`metrics`) are made from the same facts that go into the
 record, and are written with them.
@@ -145,7 +145,7 @@ def usage_counted(purpose: str, calls: int, prompt_tokens: int, completion_token
 
 
 def outcome_of(stop: Stop) -> str:
-    """What a tick came to that ended so."""
+    """The outcome of a tick that ended so."""
     if stop.is_failure:
         return FAILED
     return SILENT if stop.reason is StopReason.NOOP else ANSWERED

@@ -18,7 +18,7 @@ LEAST_ROOM = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Fullness:
-    """How much of a model's context one prompt takes.
+    """The share of a model's context that one prompt takes.
 
     Attributes:
         tokens: of the prompt, counted or estimated, tools included.
@@ -32,7 +32,7 @@ class Fullness:
 
     @property
     def fits(self) -> bool:
-        """Whether the model can read it."""
+        """True for a prompt that the model can read."""
         return self.tokens <= self.most
 
     @property
@@ -63,7 +63,7 @@ class Fullness:
         )
 
     def checked(self, name: str) -> tuple[bool, str]:
-        """Whether there is room for an assistant's talk, and the figures, for a check.
+        """True where there is room for an assistant's talk, and the figures, for a check.
 
         Args:
             name: whose prompt it is.

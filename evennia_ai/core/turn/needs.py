@@ -1,4 +1,4 @@
-"""Which tools a message calls for: those that are always shown, and groups by its words.
+"""The tools that a message calls for: those that are always shown, and groups by its words.
 
 The tools that are always shown come first and in one order, so that a provider's cache finds what
 two prompts have in common. All of it is about what a model is shown: what it may call is decided
@@ -48,7 +48,7 @@ def _pattern(cues: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def is_called_for(group: ToolGroup, text: str) -> bool:
-    """Whether a text, in lower case, has one of a group's cues in it."""
+    """True for a text, in lower case, with one of a group's cues in it."""
     return bool(group.cues) and _pattern(group.cues).search(text) is not None
 
 

@@ -47,7 +47,7 @@ _IN_WORDS: dict[str, Callable[[Any], str]] = {
 def compose_pattern(
     config: ExecutionConfig, context: ContextConfig, assessment: Assessment | None = None
 ) -> ExecutionPattern:
-    """What a tick may do.
+    """The bounds of a tick, composed of all layers.
 
     Args:
         assessment: of the task at hand. It restricts only where `task_assessment_enabled` is set;
@@ -101,7 +101,7 @@ def _mode(*, goes_on: bool) -> ExecutionMode:
 
 
 def _restricted(wider: ExecutionPattern, layer: ExecutionPattern, name: str) -> ExecutionPattern:
-    """What both allow, and which layer it is owed to."""
+    """The bounds that both allow, with the layer each is owed to."""
     goes_on = ExecutionMode.SINGLE_ACTION not in (wider.mode, layer.mode)
     allows_several = goes_on and wider.allows_multi_tool and layer.allows_multi_tool
     result = ExecutionPattern(

@@ -1,4 +1,4 @@
-"""Why the loop ends: the seven stop reasons, and what may follow what within a reply."""
+"""The end of the loop: the seven stop reasons, and the order of calls within a reply."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evennia_ai.errors import LimitReachedError
 
 
 class StopReason(StrEnum):
-    """Why a loop ended."""
+    """The reason why a loop ended."""
 
     NOOP = "noop"
     TERMINAL_TOOL = "terminal_tool"
@@ -24,7 +24,7 @@ class StopReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class StopMeaning:
     """One row of the table of endings.
 
     Attributes:
@@ -37,13 +37,13 @@ class Ending:
 
 
 ENDINGS = {
-    StopReason.NOOP: Ending("the model chose to do nothing", False),
-    StopReason.TERMINAL_TOOL: Ending("it spoke, and it is for others to answer", False),
-    StopReason.DANGEROUS_TOOL: Ending("it changed the world, once", False),
-    StopReason.CRITICAL_TOKENS: Ending("the model's context is full", True),
-    StopReason.MAX_ITERATIONS: Ending("its steps are used up", True),
-    StopReason.LLM_ERROR: Ending("the model, or the way to it, failed", True),
-    StopReason.PARSE_ERROR: Ending("the model's answer holds nothing to say or do", True),
+    StopReason.NOOP: StopMeaning("the model chose to do nothing", False),
+    StopReason.TERMINAL_TOOL: StopMeaning("it spoke, and it is for others to answer", False),
+    StopReason.DANGEROUS_TOOL: StopMeaning("it changed the world, once", False),
+    StopReason.CRITICAL_TOKENS: StopMeaning("the model's context is full", True),
+    StopReason.MAX_ITERATIONS: StopMeaning("its steps are used up", True),
+    StopReason.LLM_ERROR: StopMeaning("the model, or the way to it, failed", True),
+    StopReason.PARSE_ERROR: StopMeaning("the model's answer holds nothing to say or do", True),
 }
 
 
@@ -77,7 +77,7 @@ class Stop:
 
     @property
     def is_failure(self) -> bool:
-        """Whether whoever waits for an answer got none, and not by the model's own choice."""
+        """True where whoever waits for an answer got none, and not by the model's own choice."""
         return ENDINGS[self.reason].is_failure and not self.is_told
 
 
@@ -104,19 +104,19 @@ class Done:
 
     @property
     def reason(self) -> StopReason | None:
-        """Whether this call by itself ends the loop; one that failed may be corrected."""
+        """The reason by which this call ends the loop; one that failed may be corrected."""
         if self.call.name == "noop":
             return StopReason.NOOP
         return AFTER_TOOL[self.spec.category] if self.spec and self.result.success else None
 
     @property
     def has_failed(self) -> bool:
-        """Whether it did not work, or was not even run."""
+        """True where it did not work, or was not even run."""
         return not self.result.success
 
 
 def objection(call: ToolCall, spec: ToolSpec | None, before: Sequence[Done]) -> str:
-    """Why a call is not run after those that stand before it in the same reply, or "".
+    """The objection to running a call after those before it in the same reply, or "".
 
     What nobody notices is always run. Of the rest the model decided before it knew how the calls
     in front would end.
@@ -143,7 +143,7 @@ def repetition(call: ToolCall, spec: ToolSpec | None, before: Sequence[Done]) ->
 
 
 def reason_of(done: Sequence[Done], *, terminal_ends: bool = True) -> StopReason | None:
-    """Whether the loop ends after a reply whose calls came to this.
+    """The reason to end the loop after a reply with these calls; None: it goes on.
 
     Its last call decides: what is looked up after speaking is meant to be seen, and what failed may
     be corrected, or told.

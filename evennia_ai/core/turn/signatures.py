@@ -136,7 +136,7 @@ def _split_docstring(doc: str) -> tuple[str, dict[str, str]]:
 
 
 def _default(parameter: inspect.Parameter) -> dict[str, Any]:
-    """What is used when the argument is left out, where that can be told as JSON."""
+    """The default of an argument, where it can be told as JSON."""
     value = parameter.default
     if value is None or value is parameter.empty:
         return {}

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Skip(StrEnum):
-    """Why a beat passes without a tick."""
+    """The reason why a beat passes without a tick."""
 
     EMERGENCY = "emergency_stop"
     DISABLED = "disabled"
@@ -16,8 +16,8 @@ class Skip(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What the gate looks at.
+class GateState:
+    """The facts that the gate looks at.
 
     Attributes:
         has_event: something waits for an answer.
@@ -31,7 +31,7 @@ class Snapshot:
     has_reason: bool = False
 
 
-def may_tick(snapshot: Snapshot) -> Skip | None:
+def may_tick(snapshot: GateState) -> Skip | None:
     """None to go on, else the first reason not to, in this order."""
     if snapshot.emergency_stop:
         return Skip.EMERGENCY

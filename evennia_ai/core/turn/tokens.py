@@ -1,4 +1,4 @@
-"""How much room words take: counting, an estimate without a tokenizer, and what fits a context.
+"""Tokens: counting, an estimate without a tokenizer, and the part of a talk that fits a context.
 
 A `Counter` says how many tokens a text is: `estimate`, or a tokenizer where there is one.
 """
@@ -76,7 +76,7 @@ _TOKENS = [tokens for _, tokens in _BLOCKS]
 
 
 def _word_table(text: str, words: Sequence[str]) -> tuple[float, ...]:
-    """What words of this text take, by the language it seems to be in."""
+    """The tokens of words of this text by their length, for the language it seems to be in."""
     lower = [word.lower() for word in words]
     english = sum(word in _ENGLISH for word in lower)
     other = sum(word in _NOT_ENGLISH for word in lower)
@@ -165,7 +165,7 @@ CRITICAL_RATIO = 0.8
 
 
 class Advisory(StrEnum):
-    """What a model is told of the room that is left."""
+    """The advice to a model about the room that is left."""
 
     NONE = "none"
     WARNING = "warning"
@@ -180,7 +180,7 @@ ADVICE = {
 
 
 def advise(ratio: float) -> Advisory:
-    """What to tell the model when its context is so full; 1 is full."""
+    """The advice to a model whose context is so full; 1 is full."""
     if ratio < WARNING_RATIO:
         return Advisory.NONE
     return Advisory.WARNING if ratio < CRITICAL_RATIO else Advisory.CRITICAL
@@ -188,7 +188,7 @@ def advise(ratio: float) -> Advisory:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """How full a context is, for people who look at a table."""
+    """The fill of a context, for people who look at a table."""
 
     level: str
     color: str
@@ -211,7 +211,7 @@ def band(percent: float) -> Band:
 
 
 def calculate_utilization(tokens: int, max_tokens: int) -> float:
-    """How full a context is, in percent."""
+    """The fill of a context, in percent."""
     return 100 * tokens / max_tokens
 
 

@@ -1,4 +1,4 @@
-"""What a tool is to the model: its schema, its danger class, calls of it and their results."""
+"""Tools as the model knows them: schema, danger class, calls and results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class ToolCategory(StrEnum):
-    """What may follow a tool within one tick."""
+    """The classes of tools, by what may follow them within one tick."""
 
     SAFE_CHAIN = "safe_chain"
     TERMINAL = "terminal"
@@ -19,7 +19,7 @@ class ToolCategory(StrEnum):
 
 
 class Fault(StrEnum):
-    """Why a call did not work, for whoever counts such things."""
+    """The reason why a call did not work, for whoever counts such things."""
 
     UNKNOWN_TOOL = "unknown_tool"
     BAD_ARGUMENTS = "bad_arguments"
@@ -79,12 +79,12 @@ class ToolSpec:
 
     @property
     def may_repeat(self) -> bool:
-        """Whether a failed attempt may be followed by another without anybody noticing two."""
+        """True where a failed attempt may be followed by another without anybody noticing two."""
         return self.category is ToolCategory.SAFE_CHAIN or self.is_idempotent
 
     @property
     def is_noticed(self) -> bool:
-        """Whether others see that it happened, so that it must not happen twice."""
+        """True where others see that it happened, so that it must not happen twice."""
         return self.category in (ToolCategory.TERMINAL, ToolCategory.DANGEROUS)
 
     def as_function(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of a call: a text for the model, and whether it worked.
+    """The outcome of a call: a text for the model, and success or not.
 
     Attributes:
         fault: why it did not work; None when it did.

@@ -12,9 +12,9 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.perception import Heard
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import outcome_of
 from evennia_ai.core.turn.react import Stop
@@ -37,8 +37,8 @@ EVIDENCE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
-    """What is kept of one message and its answer.
+class MessageTrace:
+    """One message and its answer, as they are kept.
 
     Attributes:
         words, answer: "" where they are not kept.
@@ -56,7 +56,7 @@ class Traced:
     facts: Mapping[str, Any]
 
     def as_columns(self) -> dict[str, Any]:
-        """What is stored of it, by the names of the columns."""
+        """Its columns in the database, by their names."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -75,14 +75,14 @@ def traced(
     turn: Turn,
     event: Event,
     stop: Stop,
-    record: Record | None,
+    record: DecisionTrace | None,
     *,
     answer: str,
     ended: float,
     keeps_private: bool,
     may_keep_words: bool,
-) -> Traced:
-    """What is kept of one message of a turn that ends.
+) -> MessageTrace:
+    """The trace of one message of a turn that ends.
 
     Args:
         record: why it was heard, None where that is gone.
@@ -100,7 +100,7 @@ def traced(
         is_kept = may_keep_words and (keeps_private or not is_hidden)
         return one_line(text, most) if is_kept else ""
 
-    return Traced(
+    return MessageTrace(
         number=event.number,
         at=event.at,
         person=event.person,
@@ -114,9 +114,9 @@ def traced(
 
 
 def facts_of(
-    turn: Turn, event: Event, stop: Stop, record: Record | None, ended: float
+    turn: Turn, event: Event, stop: Stop, record: DecisionTrace | None, ended: float
 ) -> dict[str, Any]:
-    """How a message was judged and dealt with, as plain data."""
+    """The judgement and treatment of a message, as plain data."""
     limits = [*turn.grants, turn.stopped_by, stop.limit.kind if stop.limit else ""]
     return {
         "kind": event.kind,
@@ -144,7 +144,7 @@ def facts_of(
 
 
 def marks_of(heard: Heard) -> list[str]:
-    """What the server said of a message beside its words, for people."""
+    """The server's marks on a message beside its words, for people."""
     marks = (
         (f"of an assistant, hop {heard.hops}", heard.from_assistant),
         ("relayed by a bot", heard.is_relayed),
@@ -153,7 +153,7 @@ def marks_of(heard: Heard) -> list[str]:
     return [text for text, holds in marks if holds]
 
 
-def _judged(record: Record) -> dict[str, Any]:
+def _judged(record: DecisionTrace) -> dict[str, Any]:
     heard, verdict = record.heard, record.verdict
     return {
         "rule": verdict.rule,

@@ -19,7 +19,7 @@ from evennia_ai.core.turn.conversation import Message
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Tokens of one or more model calls, as the service reports them; 0 where it is silent."""
 
     prompt_tokens: int = 0
@@ -30,15 +30,15 @@ class Usage:
         """Prompt and completion together."""
         return self.prompt_tokens + self.completion_tokens
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
         )
 
 
 @dataclass(slots=True)
-class Spent:
+class MoneySpent:
     """Money that model calls have cost.
 
     Attributes:
@@ -103,7 +103,7 @@ class Turn:
     history: list[Message] = field(default_factory=list)
     said: list[Message] = field(default_factory=list)
     iterations: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
     found: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     effects: int = 0
@@ -130,7 +130,7 @@ class Turn:
     has_recited: bool = False
     may_emote: bool = True
     ran: list[Fact] = field(default_factory=list)
-    spent: Spent = field(default_factory=Spent)
+    spent: MoneySpent = field(default_factory=MoneySpent)
     prompt: dict[str, str] = field(default_factory=dict)
 
     def hold(self, *audiences: str) -> None:
@@ -139,7 +139,7 @@ class Turn:
 
     @property
     def is_private(self) -> bool:
-        """Whether only turns for the same person may know of it."""
+        """True where only turns for the same person may know of it."""
         return self.is_apart or bool(self.held)
 
     @property
@@ -155,15 +155,15 @@ class Turn:
 
     @property
     def hops(self) -> int:
-        """How many assistants in a row an answer comes after."""
+        """The number of assistants in a row that an answer comes after."""
         return max(event.hops for event in self.events) + 1
 
     @property
     def payer(self) -> str:
-        """Who pays for it ("*#3"): whoever began its chain; "" for nobody."""
+        """The payer ("*#3"): whoever began its chain; "" for nobody."""
         return self.chain.person or (self.event.person if self.events else "")
 
-    def count(self, used: Usage) -> None:
+    def count(self, used: TokenUsage) -> None:
         """Count what a model call used, for it and for its chain."""
         self.usage = self.usage + used
         self.chain.tokens += used.total_tokens
@@ -175,7 +175,7 @@ class Turn:
 
     @property
     def scope(self) -> str:
-        """What the limits of its task are counted over."""
+        """The scope over which the limits of its task are counted."""
         return f"task {self.events[0].id}"
 
     @property
@@ -185,12 +185,12 @@ class Turn:
 
     @property
     def problem(self) -> str:
-        """What the newest call failed with, or ""."""
+        """The text with which the newest call failed, or ""."""
         success, text = next(self._results(), (True, ""))
         return "" if success else text
 
     def _results(self) -> Iterator[tuple[bool, str]]:
-        """What came of its calls, the newest first."""
+        """The results of its calls, the newest first."""
         for message in reversed(self.said):
             if message["role"] == "tool":
                 content = json.loads(message["content"])
@@ -198,12 +198,12 @@ class Turn:
 
     @property
     def hops_granted(self) -> int:
-        """How many more than its limit the chain of answers that it is in was granted."""
+        """The hops beyond its limit that its chain of answers was granted."""
         return max(event.hops_granted for event in self.events)
 
     @property
     def marks(self) -> dict[str, Any]:
-        """What the game's server is told along with what is said.
+        """The marks that go to the game's server along with the words that are said.
 
         Which chain it belongs to and what that was granted, and that a limit ended it. Who began
         the chain is not told: clients are sent these marks.

@@ -1,1 +1,1 @@
-"""What the Django app adds to the game's launcher."""
+"""Commands that the Django app adds to the game's launcher."""

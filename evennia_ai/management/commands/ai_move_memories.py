@@ -57,7 +57,7 @@ class Command(BaseCommand):
 
 
 def _told(moved: Moved, left: Left, *, is_trial: bool) -> list[str]:
-    """What became of all, line by line; nothing of what is none."""
+    """The outcome, line by line; nothing of what is none."""
     would = "would be " if is_trial else ""
     anew = left.missing - (moved.copied + moved.questions if is_trial else 0)
     lines = [f"{moved.copied} vectors {would}copied."]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.conf import settings
 
 from evennia_ai.core.safety.locks import narrowed, rest_of
+from evennia_ai.core.typed_objects import Being, GameObject, TypedObject
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.pronouns import wording
 from evennia_ai.runtime.rights.people import forms_of
 from evennia_ai.runtime.rights.table import Right
@@ -17,13 +17,13 @@ OF_ASSISTANTS = ("ai_", "tool_")
 OF_EVENNIA, OF_EVENNIA_BY_DEFAULT = "control", "perm(Developer)"
 
 
-def kinds_of_locks(body: Any) -> list[str]:
+def kinds_of_locks(body: GameObject) -> list[str]:
     """The kinds of all locks that hold for the assistant in a body: the body's, and its own."""
     script = getattr(body, "assistant_script", None)
     return [*body.locks.locks, *(script.locks.locks if script is not None else ())]
 
 
-def lock_of(body: Any, right: Right) -> str:
+def lock_of(body: TypedObject, right: Right) -> str:
     """The lock that decides a right by itself, as it is written; "" where none does.
 
     A lock of the body goes before one that the assistant has of its own, as one that was adopted
@@ -35,7 +35,7 @@ def lock_of(body: Any, right: Right) -> str:
     return str(body.locks.get(right) or "") or own or evennias
 
 
-def has_right(script: Any, person: Any, right: Right, *, is_staff: bool) -> bool:
+def has_right(script: Assistant, person: Being, right: Right, *, is_staff: bool) -> bool:
     """Whether a person has a right over an assistant, in any form; no assistant has any.
 
     Args:
@@ -53,7 +53,7 @@ def has_right(script: Any, person: Any, right: Right, *, is_staff: bool) -> bool
     return is_enough and has_right(script, person, Right.CONTROL, is_staff=is_staff)
 
 
-def lacking(script: Any, right: Right) -> str:
+def lacking(script: Assistant, right: Right) -> str:
     """What somebody needs who has no right over an assistant, in words."""
     if lock := lock_of(script.obj or script, right):
         return f"{wording(script).their} lock {lock!r}"
@@ -65,7 +65,7 @@ def lacking(script: Any, right: Right) -> str:
     return f"{control}{' and the rights of staff' * is_more}, {own}"
 
 
-def own_locks(script: Any) -> str:
+def own_locks(script: Assistant) -> str:
     """The locks that an assistant has of its own where its body is locked by the game.
 
     Those that it has already stay, as of a body before.
@@ -74,12 +74,12 @@ def own_locks(script: Any) -> str:
     return ";".join(f"{kind}:{rule}" for kind, rule in wanted.items() if not script.locks.get(kind))
 
 
-def decides(script: Any, kind: str) -> bool:
+def decides(script: Assistant, kind: str) -> bool:
     """True where a lock of the assistant's own decides what its body has no lock for."""
     return kind.startswith(OF_ASSISTANTS) and bool(script.locks.get(kind))
 
 
-def locks_for(maker: Any) -> str:
+def locks_for(maker: Being | None) -> str:
     """The locks of a new body: its maker and admins have Evennia's rights, builders may run it.
 
     Whoever asks an assistant to leave its post shall not get it to; an owner may change that.
@@ -88,13 +88,15 @@ def locks_for(maker: Any) -> str:
         maker: a character or an account; None for code.
     """
     account = getattr(maker, "account", None) or maker
-    kind = "pid" if hasattr(account, "get_all_puppets") else "id"
-    named = f"{kind}({account.id}) or " if maker is not None else ""
+    named = ""
+    if account is not None:
+        kind = "pid" if hasattr(account, "get_all_puppets") else "id"
+        named = f"{kind}({account.id}) or "
     own = ";".join(f"{access}:{named}perm(Admin)" for access in (OF_EVENNIA, "delete"))
     return f"tool_move:false();{Right.CONTROL}:perm(Builder);{own}"
 
 
-def sort_locks(body: Any) -> bool:
+def sort_locks(body: GameObject) -> bool:
     """Give a body of an older game the lock `ai_control`; whether it had none and needed one.
 
     It was Evennia's `control` once that named who may run an assistant. Whoever that named goes on

@@ -6,17 +6,17 @@ A lock string is told from a permission by its brackets: `perm(Builder) or id(5)
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from evennia.locks.lockhandler import LockException
 
+from evennia_ai.core.typed_objects import Being, TypedObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime.rights.people import seen
 
 _ACCESS = "ai_condition"
 
 
-def meets(being: Any, condition: str, judge: Any) -> bool:
+def meets(being: Being, condition: str, judge: TypedObject) -> bool:
     """Whether a being meets one condition.
 
     Args:
@@ -36,6 +36,6 @@ def meets(being: Any, condition: str, judge: Any) -> bool:
         raise ConfigurationError(f"{condition!r} is no lock string: {error}") from error
 
 
-def meets_any(being: Any, conditions: Iterable[str], judge: Any) -> bool:
+def meets_any(being: Being, conditions: Iterable[str], judge: TypedObject) -> bool:
     """Whether a being meets one of several conditions."""
     return any(meets(being, condition, judge) for condition in conditions)

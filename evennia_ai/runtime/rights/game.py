@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.conf import settings
 from evennia.locks.lockhandler import LockHandler
 
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.runtime.rights.people import seen
 from evennia_ai.runtime.rights.table import Right
 
@@ -14,12 +13,12 @@ STAFF_LOCK, OWNER_LOCK = "EVENNIA_AI_STAFF_LOCK", "EVENNIA_AI_OWNER_LOCK"
 DEFAULTS = {STAFF_LOCK: "perm(Builder)", OWNER_LOCK: "perm(Admin)"}
 
 
-def is_staff(person: Any) -> bool:
+def is_staff(person: Being) -> bool:
     """Whether a person (a character or an account) is staff."""
     return _passes(person, STAFF_LOCK)
 
 
-def is_owner(person: Any) -> bool:
+def is_owner(person: Being) -> bool:
     """Whether a person may change what concerns the whole game."""
     return _passes(person, OWNER_LOCK)
 
@@ -30,7 +29,7 @@ def wanted(right: Right) -> str:
     return str(getattr(settings, lock, DEFAULTS[lock]))
 
 
-def _passes(person: Any, name: str) -> bool:
+def _passes(person: Being, name: str) -> bool:
     locks: LockHandler = person.locks
     lock = getattr(settings, name, DEFAULTS[name])
     return bool(locks.check_lockstring(seen(person), f"ai_right:{lock}", access_type="ai_right"))

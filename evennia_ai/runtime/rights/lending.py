@@ -13,15 +13,16 @@ from typing import Any
 from django.conf import settings
 from evennia.typeclasses.tags import PermissionHandler
 
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.runtime.rights.people import seen
 
 _ACCESS = "ai_permission"
 
 
-class LentPermissions(PermissionHandler):  # type: ignore[misc]
+class LentPermissions(PermissionHandler):
     """What a body is permitted: all that it holds, or what those who give it orders hold too."""
 
-    def __init__(self, obj: Any) -> None:
+    def __init__(self, obj: GameObject) -> None:
         """Hold what is stored for a body."""
         super().__init__(obj)
         self._givers: list[Any] = []
@@ -44,7 +45,7 @@ class LentPermissions(PermissionHandler):  # type: ignore[misc]
         return held
 
 
-def _shared(name: str, person: Any) -> str:
+def _shared(name: str, person: Being) -> str:
     """A permission as far as a person has it too: itself, a lesser rank, or ""."""
     ranks = [rank.casefold() for rank in settings.PERMISSION_HIERARCHY]
     single = name.casefold().removesuffix("s")
@@ -52,6 +53,6 @@ def _shared(name: str, person: Any) -> str:
     return next((each for each in (name, *lesser) if _holds(person, each)), "")
 
 
-def _holds(person: Any, permission: str) -> bool:
+def _holds(person: Being, permission: str) -> bool:
     lock = f"{_ACCESS}:perm({permission})"
     return bool(person.locks.check_lockstring(seen(person), lock, access_type=_ACCESS))

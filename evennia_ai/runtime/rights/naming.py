@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.runtime import names
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights.bodies import has_right
 from evennia_ai.runtime.rights.game import is_staff
 from evennia_ai.runtime.rights.table import Right
 
 
-def knows_key(script: Any, person: Any) -> bool:
+def knows_key(script: Assistant, person: Being) -> bool:
     """Whether somebody may name an assistant by its key.
 
     Args:
@@ -22,7 +22,7 @@ def knows_key(script: Any, person: Any) -> bool:
     return has_right(script, person, Right.CONTROL, is_staff=is_staff(person))
 
 
-def name_before(script: Any, person: Any) -> str:
+def name_before(script: Assistant, person: Being) -> str:
     """What an assistant is called in what somebody reads.
 
     Args:

@@ -7,32 +7,34 @@ account has what Evennia gives to its character: what both of them have, and no 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.conf import settings
+
+from evennia_ai.core.typed_objects import Account, Being, TypedObject
 
 QUELLED, LAST_PUPPET = "_quell", "_last_puppet"
 
 
-def _is_account(being: Any) -> bool:
+def _is_account(being: Being) -> TypeGuard[Account]:
     return hasattr(being, "get_all_puppets")
 
 
-def seen(being: Any) -> Any:
+def seen(being: Being) -> Any:
     """A being as locks are to see it: itself, unless it is an account that is quelled."""
     if _is_account(being) and being.attributes.get(QUELLED):
         return Quelled(being)
     return being
 
 
-def forms_of(person: Any) -> list[Any]:
+def forms_of(person: Being) -> list[Any]:
     """A person in all forms, as locks see them: itself, its account, what that plays."""
     account = getattr(person, "account", None) or person
     puppets = account.get_all_puppets() if _is_account(account) else []
     return [seen(form) for form in dict.fromkeys((person, account, *filter(None, puppets)))]
 
 
-def lets(thing: Any, being: Any, kind: str, *, default: bool = False) -> bool:
+def lets(thing: TypedObject, being: Being, kind: str, *, default: bool = False) -> bool:
     """Whether a thing's lock of a type lets a being pass, as what it is and in no other form."""
     return bool(thing.access(seen(being), kind, default=default))
 
@@ -42,7 +44,7 @@ class Quelled:
 
     is_superuser = False
 
-    def __init__(self, account: Any) -> None:
+    def __init__(self, account: Account) -> None:
         """See an account as what it is while it is quelled."""
         self._account = account
         self.permissions = _Least(account)
@@ -69,7 +71,7 @@ class _NoWayAround:
 class _Least:
     """The permissions of a quelled account."""
 
-    def __init__(self, account: Any) -> None:
+    def __init__(self, account: Account) -> None:
         self._account = account
 
     def all(self) -> list[str]:
@@ -83,7 +85,7 @@ class _Least:
         return sorted(unranked) + (ranks[rank : rank + 1] if rank >= 0 else [])
 
 
-def _held(being: Any) -> list[str]:
+def _held(being: Being) -> list[str]:
     """The permissions of a being; of nobody none."""
     return [name.casefold() for name in being.permissions.all()] if being is not None else []
 

@@ -17,14 +17,16 @@ from evennia_ai.core.hearing.overheard import tellable
 from evennia_ai.core.hearing.perception import PRIVATE
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.audit_events import Fact, fact
-from evennia_ai.core.safety.limits import LIMITS, Kind
+from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.monitor import SafetyMonitor
 from evennia_ai.core.turn import compaction, conversation, executions
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import sole_recipient
-from evennia_ai.runtime.state import Beside, Work, let_go, read, safety_config, write
+from evennia_ai.runtime.state import ExtraWrites, let_go, read, safety_config, write
+from evennia_ai.runtime.work import Work
 
 _COUNTED = ("visits", "tool_calls", "delegations", "earlier_tokens")
 BY_HAND = "by hand/"
@@ -33,12 +35,12 @@ CHAINS = Chains()
 UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happened", Fault.NOT_RUN)
 
 
-def load(script: Any, first: inbox.Stored, limit: int) -> Turn:
-    """A tray for an event and those that join it; they stay in the inbox until it is settled."""
+def load(script: Assistant, first: inbox.Stored, limit: int) -> Turn:
+    """A turn for an event and those that join it; they stay in the inbox until it is settled."""
     return _begin(script, inbox.batch(script.work.inbox, first, limit))
 
 
-def set_down(script: Any) -> tuple[Event, ...]:
+def set_down(script: Assistant) -> tuple[Event, ...]:
     """The events of the turn that was set down before a restart or a pause; () without one."""
     noted, work = read(script, "current_tool_call"), script.work
     if not noted or "tool" in noted:
@@ -50,13 +52,13 @@ def set_down(script: Any) -> tuple[Event, ...]:
     return tuple(Event.from_stored(item) for item in stored)
 
 
-def resume(script: Any) -> Turn:
+def resume(script: Assistant) -> Turn:
     """Go on with the turn that was set down."""
     return go_on(script, read(script, "current_tool_call"))
 
 
-def go_on(script: Any, noted: Mapping[str, Any]) -> Turn:
-    """A tray as it was set down, with its events."""
+def go_on(script: Assistant, noted: Mapping[str, Any]) -> Turn:
+    """A turn as it was set down, with its events."""
     stored = [item for item in script.work.inbox if item["id"] in noted["events"]]
     turn = _begin(script, stored)
     turn.overheard, turn.asides = (), dict(noted.get("asides", {}))
@@ -68,26 +70,26 @@ def go_on(script: Any, noted: Mapping[str, Any]) -> Turn:
     return turn
 
 
-def of_goal(script: Any, event: Event) -> Turn:
-    """A tray for something of the assistant's own, which nobody waits for."""
+def of_goal(script: Assistant, event: Event) -> Turn:
+    """A turn for something of the assistant's own, which nobody waits for."""
     return _begin(script, [event.as_stored()])
 
 
-def by_hand(script: Any, event: Event) -> Turn:
-    """A tray for one call that a person lets the assistant make, beside what else it does."""
+def by_hand(script: Assistant, event: Event) -> Turn:
+    """A turn for one call that a person lets the assistant make, beside what else it does."""
     work, now = script.work, script.clock.seconds()
     turn = Turn(work.epoch, (event,), is_apart=event.source in PRIVATE, model=BY_HAND)
     turn.tick, turn.began_seconds, turn.chain = work.ticks, now, _chain_of(script, event)
     return turn
 
 
-def _chain_of(script: Any, event: Event) -> Chain:
+def _chain_of(script: Assistant, event: Event) -> Chain:
     """What an event belongs to: the chain of what it answers, else the one that begins with it."""
     loop = safety_config(script).loop
     return CHAINS.of(event.chain or event.id, event.begun_by or event.person, loop)
 
 
-def _begin(script: Any, stored: Sequence[inbox.Stored]) -> Turn:
+def _begin(script: Assistant, stored: Sequence[inbox.Stored]) -> Turn:
     work = script.work
     events = tuple(Event.from_stored(item) for item in stored)
     work.running = frozenset(event.id for event in events)
@@ -119,7 +121,7 @@ def _held(noted: Mapping[str, Any], event: Event) -> Sequence[str]:
     return [person_audience(event.face)] if noted["is_private"] else []
 
 
-def _take_up(script: Any, turn: Turn, bounds: Mapping[str, Any]) -> None:
+def _take_up(script: Assistant, turn: Turn, bounds: Mapping[str, Any]) -> None:
     """What the limits and checks of the task have counted so far."""
     for name in _COUNTED:
         setattr(turn, name, bounds.get(name, 0))
@@ -142,39 +144,43 @@ def _bounds(turn: Turn) -> dict[str, Any]:
             # Plain text: what Evennia cannot read back would block the assistant for good.
             str(kind): more
             for kind, more in turn.grants.items()
-            if LIMITS[Kind(kind)].span in lasting
+            if LIMITS[LimitKind(kind)].span in lasting
         },
         "monitor": turn.monitor.as_stored(),
     }
 
 
-def note_effect(script: Any, turn: Turn, call: ToolCall) -> None:
+def write_ahead_intent(script: Assistant, turn: Turn, call: ToolCall) -> None:
     """Store that a call is about to happen, so that a crash cannot make it happen twice."""
     noted = {"tool": call.name, "call_id": call.id, "arguments": dict(call.arguments)}
     keep(script, turn, current_tool_call=as_noted(turn) | noted)
 
 
-def forget_effect(script: Any, turn: Turn) -> None:
+def clear_intent(script: Assistant, turn: Turn) -> None:
     """The call that was noted did not happen: a crash from here on may take the event again."""
     if turn.epoch == script.work.epoch and read(script, "current_tool_call"):
         keep(script, turn, current_tool_call=as_noted(turn) if turn.effects else None)
 
 
 def keep(
-    script: Any, turn: Turn, *facts: Fact, beside: Beside | None = None, **values: Any
+    script: Assistant,
+    turn: Turn,
+    *facts: Fact,
+    extra_writes: ExtraWrites | None = None,
+    **values: object,
 ) -> None:
     """Write values, and what of a turn is not in the record yet, all or none of it."""
     person = turn.event.person if turn.events else ""
-    _write(script, (*turn.facts, *facts), beside, person, **values)
+    _write(script, (*turn.facts, *facts), extra_writes, person, **values)
     turn.facts.clear()
 
 
 def _write(
-    script: Any,
+    script: Assistant,
     facts: Sequence[Fact],
-    beside: Beside | None = None,
+    extra_writes: ExtraWrites | None = None,
     person: str = "",
-    **values: Any,
+    **values: object,
 ) -> None:
     """Write values and facts, with what the calls and ticks among the facts add up to."""
     work = script.work
@@ -185,11 +191,11 @@ def _write(
         values["execution_log"] = log
     if any(item.event in (executions.TOOL, executions.TICK) for item in facts):
         metrics = values["metrics"] = executions.added(metrics, facts)
-    write(script, *facts, beside=beside, **values)
+    write(script, *facts, extra_writes=extra_writes, **values)
     work.executions, work.metrics = log, metrics
 
 
-def checkpoint(script: Any, turn: Turn) -> None:
+def checkpoint(script: Assistant, turn: Turn) -> None:
     """Store what was said and done so far."""
     keep(script, turn, current_tool_call=as_noted(turn))
     _forget_told(script.work, turn)
@@ -216,19 +222,19 @@ def _forget_told(work: Work, turn: Turn) -> None:
 
 
 def settle(
-    script: Any,
+    script: Assistant,
     turn: Turn,
     stop: Stop,
     *,
     consecutive_errors: int,
-    beside: Beside | None = None,
+    extra_writes: ExtraWrites | None = None,
     **also: Any,
 ) -> None:
     """Close a turn: its events leave the inbox, and what was said or done is remembered.
 
     Args:
         also: further values that are stored with it.
-        beside: writes what else is remembered of it, in the same transaction.
+        extra_writes: writes what else is remembered of it, in the same transaction.
     """
     work = script.work
     work.inbox = inbox.settle(work.inbox, {event.id for event in turn.events})
@@ -244,11 +250,11 @@ def settle(
     if consecutive_errors != read(script, "consecutive_errors"):
         values["consecutive_errors"] = consecutive_errors
     outcome = executions.outcome_of(stop)
-    _complete(script, turn, outcome, stop.reason.value, beside=beside, **values)
+    _complete(script, turn, outcome, stop.reason.value, extra_writes=extra_writes, **values)
 
 
 def _remember(
-    script: Any,
+    script: Assistant,
     said: Sequence[conversation.Message],
     person: str,
     *,
@@ -266,20 +272,20 @@ def _remember(
     work.history = history
 
 
-def pause(script: Any, turn: Turn, stop: Stop) -> None:
+def pause(script: Assistant, turn: Turn, stop: Stop) -> None:
     """Let the events wait for the next beat, which goes on from the last checkpoint."""
     script.work.running = frozenset()
     _complete(script, turn, executions.PAUSED, stop.reason.value)
 
 
 def _complete(
-    script: Any,
+    script: Assistant,
     turn: Turn,
     outcome: str,
     stop: str,
     *,
-    beside: Beside | None = None,
-    **values: Any,
+    extra_writes: ExtraWrites | None = None,
+    **values: object,
 ) -> None:
     """Write values with the end of a tick, and count what it used."""
     work = script.work
@@ -287,7 +293,7 @@ def _complete(
     told = executions.tick_completed(turn, outcome, stop=stop, seconds=seconds)
     waited = len(work.unkept)
     usage = _stored_usage(work, turn)
-    keep(script, turn, *work.unkept, told, beside=beside, usage=usage, **values)
+    keep(script, turn, *work.unkept, told, extra_writes=extra_writes, usage=usage, **values)
     del work.unkept[:waited]
     _count(work, turn)
 
@@ -308,7 +314,7 @@ def _count(work: Work, turn: Turn) -> None:
     work.ticks = max(work.ticks, turn.tick)
 
 
-def cut_off(script: Any, turn: Turn) -> None:
+def cut_off(script: Assistant, turn: Turn) -> None:
     """Count a turn that was dropped. It is written down in a moment: not in the middle of a stop.
 
     A call that was given up meanwhile is in the record already, as one of which nobody knows.
@@ -320,20 +326,20 @@ def cut_off(script: Any, turn: Turn) -> None:
     add_usage(script, turn, *turn.facts, told)
 
 
-def add_usage(script: Any, used: Turn, *facts: Fact) -> None:
+def add_usage(script: Assistant, used: Turn, *facts: Fact) -> None:
     """Count model calls now, and write them down with their facts in a moment."""
     _count(script.work, used)
     script.work.unkept += facts
     script.clock.callLater(0, _keep_usage, script, script.work)
 
 
-def _keep_usage(script: Any, work: Work) -> None:
+def _keep_usage(script: Assistant, work: Work) -> None:
     if work.unkept and script.work is work and script.pk is not None:
         _write(script, tuple(work.unkept), usage=_stored_usage(work, NOTHING))
         work.unkept.clear()
 
 
-def recover(script: Any, *, is_final: bool = False) -> str:
+def recover(script: Assistant, *, is_final: bool = False) -> str:
     """Settle what was interrupted in the middle of an effect: done or not, it is not done again.
 
     Args:
@@ -352,7 +358,7 @@ def recover(script: Any, *, is_final: bool = False) -> str:
     return f"{noted['tool']} ({len(str(noted['arguments']))} characters)" if is_in_effect else ""
 
 
-def give_up(script: Any, noted: Mapping[str, Any]) -> None:
+def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
     """Take the events as answered, and remember what is known to have happened."""
     work = script.work
     lost = [_lost(script, noted)] if "tool" in noted else []
@@ -374,7 +380,7 @@ def give_up(script: Any, noted: Mapping[str, Any]) -> None:
     let_go(work)
 
 
-def _lost(script: Any, noted: Mapping[str, Any]) -> Fact:
+def _lost(script: Assistant, noted: Mapping[str, Any]) -> Fact:
     turn = Turn(0, (), is_apart=noted["is_private"], tick=script.work.ticks + 1)
     return unknown(turn, ToolCall(noted["call_id"], noted["tool"], noted["arguments"]))
 

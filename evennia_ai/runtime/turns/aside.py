@@ -8,16 +8,16 @@ nothing is paid for it meanwhile, and nothing that was done is done again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.runtime import turns
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.state import bump_epoch, discard, let_go, read, write
 
 
-def set_aside(script: Any) -> None:
+def set_aside(script: Assistant) -> None:
     """Let the turn that was set down wait with its events, so that others can be taken."""
     work, noted = script.work, read(script, "current_tool_call")
     waiting = inbox.set_aside(work.inbox, noted["events"], noted)
@@ -25,7 +25,7 @@ def set_aside(script: Any) -> None:
     work.inbox = waiting
 
 
-def take_up(script: Any, stored: inbox.Stored) -> Turn:
+def take_up(script: Assistant, stored: inbox.Stored) -> Turn:
     """Go on with a turn that was set aside, of which this is the first event.
 
     From here on it is under way again, so that a crash finds it as it finds any other.
@@ -37,7 +37,7 @@ def take_up(script: Any, stored: inbox.Stored) -> Turn:
     return turns.go_on(script, noted)
 
 
-def hold(script: Any, turn: Turn) -> None:
+def hold(script: Assistant, turn: Turn) -> None:
     """Let a turn that runs wait with its events while a person is asked about it.
 
     It lives on in memory; what is stored is for a restart, which goes on from there. An act of the
@@ -52,7 +52,7 @@ def hold(script: Any, turn: Turn) -> None:
     work.ticks = max(work.ticks, turn.tick)  # turns in between have numbers of their own
 
 
-def take_back(script: Any, turn: Turn) -> None:
+def take_back(script: Assistant, turn: Turn) -> None:
     """Go on with a turn that was held: it is under way again, as a crash would find it."""
     work, ids = script.work, {event.id for event in turn.events}
     waiting = work.inbox
@@ -62,7 +62,7 @@ def take_back(script: Any, turn: Turn) -> None:
     work.inbox, work.running = waiting, frozenset(ids)
 
 
-def break_off(script: Any, turn: Turn) -> bool:
+def break_off(script: Assistant, turn: Turn) -> bool:
     """End a turn whose answer nobody can hear. Its events wait, with what was done of it so far.
 
     Returns:
@@ -78,21 +78,21 @@ def break_off(script: Any, turn: Turn) -> bool:
     return True
 
 
-def forget(script: Any, events: Sequence[inbox.Stored]) -> None:
+def forget(script: Assistant, events: Sequence[inbox.Stored]) -> None:
     """Take events out of the inbox that nobody answers; what was done for them is remembered."""
     noted = read(script, "current_tool_call")
     ids = {item["id"] for item in events}
-    trays = [item[inbox.TRAY] for item in events if inbox.TRAY in item]
+    noted_turns = [item[inbox.TRAY] for item in events if inbox.TRAY in item]
     if noted and "tool" not in noted and ids.intersection(noted["events"]):
-        trays.append(noted)
+        noted_turns.append(noted)
         write(script, current_tool_call=None)
-    for tray in trays:
-        if tray["effects"]:
-            turns.give_up(script, tray)
+    for noted_turn in noted_turns:
+        if noted_turn["effects"]:
+            turns.give_up(script, noted_turn)
     discard(script, events)
 
 
-def void(script: Any, is_meant: Callable[[inbox.Stored], bool] = lambda item: True) -> None:
+def void(script: Assistant, is_meant: Callable[[inbox.Stored], bool] = lambda item: True) -> None:
     """Forget what turns that were set aside have come to.
 
     Where others noticed some of it, that is remembered, and its events leave the inbox; else they
@@ -101,17 +101,17 @@ def void(script: Any, is_meant: Callable[[inbox.Stored], bool] = lambda item: Tr
     work = script.work
     waiting = work.inbox if work is not None else ()
     for item in [each for each in waiting if inbox.TRAY in each and is_meant(each)]:
-        tray = item[inbox.TRAY]
-        if tray["effects"]:
-            turns.give_up(script, tray)
+        noted_turn = item[inbox.TRAY]
+        if noted_turn["effects"]:
+            turns.give_up(script, noted_turn)
         else:
-            work.inbox = inbox.without_tray(work.inbox, tray["events"])
+            work.inbox = inbox.without_tray(work.inbox, noted_turn["events"])
             write(script, pending_events=work.inbox)
     if work is not None:
         let_go(work)
 
 
-def reset_history(script: Any) -> None:
+def reset_history(script: Assistant) -> None:
     """Forget the conversation and void what is under way; what waits in the inbox stays."""
     void(script)
     bump_epoch(script)

@@ -1,6 +1,6 @@
-"""Running one of an assistant's tools by hand, and saying which there are.
+"""Tools of an assistant: listed, and run by hand with arguments that a person types.
 
-It is run under the same locks, schema and breakers as the model's calls. That somebody with the
+One is run under the same locks, schema and breakers as the model's calls. That somebody with the
 right to runs it is the yes that a dangerous tool may need. It is an order: what it does has to be
 allowed to whoever runs it as well as to the assistant.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -20,17 +21,16 @@ from typing_extensions import TypedDict
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.perception import TRIGGER, Evidence, Heard, Source, Verdict
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.text.cleaning import quote
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.messages.incoming import id_of, person_of
-from evennia_ai.operations.arguments import read_arguments
-from evennia_ai.operations.configuring import signed
 from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import names, services, turns
 from evennia_ai.runtime.rights import lets
 from evennia_ai.tool_execution import LOCK, execute_tool_call
@@ -215,7 +215,7 @@ def _unknown(script: AssistantScript, name: str) -> Result:
     return Result(False, told, problem=Problem.MISSING)
 
 
-def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> Record:
+def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> DecisionTrace:
     """What `why` tells of it."""
     heard = Heard(
         f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}",
@@ -227,11 +227,11 @@ def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> 
     )
     verdict = Verdict(TRIGGER, 0, "by_hand", Basis("staff", 1.0))
     work: Any = script.work
-    record: Record = work.records.add(script.clock.seconds(), heard, verdict)
+    record: DecisionTrace = work.decisions.add(script.clock.seconds(), heard, verdict)
     return record
 
 
-def _event(script: AssistantScript, record: Record) -> Event:
+def _event(script: AssistantScript, record: DecisionTrace) -> Event:
     """What the tool is run for: a word of that person's, to which it answers where it answers."""
     heard = record.heard
     return Event(
@@ -249,3 +249,125 @@ def _event(script: AssistantScript, record: Record) -> Event:
         number=record.number,
         ordered_by=heard.sender_id,
     )
+
+
+_YES, _NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
+_QUOTES = ('"', "'")
+_NAME = re.compile(r"([A-Za-z_]\w*)\s*=")
+
+
+def read_arguments(spec: ToolSpec, text: str) -> dict[str, Any]:
+    """Read arguments in one of three forms; whether they fit is not checked here.
+
+    A JSON object; `name=value` pairs, each value up to the next name of an argument; or the bare
+    value of the one argument that the tool needs.
+
+    Raises:
+        ValueError: it is none of them; the text says what would be right.
+    """
+    text = text.strip()
+    known = spec.parameters.get("properties", {})
+    if not text:
+        return {}
+    if text.startswith("{"):
+        return _object(text)
+    found = _pairs(text, known)
+    if not found:
+        found = {_only(spec, known, text): text}
+    return {name: _coerced(known[name], _unquoted(value)) for name, value in found.items()}
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"that is no JSON object: {error}") from None
+    return dict(value)
+
+
+def _pairs(text: str, known: Mapping[str, Any]) -> dict[str, str]:
+    """The `name=value` pairs of a text that begins with one; else nothing."""
+    first = _NAME.match(text)
+    if first is None:
+        return {}
+    if first[1] not in known:
+        raise ValueError(f"it has no argument {first[1]}; it takes {', '.join(known) or 'none'}")
+    names = "|".join(map(re.escape, known))
+    marks = list(re.finditer(rf"(?:^|(?<=[\s,;]))({names})\s*=", text))
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    return {
+        mark[1]: text[mark.end() : end].strip().rstrip(",;").strip()
+        for mark, end in zip(marks, ends, strict=True)
+    }
+
+
+def _only(spec: ToolSpec, known: Mapping[str, Any], text: str) -> str:
+    """The argument that a bare value is for.
+
+    Raises:
+        ValueError: it might be for several, or for none.
+    """
+    required = [str(name) for name in spec.parameters.get("required", ())]
+    wanted = required or list(known)
+    if len(wanted) == 1:
+        return wanted[0]
+    if not wanted:
+        raise ValueError(f"it takes no arguments, so {text[:40]!r} is too much")
+    form = " ".join(f"{name}=..." for name in wanted)
+    raise ValueError(f"say which value is which: {form}")
+
+
+def _unquoted(value: str) -> str:
+    is_quoted = len(value) > 1 and value[0] in _QUOTES and value[-1] == value[0]
+    return value[1:-1] if is_quoted else value
+
+
+def _coerced(schema: Any, value: str) -> Any:
+    """A typed value as its schema wants it; what cannot be made so stays text."""
+    for kind in _kinds(schema):
+        made = _as_kind(kind, schema, value)
+        if made is not None:
+            return made[0]
+    return value
+
+
+def _kinds(schema: Any) -> list[str]:
+    """The types that a schema allows, text last: anything can be read as that."""
+    if not isinstance(schema, Mapping):
+        return []
+    forms = [schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    kinds: list[str] = []
+    for form in forms:
+        named = form.get("type", ()) if isinstance(form, Mapping) else ()
+        kinds += [named] if isinstance(named, str) else named
+    return sorted(kinds, key=lambda kind: kind == "string")
+
+
+def _as_kind(kind: str, schema: Mapping[str, Any], value: str) -> tuple[Any] | None:
+    """The value as one type, in a tuple; None where it is none of that."""
+    if kind == "string":
+        return (value,)
+    if kind == "boolean":
+        word = value.casefold()
+        return (word in _YES,) if word in _YES + _NO else None
+    if kind == "null":
+        return (None,) if value.casefold() in ("none", "null") else None
+    if kind == "array" and not value.startswith("["):
+        items = schema.get("items", {})
+        return ([_coerced(items, item.strip()) for item in value.split(",")],)
+    return _from_json(kind, value)
+
+
+def _from_json(kind: str, value: str) -> tuple[Any] | None:
+    try:
+        made = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    types: dict[str, Any] = {
+        "integer": (int, float),
+        "number": (int, float),
+        "array": list,
+        "object": dict,
+    }
+    is_right = isinstance(made, types.get(kind, ())) and not isinstance(made, bool)
+    return (made,) if is_right else None

@@ -1,4 +1,4 @@
-"""What a model call says of itself: who pays, what it may need, and how it ended."""
+"""A model call in the ledger: who is billed, the estimate of its cost, and its end."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from evennia_ai.core.safety.budget import Account, CallState, Purpose, accounts_of
+from evennia_ai.core.safety.budget import BudgetAccount, CallState, Purpose, accounts_of
 from evennia_ai.core.safety.prices import Price, cost_of
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 
 GRACE_SECONDS = 300
 # At the end of the key of what is no call of its own.
 SHARE = "/"
-NOTHING = Usage()
+NOTHING = TokenUsage()
 Row = tuple[str | int | bool, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Payer:
+class BillingContext:
     """Who a call is counted to.
 
     Attributes:
@@ -34,11 +34,11 @@ class Payer:
 
 
 @dataclass(frozen=True)
-class Need:
+class CostEstimate:
     """What a call may use up at most.
 
     Attributes:
-        estimate: tokens of its prompt, and the most that the answer may have.
+        usage: tokens of its prompt, and the most that the answer may have.
         least: tokens of an answer with which the call is still of use; where a cap leaves room for
             no more than that, the estimate is made so small. None: all of them are wanted.
         model: "provider/model", for the record.
@@ -47,29 +47,29 @@ class Need:
         seconds: how long it takes at most.
     """
 
-    estimate: Usage
+    usage: TokenUsage
     model: str = ""
     price: Price | None = None
-    last: Usage = NOTHING
+    last: TokenUsage = NOTHING
     seconds: float = 60.0
     least: int | None = None
 
     @property
     def spare(self) -> int:
         """Tokens of the answer that may be left out."""
-        answer = self.estimate.completion_tokens
+        answer = self.usage.completion_tokens
         return max(0, answer - (answer if self.least is None else self.least))
 
-    def without(self, tokens: int) -> Need:
+    def without(self, tokens: int) -> CostEstimate:
         """The same with an answer that is so many tokens shorter."""
-        used = self.estimate
-        shorter = Usage(used.prompt_tokens, used.completion_tokens - tokens)
-        return replace(self, estimate=shorter)
+        used = self.usage
+        shorter = TokenUsage(used.prompt_tokens, used.completion_tokens - tokens)
+        return replace(self, usage=shorter)
 
     @cached_property
     def cost_nano(self) -> int:
         """Nano-dollars of the call."""
-        return cost_of(self.estimate, self.price)
+        return cost_of(self.usage, self.price)
 
     @cached_property
     def last_cost_nano(self) -> int:
@@ -90,7 +90,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Reservation:
     """A call that was let through; it is closed once, in one of three ways.
 
     Attributes:
@@ -100,52 +100,54 @@ class Claim:
 
     key: str
     owner: str
-    payer: Payer
-    need: Need
+    billing: BillingContext
+    estimate: CostEstimate
     at: int
-    accounts: tuple[Account, ...]
+    accounts: tuple[BudgetAccount, ...]
     warnings: list[str] = field(default_factory=list)
 
     @classmethod
-    def begin(cls, key: str, owner: str, payer: Payer, need: Need, now: float) -> Claim:
+    def begin(
+        cls, key: str, owner: str, billing: BillingContext, estimate: CostEstimate, now: float
+    ) -> Reservation:
         """A call that begins now."""
-        key = key + SHARE if payer.is_share else key
-        accounts = accounts_of(payer.assistant, payer.person, now)
-        return cls(key, owner, payer, need, int(now), accounts)
+        key = key + SHARE if billing.is_share else key
+        accounts = accounts_of(billing.assistant, billing.person, now)
+        return cls(key, owner, billing, estimate, int(now), accounts)
 
     @property
     def due(self) -> int:
         """When it is surely over."""
-        return self.at + int(self.need.seconds) + GRACE_SECONDS
+        return self.at + int(self.estimate.seconds) + GRACE_SECONDS
 
     @property
     def opening(self) -> Change:
         """What it holds."""
-        calls = int(not self.payer.is_share)
+        calls = int(not self.billing.is_share)
         return Change(
             calls=calls,
             open_calls=calls,
-            held_tokens=self.need.estimate.total_tokens,
-            held_cost_nano=self.need.cost_nano,
+            held_tokens=self.estimate.usage.total_tokens,
+            held_cost_nano=self.estimate.cost_nano,
         )
 
     def as_row(self, ending: Ending | None = None) -> Row:
         """The call as the database keeps it."""
-        payer, estimate = self.payer, self.need.estimate
-        end = ending or Ending(self, CallState.OPEN, Usage(), 0, self.at)
+        billing, estimate = self.billing, self.estimate.usage
+        end = ending or Ending(self, CallState.OPEN, TokenUsage(), 0, self.at)
         return (
             self.key,
             self.owner,
             self.at,
             self.due,
-            payer.assistant[:255].casefold(),
-            payer.person[:255],
-            str(payer.purpose),
-            (end.model or self.need.model)[:255],
+            billing.assistant[:255].casefold(),
+            billing.person[:255],
+            str(billing.purpose),
+            (end.model or self.estimate.model)[:255],
             end.state.value,
             estimate.prompt_tokens,
             estimate.completion_tokens,
-            self.need.cost_nano,
+            self.estimate.cost_nano,
             end.usage.prompt_tokens,
             end.usage.completion_tokens,
             end.cost_nano,
@@ -163,9 +165,9 @@ class Ending:
         model: which model answered, where that is another than was asked first.
     """
 
-    claim: Claim
+    reservation: Reservation
     state: CallState
-    usage: Usage
+    usage: TokenUsage
     cost_nano: int
     at: float
     noted_at: float = 0.0
@@ -175,7 +177,7 @@ class Ending:
     @property
     def change(self) -> Change:
         """What it adds to the totals."""
-        held = self.claim.opening
+        held = self.reservation.opening
         return Change(
             calls=-held.calls if self.state is CallState.RELEASED else 0,
             open_calls=-held.open_calls,
@@ -189,10 +191,10 @@ class Ending:
     @property
     def late_change(self) -> Change:
         """The same where another server process took the call for cut off, and counted it so."""
-        estimate, calls = self.claim.need.estimate, self.claim.opening.calls
+        estimate, calls = self.reservation.estimate.usage, self.reservation.opening.calls
         return Change(
             calls=-calls if self.state is CallState.RELEASED else 0,
             prompt_tokens=self.usage.prompt_tokens - estimate.prompt_tokens,
             completion_tokens=self.usage.completion_tokens - estimate.completion_tokens,
-            cost_nano=self.cost_nano - self.claim.need.cost_nano,
+            cost_nano=self.cost_nano - self.reservation.estimate.cost_nano,
         )

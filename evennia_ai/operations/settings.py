@@ -49,7 +49,6 @@ from evennia_ai.runtime import state
 
 UNSET_WORDS = ("none", "default", "")
 MOST_CHANGES = 100
-
 Own = Callable[[str], Any]
 
 

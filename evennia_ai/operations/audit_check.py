@@ -1,6 +1,6 @@
-"""Whether the record of an assistant and what it stores tell the same, thing by thing.
+"""Differences between the audit log of an assistant and what it stores.
 
-The two are written together, so that they always should.
+The two are written together, so that there never should be any.
 """
 
 from __future__ import annotations

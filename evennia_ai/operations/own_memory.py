@@ -16,9 +16,9 @@ from typing import Annotated, Any
 from evennia_ai import audit
 from evennia_ai.agent import tracing
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import TASK
 from evennia_ai.core.hearing.perception import PRIVATE
-from evennia_ai.core.hearing.records import Record
 from evennia_ai.core.memory.profiles import counted
 from evennia_ai.core.memory.recollection import WORLD, MemoryKind, person_audience
 from evennia_ai.core.safety.audit_events import fact
@@ -29,8 +29,7 @@ from evennia_ai.memory import consent, forgetting, reaching
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations.configuring import signed
-from evennia_ai.operations.memory_changes import OF_ITSELF
+from evennia_ai.operations.memories import OF_ITSELF
 from evennia_ai.operations.memory_rows import (
     Export,
     Forgotten,
@@ -49,6 +48,7 @@ from evennia_ai.operations.memory_rows import (
 from evennia_ai.operations.profiles import attributes_of
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.settings import signed
 from evennia_ai.operations.traces import exported
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.names import name_of
@@ -180,7 +180,7 @@ def export_known(
     look = look or Look("" if by else person)
     profile = _profile(script, person)
     notes = [note for note in state.read(script, "notes") if note["person"] == person]
-    known = work.company.as_stored().get(person, [0, 0])
+    known = work.senders.as_stored().get(person, [0, 0])
     data = Export(
         assistant=_name(script, being, by),
         person=person,
@@ -192,7 +192,7 @@ def export_known(
         conversation=[
             _said(message, look, person) for message in work.history if is_of(message, forms)
         ],
-        heard=[_heard(record, look) for record in work.records.newest(person=person)],
+        heard=[_heard(record, look) for record in work.decisions.newest(person=person)],
         traced=exported(script, person, look),
         company={"answered": known[0], "refused": known[1]},
     )
@@ -214,7 +214,7 @@ def _said(message: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]
     return {"role": message["role"], "content": content}
 
 
-def _heard(record: Record, look: Look) -> dict[str, Any]:
+def _heard(record: DecisionTrace, look: Look) -> dict[str, Any]:
     owner = record.heard.person if record.heard.source in PRIVATE else None
     return {"number": record.number, "text": look.words(record.heard.body, owner)}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.hearing.rate_limits import Acquaintance, Company, Engagements
+from evennia_ai.core.hearing.rate_limits import ActiveConversations, SenderRegistry, SenderStats
 
 PEOPLE = st.lists(st.sampled_from("abcdefgh"), max_size=30)
 # Answers and words at one place, whenever the clock says: it may be put back.
@@ -26,7 +26,7 @@ KNOWN = st.dictionaries(
 @given(PEOPLE, st.integers(1, 5))
 def test_the_newest_are_known(met: list[str], limit: int) -> None:
     """However people come, those met last are known, in the order in which they were met."""
-    company = Company(limit=limit)
+    company = SenderRegistry(limit=limit)
     for person in met:
         known = company.meet(person)
         known.answered += 1
@@ -37,7 +37,7 @@ def test_the_newest_are_known(met: list[str], limit: int) -> None:
 
 def test_an_acquaintance_lasts() -> None:
     """Somebody met again is the same person, as long as there is room."""
-    company = Company(limit=2)
+    company = SenderRegistry(limit=2)
     company.meet("a").answered = 5
     company.meet("b")
     assert 5 == company.meet("a").answered
@@ -47,7 +47,7 @@ def test_an_acquaintance_lasts() -> None:
 
 def test_ten_thousand_people() -> None:
     """An assistant of a busy game knows ten thousand people and forgets the one of longest ago."""
-    company = Company()
+    company = SenderRegistry()
     for number in range(10_000):
         company.meet(str(number))
     company.meet("0")
@@ -59,9 +59,11 @@ def test_ten_thousand_people() -> None:
 @given(KNOWN)
 def test_company_survives_storing(known: dict[str, tuple[int, int]]) -> None:
     """Answers and refusals are kept over a restart in their order; who had none is nobody yet."""
-    company = Company({who: Acquaintance(answered=a, refused=r) for who, (a, r) in known.items()})
+    company = SenderRegistry(
+        {who: SenderStats(answered=a, refused=r) for who, (a, r) in known.items()}
+    )
     stored = json.loads(json.dumps(company.as_stored()))
-    again = Company.from_stored(stored)
+    again = SenderRegistry.from_stored(stored)
     expected = {who: counts for who, counts in known.items() if any(counts)}
     assert list(expected.items()) == [
         (who, (person.answered, person.refused)) for who, person in again.people.items()
@@ -72,18 +74,18 @@ def test_company_survives_storing(known: dict[str, tuple[int, int]]) -> None:
 def test_only_who_was_dealt_with_is_stored() -> None:
     """An answer or a refusal is worth keeping, a mere name is not."""
     people = {
-        "a": Acquaintance(answered=1),
-        "b": Acquaintance(refused=2),
-        "c": Acquaintance([5.0], told=5.0),
+        "a": SenderStats(answered=1),
+        "b": SenderStats(refused=2),
+        "c": SenderStats([5.0], told=5.0),
     }
-    assert {"a": [1, 0], "b": [0, 2]} == Company(people).as_stored()
+    assert {"a": [1, 0], "b": [0, 2]} == SenderRegistry(people).as_stored()
 
 
 def test_a_restart_forgets_times() -> None:
     """What was counted by the minute begins anew: the clock of the last run means nothing."""
-    tom = Acquaintance([100.0], 100.0, 100.0, answered=1)
-    again = Company.from_stored(Company({"tom": tom}).as_stored())
-    assert Acquaintance(answered=1) == again.people["tom"]
+    tom = SenderStats([100.0], 100.0, 100.0, answered=1)
+    again = SenderRegistry.from_stored(SenderRegistry({"tom": tom}).as_stored())
+    assert SenderStats(answered=1) == again.people["tom"]
 
 
 @pytest.mark.parametrize(
@@ -100,14 +102,14 @@ def test_a_restart_forgets_times() -> None:
 )
 def test_engagement(expected: bool, place: str, person: str, now: float) -> None:
     """Who was answered goes on with the talk for a while, at the same place."""
-    talks = Engagements()
+    talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 60.0)
     assert expected is talks.goes_on(place, person, now)
 
 
 def test_another_speaker_ends_it() -> None:
     """When somebody else speaks there, the talk is over for the first one too."""
-    talks = Engagements()
+    talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 60.0)
     talks.begin("Public", "tom", 10.0, 60.0)
     assert not talks.goes_on("#2", "mia", 10.0)
@@ -117,7 +119,7 @@ def test_another_speaker_ends_it() -> None:
 
 def test_a_clock_put_back_ends_a_talk() -> None:
     """A talk that seems to begin later than now is over, even when the clock is right again."""
-    talks = Engagements()
+    talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 60.0)
     assert not talks.goes_on("#2", "tom", 5.0)
     assert not talks.goes_on("#2", "tom", 20.0)
@@ -131,7 +133,7 @@ def test_a_talk_goes_on_with_one_person_for_its_time(
 
     From the answer on, nobody else has spoken there and the clock never left that time.
     """
-    talks, answered, since = Engagements(), ("", 0.0), [("mia", -1.0)]
+    talks, answered, since = ActiveConversations(), ("", 0.0), [("mia", -1.0)]
     for is_answer, person, now in steps:
         if is_answer:
             talks.begin("#2", person, now, seconds)
@@ -145,7 +147,7 @@ def test_a_talk_goes_on_with_one_person_for_its_time(
 
 def test_what_ran_out_is_over() -> None:
     """A talk that ran out is over, even if the clock is put back."""
-    talks = Engagements()
+    talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 60.0)
     assert not talks.goes_on("#2", "tom", 71.0)
     assert not talks.goes_on("#2", "tom", 60.0)
@@ -153,14 +155,14 @@ def test_what_ran_out_is_over() -> None:
 
 def test_an_engagement_of_no_length() -> None:
     """Where engagement is switched off, nobody goes on."""
-    talks = Engagements()
+    talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 0.0)
     assert not talks.goes_on("#2", "tom", 10.0)
 
 
 def test_a_talk_is_ended() -> None:
     """A talk can be ended, and where there is none nothing happens."""
-    talks = Engagements()
+    talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 60.0)
     talks.end("#2")
     talks.end("#9")
@@ -169,7 +171,7 @@ def test_a_talk_is_ended() -> None:
 
 def test_one_person_a_place() -> None:
     """Who is answered last at a place is whom it talks with; longer if answered again."""
-    talks = Engagements()
+    talks = ActiveConversations()
     talks.begin("#2", "tom", 10.0, 60.0)
     talks.begin("#2", "mia", 11.0, 60.0)
     talks.begin("#2", "mia", 39.0, 60.0)
@@ -180,7 +182,7 @@ def test_one_person_a_place() -> None:
 @given(st.permutations(range(25)), st.lists(st.integers(0, 30), max_size=40))
 def test_twenty_places(first: list[int], later: list[int]) -> None:
     """Talks at the twenty newest places are kept, and no more."""
-    talks, places = Engagements(), [*first, *later]
+    talks, places = ActiveConversations(), [*first, *later]
     for place in places:
         talks.begin(f"#{place}", "tom", 10.0, 60.0)
     newest = list(dict.fromkeys(reversed(places)))
@@ -191,5 +193,5 @@ def test_twenty_places(first: list[int], later: list[int]) -> None:
 
 def test_a_row_of_another_version_is_read() -> None:
     """What it holds beside the two numbers is passed over."""
-    known = Company.from_stored({"*#3": [2, 1, 99.0]}).people["*#3"]
+    known = SenderRegistry.from_stored({"*#3": [2, 1, 99.0]}).people["*#3"]
     assert (2, 1) == (known.answered, known.refused)

@@ -6,16 +6,16 @@ character may not do, an assistant may not do either.
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia.objects.objects import DefaultCharacter
 from evennia.server.signals import SIGNAL_EXIT_TRAVERSED
 
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.incoming import marks
 from evennia_ai.runtime import names
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.capture import captured, refusal
 from evennia_ai.tools.groups import HANDS, TRAVEL
 from evennia_ai.tools.orders import may
@@ -32,11 +32,7 @@ from evennia_ai.tools.senses import (
 )
 
 
-def _script(character: Any) -> Any:
-    return getattr(character, "assistant_script", None)
-
-
-def _find_way(character: Any, name: str) -> Any:
+def _find_way(character: Character, name: str) -> GameObject:
     """An exit by its name, else by the name of the place it leads to."""
     ways = ways_out(character)
     wanted = name.strip().casefold()
@@ -48,14 +44,14 @@ def _find_way(character: Any, name: str) -> Any:
 
 
 @tool(category="dangerous", group=TRAVEL)
-def move(character: Any, exit: str, *, turn: Turn) -> str:  # noqa: A002
+def move(character: Character, exit: str, *, turn: Turn) -> str:  # noqa: A002
     """Go through an exit to another place.
 
     Args:
         exit: name of the exit, or of the place it leads to.
     """
     before, way = room_of(character), _find_way(character, exit)
-    with captured(_script(character)) as lines:
+    with captured(getattr(character, "assistant_script", None)) as lines:
         if may(character, way, "traverse", turn):
             way.at_traverse(character, way.destination)
             SIGNAL_EXIT_TRAVERSED.send(sender=way, traverser=character)
@@ -68,7 +64,9 @@ def move(character: Any, exit: str, *, turn: Turn) -> str:  # noqa: A002
     return f"you went {told(way, character)} and are now in {told(room_of(character), character)}"
 
 
-def _tell_room(character: Any, template: str, kind: str, thing: Any, turn: Turn) -> None:
+def _tell_room(
+    character: Character, template: str, kind: str, thing: GameObject, turn: Turn
+) -> None:
     """Show what was done; marked as an assistant's, so that no other takes it for a call."""
     name = thing.get_numbered_name(1, character, return_string=True)
     room_of(character).msg_contents(
@@ -77,7 +75,7 @@ def _tell_room(character: Any, template: str, kind: str, thing: Any, turn: Turn)
 
 
 @tool(category="dangerous", group=HANDS)
-def get(character: Any, item: str, *, turn: Turn) -> str:
+def get(character: Character, item: str, *, turn: Turn) -> str:
     """Pick something up.
 
     Args:
@@ -88,7 +86,7 @@ def get(character: Any, item: str, *, turn: Turn) -> str:
     thing = find_among(here, item, f"is not here; here are: {others}", character=character)
     if thing is character:
         raise ToolError("you cannot pick yourself up")
-    with captured(_script(character)) as lines:
+    with captured(getattr(character, "assistant_script", None)) as lines:
         if not may(character, thing, "get", turn):
             why = [str(thing.db.get_err_msg)] if thing.db.get_err_msg else []
             raise refusal(why, f"you cannot get {told(thing, character)}")
@@ -101,25 +99,25 @@ def get(character: Any, item: str, *, turn: Turn) -> str:
     return f"you have {told(thing, character)} now"
 
 
-def _find_carried(character: Any, name: str) -> Any:
+def _find_carried(character: Character, name: str) -> GameObject:
     carried = list(character.contents)
     held = name_list(carried, character) or "nothing"
     return find_among(carried, name, f"is not among what you carry: {held}", character=character)
 
 
-def _carries_something(character: Any, turn: Turn) -> bool:
+def _carries_something(character: Character, turn: Turn) -> bool:
     return bool(character.contents)
 
 
 @tool(category="dangerous", useful_when=_carries_something, group=HANDS)
-def drop(character: Any, item: str, *, turn: Turn) -> str:
+def drop(character: Character, item: str, *, turn: Turn) -> str:
     """Put down something that you carry.
 
     Args:
         item: name of the thing.
     """
     room, thing = room_of(character), _find_carried(character, item)
-    with captured(_script(character)) as lines:
+    with captured(getattr(character, "assistant_script", None)) as lines:
         if not thing.at_pre_drop(character):
             raise refusal(lines, f"you cannot drop {told(thing, character)}")
         if not thing.move_to(room, quiet=True, move_type="drop"):
@@ -129,7 +127,7 @@ def drop(character: Any, item: str, *, turn: Turn) -> str:
     return f"you dropped {told(thing, character)}"
 
 
-def _find_taker(character: Any, name: str, turn: Turn) -> Any:
+def _find_taker(character: Character, name: str, turn: Turn) -> GameObject:
     taker = find_here(character, name, preferred_id=turn.event.sender_id)
     if taker is character:
         raise ToolError("you have it already; name whom you give it to")
@@ -141,7 +139,7 @@ def _find_taker(character: Any, name: str, turn: Turn) -> Any:
 
 
 @tool(category="dangerous", useful_when=_carries_something, group=HANDS)
-def give(character: Any, item: str, target: str, *, turn: Turn) -> str:
+def give(character: Character, item: str, target: str, *, turn: Turn) -> str:
     """Give something that you carry to somebody who is here.
 
     Args:
@@ -151,7 +149,7 @@ def give(character: Any, item: str, target: str, *, turn: Turn) -> str:
     thing, taker = _find_carried(character, item), _find_taker(character, target, turn)
     whom, what = told(taker, character), told(thing, character)
     name = thing.get_numbered_name(1, character, return_string=True)
-    with captured(_script(character)) as lines:
+    with captured(getattr(character, "assistant_script", None)) as lines:
         if not thing.at_pre_give(character, taker):
             raise refusal(lines, f"you cannot give {what} to {whom}")
         if not thing.move_to(taker, quiet=True, move_type="give"):

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.hearing.perception import Ear, Heard, Outcome, Standing, Verdict
-from evennia_ai.core.hearing.records import (
+from evennia_ai.core.hearing.decision_traces import (
     MOST_JUDGED,
     MOST_KEPT,
     MOST_PASSED,
     MOST_SHOWN,
-    Record,
-    Records,
+    DecisionTrace,
+    DecisionTraces,
 )
+from evennia_ai.core.hearing.perception import Ear, Heard, Outcome, Standing, Verdict
 from evennia_ai.core.hearing.rules import classify
 from evennia_ai.core.hearing.trust import Basis
 from tests.core.samples import EARS, HEARD, STANDINGS, make_heard
@@ -26,13 +26,13 @@ ANSWERED = Verdict(Outcome.TRIGGER, 2, "direct_address", Basis("say", 0.7, 0.02)
 STEPS = st.lists(st.tuples(st.sampled_from(["queued", "told"]), st.text(max_size=3)), max_size=3)
 
 
-def numbers(records: list[Record]) -> list[int]:
+def numbers(records: list[DecisionTrace]) -> list[int]:
     return [record.number for record in records]
 
 
-def filled(*verdicts: Verdict) -> Records:
+def filled(*verdicts: Verdict) -> DecisionTraces:
     """Records of Tom's messages, so judged."""
-    records = Records()
+    records = DecisionTraces()
     for verdict in verdicts:
         records.add(100.0, make_heard(), verdict)
     return records
@@ -118,7 +118,7 @@ def test_a_step_that_lasts_is_noted_once() -> None:
 
 def test_a_record_keeps_its_first_steps() -> None:
     """However often something happens to a message, ten steps are kept."""
-    record = Records().add(100.0, make_heard(), ANSWERED)
+    record = DecisionTraces().add(100.0, make_heard(), ANSWERED)
     for number in range(12):
         record.note(f"step {number}")
     assert [f"step {number}" for number in range(10)] == [step for step, _ in record.steps]
@@ -129,8 +129,8 @@ def test_it_survives_storing(
     heard: Heard, ear: Ear, sender: Standing, steps: list[tuple[str, str]]
 ) -> None:
     """What is stored of a record is plain data and reads back as the same, the text cut short."""
-    record = Record(7, 100.5, heard, classify(heard, ear, sender), tuple(steps))
-    again = Record.from_stored(json.loads(json.dumps(record.as_stored())))
+    record = DecisionTrace(7, 100.5, heard, classify(heard, ear, sender), tuple(steps))
+    again = DecisionTrace.from_stored(json.loads(json.dumps(record.as_stored())))
     assert record == again
     assert MOST_SHOWN >= len(again.heard.body)
 
@@ -141,31 +141,31 @@ def test_a_record_of_another_version_is_read(part: str) -> None:
 
     Records may have been written by a newer version that was taken back.
     """
-    record = Record(1, 0.0, make_heard(), ANSWERED)
+    record = DecisionTrace(1, 0.0, make_heard(), ANSWERED)
     stored = record.as_stored()
     stored[part]["mood"] = "sour"
-    assert record == Record.from_stored(stored | {"mood": "sour"})
+    assert record == DecisionTrace.from_stored(stored | {"mood": "sour"})
 
 
 def test_a_record_of_an_older_version_is_read() -> None:
     """What an older version did not know of a message is empty."""
-    stored = Record(1, 0.0, make_heard(), ANSWERED).as_stored()
+    stored = DecisionTrace(1, 0.0, make_heard(), ANSWERED).as_stored()
     for name in ("person", "place", "hops", "is_relayed", "is_for_another"):
         del stored["heard"][name]
-    assert make_heard(person="") == Record.from_stored(stored).heard
+    assert make_heard(person="") == DecisionTrace.from_stored(stored).heard
 
 
 def test_long_speech_is_cut_when_stored() -> None:
     """A restart keeps the first 120 characters of what was said."""
-    stored = Record(1, 0.0, make_heard(body="x" * 500), ANSWERED).as_stored()
-    assert "x" * 120 == Record.from_stored(stored).heard.body
+    stored = DecisionTrace(1, 0.0, make_heard(body="x" * 500), ANSWERED).as_stored()
+    assert "x" * 120 == DecisionTrace.from_stored(stored).heard.body
 
 
 def test_records_survive_storing() -> None:
     """A restart keeps what came to something, and goes on counting where it was."""
     records = filled(ANSWERED, IGNORED, ANSWERED, IGNORED)
     records.note([3], "answered", 'say "hello"')
-    again = Records.from_stored(json.loads(json.dumps(records.as_stored())))
+    again = DecisionTraces.from_stored(json.loads(json.dumps(records.as_stored())))
     assert [3, 1] == numbers(again.newest())
     assert (("answered", 'say "hello"'),) == again.newest()[0].steps
     assert 5 == again.add(200.0, make_heard(), IGNORED).number
@@ -176,12 +176,12 @@ def test_stored_records_are_bounded() -> None:
     """More than is kept is not read back, the newest are."""
     stored = filled(*([ANSWERED] * MOST_JUDGED)).as_stored()
     stored["judged"] = [*stored["judged"], *stored["judged"]]
-    assert MOST_JUDGED == len(Records.from_stored(stored).newest())
+    assert MOST_JUDGED == len(DecisionTraces.from_stored(stored).newest())
 
 
 def test_of_a_long_message_the_beginning_is_kept() -> None:
     """However long a message may be, what it is remembered by is bounded; exactly so much fits."""
-    records = Records()
+    records = DecisionTraces()
     for length in (MOST_KEPT, MOST_KEPT + 1):
         records.add(0.0, make_heard(body="x" * length), ANSWERED)
     assert ["x" * (MOST_KEPT - 1) + "…", "x" * MOST_KEPT] == [
@@ -191,14 +191,14 @@ def test_of_a_long_message_the_beginning_is_kept() -> None:
 
 def test_records_of_nothing() -> None:
     """An assistant that was never stored has no records."""
-    assert Records() == Records.from_stored({})
+    assert DecisionTraces() == DecisionTraces.from_stored({})
 
 
 def test_a_record_that_cannot_be_read_is_left_out() -> None:
     """Another version may have stored it so; the others are still read."""
-    records = Records()
+    records = DecisionTraces()
     for _ in range(2):
         records.add(0.0, make_heard(), ANSWERED)
     stored = records.as_stored()
     del stored["judged"][0]["heard"]["evidence"]
-    assert [2] == [record.number for record in Records.from_stored(stored).judged]
+    assert [2] == [record.number for record in DecisionTraces.from_stored(stored).judged]

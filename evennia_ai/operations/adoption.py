@@ -22,13 +22,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations.assistants import attach_script, close_record_before, find_assistant
-from evennia_ai.operations.configuring import signed
-from evennia_ai.operations.lifecycle import (
-    FIRST_CHARACTER,
-    Archived,
-    channels_of,
-    end_assistant,
-)
+from evennia_ai.operations.lifecycle import FIRST_CHARACTER, Archived, channels_of, end_assistant
 from evennia_ai.operations.naming import (
     PLURAL,
     list_assistants,
@@ -37,7 +31,8 @@ from evennia_ai.operations.naming import (
     problem_of_renown,
 )
 from evennia_ai.operations.result import Problem, Result
-from evennia_ai.operations.running import may_control, refuse_control
+from evennia_ai.operations.rights import may_control, refuse_control
+from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import state
 from evennia_ai.runtime.rights import Right, forms_of, is_staff, lets, meets, own_locks
 

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Final
 
 from evennia.utils import logger
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import audit
-from evennia_ai.approvals import book, telling
+from evennia_ai.approvals import store, telling
 from evennia_ai.approvals.people import listeners
 from evennia_ai.approvals.waits import GRACE_SECONDS, WAITING, Waiter, Waiting, end, leave, review
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.safety.questions import MOST_NAME, Answer, Asking, Outcome, Question
+from evennia_ai.core.safety.questions import (
+    MOST_NAME,
+    Answer,
+    ApprovalRequest,
+    Question,
+    QuestionOutcome,
+)
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.runtime.assistant import Assistant
 
-ITSELF = object()
+
+class _Itself:
+    """Whoever asks is at the head of its chain itself."""
+
+
+ITSELF: Final = _Itself()
 
 
 def ask(
-    script: Any,
-    asking: Asking,
+    script: Assistant,
+    asking: ApprovalRequest,
     *,
     timeout_seconds: float = 0.0,
     event: Event | None = None,
-    root: Any = ITSELF,
+    root: Assistant | _Itself | None = ITSELF,
 ) -> Deferred[Answer]:
     """Ask whoever may decide it, and wait for what comes of it.
 
@@ -39,7 +51,7 @@ def ask(
             None: nobody waits for the task any more, so nobody is asked.
     """
     waiting = WAITING.get(asking.key)
-    kept = book.find_key(asking.key) if waiting is None else None
+    kept = store.find_key(asking.key) if waiting is None else None
     if root is None:
         waiting = None
     elif kept is not None and kept[1].choice:
@@ -48,55 +60,58 @@ def ask(
         waiting = _go_on(*kept)
         timeout_seconds = _left(*kept) or timeout_seconds
     elif waiting is None:
-        waiting = _open(script, asking.cleaned(), event, script if root is ITSELF else root)
+        head = script if isinstance(root, _Itself) else root
+        waiting = _open(script, asking.cleaned(), event, head)
     if waiting is None:
         audit.record("question_nobody", script, kind=asking.kind, key=asking.key)
-        return succeed(Answer(Outcome.NOBODY))
+        return succeed(Answer(QuestionOutcome.NOBODY))
     return _join(waiting, script, timeout_seconds)
 
 
-def _use(script: Any, question: Question) -> Answer:
+def _use(script: Assistant, question: Question) -> Answer:
     """An answer that came while nobody waited: it counts once."""
     telling.record("question_used", script, question, choice=question.choice)
-    book.remove(script, question.number)
-    return Answer(Outcome.ANSWERED, question.choice, question.by)
+    store.remove(script, question.number)
+    return Answer(QuestionOutcome.ANSWERED, question.choice, question.by)
 
 
-def _open(script: Any, asking: Asking, event: Event | None, head: Any) -> Waiting | None:
+def _open(
+    script: Assistant, asking: ApprovalRequest, event: Event | None, head: Assistant
+) -> Waiting | None:
     question = Question(
         asking if asking.actor else replace(asking, actor=script.key),
         asked_at=script.clock.seconds(),
         event=event.as_stored() if event is not None else {},
         for_name=one_line(head.key, MOST_NAME) if head is not script else "",
-        root=head.pk if head is not script else 0,
+        root=head.id if head is not script else 0,
     )
     people = listeners(script, question)
     if not people:
         return None
-    question = telling.ask_these(replace(question, number=book.next_number()), people)
+    question = telling.ask_these(replace(question, number=store.next_number()), people)
     telling.record("question_asked", script, question, people=question.people)
-    book.put(script, question)
+    store.put(script, question)
     return Waiting(asking.key, question.number, script)
 
 
-def _go_on(script: Any, question: Question) -> Waiting:
+def _go_on(script: Assistant, question: Question) -> Waiting:
     """Somebody waits again for what was asked before a restart: the number stays."""
     now = script.clock.seconds()
     grace_seconds = max(GRACE_SECONDS, question.kept_until - now)
     people = listeners(script, question)
     found = telling.ask_these(question, people) if people else replace(question, told=())
     telling.record("question_asked", script, found, people=found.people, is_again=True)
-    book.put(script, replace(found, kept_until=0.0))
+    store.put(script, replace(found, kept_until=0.0))
     return Waiting(question.asking.key, question.number, script, grace_seconds=grace_seconds)
 
 
-def _left(script: Any, question: Question) -> float:
+def _left(script: Assistant, question: Question) -> float:
     """How much of its time a question has left; 0: it never ends."""
     ends = question.expires_at
     return max(0.001, ends - float(script.clock.seconds())) if ends else 0.0
 
 
-def _join(waiting: Waiting, script: Any, timeout_seconds: float) -> Deferred[Answer]:
+def _join(waiting: Waiting, script: Assistant, timeout_seconds: float) -> Deferred[Answer]:
     deferred: Deferred[Answer] = Deferred(lambda _: _forsake(waiting, waiter))
     waiter: Waiter = Waiter(script, deferred)
     is_first = not waiting.waiters
@@ -117,7 +132,7 @@ def _note_end(waiting: Waiting, timeout_seconds: float, *, is_first: bool) -> No
     ends = waiting.owner.clock.seconds() + timeout_seconds if timeout_seconds > 0 else 0.0
     if not is_first:
         ends = max(ends, question.expires_at) if ends and question.expires_at else 0.0
-    book.put(waiting.owner, replace(question, expires_at=ends))
+    store.put(waiting.owner, replace(question, expires_at=ends))
 
 
 def _forsake(waiting: Waiting, waiter: Waiter) -> None:
@@ -146,4 +161,4 @@ def _time_out(waiting: Waiting, waiter: Waiter) -> None:
         if not leave(waiting, waiter):
             end(waiting, "question_timeout", "nobody answered in time")
     finally:
-        waiter.deferred.callback(Answer(Outcome.TIMEOUT))
+        waiter.deferred.callback(Answer(QuestionOutcome.TIMEOUT))

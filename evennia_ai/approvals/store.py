@@ -10,6 +10,7 @@ from evennia.server.models import ServerConfig
 
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 
 COUNTER = "evennia_ai_questions"
 ASSISTANTS = {"db_tags__db_key": "ai_assistant", "db_tags__db_category": "system"}
@@ -26,30 +27,30 @@ def next_number() -> int:
     return number
 
 
-def stored(script: Any) -> list[Question]:
+def stored(script: Assistant) -> list[Question]:
     """All that is stored of an assistant's questions."""
     return [Question.from_stored(item) for item in state.read(script, "questions")]
 
 
-def pending(script: Any) -> list[Question]:
+def pending(script: Assistant) -> list[Question]:
     """The questions of an assistant that can be answered now, the oldest first."""
     now = script.clock.seconds()
     return [item for item in stored(script) if not (item.is_over(now) or item.choice)]
 
 
-def put(script: Any, *questions: Question) -> None:
+def put(script: Assistant, *questions: Question) -> None:
     """Store questions, each in the place of what had its number."""
     new = {question.number: question for question in questions}
     kept = {question.number: question for question in stored(script)} | new
     _write(script, list(kept.values()))
 
 
-def remove(script: Any, *numbers: int) -> None:
+def remove(script: Assistant, *numbers: int) -> None:
     """Take questions out."""
     _write(script, [item for item in stored(script) if item.number not in numbers])
 
 
-def _write(script: Any, questions: list[Question]) -> None:
+def _write(script: Assistant, questions: list[Question]) -> None:
     ordered = sorted(questions, key=lambda question: question.number)
     state.write(script, questions=[question.as_stored() for question in ordered])
 
@@ -65,7 +66,7 @@ def assistants() -> list[Any]:
     return [item for item in ScriptDB.objects.filter(**ASSISTANTS) if _is_awake(item)]
 
 
-def _is_awake(script: Any) -> bool:
+def _is_awake(script: Assistant) -> bool:
     return getattr(script, "work", None) is not None
 
 

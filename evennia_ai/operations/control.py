@@ -1,34 +1,140 @@
-"""Starting, stopping and looking at an assistant, and who has a say in that."""
+"""Starting and stopping an assistant, closing its breakers, and its status."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Annotated, Any
+from difflib import get_close_matches
+from typing import Annotated
 
-from twisted.internet.defer import Deferred
+from twisted.internet import reactor
+from typing_extensions import TypedDict
 
 from evennia_ai import approvals, audit, emergency
 from evennia_ai.agent import resting
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.budget.spending import Purse
 from evennia_ai.core.memory.schedule import ASLEEP
 from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.dropped import Dropped
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.safety.notices import plain
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.llm.check import Report, check_endpoint
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.budget import today_of
 from evennia_ai.operations.memory_upkeep import summary_of
-from evennia_ai.operations.naming import list_assistants
-from evennia_ai.operations.prompt_room import with_room
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import Problem, Result, note, one_of
+from evennia_ai.operations.times import iso
+from evennia_ai.resilience import CircuitBreaker
 from evennia_ai.runtime import ability, services, state
-from evennia_ai.runtime.rights import Right, has_right, lacking, name_before
 from evennia_ai.runtime.turns import aside
+
+GAME, ASSISTANT = "game", "assistant"
+
+
+class BreakerRow(TypedDict):
+    """A service that an assistant depends on, and whether it is asked."""
+
+    name: str
+    scope: Annotated[str, one_of((GAME, ASSISTANT), "Whose it is; that says who may reset it.")]
+    state: str
+    mode: str
+    failures_in_window: int
+    failure_threshold: int
+    total_failures: int
+    total_successes: int
+    total_rejections: int
+    last_failure_error: str | None
+    retry_after: Annotated[float | None, note("Seconds until it is asked again.")]
+    retry_at: Annotated[str | None, note("When that is (ISO 8601).")]
+    half_open_successes: int
+    success_threshold: int
+
+
+@dataclass(frozen=True, slots=True)
+class Breakers:
+    """The services an assistant depends on, its own first."""
+
+    breakers: list[BreakerRow]
+
+
+def breakers(script: AssistantScript | None) -> Result[Breakers]:
+    """The breakers of the game, and those of an assistant's tools.
+
+    Args:
+        script: None: those of the game alone.
+    """
+    rows = [_breaker_row(script, *found) for found in _breakers(script)]
+    unwell = sum(row["state"] != "closed" for row in rows)
+    told = f"{len(rows)} breakers, {unwell} of them not closed."
+    return Result(True, told, Breakers(rows))
+
+
+def find_breaker(script: AssistantScript | None, name: str) -> Result[BreakerRow]:
+    """One breaker, in whatever case its name is typed; an assistant's own before the game's.
+
+    Its scope says which right a reset needs: that to "reset breaker", or to "reset breaker of the
+    game".
+    """
+    found = _find_breaker(script, name)
+    if found is None:
+        return _unknown_breaker(script, name)
+    row = _breaker_row(script, *found)
+    return Result(True, f"{row['name']} is {row['state']}.", row)
+
+
+def reset_breaker(
+    script: AssistantScript | None, name: str, *, scope: str = "", by: str = ""
+) -> Result[BreakerRow]:
+    """Close a breaker by hand: the service is asked again at once, and may open it again.
+
+    Args:
+        scope: "game" or "assistant", where only such a one is meant.
+    """
+    found = _find_breaker(script, name, scope)
+    if found is None:
+        return _unknown_breaker(script, name)
+    where, breaker = found
+    was = breaker.state.value
+    breaker.reset()
+    subject = script if script is not None and where == ASSISTANT else GAME
+    audit.record("breaker_reset", subject, breaker=breaker.name, was=was, by=by)
+    told = f"The breaker {breaker.name} was {was}, and is closed now."
+    return Result(True, told, _breaker_row(script, where, breaker))
+
+
+def _breakers(script: AssistantScript | None) -> Iterator[tuple[str, CircuitBreaker]]:
+    """All that concern an assistant, its own first."""
+    registries = [(GAME, services.pool().breakers)]
+    if script is not None and script.work is not None:
+        registries.insert(0, (ASSISTANT, script.work.breakers))
+    for scope, registry in registries:
+        for name in sorted(registry.get_all_stats()):
+            yield scope, registry.get_or_create(name)
+
+
+def _find_breaker(
+    script: AssistantScript | None, name: str, scope: str = ""
+) -> tuple[str, CircuitBreaker] | None:
+    wanted = name.strip().casefold()
+    every = (each for each in _breakers(script) if scope in ("", each[0]))
+    return next((each for each in every if each[1].name.casefold() == wanted), None)
+
+
+def _unknown_breaker(script: AssistantScript | None, name: str) -> Result:
+    names = [breaker.name for _, breaker in _breakers(script)]
+    near = get_close_matches(name, names, n=3, cutoff=0.4) or names[:10]
+    there = ", ".join(near) or "none yet: each is made when its service is first asked"
+    return Result(
+        False, f"There is no breaker {name!r}; there are: {there}.", problem=Problem.MISSING
+    )
+
+
+def _breaker_row(script: AssistantScript | None, scope: str, breaker: CircuitBreaker) -> BreakerRow:
+    stats = breaker.get_stats()
+    clock = reactor if script is None or scope == GAME else script.clock
+    wait = stats["retry_after"]
+    at = iso(clock.seconds() + wait) if wait is not None else None
+    return {**stats, "scope": scope, "mode": breaker.mode.value, "retry_at": at}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,28 +194,6 @@ class ChangedAll:
     """How many of several were changed."""
 
     changed: int
-
-
-def may_control(
-    script: AssistantScript, person: Any, *, is_staff: bool, right: Right = Right.CONTROL
-) -> bool:
-    """Whether a person has a right over an assistant, by default to run it.
-
-    A lock of its body decides, as `runtime.rights.MEANINGS` says. No assistant has a say over
-    assistants.
-    """
-    return has_right(script, person, right, is_staff=is_staff)
-
-
-def refuse_control(
-    script: AssistantScript, person: Any, act: str, right: Right = Right.CONTROL
-) -> Result:
-    """Say what a person lacks, and write down what was tried."""
-    audit.record("control_refused", script, act=act, by=str(person.key))
-    told = (
-        f"You may not control {name_before(script, person)}: that needs {lacking(script, right)}."
-    )
-    return Result(False, told, problem=Problem.FORBIDDEN)
 
 
 def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Result:
@@ -265,18 +349,3 @@ def _mood(data: Status, *, is_resting: bool) -> str:
     if is_resting:
         return "resting until its model answers"
     return "asleep" if data.memory["mode"] == ASLEEP else "awake"
-
-
-def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
-    """Try the model of an assistant, or the game's, with real requests.
-
-    They are counted as what they are, and the caps on what it costs hold for them. The last line
-    says whether the assistant's prompt, or the game's fullest, has room in its model's context.
-
-    Raises:
-        ConfigurationError: what is set does not fit together.
-    """
-    endpoint = script.endpoint() if script is not None else services.endpoint()
-    checked = check_endpoint(endpoint, services.pool(), paid=partial(Purse, script))
-    scripts = list_assistants() if script is None else [script]
-    return checked.addCallback(with_room, scripts)

@@ -18,9 +18,15 @@ from typing import Any
 
 from evennia_ai import audit
 from evennia_ai.budget.ledger import upkeep
-from evennia_ai.budget.ledger.claims import Change, Claim, Ending, Need, Payer
 from evennia_ai.budget.ledger.judging import excess, judge
 from evennia_ai.budget.ledger.owners import owner_of_this_process
+from evennia_ai.budget.ledger.reservations import (
+    BillingContext,
+    Change,
+    CostEstimate,
+    Ending,
+    Reservation,
+)
 from evennia_ai.budget.ledger.rows import (
     StaleRowsError,
     Totals,
@@ -30,10 +36,10 @@ from evennia_ai.budget.ledger.rows import (
     write_calls,
 )
 from evennia_ai.core.safety import budget
-from evennia_ai.core.safety.budget import Account, CallState, Total
+from evennia_ai.core.safety.budget import BudgetAccount, CallState, Total
 from evennia_ai.core.safety.prices import Price, cost_of, counted
 from evennia_ai.core.settings.budget import BudgetConfig
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import ModelCall
 from evennia_ai.resilience.clock import Clock
@@ -41,11 +47,11 @@ from evennia_ai.resilience.clock import Clock
 FLUSH_SECONDS = 1.0
 MARGIN_SECONDS = 60  # clocks of two machines differ by less
 UPKEEP_SECONDS = 600
-Beside = Callable[[], None]
+ExtraWrites = Callable[[], None]
 Later = Callable[[float, Callable[[], None]], Any]
 
 
-class Book:
+class LedgerStore:
     """What one server process knows of the ledger. All totals are in the database.
 
     Args:
@@ -60,13 +66,15 @@ class Book:
         self._clock = clock
         self._timer: Any = None
         self._numbers = count(1)
-        self._open: dict[str, Claim] = {}
+        self._open: dict[str, Reservation] = {}
         self._endings: list[Ending] = []
         self._kept_at: float | None = None
         self._pruned_at: float | None = None
         self._lock = RLock()
 
-    def reserve(self, payer: Payer, need: Need, config: BudgetConfig, now: float) -> Claim:
+    def reserve(
+        self, billing: BillingContext, estimate: CostEstimate, config: BudgetConfig, now: float
+    ) -> Reservation:
         """Hold what a call may need, in every account that it counts towards.
 
         Returns:
@@ -78,20 +86,26 @@ class Book:
             NoFreeSlotError: as many calls of the assistant are under way as may be.
             ConfigurationError: money is capped and its price unknown, or the tables are missing.
         """
-        if need.price is None and (path := config.cost_cap):
-            raise ConfigurationError(unpriced_text(need.model, path))
+        if estimate.price is None and (path := config.cost_cap):
+            raise ConfigurationError(unpriced_text(estimate.model, path))
         with self._lock, tables_wanted():
             self._keep_house(now)
             key = f"{self.owner}.{next(self._numbers)}"
-            begun = Claim.begin(key, self.owner, payer, need, now)
-            claim = self._write(begun, config) or begun
-            self._open[claim.key] = claim
-        for text in claim.warnings:
-            audit.record("budget_near", payer.assistant, text=text)
-        return claim
+            begun = Reservation.begin(key, self.owner, billing, estimate, now)
+            reservation = self._write(begun, config) or begun
+            self._open[reservation.key] = reservation
+        for text in reservation.warnings:
+            audit.record("budget_near", billing.assistant, text=text)
+        return reservation
 
     def settle(
-        self, claim: Claim, usage: Any, now: float, *, model: str = "", price: Price | None = None
+        self,
+        reservation: Reservation,
+        usage: TokenUsage,
+        now: float,
+        *,
+        model: str = "",
+        price: Price | None = None,
     ) -> None:
         """The call was answered: what was used counts in full, whatever was held.
 
@@ -100,28 +114,30 @@ class Book:
             model: where another answered than was asked first, "provider/model"; then with its
                 price.
         """
-        used = counted(usage, claim.need.estimate)
-        price = price if model else claim.need.price
+        used = counted(usage, reservation.estimate.usage)
+        price = price if model else reservation.estimate.price
         cost, is_priced = cost_of(used, price), price is not None
         noted_at = self._clock()
-        self._close(Ending(claim, CallState.SETTLED, used, cost, now, noted_at, model, is_priced))
+        self._close(
+            Ending(reservation, CallState.SETTLED, used, cost, now, noted_at, model, is_priced)
+        )
 
-    def release(self, claim: Claim, now: float) -> None:
+    def release(self, reservation: Reservation, now: float) -> None:
         """Nothing was sent: nothing counts."""
-        self._close(Ending(claim, CallState.RELEASED, Usage(), 0, now, self._clock()))
+        self._close(Ending(reservation, CallState.RELEASED, TokenUsage(), 0, now, self._clock()))
 
     def cut_off(
-        self, claim: Claim, now: float, *, model: str = "", price: Price | None = None
+        self, reservation: Reservation, now: float, *, model: str = "", price: Price | None = None
     ) -> None:
         """It was sent, and broken off: nobody knows what is billed, so all that was held counts.
 
         Args:
             model: as of `settle`.
         """
-        used, noted_at = claim.need.estimate, self._clock()
-        price = price if model else claim.need.price
+        used, noted_at = reservation.estimate.usage, self._clock()
+        price = price if model else reservation.estimate.price
         cost, is_priced, state = cost_of(used, price), price is not None, CallState.CUT_OFF
-        self._close(Ending(claim, state, used, cost, now, noted_at, model, is_priced))
+        self._close(Ending(reservation, state, used, cost, now, noted_at, model, is_priced))
 
     def flush(self) -> None:
         """Write how calls ended."""
@@ -131,7 +147,7 @@ class Book:
                 self._write(None, None)
 
     @contextmanager
-    def riding(self) -> Iterator[Beside | None]:
+    def riding(self) -> Iterator[ExtraWrites | None]:
         """Let another transaction of the process, which is about to begin, write how calls ended.
 
         While other calls are under way it is left to the next reservation, which writes it for
@@ -155,17 +171,17 @@ class Book:
                 self._cancel()
 
     def _ride(self, endings: list[Ending]) -> None:
-        changes = [(ending.claim.accounts, self._change(ending)) for ending in endings]
+        changes = [(ending.reservation.accounts, self._change(ending)) for ending in endings]
         try:
             self.totals.add(add_up(changes))
         except StaleRowsError as stale:
             self.totals.forget()
             raise audit.RecordConflictError(str(stale)) from stale
-        write_calls([ending.claim.as_row(ending) for ending in endings])
+        write_calls([ending.reservation.as_row(ending) for ending in endings])
 
     def _close(self, ending: Ending) -> None:
         with self._lock:
-            if self._open.pop(ending.claim.key, None) is None:
+            if self._open.pop(ending.reservation.key, None) is None:
                 return
             self._endings.append(ending)
             if self._later is not None and self._timer is None:
@@ -187,18 +203,20 @@ class Book:
             self._timer.cancel()
             self._timer = None
 
-    def _write(self, claim: Claim | None, config: BudgetConfig | None) -> Claim | None:
+    def _write(
+        self, reservation: Reservation | None, config: BudgetConfig | None
+    ) -> Reservation | None:
         try:
-            count, claim = self._write_once(claim, config)
+            count, reservation = self._write_once(reservation, config)
         except StaleRowsError:
             self.totals.forget()
-            count, claim = self._write_once(claim, config)
+            count, reservation = self._write_once(reservation, config)
         del self._endings[:count]
-        return claim
+        return reservation
 
     def _write_once(
-        self, claim: Claim | None, config: BudgetConfig | None
-    ) -> tuple[int, Claim | None]:
+        self, reservation: Reservation | None, config: BudgetConfig | None
+    ) -> tuple[int, Reservation | None]:
         """One transaction: how earlier calls ended, and the new one, if there is room for it.
 
         Returns:
@@ -206,38 +224,40 @@ class Book:
         """
         endings = list(self._endings)
         with together():
-            changes = [(ending.claim.accounts, self._change(ending)) for ending in endings]
-            rows = [ending.claim.as_row(ending) for ending in endings]
-            if claim is not None:
-                changes.append((claim.accounts, claim.opening))
-            if claim is None or config is None:
+            changes = [(ending.reservation.accounts, self._change(ending)) for ending in endings]
+            rows = [ending.reservation.as_row(ending) for ending in endings]
+            if reservation is not None:
+                changes.append((reservation.accounts, reservation.opening))
+            if reservation is None or config is None:
                 self.totals.add(add_up(changes))
             else:
-                claim = self._fitted(claim, self.totals.change(add_up(changes)), config)
-                rows.append(claim.as_row())
+                reservation = self._fitted(reservation, self.totals.change(add_up(changes)), config)
+                rows.append(reservation.as_row())
             write_calls(rows)
-        return len(endings), claim
+        return len(endings), reservation
 
-    def _fitted(self, claim: Claim, totals: dict[Account, Total], config: BudgetConfig) -> Claim:
+    def _fitted(
+        self, reservation: Reservation, totals: dict[BudgetAccount, Total], config: BudgetConfig
+    ) -> Reservation:
         """A call that is let through, with an answer as long as the caps leave room for.
 
         Raises:
             LimitReachedError, NoFreeSlotError: as `judge`.
         """
-        if tokens := excess(claim, totals, config):
-            smaller = replace(claim, need=claim.need.without(tokens))
-            cost = smaller.need.cost_nano - claim.need.cost_nano
+        if tokens := excess(reservation, totals, config):
+            smaller = replace(reservation, estimate=reservation.estimate.without(tokens))
+            cost = smaller.estimate.cost_nano - reservation.estimate.cost_nano
             back = Change(held_tokens=-tokens, held_cost_nano=cost)
-            totals = self.totals.change(dict.fromkeys(claim.accounts, back))
-            claim = smaller
-        judge(claim, totals, config)
-        return claim
+            totals = self.totals.change(dict.fromkeys(reservation.accounts, back))
+            reservation = smaller
+        judge(reservation, totals, config)
+        return reservation
 
     def _change(self, ending: Ending) -> Change:
         """What an ending changes; one that is written late may find its call closed by others."""
-        claim, waited = ending.claim, self._clock() - ending.noted_at
-        if ending.at > claim.due - 2 * MARGIN_SECONDS or waited > MARGIN_SECONDS:
-            found = ModelCall.objects.filter(key=claim.key, state=CallState.CUT_OFF)
+        reservation, waited = ending.reservation, self._clock() - ending.noted_at
+        if ending.at > reservation.due - 2 * MARGIN_SECONDS or waited > MARGIN_SECONDS:
+            found = ModelCall.objects.filter(key=reservation.key, state=CallState.CUT_OFF)
             if found.update(state=ending.state.value):
                 return ending.late_change
         return ending.change

@@ -1,30 +1,25 @@
-"""What somebody chooses who makes an assistant: its name, its model, the room it stands in."""
+"""Models: those there are to choose from, a test of one, and the room that prompts have in it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
-from django.conf import settings
-from evennia.objects.objects import DefaultRoom
-from evennia.typeclasses.tags import Tag
-from evennia.utils.search import search_object
 from twisted.internet.defer import Deferred
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.budget.spending import Purse
-from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.budget.spending import MeteredClient
+from evennia_ai.core.turn.fullness import Fullness
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import local
-from evennia_ai.llm.check import Report, check_endpoint
+from evennia_ai.llm.check import Line, Report, check_endpoint
 from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, Endpoint, from_provider
 from evennia_ai.llm.local.pinned import QWEN
-from evennia_ai.operations.naming import problem_of_name, problem_of_owner
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.prompts import next_prompt
+from evennia_ai.operations.result import Result
 from evennia_ai.runtime import services
-from evennia_ai.runtime.rights import lets, meets
 
-LONGEST_PERMISSION = 200
 OFFERED = ("local", SCRIPTED)
 NO_BRAIN = (
     "It has nothing to think with yet: {why}. Either install the demo brain (pip install "
@@ -49,20 +44,6 @@ def brain_hint(script: AssistantScript) -> str:
     return "" if local.has_weights() else NOT_FETCHED.format(size=megabytes)
 
 
-def check_name(name: str) -> Result:
-    """Whether a new assistant may have a name.
-
-    Returns:
-        data: "name", as it will be kept.
-    """
-    line = " ".join(name.split())
-    if problem := problem_of_name(line):
-        return Result(False, problem)
-    if problem := problem_of_owner(line):
-        return Result(False, problem, problem=Problem.CONFLICT)
-    return Result(True, f"{line} is free.", {"name": line})
-
-
 def known_models() -> Result:
     """The models that an assistant can be given, the game's first.
 
@@ -80,7 +61,7 @@ def known_models() -> Result:
     for endpoint in offered:
         if _can_be_named(endpoint) and (endpoint.provider, endpoint.model) not in seen:
             seen.add((endpoint.provider, endpoint.model))
-            rows.append(_row(endpoint))
+            rows.append(_choice_row(endpoint))
     return Result(True, f"{len(rows)} models", {"models": rows})
 
 
@@ -89,7 +70,7 @@ def _can_be_named(endpoint: Endpoint) -> bool:
     return endpoint.provider in PRESETS
 
 
-def _row(endpoint: Endpoint) -> dict[str, str]:
+def _choice_row(endpoint: Endpoint) -> dict[str, str]:
     fixed = {LOCAL_MODEL, SCRIPTED}
     model = "" if endpoint.model in fixed else endpoint.model
     return {"provider": endpoint.provider, "model": model, "text": endpoint.describe()}
@@ -124,52 +105,45 @@ def check_chosen(provider: str, model: str) -> Deferred[Report]:
         ConfigurationError: what is chosen does not fit together.
     """
     endpoint = from_provider(provider, model, services.endpoint())
-    return check_endpoint(endpoint, services.pool(), paid=partial(Purse, None))
+    return check_endpoint(endpoint, services.pool(), paid=partial(MeteredClient, None))
 
 
-def check_permission(text: str, being: Any) -> Result:
-    """Whether a permission, or a lock string, is one.
+def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
+    """Try the model of an assistant, or the game's, with real requests.
 
-    Args:
-        being: anybody, on whom it is tried.
+    They are counted as what they are, and the caps on what it costs hold for them. The last line
+    says whether the assistant's prompt, or the game's fullest, has room in its model's context.
 
-    Returns:
-        data: "permission", as it will be kept.
+    Raises:
+        ConfigurationError: what is set does not fit together.
     """
-    words = one_line(text, LONGEST_PERMISSION)
-    if "(" in words:
-        try:
-            meets(being, words, being)
-        except ConfigurationError as error:
-            return Result(False, f"That will not do: {error}")
-        return Result(True, words, {"permission": words})
-    known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
-    found = known.get(words.casefold()) or known.get(words.casefold().removesuffix("s"))
-    if found is None and words:
-        kept = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
-        found = words if kept.exists() else None
-    if found is None:
-        told = f"There is no permission {words!r}; there are {', '.join(known.values())}."
-        return Result(False, told, problem=Problem.MISSING)
-    return Result(True, found, {"permission": found})
+    endpoint = script.endpoint() if script is not None else services.endpoint()
+    checked = check_endpoint(endpoint, services.pool(), paid=partial(MeteredClient, script))
+    scripts = list_assistants() if script is None else [script]
+    return checked.addCallback(with_room, scripts)
 
 
-def find_room(being: Any, text: str) -> Result:
-    """A room by its name or its "#12", where somebody may put an assistant.
+NAME = "prompt"
+# As many are looked at for a check of the whole game.
+MOST_CHECKED = 50
 
-    Returns:
-        data: "room".
-    """
-    words = text.strip()
-    found = search_object(words, use_dbref=True) if words else ()
-    rooms = [thing for thing in found if isinstance(thing, DefaultRoom)]
-    if not rooms:
-        told = f"There is no room named {words!r}. Type its name, or its number such as #2."
-        return Result(False, told, problem=Problem.MISSING)
-    if len(rooms) > 1:
-        names = ", ".join(f"{room.key} ({room.dbref})" for room in rooms[:10])
-        return Result(False, f"Several rooms are called so; type a number: {names}.")
-    if not lets(rooms[0], being, "teleport_here", default=True):
-        told = f"You may not put anybody into {rooms[0].key}."
-        return Result(False, told, problem=Problem.FORBIDDEN)
-    return Result(True, str(rooms[0].key), {"room": rooms[0]})
+
+def with_room(report: Report, scripts: Sequence[AssistantScript]) -> Report:
+    """A check's report with one more line: the fullest prompt among some assistants'."""
+    found = [(script, fullness_of(script)) for script in scripts[:MOST_CHECKED]]
+    known = [(script, fullness) for script, fullness in found if fullness is not None]
+    if not known:
+        return report
+    script, fullest = max(known, key=lambda item: item[1].tokens / item[1].most)
+    line = Line(NAME, *fullest.checked(str(script.key)))
+    return Report(report.title, (*report.lines, line))
+
+
+def fullness_of(script: AssistantScript) -> Fullness | None:
+    """How full a short whisper makes a context; None where it has no prompt, as before a start."""
+    if script.work is None:
+        return None
+    try:
+        return next_prompt(script, script.obj).prompt.fullness
+    except ConfigurationError:
+        return None

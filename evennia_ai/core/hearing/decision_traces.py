@@ -1,4 +1,4 @@
-"""Why an assistant spoke or stayed silent: one record for each message it heard, bounded.
+"""Decision traces: for each message heard, the reason why it was answered or not; bounded.
 
 The records are what `assistant why` reads; they are filled where things are decided, never from
 memory afterwards.
@@ -20,13 +20,12 @@ MOST_SHOWN, MOST_KEPT = 120, 2000
 
 
 def _known_fields(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """What was stored of a value, without the keys of other versions."""
     return {key: value for key, value in stored.items() if key in kind.__dataclass_fields__}  # type: ignore[attr-defined]
 
 
 @dataclass(slots=True)
-class Record:
-    """What became of one message.
+class DecisionTrace:
+    """The story of one message: as heard, as judged, and each step after that.
 
     Attributes:
         number: counts the messages an assistant has heard.
@@ -61,7 +60,7 @@ class Record:
         }
 
     @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> Record:
+    def from_stored(cls, stored: Mapping[str, Any]) -> DecisionTrace:
         """Read back what `as_stored` wrote."""
         heard = _known_fields(Heard, stored["heard"])
         verdict = _known_fields(Verdict, stored["verdict"])
@@ -73,34 +72,34 @@ class Record:
 
 
 @dataclass(slots=True)
-class Records:
+class DecisionTraces:
     """The newest records, those that were passed over apart from those that came to something."""
 
     count: int = 0
-    passed: deque[Record] = field(default_factory=lambda: deque(maxlen=MOST_PASSED))
-    judged: deque[Record] = field(default_factory=lambda: deque(maxlen=MOST_JUDGED))
+    passed: deque[DecisionTrace] = field(default_factory=lambda: deque(maxlen=MOST_PASSED))
+    judged: deque[DecisionTrace] = field(default_factory=lambda: deque(maxlen=MOST_JUDGED))
 
-    def add(self, at: float, heard: Heard, verdict: Verdict) -> Record:
+    def add(self, at: float, heard: Heard, verdict: Verdict) -> DecisionTrace:
         """Begin the record of one message; of a very long one its beginning is kept."""
         self.count += 1
         if len(heard.body) > MOST_KEPT:
             heard = replace(heard, body=heard.body[: MOST_KEPT - 1] + "…")
-        record = Record(self.count, at, heard, verdict)
+        record = DecisionTrace(self.count, at, heard, verdict)
         kept = self.passed if verdict.outcome is IGNORE else self.judged
         kept.append(record)
         return record
 
-    def drop(self, record: Record) -> None:
+    def drop(self, record: DecisionTrace) -> None:
         """Forget a record."""
         for kept in (self.passed, self.judged):
             if record in kept:
                 kept.remove(record)
 
-    def find(self, number: int) -> Record | None:
+    def find(self, number: int) -> DecisionTrace | None:
         """The record of that number, if it is still kept."""
         return next((r for r in (*self.judged, *self.passed) if r.number == number), None)
 
-    def newest(self, *, person: str | None = None) -> list[Record]:
+    def newest(self, *, person: str | None = None) -> list[DecisionTrace]:
         """All kept, the newest first; of one person only, if one is given."""
         kept = sorted((*self.judged, *self.passed), key=lambda record: -record.number)
         return [r for r in kept if person is None or r.heard.person == person]
@@ -130,10 +129,10 @@ class Records:
         return {"count": self.count, "judged": [record.as_stored() for record in self.judged]}
 
     @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> Records:
+    def from_stored(cls, stored: Mapping[str, Any]) -> DecisionTraces:
         """Read back what `as_stored` wrote."""
         records = cls(count=stored.get("count", 0))
         for item in stored.get("judged", ()):
             with suppress(KeyError, TypeError, ValueError):  # as another version wrote it
-                records.judged.append(Record.from_stored(item))
+                records.judged.append(DecisionTrace.from_stored(item))
         return records

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.core.hearing.perception import Standing
-from evennia_ai.core.hearing.rate_limits import Acquaintance, Admission, HearingConfig
+from evennia_ai.core.hearing.rate_limits import Admission, HearingConfig, SenderStats
 from evennia_ai.errors import ConfigurationError
 
 COUNTS = [n for n, line in HearingConfig.model_fields.items() if isinstance(line.default, int)]
@@ -130,7 +130,7 @@ def test_admit(
         queued_per_player=2,
         queued_turns=3,
     )
-    tom = Acquaintance(turns=[99.0] * began)
+    tom = SenderStats(turns=[99.0] * began)
     given_counts = {"waiting": waiting, "joinable": joinable, "turns": turns, "queued": queued}
     assert admission == tom.admit(100.0, config, **given_counts)
     assert (refused, began) == (tom.refused, len(tom.turns))
@@ -145,14 +145,14 @@ def test_only_two_admissions_are_refusals() -> None:
 @given(GAPS, st.integers(1, 6))
 def test_turns_a_minute_are_bounded(gaps: list[float], most: int) -> None:
     """Whenever a turn is begun as soon as it may, no minute has more, and none waits in vain."""
-    config, tom = HearingConfig(calls_per_player=most), Acquaintance()
+    config, tom = HearingConfig(calls_per_player=most), SenderStats()
     spoken, began = times(gaps), []
     for at in spoken:
         wait = tom.minute_seconds(at, config)
         assert 0 <= wait <= 60
         if wait:
             assert most == sum(at - 60.0 < other <= at for other in began)
-            assert 0 == Acquaintance(turns=list(tom.turns)).minute_seconds(at + wait, config)
+            assert 0 == SenderStats(turns=list(tom.turns)).minute_seconds(at + wait, config)
             continue
         tom.begin_turn(at)
         began.append(at)
@@ -165,7 +165,7 @@ def test_turns_a_minute_are_bounded(gaps: list[float], most: int) -> None:
 def test_one_refusal_a_minute_counts(gaps: list[float], most: int, waiting: int) -> None:
     """Of what is turned away, for whichever limit, one a minute counts: a burst is one refusal."""
     config = HearingConfig(calls_per_player=most, pending_per_player=5, queued_per_player=0)
-    tom, refused, counted = Acquaintance(), [], []
+    tom, refused, counted = SenderStats(), [], []
     for at in times(gaps):
         before = tom.refused
         if tom.admit(at, config, waiting=waiting).is_refusal:
@@ -183,7 +183,7 @@ def test_one_refusal_a_minute_counts(gaps: list[float], most: int, waiting: int)
 def test_a_clock_put_back_locks_nobody_out(asked: list[float], most: int) -> None:
     """However often somebody asked, at an earlier time they may ask, be told and be counted."""
     config = HearingConfig(calls_per_player=most, pending_per_player=5, queued_per_player=0)
-    tom = Acquaintance()
+    tom = SenderStats()
     for at in asked:
         if not tom.admit(at, config).is_refusal:
             tom.begin_turn(at)
@@ -212,7 +212,7 @@ def test_answers_make_up_for_refusals(
     left: tuple[int, int], known: tuple[int, int], messages: int
 ) -> None:
     """Each message that is answered counts, and makes up for one refusal of before."""
-    tom = Acquaintance(answered=known[0], refused=known[1])
+    tom = SenderStats(answered=known[0], refused=known[1])
     tom.count_answers(messages)
     assert left == (tom.answered, tom.refused)
 
@@ -220,7 +220,7 @@ def test_answers_make_up_for_refusals(
 @given(st.lists(st.integers(0, 3), max_size=20))
 def test_no_answers_in_store(steps: list[int]) -> None:
     """Whatever comes after what, answers make up for what was before, never for what comes."""
-    config, tom, now = HearingConfig(pending_per_player=1), Acquaintance(), 0.0
+    config, tom, now = HearingConfig(pending_per_player=1), SenderStats(), 0.0
     for messages in steps:
         before, now = tom.refused, now + 60.0
         if messages:
@@ -236,7 +236,7 @@ def test_no_answers_in_store(steps: list[int]) -> None:
 def test_what_waits_is_bounded(steps: list[bool], calls: int, pending: int) -> None:
     """However messages and turns follow, a person's queue is bounded, and each turn is counted."""
     config = HearingConfig(calls_per_player=calls, batch_messages=1, pending_per_player=pending)
-    tom, waiting, taken = Acquaintance(), 0, 0
+    tom, waiting, taken = SenderStats(), 0, 0
     for is_message in steps:
         if is_message:
             waiting += not tom.admit(0.0, config, waiting=waiting, turns=waiting).is_refusal
@@ -252,7 +252,7 @@ def test_what_waits_is_bounded(steps: list[bool], calls: int, pending: int) -> N
 @given(GAPS)
 def test_told_once_a_minute(gaps: list[float]) -> None:
     """However often somebody is turned away, or has to wait, a minute lies between the words."""
-    tom, asked = Acquaintance(), times(gaps)
+    tom, asked = SenderStats(), times(gaps)
     for may_tell in (tom.may_tell, tom.may_tell_later):
         told = [at for at in asked if may_tell(at)]
         assert asked[:1] == told[:1]
@@ -274,13 +274,13 @@ def test_told_once_a_minute(gaps: list[float]) -> None:
 def test_cooldown(wait: float, now: float) -> None:
     """Between the beginnings of two turns lies the cooldown, whatever happens to the clock."""
     config = HearingConfig(cooldown_seconds=2)
-    assert wait == Acquaintance(turn_began=100.0).wait_seconds(now, config)
+    assert wait == SenderStats(turn_began=100.0).wait_seconds(now, config)
 
 
 def test_nobody_new_waits() -> None:
     """Before a first turn there is nothing to wait for, and nothing that was told."""
-    assert 0.0 == Acquaintance().wait_seconds(0.0, HearingConfig(cooldown_seconds=9.0))
-    assert Acquaintance().may_tell(0.0)
+    assert 0.0 == SenderStats().wait_seconds(0.0, HearingConfig(cooldown_seconds=9.0))
+    assert SenderStats().may_tell(0.0)
 
 
 @pytest.mark.parametrize(
@@ -293,6 +293,6 @@ def test_nobody_new_waits() -> None:
 )
 def test_standing(standing: Standing, known: dict[str, Any]) -> None:
     """The rules are told the same as was counted."""
-    assert standing == Acquaintance().standing(**known)
-    counted = Acquaintance(answered=3, refused=2).standing(**known)
+    assert standing == SenderStats().standing(**known)
+    counted = SenderStats(answered=3, refused=2).standing(**known)
     assert (3, 2) == (counted.answered, counted.refused)

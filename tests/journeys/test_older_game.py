@@ -1,0 +1,58 @@
+"""A game made before the rooms got their names of today goes on with them.
+
+`games/older.sql` is the database of the Lantern Library as the code of 24 November 2026 left it
+(commit ea80e09, Evennia 5.0.1): Tom told Ada of his boat, Ada has a goal, a setting of its own and
+a question to staff that is open, Brass is stopped, and there is a line of lore.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.handle import MODEL_NAME, FakeModel
+from tests.journeys.clients import Player
+from tests.journeys.game import Game
+from tests.journeys.lines import whisper_of
+from tests.journeys.staging import find_trouble, prompt_of, read_new_log
+
+OLDER = Path(__file__).with_name("games") / "older.sql"
+
+
+@pytest.fixture(scope="module")
+def game(
+    template: Path, model_server: FakeModel, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Game]:
+    """The older game under the code of today, after the `migrate` that its owner is told to run."""
+    model_server.reset()
+    with Game.copy(template, tmp_path_factory.mktemp("older") / "game") as game:
+        game.database.unlink()
+        with sqlite3.connect(game.database) as connection:
+            connection.executescript(OLDER.read_text(encoding="utf-8"))
+        connection.close()
+        game.ask_model_at(model_server.base_url, MODEL_NAME)
+        game.write_settings()
+        game.launch("migrate")
+        game.start()
+        yield game
+
+
+def test_all_of_an_older_game_is_there(game: Game, admin: Player, model: FakeModel) -> None:
+    """Memory, goal, setting, question, stop, lore and audit log: each is found and can be used."""
+    admin.ask("assistant questions", "1 +Ada asks, from a limit")
+    admin.ask("assistant answer 1 no", "Ada")
+    admin.ask("assistant status brass", "stopped by admin")
+    admin.ask("assistant emergency clear brass", "Brass is free again|Brass")
+    admin.ask("aigoal ada", r"Find the lost atlas\.")
+    admin.ask("assistant config ada show recall_limit", "7")
+    admin.ask("aimemory lore", "Boats rest below the north stair")
+    admin.ask("aiaudit brass", "stop")
+    with game.open_telnet() as tom:
+        tom.log_in("Tom")
+        tom.ask("whisper ada = what is my boat called?", whisper_of("what is my boat called?"))
+        tom.ask("assistant memory", "Plover")
+    assert "Plover" in prompt_of(model.read_calls()[-1])
+    assert [] == find_trouble(read_new_log(game, 0))
