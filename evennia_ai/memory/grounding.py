@@ -131,8 +131,8 @@ def _own(script: Any) -> Iterator[Note]:
     for fact in told:
         yield Note(as_spoken(fact))
     for asked, answer in state.read(script, "examples"):
-        told = unaddressed(answer)
-        yield Note(told, key=f"{asked} {told}", question=asked)
+        spoken = unaddressed(answer)
+        yield Note(spoken, key=f"{asked} {spoken}", question=asked)
 
 
 def _lore(script: Any, seeker: Seeker) -> Iterator[Note]:
