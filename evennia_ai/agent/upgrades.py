@@ -78,7 +78,8 @@ def _active(script: Any) -> list[dict[str, Any]]:
 
 
 def _goal(goal: dict[str, Any]) -> dict[str, Any]:
-    told = {"description": goal["text"], "priority": goal["priority"], "parent_id": None}
+    told = {"description": goal["text"], "priority": goal["priority"]}
+    told["parent_id"] = goal.get("parent")
     return {**told, "status": "active"}
 
 

@@ -114,7 +114,7 @@ def _trace(call: Call) -> Result:
 
 def _add_goal(call: Call) -> Result:
     text, priority = call.body["text"], call.body.get("priority", 5)
-    added = operations.add_goal(call.script, text, priority)
+    added = operations.add_goal(call.script, text, priority, call.body.get("parent"))
     if added.ok:
         path = {"key": str(call.script.key), "number": added.data.id}
         address = reverse("evennia_ai_api:goal", kwargs=path)
