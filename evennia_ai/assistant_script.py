@@ -39,8 +39,8 @@ from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.turn.autonomy import GateState, may_tick
 from evennia_ai.core.turn.react import Stop, StopReason
-from evennia_ai.core.turn.tickgate import GateState, may_tick
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
