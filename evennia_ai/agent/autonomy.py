@@ -83,10 +83,7 @@ def begin(script: Any, why: ActReason) -> Turn | None:
         return None
     # Counted before anything is done: what a crash cuts off was a turn too.
     state.write(script, own_turns=state.read(script, "own_turns") + 1)
-    if why is ActReason.GOAL:
-        body = _next_step(goals.of(script))
-    else:
-        body = SPEAK_UP
+    body = _next_step(goals.of(script)) if why is ActReason.GOAL else SPEAK_UP
     event = Event(
         id=f"own{uuid4().hex[:12]}",
         kind=OWN,

@@ -20,7 +20,7 @@ SETTERS = [goals.STAFF, goals.SELF]
 
 
 class Goal(TypedDict):
-    """A goal: `progress` is the share that is reached, 0 to 1, and `parent` the goal it is part of."""
+    """A goal; `progress` is the share that is reached, 0 to 1, `parent` what it is a part of."""
 
     id: int
     text: str

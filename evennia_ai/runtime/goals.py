@@ -1,4 +1,4 @@
-"""Goals of one assistant, read and written: each change is stored with the facts that tell of it."""
+"""Goals of one assistant, read and written; each change is stored with what tells of it."""
 
 from __future__ import annotations
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.turn import goals as core_goals
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.runtime import goals
+from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.registry import tool
 
 
-def _has_goal(character: GameObject, turn: Turn) -> bool:
+def _has_goal(character: Character, turn: Turn) -> bool:
     return bool(core_goals.active(goals.of(character.assistant_script)))
 
 
-def _is_own(character: GameObject, turn: Turn) -> bool:
+def _is_own(character: Character, turn: Turn) -> bool:
     """True in a turn that nobody began: people set no goals by talking it into them."""
     return turn.event.kind == OWN
 
 
 @tool(category="safe_chain", useful_when=_has_goal)
-def list_goals(character: GameObject) -> str:
+def list_goals(character: Character) -> str:
     """List your open goals, the most pressing first, with their parts."""
     return "\n".join(core_goals.lines(goals.of(character.assistant_script))) or (
         "you have no open goal"
@@ -29,7 +29,7 @@ def list_goals(character: GameObject) -> str:
 
 
 @tool(category="safe_chain", useful_when=_has_goal)
-def complete_goal(character: GameObject, number: int, outcome: str) -> str:
+def complete_goal(character: Character, number: int, outcome: str) -> str:
     """Say that one of your goals is reached.
 
     Args:
@@ -46,7 +46,7 @@ def complete_goal(character: GameObject, number: int, outcome: str) -> str:
 
 
 @tool(category="safe_chain", useful_when=_is_own)
-def create_goal(character: GameObject, text: str, priority: int, turn: Turn) -> str:
+def create_goal(character: Character, text: str, priority: int, turn: Turn) -> str:
     """Set yourself a goal, to work on when nobody needs you.
 
     Args:
@@ -62,7 +62,7 @@ def create_goal(character: GameObject, text: str, priority: int, turn: Turn) -> 
 
 
 @tool(category="safe_chain", useful_when=_is_own)
-def split_goal(character: GameObject, number: int, parts: list[str], turn: Turn) -> str:
+def split_goal(character: Character, number: int, parts: list[str], turn: Turn) -> str:
     """Split one of your goals that is too large for a step. Its parts are worked on instead of it.
 
     Args:
@@ -77,6 +77,6 @@ def split_goal(character: GameObject, number: int, parts: list[str], turn: Turn)
     return f"goal {number} has the parts {', '.join(map(str, numbers))}"
 
 
-def _require_own(character: GameObject, turn: Turn) -> None:
+def _require_own(character: Character, turn: Turn) -> None:
     if not _is_own(character, turn):
         raise ToolError("you set goals only while nobody talks with you")
