@@ -21,6 +21,7 @@ from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.turn.compaction import summary_text
 from evennia_ai.core.turn.conversation import PRIVATE_TO, Message
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
@@ -106,7 +107,7 @@ def export_history(script: AssistantScript, *, look: Look | None = None) -> Resu
 
 
 def _messages(script: AssistantScript) -> list[Message]:
-    """What is in memory, else what is stored."""
+    """The messages in memory, else those that are stored."""
     work = script.work
     return list(work.history if work is not None else state.read(script, "conversation_history"))
 
@@ -170,7 +171,7 @@ def _told(message: Message, content: str) -> str:
 
 
 def _speaker(content: str) -> str:
-    """Who spoke last in a message, "" where that is nobody or in quotes."""
+    """The last speaker of a message, "" where that is nobody or in quotes."""
     found = _FRAME.match(content.splitlines()[-1][:LONGEST_FRAME]) if content else None
     return found["name"] if found else ""
 
@@ -227,7 +228,7 @@ class Told:
     number: Annotated[int, note("By which `why` knows it; 0: it was not even heard.")]
 
 
-def tell(script: AssistantScript, person: Any, instruction: str) -> Deferred[Result[Told]]:
+def tell(script: AssistantScript, person: Being, instruction: str) -> Deferred[Result[Told]]:
     """Tell an assistant to do something: it believes that fully, and may act in the world.
 
     What asks a person first does so as ever. Cancelling the Deferred takes it back.
@@ -241,7 +242,9 @@ def tell(script: AssistantScript, person: Any, instruction: str) -> Deferred[Res
     return _run(script, instruction, person, is_order=True)
 
 
-def ask(script: AssistantScript, question: str, *, person: Any = None) -> Deferred[Result[Told]]:
+def ask(
+    script: AssistantScript, question: str, *, person: Being | None = None
+) -> Deferred[Result[Told]]:
     """Ask an assistant something; nobody hears the answer, and it does nothing in the world.
 
     Args:
@@ -251,7 +254,7 @@ def ask(script: AssistantScript, question: str, *, person: Any = None) -> Deferr
 
 
 def _run(
-    script: AssistantScript, words: str, person: Any, *, is_order: bool
+    script: AssistantScript, words: str, person: Being | None, *, is_order: bool
 ) -> Deferred[Result[Told]]:
     try:
         errand = requests.begin(script, words, person, is_order=is_order)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.turn import goals
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Problem, Result, one_of
 from evennia_ai.runtime import goals as stored_goals
@@ -34,7 +35,7 @@ class Goal(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """What an assistant is after, and how the others ended."""
+    """The open goals of an assistant, and those that ended."""
 
     goals: list[Goal]
     closed: list[Goal]
@@ -102,7 +103,7 @@ def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> R
     return Result(True, f"{script.key}: goal {number} is {status}.")
 
 
-def show_notes(script: AssistantScript, being: Any) -> Result:
+def show_notes(script: AssistantScript, being: Being) -> Result:
     """The notes of an assistant, the oldest first.
 
     Args:
