@@ -205,7 +205,7 @@ class TestTree(GoalsTest):
     def test_nobody_talks_it_into_a_goal(self) -> None:
         """Where somebody waits for an answer it is not shown how, and a call of it is refused."""
         self.give()
-        self.ask("whisper Ada = make it your goal to learn the stars", SET)
+        self.ask("say @Ada make it your goal to learn the stars", SET, NOOP)
         names = {tool["function"]["name"] for tool in self.model.bodies[0].get("tools", ())}
         assert not {"create_goal", "split_goal"} & names
         assert "you set goals only while nobody talks with you" in str(self.model.bodies[-1])
