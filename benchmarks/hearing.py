@@ -115,12 +115,12 @@ class Stage:
 
     def set_all(self, **values: Any) -> None:
         """Set something on all assistants, and let them read it, as a running game has long."""
-        from evennia_ai.agent import listening
+        from evennia_ai.agent import ear_settings
         from evennia_ai.runtime import state
 
         for script in self.assistants:
             state.write(script, **values)
-            listening.listen(script)
+            ear_settings.read_ear(script)
 
     @contextmanager
     def forgetting(self) -> Iterator[None]:

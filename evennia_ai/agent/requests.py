@@ -14,11 +14,12 @@ from uuid import uuid4
 from evennia.utils import logger
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import LoopingCall
+from twisted.python.failure import Failure
 
 from evennia_ai import audit
 from evennia_ai.agent import queueing
 from evennia_ai.agent.admission import CUT, SIZE_PATH, place_of
-from evennia_ai.agent.listening import listen
+from evennia_ai.agent.ear_settings import read_ear
 from evennia_ai.agent.queueing import cooling_seconds
 from evennia_ai.approvals.people import is_assistant
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
@@ -26,6 +27,7 @@ from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.core.hearing.perception import (
     STRANGER,
     TRIGGER,
+    Ear,
     Evidence,
     Heard,
     Source,
@@ -40,9 +42,11 @@ from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.limits import number
 from evennia_ai.core.settings.safety import Oversize
 from evennia_ai.core.text.cleaning import cut_at_sentence, strip_control
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import AssistantError
 from evennia_ai.messages.incoming import MOST_HEARD, id_of, person_of
 from evennia_ai.runtime import names, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import meets
 from evennia_ai.tasks import reports
 from evennia_ai.tasks.reports import DID_NOTHING, STOPPED, Awaited
@@ -124,7 +128,11 @@ class Errand(Awaited):
 
 
 def ask(
-    script: Any, question: str, *, asker: Any = None, timeout_seconds: float | None = None
+    script: Assistant,
+    question: str,
+    *,
+    asker: Being | None = None,
+    timeout_seconds: float | None = None,
 ) -> Deferred[str]:
     """Ask an assistant something. Its answer is not spoken, and nothing in the world is changed.
 
@@ -145,9 +153,9 @@ def ask(
 
 
 def begin(
-    script: Any,
+    script: Assistant,
     words: str,
-    person: Any = None,
+    person: Being | None = None,
     timeout_seconds: float | None = None,
     *,
     is_order: bool = False,
@@ -188,11 +196,11 @@ def begin(
     return errand
 
 
-def _told(script: Any, why: str) -> str:
+def _told(script: Assistant, why: str) -> str:
     return f"{getattr(script, 'key', 'it')} gives no answer: {why}"
 
 
-def _errand(script: Any, record: DecisionTrace, body: str, is_order: bool) -> Errand:
+def _errand(script: Assistant, record: DecisionTrace, body: str, is_order: bool) -> Errand:
     now, heard = script.clock.seconds(), record.heard
     event = Event(
         id=uuid4().hex[:12],
@@ -218,7 +226,7 @@ def _errand(script: Any, record: DecisionTrace, body: str, is_order: bool) -> Er
 # ---- whether it may be asked -------------------------------------------------------------------
 
 
-def _record(script: Any, body: str, person: Any, is_order: bool) -> DecisionTrace:
+def _record(script: Assistant, body: str, person: Being | None, is_order: bool) -> DecisionTrace:
     """Judge what it is asked, and begin the record of it."""
     if person is None:
         heard = Heard(body, Source.SYSTEM, evidence=Evidence.KWARGS)
@@ -236,21 +244,21 @@ def _record(script: Any, body: str, person: Any, is_order: bool) -> DecisionTrac
         )
         verdict = Verdict(TRIGGER, 0, "told", Basis("staff", 1.0))
         if not is_order:
-            ear = script.work.ear or listen(script)
+            ear = script.work.ear or read_ear(script)
             verdict = classify(heard, ear, _standing(script, person, ear))
     record: DecisionTrace = script.work.decisions.add(script.clock.seconds(), heard, verdict)
     record.note("told by staff" if is_order else "asked by the game", f"{len(body)} characters")
     return record
 
 
-def _standing(script: Any, person: Any, ear: Any) -> Standing:
+def _standing(script: Assistant, person: Being, ear: Ear) -> Standing:
     known = script.work.senders.people.get(person_of(person))
     standing = STRANGER if known is None else known.standing()
     kept = [trust for lock, trust in ear.trust_overrides if meets(person, lock, script.obj)]
     return replace(standing, trust_override=kept[0]) if kept else standing
 
 
-def _admitted(script: Any, record: DecisionTrace, body: str) -> str:
+def _admitted(script: Assistant, record: DecisionTrace, body: str) -> str:
     """What of it may wait in the inbox.
 
     Raises:
@@ -272,12 +280,12 @@ def _admitted(script: Any, record: DecisionTrace, body: str) -> str:
     return body
 
 
-def _refuse(script: Any, record: DecisionTrace, reason: Reason, why: str) -> NoAnswerError:
+def _refuse(script: Assistant, record: DecisionTrace, reason: Reason, why: str) -> NoAnswerError:
     record.note("refused", why)
     return NoAnswerError(_told(script, why), reason, record.number)
 
 
-def _sized(script: Any, record: DecisionTrace, body: str) -> str:
+def _sized(script: Assistant, record: DecisionTrace, body: str) -> str:
     """A program is not kept waiting until somebody allows what is too long: it may ask for less."""
     size = state.safety_config(script).size
     most, length = size.message_characters, len(body)
@@ -290,7 +298,7 @@ def _sized(script: Any, record: DecisionTrace, body: str) -> str:
     raise _refuse(script, record, Reason.INVALID, why)
 
 
-def _admit(script: Any, record: DecisionTrace) -> None:
+def _admit(script: Assistant, record: DecisionTrace) -> None:
     """Count it for the person in whose name it is asked. A program is not kept waiting."""
     work, person = script.work, record.heard.person
     waiting = [item for item in work.inbox if item["id"] not in work.busy]
@@ -311,7 +319,7 @@ def _admit(script: Any, record: DecisionTrace) -> None:
 # ---- how long it is waited for -----------------------------------------------------------------
 
 
-def _seconds(script: Any, wanted: float | None) -> float:
+def _seconds(script: Assistant, wanted: float | None) -> float:
     if wanted is not None and not wanted > 0:
         why = f"its time is {wanted!r}; it must be seconds above 0, or None"
         raise NoAnswerError(_told(script, why), Reason.INVALID)
@@ -327,7 +335,7 @@ def _watch(errand: Errand, seconds: float) -> None:
     look.clock = clock
     look.start(LOOK_EVERY_SECONDS, now=False)
 
-    def stop(outcome: Any) -> Any:
+    def stop(outcome: str | Failure) -> str | Failure:
         look.stop()
         if late.active():
             late.cancel()

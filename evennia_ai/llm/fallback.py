@@ -164,6 +164,10 @@ class FallbackClient:
         raise gravest(refusals)
 
 
+# What asks an assistant's model, with those that stand in for it or without.
+Client = UnifiedLLMClient | FallbackClient
+
+
 def _story(refusals: Sequence[tuple[str, Refusal]]) -> str:
     causes = (f"{name}: {one_line(str(error), LONGEST_CAUSE)}" for name, error in refusals)
     return one_line("; ".join(causes), LONGEST_STORY)

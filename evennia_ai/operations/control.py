@@ -11,7 +11,7 @@ from twisted.internet import reactor
 from typing_extensions import TypedDict
 
 from evennia_ai import approvals, audit, emergency
-from evennia_ai.agent import resting
+from evennia_ai.agent import model_outages
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.memory.schedule import ASLEEP
 from evennia_ai.core.safety.cooling import in_words
@@ -333,7 +333,7 @@ def status(script: AssistantScript) -> Result[Status]:
         cache=work.tool_cache.get_stats(),
         memory=summary_of(script),
     )
-    data = replace(data, mood=_mood(data, is_resting=resting.is_resting(script)))
+    data = replace(data, mood=_mood(data, is_resting=model_outages.is_resting(script)))
     return Result(True, f"{script.key}: {data.mood}", data)
 
 

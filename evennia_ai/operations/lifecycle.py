@@ -353,7 +353,7 @@ def _remove(script: AssistantScript, body: GameObject, *, keeps_body: bool) -> N
         RuntimeError: a hook of the game's does not let it go.
     """
     before = state.read(script, "adopted").get("channels", ())
-    script.work = None
+    script.work = None  # type: ignore[assignment]  # as before it was started
     for table in (Memory, EntityProfile):
         table.objects.filter(assistant=script.pk).delete()
     tracing.remove_all(script.pk)

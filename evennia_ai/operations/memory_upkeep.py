@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.consolidation import beats
+from evennia_ai.consolidation import scheduler
 from evennia_ai.core.memory.recollection import MemoryKind
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.memory import indexing, modes
@@ -236,7 +236,7 @@ def put_to_sleep(
         return Result(False, told, problem=Problem.CONFLICT)
     until = modes.hour(script) + timedelta(hours=hours) if hours is not None else None
     with signed(by):
-        wakes = beats.put_to_sleep(script, "somebody put it to sleep", until=until, by=by)
+        wakes = scheduler.put_to_sleep(script, "somebody put it to sleep", until=until, by=by)
     script.beat_soon()
     them = wording(script).them
     told = f"{script.key} sleeps until {wakes:%Y-%m-%d %H:%M}, or until somebody speaks to {them}."
@@ -248,7 +248,7 @@ def wake_up(script: AssistantScript, *, by: str = "") -> Result:
     if script.work is None:
         return Result(False, f"{script.key} is not running.", problem=Problem.UNAVAILABLE)
     with signed(by):
-        slept = beats.wake_up(script, "somebody woke it", by=by)
+        slept = scheduler.wake_up(script, "somebody woke it", by=by)
     if not slept:
         return Result(False, f"{script.key} is awake already.", problem=Problem.CONFLICT)
     script.beat_soon()

@@ -17,7 +17,7 @@ from evennia.locks.lockhandler import LockException, LockHandler
 
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.ledger_store import unpriced_text
-from evennia_ai.core.hearing.perception import ChannelConfig, read_trust
+from evennia_ai.core.hearing.perception import TRUST, ChannelConfig
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.safety.prices import price_of
 from evennia_ai.core.settings.assistant import SCHEMAS
@@ -25,7 +25,7 @@ from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES
 from evennia_ai.core.settings.memory import MemoryConfig, SleepSchedule
-from evennia_ai.core.settings.model import SettingsGroup
+from evennia_ai.core.settings.model import SettingsGroup, read_value
 from evennia_ai.core.settings.paths import SECRETS_BELONG, looks_like_key, sounds_secret
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.settings.schema import kind_of
@@ -127,7 +127,7 @@ def _check_permissions(read: Read, body: GameObject) -> None:
 def _check_overrides(read: Read, body: GameObject) -> None:
     for condition, trust in read("trust_overrides").items():
         _check_condition("trust_overrides", str(condition), body)
-        read_trust(f"trust_overrides[{condition!r}]", trust)
+        read_value(TRUST, f"trust_overrides[{condition!r}]", trust)
 
 
 def _check_confirm_by(read: Read, body: GameObject) -> None:

@@ -14,9 +14,10 @@ from evennia.utils import logger
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 
-from evennia_ai.core.hearing.calling import read_most
+from evennia_ai.core.hearing.calling import MOST_ANSWERS
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.game import GAME_SETTINGS
+from evennia_ai.core.settings.model import read_value
 from evennia_ai.core.settings.services import BreakerConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
@@ -178,7 +179,7 @@ def answers_per_line() -> int:
         ConfigurationError: the setting is wrong.
     """
     name = "EVENNIA_AI_ANSWERS_PER_LINE"
-    return read_most(name, getattr(settings, name, GAME_SETTINGS[name].default))
+    return read_value(MOST_ANSWERS, name, getattr(settings, name, GAME_SETTINGS[name].default))
 
 
 def mcp_configs() -> dict[str, ServerConfig]:
