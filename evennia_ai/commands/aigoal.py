@@ -10,6 +10,7 @@ from evennia_ai.operations import AssistantScript
 USUAL_PRIORITY = 5
 MOST_DIGITS = 9
 ENDS = {"done": True, "drop": False}
+UNDER = "under"
 
 
 def _number(text: str) -> int | None:
@@ -17,14 +18,14 @@ def _number(text: str) -> int | None:
 
 
 def do_goal(command: AssistantCommand, line: str) -> None:
-    """Do what is typed: `ada`, `ada = <text>`, `ada 8 = <text>`, `ada done|drop <number>`.
+    """Do what is typed: `ada`, `ada [under 3] [8] = <text>`, `ada done|drop <number>`.
 
     Args:
         command: whose caller is meant and told; its `how` says how it is typed.
         line: all after the command's word, the switches among it in front.
     """
     head, is_new, text = line.partition("=")
-    script, rest = command.whose(head.strip(), tuple(ENDS))
+    script, rest = command.whose(head.strip(), (*ENDS, UNDER))
     if script is None:
         return
     words = rest.casefold().split()
@@ -41,12 +42,19 @@ def do_goal(command: AssistantCommand, line: str) -> None:
 
 
 def _add(command: AssistantCommand, script: AssistantScript, words: list[str], text: str) -> None:
+    parent = None
+    if words[:1] == [UNDER]:
+        parent = _number(words[1]) if len(words) > 1 else None
+        if parent is None:
+            command.show_how("After `under` stands the number of the goal that it is a part of.")
+            return
+        words = words[2:]
     priority = _number(words[0]) if len(words) == 1 else None
     if words and priority is None:
         command.show_how(f"{' '.join(words)!r} is no priority; it is a number from 1 to 10.")
     elif command.may("goal", script):
         wanted = USUAL_PRIORITY if priority is None else priority
-        command.show(operations.add_goal(script, text, wanted))
+        command.show(operations.add_goal(script, text, wanted, parent))
 
 
 class CmdAiGoal(StaffCommand):
@@ -55,19 +63,27 @@ class CmdAiGoal(StaffCommand):
 
     Usage:
       aigoal [<name>]                          - its goals
-      aigoal <name> [<priority>] = <what to reach>
+      aigoal <name> [under <number>] [<priority>] = <what to reach>
       aigoal <name> done | drop <number>
 
     A priority is 1 (may wait) to 10 (pressing); without one it is 5. The same
-    as `assistant goal`. What changes its goals needs its lock `ai_control`.
+    as `assistant goal`. `under` makes it a part of another goal: its parts are
+    worked on first, and how far the whole has come follows from them. A goal
+    that is closed takes its open parts along.
+
+    What changes its goals needs its lock `ai_control`.
 
     Examples:
       aigoal ada 8 = Find out who took the atlas.
+      aigoal ada under 3 = Ask the binder.
       aigoal ada done 3
     """
 
     key = "aigoal"
-    how = "aigoal [<name>], aigoal <name> [<priority>] = <text>, aigoal <name> done | drop <number>"
+    how = (
+        "aigoal [<name>], aigoal <name> [under <number>] [<priority>] = <text>, "
+        "aigoal <name> done | drop <number>"
+    )
 
     def act(self) -> None:
         """Do what is typed."""
