@@ -1,4 +1,4 @@
-"""What a beat does about sleep: falls asleep, wakes, or does one piece of the night's work."""
+"""The schedule of sleep: a beat falls asleep, wakes, or does one piece of the night's work."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NO_BUDGET = "sleep_schedule.token_budget is 0"
 
 
 def move_of(script: Assistant) -> SleepMove | None:
-    """What the next beat does about sleep. Asked of every idle beat: no statement."""
+    """The next beat's move about sleep, or None. Asked at every idle beat: no statement."""
     is_called = queueing.is_called(script)
     if modes.is_asleep(script):
         has_work = rules.step_of(state.read(script, "consolidation_progress")) is not None
@@ -74,7 +74,7 @@ def wake_up(script: Assistant, reason: str, *, by: str = "") -> bool:
 
 
 def rest(script: Assistant) -> Deferred[bool]:
-    """What a beat does about sleep, done.
+    """Do what a beat has to do about sleep.
 
     Returns:
         Whether that is all it does.

@@ -1,4 +1,4 @@
-"""What does each step of a night; their order stands in `core.memory.night`."""
+"""The work of each step of a night; their order stands in `core.memory.night`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may know of what is kept of a turn."""
+"""Audiences: those who may know of what is kept of a turn."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from evennia_ai.runtime.assistant import Assistant
 
 
 def is_private(turn: Turn) -> bool:
-    """Whether only turns for the same person may know of it: something in it is private."""
+    """True where only turns for the same person may know of it: something in it is private."""
     told = (turn.event.source, *(item.source for item in turn.overheard))
     return turn.is_private or not PRIVATE.isdisjoint(told)
 
 
 def place_of(script: Assistant, turn: Turn) -> str:
-    """Where it is, as of an event; a turn of its own is where its body is."""
+    """The place of an event; a turn of its own is where its body is."""
     event, room = turn.event, script.obj.location
     if event.kind == OWN:
         return str(room.dbref) if room is not None else ""
@@ -24,7 +24,7 @@ def place_of(script: Assistant, turn: Turn) -> str:
 
 
 def audience_of(script: Assistant, turn: Turn) -> str:
-    """Who may know of it: one person, or whoever is at the place; "" where that is nobody."""
+    """The audience of a turn: one person, or whoever is at the place; "" where that is nobody."""
     event = turn.event
     if is_private(turn):
         found = person_audience(event.face)

@@ -1,4 +1,4 @@
-"""Whether anything may be remembered: of whom, of which room, and what the assistant is called."""
+"""Consent to be remembered, of people and of rooms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_MEMORY_TAG = "ai_no_memory"
 def may_remember(
     script: Assistant, *, person: str = "", sender_id: str = "", place: str = ""
 ) -> bool:
-    """Whether an assistant may keep anything of a person, or of what happens at a place.
+    """True where an assistant may keep something of a person, or of what happens at a place.
 
     Costs no statement for those who are in the game's memory and whose tags were asked before.
 
@@ -30,12 +30,12 @@ def may_remember(
 
 
 def wants_no_words(script: Assistant, event: Event) -> bool:
-    """Whether none of somebody's words may be kept: they, or the room, said so."""
+    """True where none of somebody's words may be kept: they, or the room, said so."""
     return _is_unwanted(script, {event.person, event.sender_id} - {""}, event.place)
 
 
 def _is_unwanted(script: Assistant, whom: set[str], place: str) -> bool:
-    """Whether one of some beings, or a place, is among those of whom nothing is to be kept."""
+    """True where one of some beings, or a place, is among those of whom nothing is to be kept."""
     config = state.memory_config(script)
     if whom.intersection(state.read(script, "unremembered")):
         return True
@@ -47,13 +47,13 @@ def _is_unwanted(script: Assistant, whom: set[str], place: str) -> bool:
 
 
 def names_of(script: Assistant) -> tuple[str, ...]:
-    """What an assistant is called, for `core.safety.persona.about_itself`."""
+    """An assistant's names, for `core.safety.persona.about_itself`."""
     body = script.obj
     return tuple(dict.fromkeys((*names.called(body, body), *names.called(body, None))))
 
 
 def _is_named(being_id: str, words: set[str]) -> bool:
-    """Whether an id is among some words, or the being has one of them, or ours, for a tag."""
+    """True where an id is among some words, or the being has one of them, or ours, for a tag."""
     if being_id.casefold() in words:
         return True
     being = incoming.find_being(being_id)

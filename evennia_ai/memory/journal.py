@@ -1,4 +1,4 @@
-"""What an assistant writes down itself: entries of its journal and facts, within fixed bounds.
+"""The journal: entries and facts that an assistant writes down itself, within fixed bounds.
 
 Whatever it writes is believed no further than what it was told in the turn, and known only to those
 who may know of the turn. What cannot be kept is refused in words for the model.
@@ -115,7 +115,7 @@ def _importance(given: int | None, words: str, source_type: str, tags: Sequence[
 
 
 def _heard(turn: Turn) -> list[tuple[str, float]]:
-    """What the model was told in a turn, and how far each is believed; its own ideas are not."""
+    """Texts that the model was told in a turn, and the trust in each; no ideas of its own."""
     events = [(event.body, event.trust) for event in turn.events if event.kind != OWN]
     return [*events, *((item.body, item.trust) for item in turn.overheard)]
 

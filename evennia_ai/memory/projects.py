@@ -1,4 +1,4 @@
-"""What an assistant works on: its projects, written with each change, and told to its prompt."""
+"""An assistant's projects, written with each change, and told to its prompt."""
 
 from __future__ import annotations
 

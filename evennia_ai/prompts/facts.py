@@ -1,4 +1,4 @@
-"""Where an assistant is, as the values of placeholders: names are data, and told as such."""
+"""Facts of where an assistant is, for placeholders: names are data, and told as such."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SOMEBODY = "evennia.objects.objects.DefaultCharacter"
 
 
 def facts_of(body: GameObject, now: datetime) -> Mapping[str, str]:
-    """What is so right now, for an assistant in that body.
+    """The facts of this moment, for an assistant in that body.
 
     Args:
         now: in the game's time zone.

@@ -1,4 +1,4 @@
-"""What stands in braces in a prompt's text: the names that are filled in, and all others stay.
+"""Placeholders, in braces in a prompt's text: names that are known are filled in, all others stay.
 
 A text is filled once: what is put in is never looked through again, so nothing a player is called
 or says can bring another value into the prompt.
@@ -59,7 +59,7 @@ def placeholders_in(text: str) -> list[str]:
 
 
 def is_stable(text: str) -> bool:
-    """Whether the text comes out the same in every turn."""
+    """True where the text comes out the same in every turn."""
     known = (PLACEHOLDERS.get(name) for name in placeholders_in(text))
     return all(item is None or item.is_stable for item in known)
 
