@@ -7,7 +7,7 @@ documentation describes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 
 
@@ -105,3 +105,11 @@ class Script(TypedObject, Protocol):
 
     obj: Any
     db_date_created: Any
+
+
+class Reactor(Hashable, Protocol):
+    """Twisted's reactor, or a test's clock: tells seconds, and calls later or from a thread."""
+
+    seconds: Callable[[], float]
+    callLater: Callable[..., Any]  # noqa: N815 - Twisted's name
+    callFromThread: Callable[..., Any]  # noqa: N815

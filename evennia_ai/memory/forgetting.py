@@ -16,6 +16,7 @@ from evennia_ai.core.memory import reaching as core
 from evennia_ai.core.memory.forgetting import PersonNames, hide, history_without, without_marked
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.text.plain_data import to_stored
 from evennia_ai.core.turn import executions
 from evennia_ai.memory import indexing
 from evennia_ai.memory_store import rows
@@ -150,7 +151,7 @@ def _write_without(
     records = _records_without(work.decisions, person)
     values = {
         "conversation_history": history,
-        "overheard": [item.as_stored() for item in heard],
+        "overheard": [to_stored(item) for item in heard],
         "records": records.as_stored() if records.count else {},
         "execution_log": log,
         "notes": _notes_without(script, person, name),

@@ -13,8 +13,7 @@ from typing_extensions import TypedDict
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit import Entry
-from evennia_ai.audit.beginning import begin
-from evennia_ai.audit.streams import subject_of
+from evennia_ai.audit.streams import begin, subject_of
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import TOOL
 from evennia_ai.operations.audit_check import differences, stored_values

@@ -21,11 +21,10 @@ from evennia_ai.core.settings.model import read_value
 from evennia_ai.core.settings.services import BreakerConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
-from evennia_ai.llm.bridge import as_deferred
+from evennia_ai.llm.bridge import Pacer, as_deferred
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback_models import NAME as FALLBACK_MODELS
 from evennia_ai.llm.fallback_models import distinct, read_fallbacks, read_own_fallbacks
-from evennia_ai.llm.pacing import Pacer
 from evennia_ai.llm.pool import Pool, PoolConfig
 from evennia_ai.mcp.config import ServerConfig, read_servers
 from evennia_ai.mcp.connection import require_sdk

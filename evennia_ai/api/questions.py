@@ -1,18 +1,20 @@
-"""Questions, instructions and tools by hand: the traffic between people and assistants."""
+"""Questions of assistants to people, and their answers."""
 
 from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
-from evennia_ai.api import asked
+from evennia_ai.api import requests
 from evennia_ai.api.base import missing
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, conversation, tools
+from evennia_ai.operations import Result
 from evennia_ai.operations.questions import Questions
 from evennia_ai.operations.rights import is_staff
 
-QUESTIONS, WORK = "Questions", "Goals and tools"
+QUESTIONS = "Questions"
+
+
 ASKED = {
     "number": 3,
     "assistant": "Edda",
@@ -22,7 +24,6 @@ ASKED = {
     "choices": [{"id": "yes", "label": "yes", "hotkey": "y"}],
     "is_stalled": False,
 }
-NO_TOOL = "{who} has no tool {name!r}."
 
 
 def _open(call: Call) -> Questions:
@@ -38,15 +39,6 @@ def _answer(call: Call) -> Deferred[Result]:
         raise missing(f"No question {number} that you may answer is open.")
     text = call.body["answer"]
     return operations.answer(number, call.account, text, is_staff=is_staff(call.account))
-
-
-def _execute(call: Call) -> Deferred[Result]:
-    name = call.path["name"]
-    known = {row["name"] for row in tools.list_tools(call.script).data.tools}
-    if name not in known:
-        raise missing(NO_TOOL.format(who=call.script.key, name=name[:60]))
-    arguments = call.body.get("arguments", {})
-    return tools.execute_tool(call.script, name, arguments, person=call.account)
 
 
 def _list(path: str, name: str, act: str, summary: str) -> Row:
@@ -68,7 +60,7 @@ def _take(path: str, name: str, act: str, summary: str, needs: str = "") -> Row:
         _answer,
         summary,
         "Where a call waits for a yes it is run at once, and this waits for it.",
-        body=asked.GivenAnswer,
+        body=requests.GivenAnswer,
         is_long=True,
         action="answer",
         needs=needs,
@@ -78,6 +70,8 @@ def _take(path: str, name: str, act: str, summary: str, needs: str = "") -> Row:
 
 
 ONE_QUESTION = "questions/<ai_number:number>/answer/"
+
+
 ROWS = (
     _list("questions/", "my-questions", "", "List the questions that you may answer"),
     _take(
@@ -94,39 +88,4 @@ ROWS = (
         "List the questions of an assistant that you may answer",
     ),
     _take(f"{ONE}{ONE_QUESTION}", "answer", "status", "Answer a question of an assistant"),
-    Row(
-        Route("POST", f"{ONE}tell/", "tell", "tell", WORK),
-        lambda call: conversation.tell(call.script, call.account, call.body["instruction"]),
-        "Tell an assistant to do something",
-        "It is done under the same limits as ever, and this waits for it.",
-        result=conversation.Told,
-        body=asked.Instruction,
-        is_long=True,
-        example={"instruction": "Say good night to everybody here."},
-        answer={"message": "Good night, all.", "answer": "Good night, all.", "number": 12},
-    ),
-    Row(
-        Route("GET", f"{ONE}tools/", "tools", "show tools", WORK),
-        lambda call: tools.list_tools(call.script),
-        "List an assistant's tools",
-        "Each with the JSON schema of what it takes, and whether it may be used.",
-        result=tools.Tools,
-    ),
-    Row(
-        Route("POST", f"{ONE}tools/<str:name>/execute/", "execute", "execute tool", WORK),
-        _execute,
-        "Run one tool by hand",
-        "As the assistant, under the same locks and limits as ever.",
-        result=tools.Executed,
-        body=asked.Arguments,
-        is_long=True,
-        example={"arguments": {"message": "Good night."}},
-        answer={
-            "message": "say: done.",
-            "tool": "say",
-            "success": True,
-            "result": "said",
-            "duration_ms": 2,
-        },
-    ),
 )
