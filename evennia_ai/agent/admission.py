@@ -134,7 +134,7 @@ def _event(script: Assistant, record: DecisionTrace, heard: Heard) -> Event:
 
 
 def _admit(script: Assistant, event: Event) -> Admission:
-    """Count an event for its sender. None of an assistant's waits for a minute: only people's do."""
+    """Count an event for its sender. Of assistants nothing waits for its minute."""
     work, config = script.work, state.hearing_config(script)
     if event.hops:
         config = config.model_copy(update={"queued_per_player": 0})

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
 
 from evennia_ai.agent import queueing
-from evennia_ai.consolidation import awake
+from evennia_ai.consolidation import (
+    awake,
+    consolidating,
+    profile_update,
+    reflecting,
+    scoring,
+    tidying,
+)
 from evennia_ai.consolidation.asking import Asker, PutOffError, fence_of
 from evennia_ai.consolidation.night import Night
-from evennia_ai.consolidation.steps import STEPS
 from evennia_ai.core.memory import night as rules
 from evennia_ai.core.memory.schedule import Hour, SleepMove, move_at, night_end
 from evennia_ai.core.text.cleaning import one_line
@@ -30,6 +38,23 @@ from evennia_ai.runtime.work import Work
 
 SMALL = "the embedded model is asked nothing at night"
 NO_BUDGET = "sleep_schedule.token_budget is 0"
+
+# Each does one piece and stores it, and returns whether there was anything to do.
+Piece = Callable[[Night], Awaitable[bool]]
+
+# Their order stands in `core.memory.night`.
+STEPS: Mapping[str, Piece] = MappingProxyType(
+    {
+        "score": scoring.score,
+        "consolidate": consolidating.consolidate,
+        "profiles": profile_update.portray,
+        "reflect": reflecting.reflect,
+        "compact": tidying.compact,
+        "prune": tidying.prune,
+        "index": tidying.index,
+        "end": tidying.end,
+    }
+)
 
 
 # ---- awake or asleep ---------------------------------------------------------------------------

@@ -1,9 +1,17 @@
-"""Consent to be remembered, of people and of rooms."""
+"""Consent to be remembered, of people and of rooms; and who may know of what is kept."""
 
 from __future__ import annotations
 
-from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.memory.recollection import is_mask
+from evennia_ai.core.hearing.inbox import OWN, Event
+from evennia_ai.core.hearing.perception import PRIVATE
+from evennia_ai.core.memory.recollection import (
+    NOBODY,
+    NOWHERE,
+    is_mask,
+    person_audience,
+    place_audience,
+)
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.messages import incoming
 from evennia_ai.runtime import names, state
 from evennia_ai.runtime.assistant import Assistant
@@ -61,3 +69,27 @@ def _is_named(being_id: str, words: set[str]) -> bool:
         return False
     tags = {tag.casefold() for tag in being.tags.all()}
     return NO_MEMORY_TAG in tags or not words.isdisjoint(tags)
+
+
+def is_private(turn: Turn) -> bool:
+    """True where only turns for the same person may know of it: something in it is private."""
+    told = (turn.event.source, *(item.source for item in turn.overheard))
+    return turn.is_private or not PRIVATE.isdisjoint(told)
+
+
+def place_of(script: Assistant, turn: Turn) -> str:
+    """The place of an event; a turn of its own is where its body is."""
+    event, room = turn.event, script.obj.location
+    if event.kind == OWN:
+        return str(room.dbref) if room is not None else ""
+    return event.place
+
+
+def audience_of(script: Assistant, turn: Turn) -> str:
+    """The audience of a turn: one person, or whoever is at the place; "" where that is nobody."""
+    event = turn.event
+    if is_private(turn):
+        found = person_audience(event.face)
+    else:
+        found = place_audience(event.source, place_of(script, turn))
+    return "" if found in (NOBODY, NOWHERE) else found

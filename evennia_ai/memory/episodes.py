@@ -22,8 +22,7 @@ from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, profiles, talks
-from evennia_ai.memory.audiences import audience_of
-from evennia_ai.memory.consent import may_remember
+from evennia_ai.memory.consent import audience_of, may_remember
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import names
 from evennia_ai.runtime.assistant import Assistant

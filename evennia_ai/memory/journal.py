@@ -26,8 +26,7 @@ from evennia_ai.core.text.cleaning import sendable, strip_control
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.memory import keeping
-from evennia_ai.memory.audiences import audience_of, place_of
-from evennia_ai.memory.consent import may_remember, names_of
+from evennia_ai.memory.consent import audience_of, may_remember, names_of, place_of
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime.assistant import Assistant
 
