@@ -15,16 +15,13 @@ from twisted.internet.defer import CancelledError
 
 from evennia_ai.core.hearing.audience import OPEN, Held, confined
 from evennia_ai.core.hearing.inbox import NOTICE, OWN, TASK
-from evennia_ai.core.memory.grounding import (
+from evennia_ai.core.memory.decoys import DECOYS
+from evennia_ai.core.memory.grounding import Asked, Note, best, is_about_oneself, narrowed
+from evennia_ai.core.memory.phrasing import (
     UNKNOWN,
-    Asked,
-    Note,
     as_spoken,
     as_told_back,
-    best,
     hint,
-    is_about_oneself,
-    narrowed,
     split_persona,
 )
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
@@ -40,7 +37,7 @@ from evennia_ai.runtime.names import name_of
 LONGEST_LINE = 400
 LONGEST_LOOK = 160
 # A model of vectors reads some eighty short texts a second when it meets them first.
-MOST_NOTES = 120
+MOST_NOTES = 240
 MOST_REMEMBERED = 40
 MOST_THINGS = 30
 MOST_NAMED = 12
@@ -84,7 +81,7 @@ async def ground(script: Any, turn: Turn) -> Grounded:
 async def _found(script: Any, turn: Turn) -> Grounded:
     """By the likeness of meaning, else by shared words."""
     notes, asked = _gathered(script, turn)
-    likeness = await services.memory().likeness(asked.queries, _texts(notes))
+    likeness = await services.memory().likeness(tuple(asked.queries), _texts(notes))
     note = best(notes, asked, likeness)
     _tell(script, turn, note, is_by_words=likeness is None)
     return _grounded(note, asked)
@@ -98,18 +95,19 @@ def ground_by_words(script: Any, turn: Turn) -> Grounded:
 
 def texts_of(script: Any) -> list[str]:
     """What an assistant's lines are compared with before anybody has said one."""
-    return _texts([*_own(script), *_around(script.obj)][:MOST_NOTES])
+    return _texts([*[*_own(script), *_around(script.obj)][:MOST_NOTES], *DECOYS])
 
 
 def _texts(notes: Sequence[Note]) -> list[str]:
     """The texts by which notes are found, each once."""
-    return list(dict.fromkeys(piece for note in notes for piece in note.pieces))
+    return list(dict.fromkeys(piece for note in notes for piece in note.compared))
 
 
 def _tell(script: Any, turn: Turn, note: Note | None, *, is_by_words: bool) -> None:
     """Let `assistant why` tell what a small model was shown; not its words, which may be secret."""
     how = "shared words" if is_by_words else "meaning"
-    found = f"one note, by {how}" if note is not None else f"no note fits, by {how}"
+    is_known = note is not None and not note.is_decoy
+    found = f"one note, by {how}" if is_known else f"no note fits, by {how}"
     script.work.decisions.note([event.number for event in turn.events], "told", found)
 
 
@@ -124,7 +122,7 @@ def _gathered(script: Any, turn: Turn) -> tuple[list[Note], Asked]:
     known = _remembered(script, seeker)
     asked = _asked(script, line, known)
     notes = [*_own(script), *_lore(script, seeker), *_around(script.obj), *_said(known)]
-    return narrowed(notes, asked, MOST_NOTES), asked
+    return [*narrowed(notes, asked, MOST_NOTES), *DECOYS], asked
 
 
 def _own(script: Any) -> Iterator[Note]:
@@ -133,7 +131,8 @@ def _own(script: Any) -> Iterator[Note]:
     for fact in told:
         yield Note(as_spoken(fact))
     for asked, answer in state.read(script, "examples"):
-        yield Note(unaddressed(answer), key=f"{asked} {answer}")
+        spoken = unaddressed(answer)
+        yield Note(spoken, key=f"{asked} {spoken}", question=asked)
 
 
 def _lore(script: Any, seeker: Seeker) -> Iterator[Note]:
@@ -180,7 +179,8 @@ def _look(thing: Any, otherwise: str) -> Iterator[str]:
     elif name.casefold() in looks.casefold():
         yield cut_at_sentence(looks, LONGEST_LOOK)
     else:
-        yield f"The {name}: {looks[:1].lower()}{cut_at_sentence(looks, LONGEST_LOOK)[1:]}"
+        name = name if name.casefold().startswith("the ") else f"The {name}"
+        yield f"{name}: {looks[:1].lower()}{cut_at_sentence(looks, LONGEST_LOOK)[1:]}"
 
 
 def _remembered(script: Any, seeker: Seeker) -> list[Recollection]:
@@ -196,7 +196,7 @@ def _said(known: Sequence[Recollection]) -> Iterator[Note]:
         words, _ = episodes.exchange_of(memory)
         if words and is_about_oneself(words):
             told = as_told_back(words)
-            yield Note(told, words, memory.audience, is_reminder=True)
+            yield Note(told, words, audience=memory.audience, is_reminder=True)
 
 
 def _asked(script: Any, line: str, known: Sequence[Recollection]) -> Asked:
