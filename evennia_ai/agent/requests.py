@@ -39,9 +39,9 @@ from evennia_ai.core.hearing.rules import classify
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.cooling import in_words
-from evennia_ai.core.safety.limits import number
 from evennia_ai.core.settings.safety import Oversize
 from evennia_ai.core.text.cleaning import cut_at_sentence, strip_control
+from evennia_ai.core.text.words import number
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import AssistantError
 from evennia_ai.messages.incoming import MOST_HEARD, id_of, person_of
