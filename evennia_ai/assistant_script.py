@@ -79,7 +79,7 @@ class AssistantScript(DefaultScript):
 
     @lazy_property
     def attributes(self) -> WatchedAttributes:
-        """Where its settings and its state are kept."""
+        """The store of its settings and its state."""
         return WatchedAttributes(self, AllAtOnce)
 
     @lazy_property
@@ -93,7 +93,7 @@ class AssistantScript(DefaultScript):
         return InMemory(self)
 
     def at_idmapper_flush(self) -> bool:
-        """Whether Evennia may drop it from memory: never while something lives there."""
+        """True where Evennia may drop it from memory: never while something lives there."""
         return bool(super().at_idmapper_flush()) and self.work is None
 
     def changing(self, *names: str) -> AbstractContextManager[None]:
@@ -102,7 +102,7 @@ class AssistantScript(DefaultScript):
 
     @property
     def is_stray(self) -> bool:
-        """Whether it is no assistant of the game, as Evennia's `scripts` and `copy` make them."""
+        """True where it is no assistant of the game, as of Evennia's `scripts` and `copy`."""
         tags = self.tags.get(category=TAG_CATEGORY, return_list=True)
         return not any(str(tag).startswith(TAG_PREFIX) for tag in tags)
 
@@ -192,7 +192,7 @@ class AssistantScript(DefaultScript):
 
     @property
     def silence(self) -> str:
-        """What keeps it from acting, in words, or an empty string."""
+        """The reason it does not act now, in words, or ""."""
         if state.read(self, "emergency_stop"):
             return "an emergency stop is active"
         if self.obj is None:
@@ -300,7 +300,7 @@ class AssistantScript(DefaultScript):
         )
 
     def _has_reason(self) -> bool:
-        """Whether there is anything to do that nobody asked for."""
+        """True where there is anything to do that nobody asked for."""
         return consolidation.move_of(self) is not None or autonomy.reason(self) is not None
 
     @inlineCallbacks
