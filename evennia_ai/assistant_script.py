@@ -51,6 +51,7 @@ from evennia_ai.messages.thinking import Thinking
 from evennia_ai.runtime import ability, services, signals, state, turns
 from evennia_ai.runtime.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.runtime.slots import Seat
+from evennia_ai.tasks import programs
 from evennia_ai.tool_execution import execute_react_loop
 from evennia_ai.tools import load_modules
 
@@ -111,6 +112,7 @@ class AssistantScript(DefaultScript):
             upgrades.begin_record(self)
             upgrades.sort_out(self)
             approvals.take_up(self)
+            programs.take_up(self)
             is_held = paying.is_held(self)
             if (
                 state.memory_config(self).enabled and not is_held
@@ -212,10 +214,15 @@ class AssistantScript(DefaultScript):
         return outcome
 
     def ask(
-        self, question: str, *, asker: Any = None, timeout_seconds: float | None = None
+        self,
+        question: str,
+        *,
+        asker: Any = None,
+        timeout_seconds: float | None = None,
+        name: str = "",
     ) -> Deferred[str]:
         """Ask it something, from game code; as `agent.requests.ask` says."""
-        return requests.ask(self, question, asker=asker, timeout_seconds=timeout_seconds)
+        return requests.ask(self, question, asker=asker, timeout_seconds=timeout_seconds, name=name)
 
     def enqueue(self, event: Event) -> None:
         """Take an event in. It is durable when this returns; the answer comes later."""

@@ -12,7 +12,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget import ledger
 from evennia_ai.llm.token_counter import counter_for
 from evennia_ai.runtime import services, turns
-from evennia_ai.tasks import reports
+from evennia_ai.tasks import waiting
 
 
 def end_assistants() -> None:
@@ -26,7 +26,7 @@ def forget_process() -> None:
     services.pool.cache_clear()
     services.memory.cache_clear()
     ledger.start_anew()
-    reports.start_anew()
+    waiting.start_anew()
     audit.start_anew()
     turns.CHAINS.clear()
     warming.forget()
