@@ -56,21 +56,21 @@ def audit_events() -> str:
 
 def audit_config() -> str:
     """How long the record is kept."""
-    from evennia_ai.core.settings.audit import AuditConfig
+    from evennia_ai.core.settings.services import AuditConfig
 
     return settings_table(AuditConfig)
 
 
 def trace_config() -> str:
     """How long the trace is kept."""
-    from evennia_ai.core.settings.trace import TraceConfig
+    from evennia_ai.core.settings.services import TraceConfig
 
     return settings_table(TraceConfig)
 
 
 def breaker_config() -> str:
     """When a model's service is left alone."""
-    from evennia_ai.core.settings.breaker import BreakerConfig
+    from evennia_ai.core.settings.services import BreakerConfig
 
     return settings_table(BreakerConfig)
 
@@ -168,8 +168,7 @@ def placeholders() -> str:
 
 def contexts() -> str:
     """The seven contexts."""
-    from evennia_ai.core.turn.contexts import CONTEXTS
-    from evennia_ai.core.turn.parts import FULL
+    from evennia_ai.core.turn.contexts import CONTEXTS, FULL
 
     rows = []
     for kind, context in CONTEXTS.items():
@@ -223,7 +222,7 @@ def memory_config() -> str:
 
 def sleep_schedule() -> str:
     """When it sleeps."""
-    from evennia_ai.core.settings.sleep import SleepSchedule
+    from evennia_ai.core.settings.memory import SleepSchedule
 
     return settings_table(SleepSchedule)
 

@@ -24,7 +24,7 @@ from evennia_ai.memory import episodes, indexing, recalling
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations import create_assistant
 from evennia_ai.runtime import state
-from tests.online import put_online
+from evennia_ai.testing import put_online
 
 # Its own timer would be real time; all that is measured is asked for.
 NO_TIMER_SECONDS = 100_000

@@ -13,7 +13,7 @@ from django.db.utils import DatabaseError
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
 from twisted.internet import reactor
 
-from evennia_ai.core.settings.api import ApiConfig
+from evennia_ai.core.settings.services import ApiConfig
 from evennia_ai.errors import ConfigurationError
 
 USERNAMES = {"NAME": "evennia_ai.operations.guarding.NoNameOfAnAssistant"}

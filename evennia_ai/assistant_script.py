@@ -32,14 +32,15 @@ from evennia_ai.agent import (
     warming,
 )
 from evennia_ai.agent.excuses import excuse
+from evennia_ai.agent.holders import InMemory, Settings
 from evennia_ai.assistant_character import give_ears
 from evennia_ai.budget.metering import turn_model
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.turn.autonomy import GateState, may_tick
 from evennia_ai.core.turn.react import Stop, StopReason
-from evennia_ai.core.turn.tickgate import GateState, may_tick
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
@@ -78,6 +79,16 @@ class AssistantScript(DefaultScript):
     def attributes(self) -> WatchedAttributes:
         """Where its settings and its state are kept."""
         return WatchedAttributes(self, AllAtOnce)
+
+    @lazy_property
+    def db(self) -> Settings:
+        """Its settings and its state: as stored, else as they hold."""
+        return Settings(self)
+
+    @lazy_property
+    def ndb(self) -> InMemory:
+        """Whatever a process keeps of it until a restart."""
+        return InMemory(self)
 
     def at_idmapper_flush(self) -> bool:
         """Whether Evennia may drop it from memory: never while something lives there."""

@@ -49,7 +49,7 @@ from evennia_ai.tools.schema import arguments_problem
 from evennia_ai.tools.showing import is_by_need, shown
 
 Settle = Callable[[ToolResult], Mapping[str, Any]]
-RETRY = RetryConfig()
+_TOOL_RETRY_CONFIG = RetryConfig()
 LOCK = "tool_"
 # What a model of the size of the demo brain can choose among; a game's own tools come beside them.
 ANSWERS = frozenset(("say", "whisper", "page", "channel", "report"))
@@ -103,7 +103,7 @@ def _guarded(script: Assistant, *, is_by_hand: bool = False) -> Toolbox:
         tools = Confined(tools, Guard(script, own.check))
     tools = Protected(tools, work.breakers, _report, ScriptCheckpoints(script).fence)
     wait = partial(deferLater, clock)
-    tools = Retried(tools, RETRY, wait, clock.seconds, randomness.random)
+    tools = Retried(tools, _TOOL_RETRY_CONFIG, wait, clock.seconds, randomness.random)
     return Cached(tools, work.tool_cache, Deferred.fromCoroutine)
 
 

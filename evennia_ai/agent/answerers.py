@@ -15,9 +15,9 @@ from evennia.utils import logger
 from twisted.internet import reactor
 
 from evennia_ai.agent.admission import place_of, queue
+from evennia_ai.core.hearing.calling import Offer, read_most
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import talk_of
-from evennia_ai.core.hearing.open_lines import Offer, read_most
 from evennia_ai.core.hearing.overheard import Overheard
 from evennia_ai.core.hearing.perception import CHANNEL, SPOKEN, Heard
 from evennia_ai.errors import ConfigurationError

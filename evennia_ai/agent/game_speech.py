@@ -17,8 +17,8 @@ from evennia.utils import logger
 
 from evennia_ai.agent import hearing
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
-from evennia_ai.core.hearing.echoes import ECHO_SECONDS, UNMARKED, is_same
 from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER, Evidence, Heard, Source
+from evennia_ai.core.hearing.unmarked import ECHO_SECONDS, UNMARKED, is_same
 from evennia_ai.messages import incoming
 
 KINDS: Mapping[str, Source] = MappingProxyType(

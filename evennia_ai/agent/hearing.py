@@ -17,7 +17,6 @@ from evennia_ai.agent.admission import end_or_extend, place_of, tell_of_mute
 from evennia_ai.agent.listening import ear_for
 from evennia_ai.core.hearing.calling import is_for_another
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
-from evennia_ai.core.hearing.echoes import is_echo
 from evennia_ai.core.hearing.inbox import talk_of
 from evennia_ai.core.hearing.overheard import Overheard
 from evennia_ai.core.hearing.perception import (
@@ -35,6 +34,7 @@ from evennia_ai.core.hearing.perception import (
     Verdict,
 )
 from evennia_ai.core.hearing.rules import classify, is_unsure
+from evennia_ai.core.hearing.unmarked import is_echo
 from evennia_ai.messages import incoming
 from evennia_ai.runtime import names, state
 from evennia_ai.runtime.rights import meets, meets_any

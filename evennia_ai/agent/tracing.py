@@ -17,7 +17,7 @@ from evennia.utils import logger
 
 from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.recollection import DAY_SECONDS
-from evennia_ai.core.settings.trace import TraceConfig
+from evennia_ai.core.settings.services import TraceConfig
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.trace import FORGOTTEN, MessageTrace, traced
 from evennia_ai.core.turn.turn import Turn

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from evennia_ai.api import portal
 from evennia_ai.core.safety.addresses import client_of, counted_as, is_network, is_within
-from evennia_ai.core.settings.api import NAME, ApiConfig
+from evennia_ai.core.settings.services import NAME, ApiConfig
 
 METHODS_THAT_READ = ("GET", "HEAD", "OPTIONS")
 CACHE = "throttle"  # Evennia's own for such counts

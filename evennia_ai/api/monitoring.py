@@ -15,7 +15,7 @@ from evennia_ai.api.limits import Throttle, address_of, api_config, cache
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.core.safety.addresses import counted_as
-from evennia_ai.core.settings.api import NAME, Metrics
+from evennia_ai.core.settings.services import NAME, Metrics
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.operations import Result, monitoring
 from evennia_ai.operations.result import Problem

@@ -26,7 +26,7 @@ from eventsourcing.persistence import Mapper
 
 from evennia_ai.audit.events import as_micros, as_moment, details_of
 from evennia_ai.audit.streams import Subject
-from evennia_ai.core.settings.audit import AuditConfig
+from evennia_ai.core.settings.services import AuditConfig
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 
 STEP = 500  # events that are read, written or deleted at once

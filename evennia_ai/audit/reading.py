@@ -25,7 +25,7 @@ from evennia_ai.audit.events import PlainTranscoder, RecordMapper, as_micros, as
 from evennia_ai.audit.recorder import DjangoFactory
 from evennia_ai.audit.streams import Subject, subject_of
 from evennia_ai.core.safety.audit_events import told
-from evennia_ai.core.settings.audit import AuditConfig
+from evennia_ai.core.settings.services import AuditConfig
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 
 MOST_READ = 1_000

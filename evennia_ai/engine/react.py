@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from evennia_ai.core.hearing.audience import WAYS, words
 from evennia_ai.core.safety.monitor import Caution, Halt
-from evennia_ai.core.safety.recital import REFUSAL, holds_recital
+from evennia_ai.core.safety.persona import REFUSAL, holds_recital
 from evennia_ai.core.turn.conversation import Message, call_message, result_message
 from evennia_ai.core.turn.react import Done, Stop, StopReason, objection, reason_of, repetition
 from evennia_ai.core.turn.speech import spoken_call

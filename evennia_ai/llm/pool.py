@@ -12,7 +12,7 @@ from twisted.internet import reactor as default_reactor
 from twisted.internet.defer import Deferred, DeferredLock, DeferredSemaphore, gatherResults, succeed
 from twisted.internet.threads import deferToThread
 
-from evennia_ai.core.settings.breaker import BreakerConfig
+from evennia_ai.core.settings.services import BreakerConfig
 from evennia_ai.errors import LocalModelError, ModelConnectionError
 from evennia_ai.llm import local
 from evennia_ai.llm.answer_limits import AnswerLimit

@@ -1,18 +1,22 @@
-"""The scripted model: fixed answers without any language model, for building a game and for tests.
+"""Models without any language model: one that follows a script, and one a test speaks for.
 
-It speaks the same protocol as a real endpoint, so everything around it is the real thing.
+They speak the same protocol as a real endpoint, so everything around them is the real thing.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred, fail, succeed
 
-Answer = Callable[[str], tuple[str, dict[str, Any]]]
+from evennia_ai.llm.rate_limits import RateLimitInfo
+
+# A call of a tool: its name, and its arguments.
+Call = tuple[str, Mapping[str, Any]]
 
 _HEARD = re.compile(
     r"(?P<name>.+?) (?P<verb>whispers to you|pages you|says on the channel (?P<place>.+?))"
@@ -77,6 +81,28 @@ def _sample(schema: Mapping[str, Any]) -> Any:
     return _SAMPLES.get(kind[0] if isinstance(kind, list) else kind, "something")
 
 
+def completion(
+    content: object = None,
+    *calls: Call,
+    usage: Mapping[str, Any] | None = None,
+    finish_reason: str = "stop",
+) -> bytes:
+    """The body of a chat completion with this text and these calls of tools."""
+    raw = [
+        {
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        for number, (name, arguments) in enumerate(calls)
+    ]
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    if raw:
+        message["tool_calls"] = raw
+    choice = {"index": 0, "message": message, "finish_reason": finish_reason}
+    return json.dumps({"choices": [choice], "usage": usage}).encode()
+
+
 class ScriptedTransport:
     """Answers at once, from `answer`. Counts its calls."""
 
@@ -86,12 +112,51 @@ class ScriptedTransport:
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
         """Answer one completion."""
         self.calls += 1
-        name, arguments = _offered_call(body)
-        function = {"name": name, "arguments": json.dumps(arguments)}
-        call = {"id": f"call_s{self.calls}", "type": "function", "function": function}
-        message = {"role": "assistant", "content": None, "tool_calls": [call]}
-        completion = {
-            "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}],
-            "usage": {"prompt_tokens": 0, "completion_tokens": 0},
-        }
-        return succeed(json.dumps(completion).encode())
+        usage = {"prompt_tokens": 0, "completion_tokens": 0}
+        call = _offered_call(body)
+        return succeed(completion(None, call, usage=usage, finish_reason="tool_calls"))
+
+
+class ScriptedModel:
+    """Answers from `answers` while there are some; after that a test fires `waiting` by hand.
+
+    Attributes:
+        answers: bytes to answer with, or an error to fail with, the next first.
+        bodies: the requests, the oldest first: `messages` is what it was told.
+        waiting: the Deferreds of calls that were neither answered nor cancelled.
+        cancelled: the number of calls that were cancelled.
+        rate_limit_info: limits that its last answer told of, for a test to set.
+    """
+
+    rate_limit_info: RateLimitInfo | None = None
+
+    def __init__(self, *answers: bytes | Exception) -> None:
+        self.answers = deque(answers)
+        self.bodies: list[Mapping[str, Any]] = []
+        self.waiting: list[Deferred[bytes]] = []
+        self.cancelled = 0
+
+    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+        """Take one request."""
+        self.bodies.append(body)
+        if self.answers:
+            answer = self.answers.popleft()
+            return fail(answer) if isinstance(answer, Exception) else succeed(answer)
+        held = self._hold()
+        self.waiting.append(held)
+        return held
+
+    def answer(self, body: bytes) -> None:
+        """Answer the oldest waiting call."""
+        self.waiting.pop(0).callback(body)
+
+    def fail(self, error: Exception) -> None:
+        """Fail the oldest waiting call."""
+        self.waiting.pop(0).errback(error)
+
+    def _hold(self) -> Deferred[bytes]:
+        return Deferred(self._forget)
+
+    def _forget(self, held: Deferred[bytes]) -> None:
+        self.waiting.remove(held)
+        self.cancelled += 1

@@ -11,7 +11,7 @@ from django.utils import timezone
 from evennia_ai.core.memory import night, schedule
 from evennia_ai.core.memory.schedule import ASLEEP, AWAKE, Bedtime
 from evennia_ai.core.safety.audit_events import fact
-from evennia_ai.core.settings.sleep import SleepSchedule
+from evennia_ai.core.settings.memory import SleepSchedule
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import state
 

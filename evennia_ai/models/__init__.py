@@ -3,9 +3,9 @@
 Each table has one room that fills it: `budget.ledger` the totals and calls, `audit` the record and
 its snapshots, `memory_store.rows` the memories, `memory` the profiles, `operations.token_store` the
 tokens, `agent.tracing` the trace, `tasks.store` the tasks. Whoever deletes an assistant deletes
-its rows: `operations.lifecycle` and `operations.removing`. Amounts of money are whole nano-dollars, times
-whole seconds since 1970 or as a column says; counters are added to in the database and never set
-from what a server process remembers, so that several server processes can share them.
+its rows: `operations.lifecycle` and `operations.removing`. Amounts of money are whole nano-dollars,
+times whole seconds since 1970 or as a column says; counters are added to in the database and never
+set from what a server process remembers, so that several server processes can share them.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ from evennia.utils.search import search_channel
 from evennia_ai import audit
 from evennia_ai.agent import hearing
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.hearing.deafness import Hearing, Hears, listened
 from evennia_ai.core.hearing.inbox import talk_of
 from evennia_ai.core.hearing.perception import SPOKEN, Source
 from evennia_ai.core.hearing.rules import RULES
+from evennia_ai.core.hearing.unmarked import Hearing, Hears, listened
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.messages.incoming import SPEECH_MARK
 from evennia_ai.operations.result import Problem, Result

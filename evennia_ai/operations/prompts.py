@@ -13,10 +13,8 @@ from evennia_ai.agent import preparation
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.overheard import tellable
-from evennia_ai.core.settings.context_fields import ContextFields
 from evennia_ai.core.turn import conversation
-from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.core.turn.parts import Part
+from evennia_ai.core.turn.contexts import ContextFields, ContextType, Part
 from evennia_ai.core.turn.tokens import count_message, count_messages, count_tool
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Prompt, Specs

@@ -24,12 +24,11 @@ from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES
-from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.settings.memory import MemoryConfig, SleepSchedule
 from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.paths import SECRETS_BELONG, looks_like_key, sounds_secret
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.settings.schema import kind_of
-from evennia_ai.core.settings.sleep import SleepSchedule
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.core.turn.contexts import ContextType

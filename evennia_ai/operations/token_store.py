@@ -24,7 +24,7 @@ from evennia.server.models import ServerConfig
 from rest_framework.authentication import TokenAuthentication
 from rest_framework.settings import api_settings
 
-from evennia_ai.core.settings.api import NAME, ApiConfig
+from evennia_ai.core.settings.services import NAME, ApiConfig
 from evennia_ai.models import AccessToken
 
 OLD_APP, OLD_TABLE = "authtoken", "authtoken_token"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evennia_ai.core.turn.parts import Part
+from evennia_ai.core.turn.contexts import Part
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.prompts.placeholders import check_text, is_stable
 

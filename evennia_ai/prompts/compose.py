@@ -12,8 +12,8 @@ from json import dumps
 
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data
 from evennia_ai.core.turn.compaction import fit
+from evennia_ai.core.turn.contexts import Part
 from evennia_ai.core.turn.conversation import Message, turn_text, user_message
-from evennia_ai.core.turn.parts import Part
 from evennia_ai.core.turn.tokens import count_messages
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Prompt, Specs

@@ -7,9 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.core.turn.contexts import CONTEXTS, ContextConfig, ContextType, context_for
+from evennia_ai.core.turn.contexts import (
+    CONTEXTS,
+    WITHOUT_TEXT,
+    ContextConfig,
+    ContextType,
+    Part,
+    context_for,
+)
 from evennia_ai.core.turn.execution import ExecutionConfig
-from evennia_ai.core.turn.parts import WITHOUT_TEXT, Part
 from evennia_ai.core.turn.pattern import compose_pattern
 from evennia_ai.core.turn.tokens import Counter, count_tool
 from evennia_ai.core.turn.toolspec import ToolSpec

@@ -14,10 +14,10 @@ from evennia.utils import logger
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 
-from evennia_ai.core.hearing.open_lines import read_most
+from evennia_ai.core.hearing.calling import read_most
 from evennia_ai.core.hearing.rate_limits import HearingConfig
-from evennia_ai.core.settings.breaker import BreakerConfig
 from evennia_ai.core.settings.game import GAME_SETTINGS
+from evennia_ai.core.settings.services import BreakerConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
 from evennia_ai.llm.bridge import as_deferred

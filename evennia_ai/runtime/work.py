@@ -11,10 +11,10 @@ from typing import Any
 
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
-from evennia_ai.core.hearing.echoes import MOST_CALLS, Call
 from evennia_ai.core.hearing.overheard import Overheard
 from evennia_ai.core.hearing.perception import Ear
 from evennia_ai.core.hearing.rate_limits import ActiveConversations, HearingConfig, SenderRegistry
+from evennia_ai.core.hearing.unmarked import MOST_CALLS, Call
 from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.settings.budget import BudgetConfig

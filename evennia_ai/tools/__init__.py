@@ -18,7 +18,7 @@ from the model. The result is text for the model, or plain data; what cannot be 
 `register` it.
 """
 
-from evennia_ai.core.turn.toolspec import ToolGroup
+from evennia_ai.core.turn.toolspec import ToolCategory, ToolGroup
 from evennia_ai.errors import ToolError
 from evennia_ai.tools.base import Tool
 from evennia_ai.tools.registry import REGISTRY, TOOL_REGISTRY, load_modules, register, tool
@@ -29,6 +29,7 @@ __all__ = [
     "TOOL_REGISTRY",
     "CharacterTools",
     "Tool",
+    "ToolCategory",
     "ToolError",
     "ToolGroup",
     "load_modules",

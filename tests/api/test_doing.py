@@ -6,9 +6,9 @@ from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_object
 
 from evennia_ai import operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from tests.api.support import ApiTest
-from tests.llm.doubles import completion
 from tests.shell.game_npcs import Guard
 from tests.shell.support import says, whispers
 

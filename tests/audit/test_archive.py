@@ -20,7 +20,7 @@ from evennia_ai import audit
 from evennia_ai.audit import archive
 from evennia_ai.audit.archive import Archived
 from evennia_ai.audit.upkeep import Upkeep
-from evennia_ai.core.settings.audit import AuditConfig
+from evennia_ai.core.settings.services import AuditConfig
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.audit.support import NOON, AuditTest, Clock, UndoneError, notes, undone
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.settings.api import NAME, ApiConfig, Metrics
 from evennia_ai.core.settings.schema import known_keys, schema_of
+from evennia_ai.core.settings.services import NAME, ApiConfig, Metrics
 from evennia_ai.errors import ConfigurationError
 
 SCHEMAS = known_keys(schema_of(ApiConfig))

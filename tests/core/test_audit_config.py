@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.settings.audit import AuditConfig
+from evennia_ai.core.settings.services import AuditConfig
 from evennia_ai.errors import ConfigurationError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.settings.breaker import BreakerConfig
+from evennia_ai.core.settings.services import BreakerConfig
 from evennia_ai.errors import ConfigurationError
 
 

@@ -6,14 +6,24 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.settings.context_fields import ContextFields
-from evennia_ai.core.turn.contexts import CONTEXTS, ContextConfig, ContextType, context_for
+from evennia_ai.core.turn.contexts import (
+    CONTEXTS,
+    FULL,
+    ContextConfig,
+    ContextFields,
+    ContextType,
+    Part,
+    context_for,
+    part_before,
+)
 from evennia_ai.core.turn.execution import ExecutionMode
-from evennia_ai.core.turn.parts import FULL, Part, part_before
 from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.errors import ConfigurationError
 
 EVENT, REFLECTION = CONTEXTS[ContextType.TICK_EVENT], CONTEXTS[ContextType.REFLECTION]
+TEXTS = "it must be a list of texts, or none"
+NUMBERS = "each of them one of 0, 1000,"
+MODES = "it must be one of single_action, react_loop"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +121,7 @@ def test_a_field_is_changed(field: str, given: Any, expected: Any) -> None:
     """That one, and no other."""
     changed = EVENT.changed({field: given})
     assert expected == getattr(changed, field)
-    others = [name for name in ContextConfig.__dataclass_fields__ if name != field]
+    others = [name for name in ContextConfig.model_fields if name != field]
     assert [getattr(EVENT, n) for n in others] == [getattr(changed, n) for n in others]
 
 
@@ -120,9 +130,24 @@ def test_a_field_is_changed(field: str, given: Any, expected: Any) -> None:
     [
         pytest.param("it has enabled_components,", "colour", "red", id="unknown"),
         pytest.param("it has enabled_components,", "context_type", "reflection", id="fixed"),
-        pytest.param("it must be a list of 0, 1000,", "enabled_components", 0, id="no list"),
-        pytest.param("it must be a list of 0, 1000,", "enabled_components", [True], id="a bool"),
-        pytest.param("it must be a list of 0, 1000,", "enabled_components", [0, 5], id="own id"),
+        pytest.param(
+            NUMBERS,
+            "enabled_components",
+            0,
+            id="no list",
+        ),
+        pytest.param(
+            NUMBERS,
+            "enabled_components",
+            [True],
+            id="a bool",
+        ),
+        pytest.param(
+            NUMBERS,
+            "enabled_components",
+            [0, 5],
+            id="own id",
+        ),
         pytest.param("it must be texts by", "component_overrides", ["a"], id="no mapping"),
         pytest.param("it must be texts by", "component_overrides", {"4000": "a"}, id="text id"),
         pytest.param("it must be texts by", "component_overrides", {True: "a"}, id="bool id"),
@@ -131,9 +156,9 @@ def test_a_field_is_changed(field: str, given: Any, expected: Any) -> None:
         pytest.param(
             "3000, 5000, 6000, 7000 have no text", "component_overrides", {6000: "a"}, id="event"
         ),
-        pytest.param("it must be a list of tools' names", "tool_filter", "look", id="one name"),
-        pytest.param("it must be a list of tools' names", "tool_filter", [1], id="no name"),
-        pytest.param("it must be a list of tools' names", "tool_filter", [""], id="empty name"),
+        pytest.param(TEXTS, "tool_filter", "look", id="one name"),
+        pytest.param(TEXTS, "tool_filter", [1], id="no name"),
+        pytest.param(TEXTS, "tool_filter", [""], id="empty name"),
         pytest.param(
             "a whole number from 500 to 100000000, or none", "token_budget", 499, id="a tiny budget"
         ),
@@ -144,9 +169,12 @@ def test_a_field_is_changed(field: str, given: Any, expected: Any) -> None:
             id="a bool budget",
         ),
         pytest.param(
-            "'single_action' or 'react_loop'", "execution_mode", "plan_execute", id="plan"
+            MODES,
+            "execution_mode",
+            "plan_execute",
+            id="plan",
         ),
-        pytest.param("'single_action' or 'react_loop'", "execution_mode", "fast", id="no mode"),
+        pytest.param(MODES, "execution_mode", "fast", id="no mode"),
         pytest.param("it must be a whole number from 1 to 10", "max_iterations", 0, id="no steps"),
         pytest.param(
             "it must be a whole number from 1 to 10", "max_iterations", 11, id="too many steps"
@@ -158,7 +186,7 @@ def test_a_field_is_changed(field: str, given: Any, expected: Any) -> None:
             "it must be a whole number from 1 to 10", "max_iterations", True, id="a bool of steps"
         ),
         pytest.param(
-            "a list of async_required, dangerous, safe_chain, terminal",
+            "of async_required, dangerous, safe_chain, terminal",
             "allowed_tool_categories",
             ["nice"],
             id="no kind",
@@ -268,7 +296,7 @@ def test_wrong_places_are_named(told: str, game: Any, own: Any) -> None:
 
 
 def test_every_field_that_can_be_changed_is_one() -> None:
-    """The readers and the dataclass speak of the same fields."""
+    """A context has its name beside them, and shows everything unless it is told."""
     fixed = {"context_type", "name", "description"}
-    assert set(ContextConfig.__dataclass_fields__) - fixed == set(ContextFields.model_fields)
-    assert len(FULL) == len(EVENT.enabled_components)
+    assert set(ContextConfig.model_fields) - fixed == set(ContextFields.model_fields)
+    assert FULL == EVENT.enabled_components

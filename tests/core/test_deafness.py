@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.hearing.deafness import Hears, listened
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.perception import Evidence, Source
+from evennia_ai.core.hearing.unmarked import Hears, listened
 from tests.core.samples import make_heard
 from tests.core.test_decision_traces import IGNORED
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from evennia_ai.core.hearing.echoes import ECHO_SECONDS, is_echo, is_same
 from evennia_ai.core.hearing.perception import Evidence, Heard, Source
+from evennia_ai.core.hearing.unmarked import ECHO_SECONDS, is_echo, is_same
 from tests.core.samples import make_heard
 
 CALL = make_heard(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.hearing.open_lines import Offer, read_most
+from evennia_ai.core.hearing.calling import Offer, read_most
 from evennia_ai.errors import ConfigurationError
 
 LONG_AGO = float("inf")

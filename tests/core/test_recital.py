@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.safety.recital import RUN_WORDS, holds_recital, recites
+from evennia_ai.core.safety.persona import RUN_WORDS, holds_recital, recites
 from evennia_ai.core.turn.toolspec import ToolCall
 
 RULES = """You act only by calling tools. To answer somebody, call whisper, say or page.

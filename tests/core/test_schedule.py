@@ -22,7 +22,7 @@ from evennia_ai.core.memory.schedule import (
     night_end,
     wake_time,
 )
-from evennia_ai.core.settings.sleep import SleepSchedule
+from evennia_ai.core.settings.memory import SleepSchedule
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NIGHTS = SleepSchedule(enabled=True)

@@ -12,7 +12,7 @@ from evennia_ai.core.safety.audit_events import masked
 from evennia_ai.core.settings.assistant import SCHEMAS, check_setting
 from evennia_ai.core.settings.budget import OwnCaps
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
-from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.settings.memory import MemoryConfig, SleepSchedule
 from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.paths import (
     NESTED,
@@ -24,7 +24,6 @@ from evennia_ai.core.settings.paths import (
 )
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.settings.schema import kind_of
-from evennia_ai.core.settings.sleep import SleepSchedule
 from evennia_ai.core.text.plain_data import plain
 from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.core.turn.execution import ExecutionConfig

@@ -11,14 +11,11 @@ import pytest
 
 from evennia_ai.core.hearing.perception import Ear
 from evennia_ai.core.hearing.rate_limits import HearingConfig
-from evennia_ai.core.settings.api import ApiConfig
 from evennia_ai.core.settings.assistant import AssistantSettings
-from evennia_ai.core.settings.audit import AuditConfig
-from evennia_ai.core.settings.breaker import BreakerConfig
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES, GAME_SETTINGS, Setting
 from evennia_ai.core.settings.model import SettingsGroup
-from evennia_ai.core.settings.trace import TraceConfig
+from evennia_ai.core.settings.services import ApiConfig, AuditConfig, BreakerConfig, TraceConfig
 from evennia_ai.core.turn.execution import ExecutionConfig
 from tests import floors
 

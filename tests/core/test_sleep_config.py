@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.settings.sleep import SleepSchedule
+from evennia_ai.core.settings.memory import SleepSchedule
 from evennia_ai.errors import ConfigurationError
 
 

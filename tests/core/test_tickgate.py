@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from evennia_ai.core.turn.tickgate import GateState, Skip, may_tick
+from evennia_ai.core.turn.autonomy import GateState, Skip, may_tick
 
 GO = GateState(emergency_stop=False, enabled=True, is_ticking=False, has_event=True)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.settings.trace import TraceConfig
+from evennia_ai.core.settings.services import TraceConfig
 from evennia_ai.errors import ConfigurationError
 
 NAME = TraceConfig.NAME

@@ -14,6 +14,7 @@ from uuid import NAMESPACE_OID, uuid5
 from evennia_ai import consolidation
 from evennia_ai.agent import compaction
 from evennia_ai.core.memory.recollection import Recollection, person_audience, place_audience
+from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import indexing, modes, profiles
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
@@ -21,7 +22,6 @@ from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime import state
 from tests.crash.scenes import ANSWER, QUESTION, Scene, _talked, calls
 from tests.crash.world import Game
-from tests.llm.doubles import completion
 from tests.shell.sleep_model import TOKENS, answer_to, content_for, kind_of, lines
 from tests.shell.support import pump
 

@@ -15,10 +15,10 @@ from evennia_ai import audit, emergency, operations
 from evennia_ai.agent import compaction
 from evennia_ai.core.turn.conversation import call_message, result_message, user_message
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
+from evennia_ai.llm.scripted import completion
 from evennia_ai.operations import auditing, lifecycle, settings
 from evennia_ai.runtime import state
 from tests.crash.world import Decide, Game
-from tests.llm.doubles import completion
 from tests.shell.support import pump
 
 QUESTION = "what is here?"

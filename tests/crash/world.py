@@ -23,11 +23,11 @@ from evennia.utils.create import create_account, create_channel, create_object
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import operations
+from evennia_ai.llm.scripted import ScriptedModel
 from evennia_ai.runtime import services, state
+from evennia_ai.testing import UNHURRIED, pump
 from tests.crash import moments
-from tests.llm.doubles import MemoryTransport
 from tests.online import log_in
-from tests.shell.support import UNHURRIED, pump
 
 ROOM = "evennia.objects.objects.DefaultRoom"
 TOLD = "told.jsonl"
@@ -62,7 +62,7 @@ def told(folder: Path, to: str = "Tom") -> list[str]:
     return [line["text"] for line in map(json.loads, lines) if line["to"] == to]
 
 
-class Brain(MemoryTransport):
+class Brain(ScriptedModel):
     """A model that decides by what it is asked; on None it thinks for ever."""
 
     def __init__(self, decide: Decide) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evennia_ai.core.safety.recital import REFUSAL
+from evennia_ai.core.safety.persona import REFUSAL
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.engine.ports import Reply
 from tests.engine.doubles import HELLO, Stage, reply

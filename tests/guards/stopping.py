@@ -7,7 +7,7 @@ from tests.guards.table import guard
 STOPPING = (
     guard(
         "a stop holds back every beat",
-        "core/turn/tickgate.py",
+        "core/turn/autonomy.py",
         "if snapshot.emergency_stop:",
         "if False:",
         "test_each_obstacle_has_its_reason",

@@ -13,8 +13,8 @@ from evennia_ai.errors import (
     ModelConnectionError,
 )
 from evennia_ai.llm.client import UnifiedLLMClient
+from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.resilience import CircuitBreaker, RetryConfig
-from tests.llm.doubles import MemoryTransport, completion
 
 HELLO = [user_message("hello")]
 
@@ -30,7 +30,7 @@ class Bench:
 
     def __init__(self, *answers: bytes | Exception, attempts: int = 1, **options: Any) -> None:
         self.clock = Clock()
-        self.transport = options.pop("transport", None) or MemoryTransport(*answers)
+        self.transport = options.pop("transport", None) or ScriptedModel(*answers)
         config = options.pop("breaker", None)
         self.breaker = CircuitBreaker("llm", config, clock=self.clock.seconds)
         self.client = UnifiedLLMClient(

@@ -16,9 +16,9 @@ from twisted.internet.threads import blockingCallFromThread
 from evennia_ai.llm.check import LONG_PROMPT_WORDS, Line, Report, check_endpoint
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool, PoolConfig
+from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.resilience import CircuitBreaker
 from tests.fakes.handle import MODEL_NAME, FakeModel
-from tests.llm.doubles import MemoryTransport, completion
 from tests.llm.web import BareServer, reply
 
 Check = Callable[..., Report]
@@ -212,7 +212,7 @@ def test_a_prompt_that_is_cut_silently_is_a_no(check: Check) -> None:
     """A server that reads only the end of a long prompt is found out by its own count."""
     cut = completion("hi", usage={"prompt_tokens": 512, "completion_tokens": 1})
     ring = completion(None, ("ring_bell", {"times": 3}))
-    report = check(transport=MemoryTransport(cut, ring, cut))
+    report = check(transport=ScriptedModel(cut, ring, cut))
     expected = (
         f"only 512 tokens of a prompt of {LONG_PROMPT_WORDS} words were read; "
         "raise the model's context size"

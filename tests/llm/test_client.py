@@ -23,9 +23,9 @@ from evennia_ai.errors import (
 from evennia_ai.llm.answer_limits import OWNED
 from evennia_ai.llm.client import Generation, UnifiedLLMClient, provider_headers
 from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.llm.scripted import ScriptedModel
 from evennia_ai.resilience import CircuitBreakerConfig
 from tests.llm.client_bench import DOWN, FINE, HELLO, Bench
-from tests.llm.doubles import MemoryTransport
 
 
 def test_an_answer_is_a_reply_with_its_usage() -> None:
@@ -286,7 +286,7 @@ def test_the_preset_says_how_tools_are_called(
     provider: str, mode: str, supports_tools: bool
 ) -> None:
     """What is known of a provider need not be said."""
-    client = UnifiedLLMClient(provider, transport=MemoryTransport(), reactor=Clock())
+    client = UnifiedLLMClient(provider, transport=ScriptedModel(), reactor=Clock())
     assert (mode, supports_tools) == (client.tool_mode, client.supports_tools)
     assert f"llm:{provider}" == client.circuit_breaker.name
 

@@ -23,8 +23,8 @@ from evennia_ai.errors import (
 from evennia_ai.llm.client import UnifiedLLMClient
 from evennia_ai.llm.fallback import LONGEST_STORY, FallbackClient
 from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, RetryConfig
-from tests.llm.doubles import MemoryTransport, completion
 
 HELLO = [user_message("hello")]
 FINE = completion("hi")
@@ -43,7 +43,7 @@ class Bench:
         self.clock = Clock()
         self.slots = DeferredSemaphore(slots)
         self.transports = [
-            MemoryTransport(*(each if isinstance(each, tuple) else (each,))) for each in answers
+            ScriptedModel(*(each if isinstance(each, tuple) else (each,))) for each in answers
         ]
         self.clients = [
             self._client(name, transport, attempts)
@@ -56,7 +56,7 @@ class Bench:
             reactor=self.clock,
         )
 
-    def _client(self, name: str, transport: MemoryTransport, attempts: int) -> UnifiedLLMClient:
+    def _client(self, name: str, transport: ScriptedModel, attempts: int) -> UnifiedLLMClient:
         config = CircuitBreakerConfig(failure_threshold=2, timeout_seconds=90)
         return UnifiedLLMClient(
             "custom",

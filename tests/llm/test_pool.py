@@ -14,8 +14,7 @@ from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.llm.pool import LocalTransport, Pool, PoolConfig, breaker_name
-from evennia_ai.llm.scripted import ScriptedTransport
-from tests.llm.doubles import MemoryTransport, completion
+from evennia_ai.llm.scripted import ScriptedModel, ScriptedTransport, completion
 
 HELLO = [user_message("hello")]
 A = Endpoint("custom", "m", "http://127.0.0.1:1/v1", "sk-a")
@@ -51,7 +50,7 @@ def test_each_kind_of_endpoint_gets_its_transport(pool: Pool) -> None:
 
 def test_the_slots_are_shared_by_all_clients(pool: Pool) -> None:
     """Two calls are in flight for the whole game, whoever asks."""
-    transport = MemoryTransport()
+    transport = ScriptedModel()
     pool.set_transport(SCRIPTED, transport)
     asked = [pool.client(SCRIPTED).chat_completion(HELLO) for _ in range(3)]
     assert 2 == len(transport.bodies)
@@ -62,7 +61,7 @@ def test_the_slots_are_shared_by_all_clients(pool: Pool) -> None:
 
 def test_a_transport_can_be_put_in_place(pool: Pool) -> None:
     """A test, or a game with its own gateway, answers for an endpoint itself."""
-    transport = MemoryTransport()
+    transport = ScriptedModel()
     pool.set_transport(A, transport)
     assert transport is pool.transport(A)
 
@@ -131,8 +130,8 @@ def test_a_fallback_is_told_no_more_than_the_length(
     pool: Pool, expected: dict[str, Any], fallback: Endpoint
 ) -> None:
     """Other members are fitted to the first model, and another may refuse them."""
-    transports = [MemoryTransport(ModelConnectionError("down"), ModelConnectionError("down"))]
-    transports.append(MemoryTransport(completion("hi")))
+    transports = [ScriptedModel(ModelConnectionError("down"), ModelConnectionError("down"))]
+    transports.append(ScriptedModel(completion("hi")))
     for endpoint, transport in zip((A, fallback), transports, strict=True):
         pool.set_transport(endpoint, transport)
     generation = Generation(0.7, 0.9, 500, "low", {"seed": 7})

@@ -24,6 +24,7 @@ from evennia_ai.memory import indexing, lore, modes, recalling, telling
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations import create_assistant
 from evennia_ai.runtime import services, state
+from evennia_ai.testing import put_online
 from tests.memory.week_judge import leaks
 from tests.memory.week_model import WeekModel
 from tests.memory.week_script import (
@@ -39,7 +40,6 @@ from tests.memory.week_script import (
     Told,
     week,
 )
-from tests.online import put_online
 
 # A Monday.
 MIDNIGHT = datetime(2026, 11, 23, tzinfo=UTC).timestamp()

@@ -18,7 +18,7 @@ from evennia_ai.core.memory.extraction import FACTS, SCORING
 from evennia_ai.core.memory.portraits import PORTRAIT
 from evennia_ai.core.memory.reflection import INSIGHTS, QUESTIONS
 from evennia_ai.llm import scripted
-from tests.llm.doubles import completion
+from evennia_ai.llm.scripted import completion
 
 THANKS = "Thank you for telling me."
 NOTHING = "They talked of the weather and of the day."

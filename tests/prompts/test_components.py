@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.turn.parts import Part
+from evennia_ai.core.turn.contexts import Part
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.prompts.components import COMPONENTS, HEAD, TAIL, read_components
 

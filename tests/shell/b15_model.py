@@ -20,8 +20,8 @@ from evennia_ai.errors import (
     ModelStatusError,
     ModelTimeoutError,
 )
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.b15_till import Till
 
 HUGE = 60_000

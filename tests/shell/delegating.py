@@ -7,9 +7,9 @@ from typing import Any
 
 from evennia_ai import approvals, audit, operations
 from evennia_ai.core.safety.questions import YES_NO
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from evennia_ai.tasks import delegations
-from tests.llm.doubles import completion
 from tests.shell.support import pump
 from tests.shell.tool_case import ToolTest
 

@@ -14,8 +14,8 @@ from twisted.internet.defer import Deferred
 from evennia_ai import audit
 from evennia_ai.agent.requests import NoAnswerError, Reason
 from evennia_ai.core.hearing.inbox import TASK, Event
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.support import pump
 from tests.shell.tool_case import ToolTest
 

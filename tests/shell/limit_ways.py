@@ -12,11 +12,11 @@ from evennia_ai import audit, operations
 from evennia_ai.approvals import checkpoints
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
+from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.models import BudgetTotal, ModelCall
 from evennia_ai.operations import auditing
 from evennia_ai.resilience import CircuitBreakerRegistry
 from evennia_ai.runtime import services, state
-from tests.llm.doubles import MemoryTransport, completion
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.support import pump
 
@@ -67,7 +67,7 @@ class LimitCase(DelegationTest):
         checkpoints._RAISED.clear()
         self.clock = Clock()
         self.clock.rightNow = NOON
-        self.model = MemoryTransport()
+        self.model = ScriptedModel()
         services.pool.cache_clear()
         pool = services.pool()
         # As of a process whose time a test moves.

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, succeed
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
-from tests.llm.doubles import MemoryTransport
+from evennia_ai.llm.scripted import ScriptedModel
 from tests.shell.people import Person
 from tests.shell.support import ShellTest, pump
 
@@ -39,7 +39,7 @@ class RolePlace(ContribRPRoom):
     """A room there."""
 
 
-class Talkative(MemoryTransport):
+class Talkative(ScriptedModel):
     """A model that gives its answers round and round."""
 
     def __init__(self, *answers: bytes) -> None:

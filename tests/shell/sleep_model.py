@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
 
-from tests.llm.doubles import MemoryTransport, completion
+from evennia_ai.llm.scripted import ScriptedModel, completion
 
 TOKENS = {"prompt_tokens": 900, "completion_tokens": 80}
 # What a prompt begins to ask for, by words that only it has.
@@ -71,7 +71,7 @@ def answer_to(body: Mapping[str, Any]) -> bytes:
     return completion(content_for(body), usage=TOKENS)
 
 
-class NightModel(MemoryTransport):
+class NightModel(ScriptedModel):
     """Answers what the night asks, unless a test gives `answers`; turns wait for `waiting`.
 
     Attributes:

@@ -12,8 +12,8 @@ from evennia.utils import logger
 from evennia_ai import operations
 from evennia_ai.agent.answerers import LEFT
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import services, state
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump
 

@@ -11,9 +11,9 @@ from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.safety.questions import ApprovalRequest, Question
 from evennia_ai.core.turn.executions import OTHERS
 from evennia_ai.errors import ModelReplyError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.operations import auditing
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, pump, says, whispers
 
 LOOKS = completion("Let me see.", ("look", {}))

@@ -13,11 +13,11 @@ from evennia_ai import operations
 from evennia_ai.assistant_character import give_ears
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.errors import ToolDeniedError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.operations import execute_tool
 from evennia_ai.runtime import ability, state
 from evennia_ai.runtime.ability import UNABLE_LINE
-from tests.llm.doubles import completion
 from tests.shell.game_npcs import Faulty, Guard
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers

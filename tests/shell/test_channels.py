@@ -7,8 +7,8 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.core.hearing.perception import Evidence, Source
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant, CmdHistory
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, pump, services, whispers
 
 STAYS = "That holds over restarts, until: "

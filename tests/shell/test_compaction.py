@@ -11,8 +11,8 @@ from evennia_ai.core.turn.compaction import DEFAULT_COMPACTION_PROMPT, summary_m
 from evennia_ai.core.turn.conversation import Message, known_to
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ModelReplyError, ToolError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.compaction_case import SECRET, TOLD, CompactionCase, turn_of
 from tests.shell.support import NOT_A_COMPLETION, pump, whispers
 

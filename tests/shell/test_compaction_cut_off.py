@@ -8,8 +8,9 @@ from evennia_ai import operations
 from evennia_ai.agent import compaction
 from evennia_ai.core.turn.compaction import summary_text
 from evennia_ai.core.turn.conversation import Message
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import services, state
-from tests.llm.doubles import StubbornTransport, completion
+from tests.llm.doubles import StubbornTransport
 from tests.shell.compaction_case import TOLD, CompactionCase, turn_of
 from tests.shell.support import pump
 

@@ -6,7 +6,7 @@ They are listed in the survey of systems that do this job; a to g are its letter
 from __future__ import annotations
 
 from evennia_ai.errors import ModelTimeoutError
-from tests.llm.doubles import completion
+from evennia_ai.llm.scripted import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 

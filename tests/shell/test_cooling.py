@@ -9,7 +9,7 @@ from evennia_ai.agent import requests
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.emergency import lockout_of, state_of, trigger_emergency_stop
 from evennia_ai.errors import ModelStatusError, ModelTimeoutError
-from tests.llm.doubles import completion
+from evennia_ai.llm.scripted import completion
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import NOT_A_COMPLETION, pump, whispers
 

@@ -11,8 +11,8 @@ from evennia.utils.create import create_object
 
 from evennia_ai import operations
 from evennia_ai.commands.creation import open_creation
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.ai_case import StaffCommandTest
 from tests.shell.support import pump, whispers
 

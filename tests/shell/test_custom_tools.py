@@ -8,9 +8,9 @@ import pytest
 from django.test.utils import override_settings
 
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from evennia_ai.tools import REGISTRY, load_modules
-from tests.llm.doubles import completion
 from tests.shell import game_tools
 from tests.shell.support import ShellTest, pump, whispers
 

@@ -16,10 +16,10 @@ from evennia_ai.emergency import (
     state_of,
     trigger_emergency_stop,
 )
-from evennia_ai.runtime import state
+from evennia_ai.runtime import services, state
 from tests.llm.doubles import StubbornTransport
 from tests.shell.stopping import SafetyTest
-from tests.shell.support import ShellTest, pump, services, whispers
+from tests.shell.support import ShellTest, pump, whispers
 
 
 class TestToTheLetter(SafetyTest):

@@ -12,11 +12,11 @@ from evennia.utils import create
 from evennia_ai.agent import answering
 from evennia_ai.core.memory.recollection import person_audience, place_audience
 from evennia_ai.core.turn.react import Stop, StopReason
+from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import episodes, talks
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import NOT_A_COMPLETION, says, whispers
 

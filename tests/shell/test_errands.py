@@ -7,9 +7,9 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.agent import requests
 from evennia_ai.agent.requests import Reason
+from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.revealing import Look
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.delegating import hands_on
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import pump, says, whispers

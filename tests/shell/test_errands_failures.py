@@ -12,9 +12,9 @@ from evennia_ai.agent import requests
 from evennia_ai.agent.requests import NoAnswerError, Reason
 from evennia_ai.core.hearing.audience import OPEN
 from evennia_ai.errors import ModelStatusError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from evennia_ai.tasks import delegations, waiting
-from tests.llm.doubles import completion
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import NOT_A_COMPLETION, pump, whispers
 

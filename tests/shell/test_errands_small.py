@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.conversation import tell
-from tests.llm.doubles import completion
 from tests.shell.errand_case import ErrandTest
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from django.dispatch import Signal
 
 from evennia_ai import operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import signals
-from tests.llm.doubles import completion
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import says, whispers
 from tests.shell.test_documents import EXTENDING, snippet

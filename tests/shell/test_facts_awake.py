@@ -8,10 +8,10 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import audit, consolidation, operations
 from evennia_ai.errors import ModelStatusError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import forgetting, talks
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state
-from tests.llm.doubles import completion
 from tests.shell.sleep_case import HOUR, NightCase
 from tests.shell.sleep_model import answer_to
 from tests.shell.support import pump, whispers

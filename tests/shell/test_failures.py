@@ -6,8 +6,8 @@ from typing import Any
 
 from evennia_ai import audit, operations
 from evennia_ai.errors import ModelReplyError, ModelStatusError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.support import NOT_A_COMPLETION, ShellTest, pump, says, whispers
 
 SORRY = (

@@ -7,7 +7,7 @@ import json
 from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_object
 
-from tests.llm.doubles import completion
+from evennia_ai.llm.scripted import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, whispers
 

@@ -11,10 +11,10 @@ from evennia_ai import operations
 from evennia_ai.core.memory.recollection import WORLD, place_audience
 from evennia_ai.core.turn.compaction import summary_message
 from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, user_message
+from evennia_ai.llm.scripted import completion
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations.own_memory import KEPT
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.remembering_case import RememberingTest, where
 from tests.shell.support import pump, says, whispers
 

@@ -7,9 +7,9 @@ from evennia_ai.agent import compaction
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import lockout_of
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from evennia_ai.tools import load_modules
-from tests.llm.doubles import completion
 from tests.shell import game_tools
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import says, whispers

@@ -8,9 +8,9 @@ import pytest
 
 import evennia_ai
 from evennia_ai import operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import incoming
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell import own_speech
 from tests.shell.support import ShellTest, says, whispers
 

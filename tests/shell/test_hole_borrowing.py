@@ -10,9 +10,9 @@ from evennia.commands.command import Command
 from evennia.utils.create import create_object
 
 from evennia_ai import audit, operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.result import Problem
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.rights_case import RightsTest
 from tests.shell.support import pump, says, whispers
 

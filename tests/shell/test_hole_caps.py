@@ -13,9 +13,9 @@ from evennia_ai.budget import ledger
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.emergency import state_of
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.online import lines_shown
 from tests.shell.listening import HearingTest
 from tests.shell.rights_case import RightsTest

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from evennia_ai import approvals, audit, operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.incoming import GRANTED_MARK, read
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
+from evennia_ai.testing import UNHURRIED, pump, says
 from tests.shell.listening import HearingTest
-from tests.shell.support import UNHURRIED, pump, says
 
 BASE, EXCHANGE = 3, 2
 WORDS = "What does @Ada think, and @Brass?"

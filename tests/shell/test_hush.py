@@ -9,9 +9,9 @@ import pytest
 from evennia_ai import audit, operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.errors import ToolDeniedError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 

@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from evennia_ai import operations
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
-from tests.llm.doubles import completion
+from evennia_ai.llm.scripted import completion
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import pump
 

@@ -6,9 +6,9 @@ from evennia.scripts.models import ScriptDB
 
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state, turns
-from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, pump, whispers
 
 SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")

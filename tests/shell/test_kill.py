@@ -9,9 +9,9 @@ from django.db import DatabaseError, connection
 from evennia_ai import approvals, operations
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.emergency import state_of
+from evennia_ai.llm.scripted import completion
 from evennia_ai.tools import load_modules
 from tests.engine.doubles import dangling
-from tests.llm.doubles import completion
 from tests.shell import game_tools
 from tests.shell.stopping import RETURNED, SafetyTest
 from tests.shell.support import pump, says, whispers

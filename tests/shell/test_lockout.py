@@ -6,7 +6,7 @@ from evennia_ai import operations
 from evennia_ai.core.safety.lockout import CAUSES, Cause, State
 from evennia_ai.core.safety.notices import plain
 from evennia_ai.emergency import lockout_of, state_of, trigger_emergency_stop
-from tests.llm.doubles import completion
+from evennia_ai.llm.scripted import completion
 from tests.shell.stopping import DEAF, RETURNED, SafetyTest
 from tests.shell.support import pump, says, whispers
 

@@ -7,9 +7,9 @@ from evennia.utils.create import create_object
 from evennia_ai import operations
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.errors import ModelReplyError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state, turns
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 

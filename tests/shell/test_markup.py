@@ -14,9 +14,9 @@ from evennia.utils.funcparser import FuncParser
 from evennia.utils.text2html import parse_html
 
 from evennia_ai.errors import ToolError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.support import ANY_TOKENS, ShellTest, says, whispers
 
 # Each row: what the model says, and what people must read.

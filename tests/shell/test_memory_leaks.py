@@ -16,9 +16,9 @@ from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.memory.recollection import faction_audience
+from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime import services, state
-from tests.llm.doubles import MemoryTransport, completion
 from tests.shell.memory_case import FailingStore, MemoryTest
 from tests.shell.people import Person
 from tests.shell.support import pump, says, whispers
@@ -53,7 +53,7 @@ HISTORIES = st.lists(
 )
 
 
-class AnsweringTransport(MemoryTransport):
+class AnsweringTransport(ScriptedModel):
     """Answers turns as it is told, else with silence, and whatever is asked beside with nothing.
 
     Attributes:

@@ -6,7 +6,7 @@ from evennia_ai import approvals, audit, operations
 from evennia_ai.core.hearing.decision_traces import MOST_KEPT
 from evennia_ai.core.hearing.overheard import MOST_OF_ONE
 from evennia_ai.core.settings.safety import Size
-from tests.llm.doubles import completion
+from evennia_ai.llm.scripted import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump
 

@@ -15,11 +15,11 @@ from evennia_ai.core.settings.budget import Measure, Scope
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ModelConnectionError, ModelStatusError
 from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.llm.scripted import ScriptedModel
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state
 from tests.fakes.counted import CountedModel
-from tests.llm.doubles import MemoryTransport
 from tests.shell.support import ShellTest, pump, says
 
 NOON = 1_795_262_400.0
@@ -260,7 +260,7 @@ class TestAttempts(MoneyTest):
     def setUp(self) -> None:
         """The second model answers always."""
         super().setUp()
-        self.first = MemoryTransport()
+        self.first = ScriptedModel()
         services.pool().set_transport(services.endpoint(), self.first)
         services.pool().set_transport(Endpoint("scripted", "scripted"), self.counted)
 

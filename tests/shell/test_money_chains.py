@@ -12,14 +12,14 @@ from django.test.utils import override_settings
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.budget import ledger
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state
+from evennia_ai.testing import UNHURRIED, pump
 from tests.fakes.answers import count_tokens
-from tests.llm.doubles import completion
 from tests.shell.delegating import DelegationTest, hands_on
 from tests.shell.delegating import reports as reports_of
-from tests.shell.support import UNHURRIED, pump
 from tests.shell.test_money import NO_CAPS, NOON
 
 Say = Callable[[str, Mapping[str, Any]], bytes]

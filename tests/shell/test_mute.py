@@ -6,9 +6,9 @@ from evennia.utils.create import create_object
 
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 

@@ -16,11 +16,11 @@ from evennia_ai.core.turn.needs import FIND_TOOLS
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.core.turn.toolspec import ToolCall, ToolGroup
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.llm.token_counter import load_encoding
 from evennia_ai.runtime import services, state
 from evennia_ai.tools import TOOL_REGISTRY, showing, tool
 from tests.asked import AT_HAND, SET_ASIDE, equip, on_offer, shown_for, tally, turn_of
-from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, whispers
 
 TRIVIAL = "hello, who are you?"

@@ -13,11 +13,11 @@ from evennia_ai.agent import compaction
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.errors import StaleEpochError
+from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state, turns
 from evennia_ai.tool_execution import ScriptCheckpoints
 from evennia_ai.tools import load_modules
-from tests.llm.doubles import MemoryTransport, completion
 from tests.shell import b15_tools
 from tests.shell.b15_accounts import Listener
 from tests.shell.stopping import SafetyTest
@@ -50,7 +50,7 @@ class TestKeeper(SafetyTest):
         self.overtaken(ScriptCheckpoints(self.ada_script).checkpoint)
 
 
-class LastGasp(MemoryTransport):
+class LastGasp(ScriptedModel):
     """Answers in the very moment in which it is cancelled."""
 
     def _hold(self) -> Deferred[bytes]:

@@ -16,10 +16,10 @@ from django.test.utils import override_settings
 
 from evennia_ai import operations
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.runtime import services, state
+from evennia_ai.testing import forget_process
 from evennia_ai.tools import load_modules
-from tests.game_case import forget_process
-from tests.llm.doubles import MemoryTransport, completion
 from tests.shell.support import ShellTest, pump, whispers
 
 
@@ -118,7 +118,7 @@ class TestOperations(ShellTest):
             llm_temperature=0.1,
             llm_extra_params={"seed": 7},
         )
-        own = MemoryTransport(whispers("Hello."))
+        own = ScriptedModel(whispers("Hello."))
         services.pool().set_transport(edda_script.endpoint(), own)
         self.type(self.tom, "whisper Edda = hello")
         assert ['Edda whispers: "Hello."'] == self.tom.heard_from(edda)

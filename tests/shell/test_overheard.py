@@ -10,10 +10,10 @@ from evennia.commands.command import Command
 from evennia.scripts.models import ScriptDB
 
 from evennia_ai import operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
 from evennia_ai.tools.capture import captured
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 

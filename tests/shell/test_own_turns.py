@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import approvals, audit, operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says
 

@@ -11,8 +11,8 @@ from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.hearing.perception import Evidence, Source
 from evennia_ai.errors import ModelReplyError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.online import lines_shown, log_in
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump

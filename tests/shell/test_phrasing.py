@@ -6,8 +6,8 @@ from typing import Any
 
 from django.test.utils import override_settings
 
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.support import ANY_TOKENS, ShellTest, says, whispers
 
 LINE = "*smiles warmly* **Good** day. *waves*"

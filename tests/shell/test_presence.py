@@ -5,9 +5,9 @@ from __future__ import annotations
 from evennia.utils.create import create_object
 
 from evennia_ai import operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.people import AttentivePerson
 from tests.shell.support import NOT_A_COMPLETION, ShellTest, pump, says, whispers
 

@@ -11,11 +11,11 @@ from evennia.utils import logger
 from evennia_ai import audit, operations
 from evennia_ai.core.hearing.audience import WAYS, Hearers
 from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from evennia_ai.tools import register
 from evennia_ai.tools.base import FunctionTool
 from evennia_ai.tools.registry import TOOL_REGISTRY
-from tests.llm.doubles import completion
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.listening import HearingTest
 from tests.shell.remembering_case import stored

@@ -6,7 +6,7 @@ import json
 
 from django.conf import settings
 
-from tests.llm.doubles import completion
+from evennia_ai.llm.scripted import completion
 from tests.shell.support import ShellTest
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from evennia_ai import audit, operations
 from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state, turns
 from evennia_ai.tool_execution import execute_tool_call
 from tests.core.samples import make_event
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, whispers
 

@@ -8,8 +8,8 @@ from evennia.accounts.bots import DiscordBot, GrapevineBot, IRCBot, RSSBot
 from evennia.utils.create import create_account
 
 from evennia_ai.core.hearing.perception import Source
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump
 

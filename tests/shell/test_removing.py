@@ -19,9 +19,9 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.commands.editing import open_editor
 from evennia_ai.core.safety.questions import Choice
+from evennia_ai.llm.scripted import completion
 from evennia_ai.models import AccessToken, Memory, ModelCall, RecordedEvent
 from evennia_ai.operations import leftovers, removing, token_store
-from tests.llm.doubles import completion
 from tests.shell.ai_case import StaffCommandTest
 from tests.shell.game_npcs import Guard
 from tests.shell.support import pump

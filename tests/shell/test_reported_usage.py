@@ -8,8 +8,8 @@ from typing import Any
 
 from evennia_ai.budget import ledger
 from evennia_ai.core.turn.tokens import estimate
+from evennia_ai.llm.scripted import completion
 from evennia_ai.models import ModelCall
-from tests.llm.doubles import completion
 from tests.shell.support import ShellTest
 
 NOOP = ("noop", {})

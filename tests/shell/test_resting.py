@@ -14,9 +14,9 @@ from evennia_ai.errors import (
     ModelStatusError,
     ModelTimeoutError,
 )
+from evennia_ai.llm.scripted import completion
 from evennia_ai.resilience import CircuitBreaker
 from evennia_ai.runtime import services
-from tests.llm.doubles import completion
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import whispers
 from tests.shell.test_failures import SORRY

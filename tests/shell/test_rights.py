@@ -9,7 +9,7 @@ from unittest import mock
 from evennia.utils import logger
 
 from evennia_ai import operations
-from tests.llm.doubles import completion
+from evennia_ai.llm.scripted import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump
 

@@ -6,8 +6,8 @@ from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.emergency import state_of, trigger_emergency_stop
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.stopping import SafetyTest
 
 LACKS = "You may not control Ada: that needs its lock 'ai_control:id(999)'."

@@ -8,12 +8,12 @@ import pytest
 
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.errors import ToolError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.models import EntityProfile
 from evennia_ai.runtime import names, state
 from evennia_ai.tools.speech import find_online
-from tests.llm.doubles import completion
 from tests.shell.people import Person
 from tests.shell.rp_world import RolePlayTest
 from tests.shell.support import ShellTest, says, whispers

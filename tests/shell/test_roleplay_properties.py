@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai import operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import forgetting
 from evennia_ai.runtime import names, services
 from evennia_ai.runtime.turns import aside
-from tests.llm.doubles import completion
 from tests.shell.rp_world import RoleGolem, RolePlayer, RolePlayTest, Talkative, prompt_of
 from tests.shell.support import ANY_TOKENS, says, whispers
 

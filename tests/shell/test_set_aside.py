@@ -5,10 +5,10 @@ from __future__ import annotations
 from evennia_ai import approvals, operations
 from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.inbox import SET_ASIDE, TRAY
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.support import pump, says, whispers
 from tests.shell.test_turn_limits import LimitsTest, look
 from tests.shell.test_waiting import WaitingTest

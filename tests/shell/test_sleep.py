@@ -6,9 +6,9 @@ from typing import Any
 
 from evennia_ai import audit, consolidation, operations
 from evennia_ai.emergency import trigger_emergency_stop
+from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import modes
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.sleep_case import HOUR, SleepCase
 from tests.shell.support import pump, whispers
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from evennia_ai import consolidation
 from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import forgetting, profiles
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.sleep_case import NightCase
 from tests.shell.sleep_model import answer_to, lines, told
 from tests.shell.support import pump

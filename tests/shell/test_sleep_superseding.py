@@ -8,11 +8,11 @@ from typing import Any
 from evennia_ai import consolidation
 from evennia_ai.core.memory import journal
 from evennia_ai.core.memory.recollection import Seeker, person_audience
+from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import forgetting, profiles, reaching
 from evennia_ai.memory.journal import search
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.sleep_case import NightCase
 from tests.shell.sleep_model import lines, told
 

@@ -8,8 +8,8 @@ from typing import Any
 from evennia_ai import consolidation
 from evennia_ai.agent import compaction
 from evennia_ai.errors import ModelStatusError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import services, state
-from tests.llm.doubles import completion
 from tests.shell.compaction_case import turn_of
 from tests.shell.sleep_case import NightCase
 from tests.shell.support import pump

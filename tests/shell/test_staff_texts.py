@@ -14,8 +14,8 @@ from evennia_ai.commands import CmdAssistant
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.errors import ModelReplyError, ModelStatusError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import services
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import whispers
 from tests.wording import MACHINE, first_line

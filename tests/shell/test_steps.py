@@ -7,9 +7,9 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state, turns
 from tests.engine.doubles import dangling
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, whispers
 

@@ -8,9 +8,9 @@ from evennia_ai import operations
 from evennia_ai.agent import excuses
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.errors import ModelStatusError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from evennia_ai.tasks import delegations, waiting
-from tests.llm.doubles import completion
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.support import NOT_A_COMPLETION, pump, says, whispers
 from tests.shell.tool_case import make_turn

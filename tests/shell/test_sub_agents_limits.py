@@ -12,9 +12,9 @@ from evennia_ai.core.hearing.audience import OPEN
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.core.safety.limits import Decision, DecisionReason, LimitKind
 from evennia_ai.errors import LimitReachedError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from evennia_ai.tasks import delegations
-from tests.llm.doubles import completion
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.support import pump, whispers
 from tests.shell.tool_case import make_turn

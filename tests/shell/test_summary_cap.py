@@ -8,8 +8,8 @@ from evennia_ai import audit
 from evennia_ai.agent import preparation
 from evennia_ai.core.settings.safety import Size
 from evennia_ai.core.turn.compaction import DEFAULT_COMPACTION_PROMPT, summary_text
+from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.compaction_case import CompactionCase, turn_of
 
 SENTENCE = "Tom asked about storms. "

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
-from tests.llm.doubles import completion
 from tests.shell.support import ShellTest, pump, says, whispers
 
 

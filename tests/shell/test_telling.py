@@ -7,9 +7,9 @@ from typing import Any
 from twisted.internet.defer import CancelledError
 
 from evennia_ai import operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.conversation import Told, ask, tell
 from evennia_ai.operations.result import Problem
-from tests.llm.doubles import completion
 from tests.shell.errand_case import ErrandTest, confirm, reports_of
 from tests.shell.support import pump, says
 

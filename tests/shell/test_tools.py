@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from evennia_ai.llm.scripted import completion
 from evennia_ai.tools import REGISTRY
 from evennia_ai.tools.registry import BUILT_IN
-from tests.llm.doubles import completion
 from tests.shell.support import whispers
 from tests.shell.tool_case import ToolTest
 

@@ -9,10 +9,10 @@ from django.test.utils import override_settings
 from evennia.utils import create, logger
 
 from evennia_ai import operations
+from evennia_ai.llm.scripted import completion
 from evennia_ai.operations import prompts
 from evennia_ai.runtime import state
 from evennia_ai.tools import TOOL_REGISTRY
-from tests.llm.doubles import completion
 from tests.shell import game_tools
 from tests.shell.support import ShellTest, whispers
 

@@ -11,10 +11,10 @@ from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.emergency import state_of
 from evennia_ai.errors import ModelConnectionError, ModelReplyError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import state
 from tests.engine.doubles import dangling
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, whispers
 

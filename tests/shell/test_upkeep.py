@@ -8,11 +8,11 @@ from typing import Any
 from evennia_ai import audit, operations
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.errors import ModelReplyError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.operations import budget, control, explaining
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.runtime import services, state
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import as_data, whispers
 

@@ -9,11 +9,11 @@ from evennia_ai.agent import requests
 from evennia_ai.budget import ledger
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.hearing.inbox import SET_ASIDE, TRAY
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import state, turns
 from evennia_ai.tasks import delegations, waiting
-from tests.llm.doubles import completion
 from tests.shell.people import Person
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import pump, says, whispers

@@ -7,9 +7,9 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
 from evennia_ai.errors import ModelReplyError, ModelStatusError
+from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import services, state
-from tests.llm.doubles import completion
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 

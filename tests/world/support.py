@@ -5,7 +5,7 @@ from evennia.objects.models import ObjectDB
 from evennia.utils.search import search_object_by_tag
 from evennia.utils.test_resources import EvenniaTest
 
-from tests.game_case import end_assistants, forget_process
+from evennia_ai.testing import end_assistants, forget_process
 from world.build import CATEGORY, build_world
 
 

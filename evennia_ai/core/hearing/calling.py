@@ -1,7 +1,8 @@
-"""Names that are called without a sign, as people do: at the beginning or the end of a speech.
+"""The name that a speech calls, and the choice among those who hear a line that calls nobody.
 
-A name stands alone or with a comma, a blank or another mark beside it. Words that go with talk
-about somebody ("I told Edda", "Edda was here") are English; in other languages every name at the
+Names are called without a sign, as people do: at the beginning or the end of a speech. A name
+stands alone or with a comma, a blank or another mark beside it. Words that go with talk about
+somebody ("I told Edda", "Edda was here") are English; in other languages every name at the
 beginning or the end is a call.
 """
 
@@ -9,11 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evennia_ai.core.hearing.mention import ANY_MENTION, folded, folded_name, is_addressed, one_of
+from evennia_ai.errors import ConfigurationError
 
 
 class NameCall(IntEnum):
@@ -133,3 +136,41 @@ def is_for_another(body: str, names: tuple[str, ...], others: Iterable[str] = ()
     text = folded(body)
     called = (call_of(body, (name,)) for name in others if folded_name(name) in text)
     return any(call > mine for call in called)
+
+
+# So long after it last spoke with somebody an assistant comes first with their next line.
+TALK_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An assistant that would answer a line.
+
+    Attributes:
+        is_talking: the line goes on with a talk that it has with the speaker there.
+        ago_seconds: since its last turn for the speaker; infinite: it never had one.
+        chosen: the number of the last line that it was chosen for; the lower, the longer ago.
+    """
+
+    is_talking: bool
+    ago_seconds: float
+    chosen: int
+
+    @property
+    def rank(self) -> tuple[bool, float, int]:
+        """Lowest first: who is in a talk with the speaker, who spoke last with them, whose turn."""
+        spoke_of_late = self.ago_seconds < TALK_SECONDS
+        return not self.is_talking, self.ago_seconds if spoke_of_late else TALK_SECONDS, self.chosen
+
+
+def read_most(where: str, value: Any) -> int:
+    """The most assistants that answer such a line; 0: all that would.
+
+    Raises:
+        ConfigurationError: it is no whole number from 0 up; the message begins with `where`.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise ConfigurationError(
+        f"{where} is {value!r}; it must be a whole number from 0 up, 0 for all that hear a line"
+    )

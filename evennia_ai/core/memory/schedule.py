@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from evennia_ai.core.settings.sleep import SleepSchedule
+from evennia_ai.core.settings.memory import SleepSchedule
 
 AWAKE, ASLEEP = "awake", "sleep"
 MINUTE_SECONDS = 60.0

@@ -10,8 +10,7 @@ from pydantic import Field, WithJsonSchema
 from evennia_ai.core.hearing.perception import MAX_AGENT_HOPS, AddressedBy, ChannelConfig, Mode
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.budget import OwnCaps
-from evennia_ai.core.settings.context_fields import LEAST_TOKEN_BUDGET, ContextFields
-from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.settings.memory import MemoryConfig, SleepSchedule
 from evennia_ai.core.settings.model import (
     LONGEST_SHOWN,
     Flag,
@@ -25,13 +24,12 @@ from evennia_ai.core.settings.model import (
 )
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.settings.schema import kind_of, known_keys, schema_of, wanted
-from evennia_ai.core.settings.sleep import SleepSchedule
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.phrasing import StageDirections
 from evennia_ai.core.text.pronouns import Pronouns
 from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.core.turn.compaction import PRESERVE_WINDOW
-from evennia_ai.core.turn.contexts import ContextType
+from evennia_ai.core.turn.contexts import LEAST_TOKEN_BUDGET, ContextFields, ContextType
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.errors import ConfigurationError
 

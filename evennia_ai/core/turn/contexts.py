@@ -6,17 +6,52 @@ keeps a context safe that nobody watches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from collections.abc import Iterable, Mapping
+from enum import IntEnum, StrEnum
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from evennia_ai.core.settings.context_fields import ContextFields, listed
-from evennia_ai.core.turn.execution import ExecutionMode
-from evennia_ai.core.turn.parts import FULL, Part, part_before
+from pydantic import (
+    AfterValidator,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+)
+
+from evennia_ai.core.settings.model import Flag, Line, SettingsGroup, Text, Whole, setting
+from evennia_ai.core.turn.execution import MOST_ITERATIONS, ExecutionMode
 from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.errors import ConfigurationError
+
+LEAST_TOKEN_BUDGET, MOST_TOKEN_BUDGET = 500, 100_000_000
+
+
+class Part(IntEnum):
+    """A component that every assistant has; in the gap after it come a game's own."""
+
+    SYSTEM_PROMPT = 0
+    CHARACTER = 1000
+    ENTITIES = 1500
+    MEMORIES = 2000
+    OVERHEARD = 3000
+    GOALS = 4000
+    HISTORY = 5000
+    EVENT = 6000
+    TOOL_RESULT = 7000
+
+
+FULL = tuple(Part)
+# Their text is made elsewhere, message by message.
+WITHOUT_TEXT = (Part.OVERHEARD, Part.HISTORY, Part.EVENT, Part.TOOL_RESULT)
+
+
+@lru_cache(maxsize=256)
+def part_before(number: int) -> Part:
+    """The part itself, or the one in whose gap a component stands."""
+    return max(part for part in Part if part <= number)
 
 
 class ContextType(StrEnum):
@@ -31,24 +66,95 @@ class ContextType(StrEnum):
     PRE_COMPACTION = "pre_compaction"
 
 
-@dataclass(frozen=True, slots=True)
-class ContextConfig:
-    """One context. What may be set of it, `ContextFields` tells."""
+# ---- the fields that can be set ----------------------------------------------------------------
+
+
+def listed(values: Iterable[object]) -> str:
+    """Several values in one line, sorted."""
+    return ", ".join(sorted(map(str, values)))
+
+
+def _numbers(parts: Iterable[int]) -> str:
+    return ", ".join(str(int(part)) for part in parts)
+
+
+def _known_part(number: int) -> int:
+    if number not in FULL:
+        raise ValueError
+    return number
+
+
+_TEXTS = TypeAdapter(dict[Annotated[Whole, Field(ge=0)], Text])
+
+
+def _texts(value: object) -> Mapping[int, str]:
+    wanted = "texts by component id, like {4000: 'Your aims: {goals}'}"
+    try:
+        read = _TEXTS.validate_python(value)
+    except ValidationError:
+        raise ValueError(wanted) from None
+    if not read.keys().isdisjoint(WITHOUT_TEXT):
+        raise ValueError(f"{wanted}; {_numbers(WITHOUT_TEXT)} have no text of their own")
+    return MappingProxyType(read)
+
+
+Parts = Annotated[
+    tuple[Annotated[Whole, AfterValidator(_known_part)], ...],
+    AfterValidator(lambda parts: tuple(sorted(set(parts)))),
+]
+Overrides = Annotated[
+    Mapping[int, str],
+    PlainValidator(_texts),
+    WithJsonSchema({"type": "object", "patternProperties": {r"^\d+$": {"type": "string"}}}),
+]
+
+
+class ContextFields(SettingsGroup):
+    """The fields of a context that may be set; the others stay as the context has them."""
+
+    enabled_components: Parts = setting(
+        FULL,
+        "ids of the parts that are shown. One of a game's own is shown where the part before it "
+        "is.",
+        note=f"each of them one of {_numbers(FULL)}",
+        example="0, 1000, 5000, 6000",
+    )
+    component_overrides: Overrides = setting(
+        {}, 'other texts for components, by id; "" leaves one out.'
+    )
+    tool_filter: frozenset[Line] | None = setting(None, "names of the tools on offer; None: all.")
+    token_budget: Whole | None = setting(
+        None,
+        "the most tokens of a prompt; None: what the model takes.",
+        ge=LEAST_TOKEN_BUDGET,
+        le=MOST_TOKEN_BUDGET,
+    )
+    # To plan first would pay one more model call for what several calls in a reply do.
+    execution_mode: Literal[ExecutionMode.SINGLE_ACTION, ExecutionMode.REACT_LOOP] = setting(
+        ExecutionMode.REACT_LOOP,
+        "single_action or react_loop.",
+        note="which may call several tools in one reply",
+    )
+    max_iterations: Whole = setting(
+        5, "model calls of one tick, 1 to 10.", ge=1, le=MOST_ITERATIONS
+    )
+    allowed_tool_categories: frozenset[ToolCategory] | None = setting(
+        None, "kinds of tools on offer; None: all.", note=f"of {listed(ToolCategory)}"
+    )
+    terminal_ends_loop: Flag = setting(True, "whether it is over when the assistant has spoken.")
+    dangerous_requires_confirm: Flag = setting(
+        False, "whether a person has to agree to every dangerous call."
+    )
+    allows_multi_tool: Flag = setting(True, "whether a reply may hold more than one call.")
+    allows_sub_agents: Flag = setting(True, "whether a task may be handed to another assistant.")
+
+
+class ContextConfig(ContextFields):
+    """One context."""
 
     context_type: ContextType
     name: str
     description: str
-    enabled_components: tuple[int, ...] = FULL
-    component_overrides: Mapping[int, str] = field(default_factory=dict)
-    tool_filter: frozenset[str] | None = None
-    token_budget: int | None = None
-    execution_mode: ExecutionMode = ExecutionMode.REACT_LOOP
-    max_iterations: int = 5
-    allowed_tool_categories: frozenset[ToolCategory] | None = None
-    terminal_ends_loop: bool = True
-    dangerous_requires_confirm: bool = False
-    allows_multi_tool: bool = True
-    allows_sub_agents: bool = True
 
     def shows(self, number: int) -> bool:
         """True for a shown component: a part by its own id, another with the part before it."""
@@ -68,16 +174,17 @@ class ContextConfig:
         given = ContextFields.from_stored(overrides, path)
         if not given.model_fields_set:
             return self
-        result = replace(self, **{name: getattr(given, name) for name in given.model_fields_set})
+        changes = {name: getattr(given, name) for name in given.model_fields_set}
+        result = self.model_copy(update=changes)
         self._keep_safe(result, path)
         return result
 
     def _keep_safe(self, result: ContextConfig, path: str) -> None:
         """Refuse a change of what others rely on."""
-        lost = sorted(_needed(self.context_type) - set(result.enabled_components))
-        if lost:
+        missing = sorted(_needed(self.context_type) - set(result.enabled_components))
+        if missing:
             raise ConfigurationError(
-                f"{path}.enabled_components leaves out {lost[0]}; {self.context_type} needs it"
+                f"{path}.enabled_components leaves out {missing[0]}; {self.context_type} needs it"
             )
         wider = result.dangerous_requires_confirm < self.dangerous_requires_confirm
         if wider:
@@ -116,9 +223,9 @@ def _unseen(
 ) -> ContextConfig:
     """A context in which nobody waits and nobody watches: it may neither speak nor act."""
     return ContextConfig(
-        context_type,
-        name,
-        description,
+        context_type=context_type,
+        name=name,
+        description=description,
         enabled_components=parts,
         tool_filter=tools,
         execution_mode=(
@@ -131,9 +238,15 @@ def _unseen(
 
 
 _TABLE = (
-    ContextConfig(ContextType.TICK_EVENT, "answering", "somebody spoke and waits for an answer"),
     ContextConfig(
-        ContextType.TICK_AUTONOMOUS, "on its own", "nobody spoke, and there is a goal to work on"
+        context_type=ContextType.TICK_EVENT,
+        name="answering",
+        description="somebody spoke and waits for an answer",
+    ),
+    ContextConfig(
+        context_type=ContextType.TICK_AUTONOMOUS,
+        name="on its own",
+        description="nobody spoke, and there is a goal to work on",
     ),
     _unseen(
         ContextType.REFLECTION,

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from evennia_ai.core.settings.context_fields import listed
 from evennia_ai.core.turn.assessment import Assessment
-from evennia_ai.core.turn.contexts import ContextConfig
+from evennia_ai.core.turn.contexts import ContextConfig, listed
 from evennia_ai.core.turn.execution import (
     MOST_CALLS_PER_REPLY,
     MOST_ITERATIONS,

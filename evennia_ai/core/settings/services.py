@@ -1,4 +1,4 @@
-"""The settings of the REST API."""
+"""Settings that only a game has: of the REST API, the audit log, the trace and the breaker."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from pydantic import BeforeValidator, Field, model_validator
 from evennia_ai.core.safety.addresses import read_networks
 from evennia_ai.core.settings.model import (
     NO_LIMIT,
+    Amount,
     Count,
     Flag,
     LenientGroup,
     MismatchError,
     Number,
+    Part,
+    SettingsGroup,
     Text,
     Whole,
+    Word,
     setting,
 )
 
@@ -102,3 +106,80 @@ class ApiConfig(LenientGroup):
 
 
 NAME = ApiConfig.NAME
+
+
+class AuditConfig(LenientGroup):
+    """The time for which the audit log of an assistant stays in the database, and its archives."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_AUDIT_CONFIG"
+
+    keep_days: Amount = setting(
+        90.0, "days after which events are moved into an archive; 0: for ever.", note="0 for ever"
+    )
+    keep_events: Count = setting(
+        100_000, "events of one assistant that stay in the database; 0: no limit.", note="0 for all"
+    )
+    archive_folder: Word = setting(
+        "server/ai_archive",
+        "where archives are put, beginning at the game's folder.",
+        example="server/ai_archive",
+    )
+    keep_archives: Count = setting(
+        0,
+        "archives of one assistant; the oldest beyond are deleted; 0: all are kept.",
+        note="0 for all",
+    )
+
+
+class TraceConfig(SettingsGroup):
+    """The time for which the trace of an assistant is kept, and the words in it."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_TRACE_CONFIG"
+
+    keep_days: Amount = setting(
+        7.0, "days for which it is kept; 0: there is none.", note="0 for no trace"
+    )
+    keep_messages: Whole = setting(
+        5_000,
+        "messages of one assistant that are kept, 100 to 1,000,000; the oldest go.",
+        ge=100,
+        le=1_000_000,
+    )
+    private_words: Flag = setting(
+        False, "whether words that were said in private are kept with it, too."
+    )
+
+
+Some = Annotated[Whole, Field(ge=1)]
+Seconds = Annotated[Number, Field(gt=0)]
+
+
+class BreakerConfig(LenientGroup):
+    """The conditions on which a model's service is left alone, and asked again."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_BREAKER_CONFIG"
+
+    attempts: Some = setting(
+        2,
+        "attempts of one call; only what the last of them comes to is counted. An answer 429 with "
+        "`Retry-After` is waited for, as long as the call has time, and not counted.",
+    )
+    failure_threshold: Some = setting(
+        5,
+        "calls that failed within the window; from so many on it is left alone, if the two next "
+        "keys agree.",
+    )
+    failure_rate: Part = setting(
+        0.5,
+        "the share of all calls within the window that failed, 0 to 1; 0: any.",
+        note="0 for any",
+    )
+    least_calls: Some = setting(10, "calls within the window; of fewer no share is taken.")
+    window_seconds: Seconds = setting(120.0, "how long a call counts.")
+    timeout_seconds: Seconds = setting(
+        60.0, "how long the service is left alone, before one call tries it again."
+    )
+    success_threshold: Some = setting(
+        1, "calls that have to go well then, one after the other, until all are made."
+    )
+    max_probes: Some = setting(1, "calls that may try it at the same time.")

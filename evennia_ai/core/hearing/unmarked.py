@@ -1,7 +1,9 @@
-"""Deafness of an assistant to people where it stands, judged by what it has heard so far.
+"""Speech without marks of the server: echoes of a line that came with them, and deafness.
 
-A line of speech that comes without marks of the server says neither who speaks nor how; it is
-known by a name of somebody who was there and a word or a mark of speech, and counted, not believed.
+A game whose own commands say who speaks by `evennia_ai.hear` mostly sends the line to all who are
+there as well, without marks or with those of Evennia: such a line is heard once. A line of speech
+that comes without marks says neither who speaks nor how; it is known by a name of somebody who was
+there and a word or a mark of speech, and counted, not believed.
 """
 
 from __future__ import annotations
@@ -12,8 +14,40 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
-from evennia_ai.core.hearing.echoes import UNMARKED
-from evennia_ai.core.hearing.perception import Evidence, Source
+from evennia_ai.core.hearing.perception import Evidence, Heard, Source
+
+# The two ways are taken by one command, one right after the other.
+ECHO_SECONDS = 1.0
+MOST_CALLS = 20
+UNMARKED = frozenset((Source.EMIT, Source.SYSTEM))
+
+Call = tuple[float, Heard]
+
+
+def is_same(call: Heard, other: Heard) -> bool:
+    """True where another message is the one that game code told of: marked alike, or a bare line.
+
+    Args:
+        call: what game code told.
+    """
+    if other.evidence is Evidence.CALL:
+        return False  # said again
+    if other.sender_id == call.sender_id and other.source is call.source:
+        return other.body == call.body
+    if other.source not in UNMARKED or other.sender_id not in ("", call.sender_id):
+        return False
+    is_of_sender = bool(other.sender_id) or call.sender_name.casefold() in other.body.casefold()
+    return is_of_sender and call.body in other.body
+
+
+def is_echo(calls: Iterable[Call], heard: Heard, now: float) -> bool:
+    """True for a message that game code told of just before.
+
+    Args:
+        now: seconds on the clock by which the calls were noted.
+    """
+    return any(0 <= now - at <= ECHO_SECONDS and is_same(call, heard) for at, call in calls)
+
 
 SPEECH = frozenset((Source.SAY, Source.WHISPER, Source.POSE))
 _SPEAKS = re.compile(

@@ -1,0 +1,25 @@
+"""A game's own tests of its assistant run as the documents say, by Evennia's own command."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.journeys.game import ROOT, Game
+from tests.journeys.test_install import follow_on_disk, read_install_steps
+
+SNIPPET = re.compile(r"```python\n(# world/tests.py\n.*?)```", re.DOTALL)
+
+
+def test_evennia_test_runs_the_documents_tests(stock: Path, tmp_path: Path) -> None:
+    """`evennia test` in an `evennia --init` game that has just installed the package."""
+    extending = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    found = SNIPPET.search(extending)
+    assert found is not None
+    with Game.copy(stock, tmp_path / "tested") as game:
+        for step in read_install_steps():
+            follow_on_disk(game, step)
+        (game.folder / "world" / "tests.py").write_text(found[1], encoding="utf-8")
+        told = game.launch("test", "--settings", "settings.py", "world")
+        assert "Ran 4 tests" in told, told
+        assert re.search(r"^OK$", told, re.MULTILINE), told

@@ -1,0 +1,255 @@
+"""The names that the public texts about this assistant use: each line of theirs runs as it stands.
+
+Their package is `evennia.contrib.base_systems.ai`; here it is `evennia_ai`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from evennia_ai import operations
+from evennia_ai.runtime import services, state
+from tests.shell.support import ShellTest, whispers
+
+STARTS_WITH = {
+    "assistant_key": "Ada",
+    "enabled": True,
+    "tick_rate": 5,
+    "emergency_stop": False,
+    "max_consecutive_errors": 5,
+    "consecutive_errors": 0,
+    "pending_events": [],
+    "conversation_history": [],
+    "current_tool_call": None,
+    "current_goals": {},
+    "operating_mode": "awake",
+    "scheduled_wake_time": None,
+    "activity_since_wake": 0,
+    "estimated_tokens": 0,
+    "memory_links": {},
+    "consolidation_progress": {},
+    "reflection_state": {},
+}
+EXECUTION = {
+    "multi_action_enabled": True,
+    "max_iterations_per_tick": 5,
+    "task_assessment_enabled": False,
+    "sub_agent_budget": 3,
+}
+SLEEP = {
+    "enabled": False,
+    "sleep_start_hour": 2,
+    "sleep_duration_hours": 4,
+    "tick_rate_sleep": 60,
+}
+TEXTS = ("llm_provider", "llm_model", "system_prompt", "system_prompt_native", "sleep_phase")
+
+
+class TestSettings(ShellTest):
+    """`script.db` of an assistant that nobody set anything of."""
+
+    def test_what_was_never_set_reads_as_it_holds(self) -> None:
+        """Each of the listed names gives its default, without a statement and without a write."""
+        script = self.ada_script
+        before = [attribute.key for attribute in script.attributes.all()]
+        names = [name for name in STARTS_WITH if name != "memory_links"]
+        with self.assertNumQueries(0):
+            read = {name: getattr(script.db, name) for name in names}
+            execution = {key: script.db.execution_config[key] for key in EXECUTION}
+            sleep = {key: script.db.sleep_schedule[key] for key in SLEEP}
+            texts = [getattr(script.db, name) for name in TEXTS]
+        assert {**read, "memory_links": script.db.memory_links} == STARTS_WITH
+        assert (EXECUTION, SLEEP) == (execution, sleep)
+        assert all(isinstance(text, str) for text in texts), texts
+        assert before == [attribute.key for attribute in script.attributes.all()]
+
+    def test_the_texts_own_condition(self) -> None:
+        """`if script.db.enabled` is true of an assistant that runs, and false once it is off."""
+        assert self.ada_script.db.enabled
+        self.ada_script.db.enabled = False
+        assert not self.ada_script.db.enabled
+        del self.ada_script.db.enabled
+        assert self.ada_script.db.enabled
+
+    def test_assigning_works_as_before(self) -> None:
+        """A whole group is stored as it is given, and reads with the rest beside it."""
+        self.ada_script.db.execution_config = {"max_iterations_per_tick": 3}
+        assert 3 == self.ada_script.db.execution_config["max_iterations_per_tick"]
+        assert 3 == self.ada_script.db.execution_config["sub_agent_budget"]
+        assert {"max_iterations_per_tick": 3} == state.read(self.ada_script, "execution_config")
+
+    def test_a_change_in_place_stores_that_alone(self) -> None:
+        """One key of a group that was never set is stored; the rest follows the game as before."""
+        script = self.ada_script
+        script.db.safety_config["loop"]["max_own_turns"] = 7
+        assert {"loop": {"max_own_turns": 7}} == state.read(script, "safety_config")
+        assert 7 == state.safety_config(script).loop.max_own_turns
+        with override_settings(EVENNIA_AI_SAFETY_CONFIG={"loop": {"max_iterations_per_task": 9}}):
+            assert 9 == script.db.safety_config["loop"]["max_iterations_per_task"]
+        script.db.safety_config["loop"]["max_own_turns"] = 25
+        assert {} == state.read(script, "safety_config")
+
+    def test_a_list_that_was_never_stored_can_be_added_to(self) -> None:
+        """As any list in Evennia's `db`."""
+        self.ada_script.db.notes.append({"text": "Tide at nine."})
+        assert [{"text": "Tide at nine."}] == state.read(self.ada_script, "notes")
+
+    @override_settings(EVENNIA_AI_SAFETY_CONFIG={"loop": 3})
+    def test_wrong_settings_of_the_game_are_no_traceback(self) -> None:
+        """Then the defaults are read; what is wrong is told where settings are checked."""
+        assert 25 == self.ada_script.db.safety_config["loop"]["max_own_turns"]
+
+    def test_views_follow_what_happens(self) -> None:
+        """Tokens of the last prompt, and tools since it woke; in memory, what a process shares."""
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        assert self.ada_script.db.estimated_tokens > 100
+        assert 1 == self.ada_script.db.activity_since_wake
+        ndb = self.ada_script.ndb
+        assert 0 == ndb.active_sub_agents
+        assert (self.ada_script.work.tool_cache, self.ada_script.work.breakers) == (
+            ndb.tool_cache,
+            ndb.circuit_breaker_registry,
+        )
+        assert services.memory() is ndb.mem0_client
+        ndb.anything = 3
+        assert 3 == ndb.anything
+
+    def test_without_memory_there_is_no_client(self) -> None:
+        """An assistant that remembers nothing has none."""
+        self.ada_script.db.memory_config = {"enabled": False}
+        self.ada_script.work.read_anew()
+        assert self.ada_script.ndb.mem0_client is None
+
+
+class TestSafety(ShellTest):
+    """The text on emergency stops."""
+
+    def test_stop_and_clear(self) -> None:
+        """The imports, the calls and what they give."""
+        script, names = self.ada_script, {}
+        exec(
+            "from evennia_ai.emergency import trigger_emergency_stop\n"
+            "from evennia_ai.emergency import clear_emergency_stop\n"
+            "trigger_emergency_stop(script, reason)\n"
+            "stopped = script.db.emergency_stop\n"
+            "success, message = clear_emergency_stop(script)\n"
+            "again = clear_emergency_stop(script)\n",
+            {"script": script, "reason": "smoke"},
+            names,
+        )
+        assert names["stopped"] is True
+        assert names["success"]
+        assert names["message"].startswith("Emergency stop cleared")
+        assert (False, "Emergency stop is not active") == names["again"]
+        assert (False, 0, False) == (
+            script.db.emergency_stop,
+            script.db.consecutive_errors,
+            script.db.is_ticking,
+        )
+
+    def test_the_status_tells_of_it(self) -> None:
+        """Three names, in the status of an assistant."""
+        told = asdict(operations.status(self.ada_script).data)
+        assert {"emergency_stop", "consecutive_errors", "max_consecutive_errors"} <= set(told)
+
+
+RESILIENCE = """
+from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, CircuitOpenError
+from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache, get_cache_key
+config = CircuitBreakerConfig(
+    failure_threshold=5,
+    success_threshold=2,
+    timeout_seconds=60.0,
+    window_seconds=120.0,
+    excluded_exceptions=(ValueError, KeyError),
+)
+breaker = CircuitBreaker("llm_service", config)
+assert breaker.is_available
+breaker.record_success()
+breaker.record_failure(OSError("Connection timeout"))
+stats = breaker.get_stats()
+registry = CircuitBreakerRegistry()
+llm_breaker = registry.get_or_create("llm")
+memory_breaker = registry.get_or_create("memory", config)
+health = registry.get_all_stats()
+registry.reset_all()
+cache = ToolResultCache()
+key = get_cache_key("inspect_location", room_id="abc123")
+assert cache.get(key) is None
+cache.set(key, 1, scope="tick")
+cache.set(key, 2, scope="session", ttl=300.0)
+assert cache.get(key) == 2
+cache.clear_tick()
+cache.clear_session()
+cache.clear_all()
+cache.prune_expired()
+cache_stats = cache.get_stats()
+"""
+STATS = {
+    *("name", "state", "failures_in_window", "failure_threshold", "total_failures"),
+    *("total_successes", "total_rejections", "last_failure_error", "retry_after"),
+    *("half_open_successes", "success_threshold"),
+}
+TOOL = """
+from evennia_ai.tools import TOOL_REGISTRY, Tool, ToolCategory
+class InspectLocationTool(Tool):
+    name = "inspect_location"
+    category = ToolCategory.SAFE_CHAIN
+    cacheable = True
+    cache_ttl = 60.0
+    cache_scope = "tick"
+    def execute(self, character, **arguments):
+        return "walls"
+tool = InspectLocationTool()
+from evennia_ai.tool_execution import _TOOL_RETRY_CONFIG, execute_react_loop, execute_tool_call
+"""
+CLIENT = """
+from evennia_ai.llm import UnifiedLLMClient
+from evennia_ai.resilience import CircuitBreaker
+breaker = CircuitBreaker("llm")
+client = UnifiedLLMClient(provider="openai", circuit_breaker=breaker)
+"""
+
+
+def run(code: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(code, names)
+    return names
+
+
+def test_resilience() -> None:
+    """Breaker, registry and cache: every call, and every key of their statistics."""
+    names = run(RESILIENCE)
+    assert set(names["stats"]) >= STATS
+    assert {"llm", "memory"} == set(names["health"])
+    wanted = {"hits", "misses", "hit_rate_percent", "total_entries", "entries_by_scope"}
+    assert wanted <= set(names["cache_stats"])
+    assert names["key"].startswith("inspect_location:")
+    json.dumps([names["stats"], names["health"], names["cache_stats"]])
+
+
+def test_a_tool_as_a_class() -> None:
+    """Its attributes as they are written there, and how often a tool is tried."""
+    names = run(TOOL)
+    assert names["tool"].spec.cacheable
+    assert "walls" == names["tool"].execute(None)
+    retry = names["_TOOL_RETRY_CONFIG"]
+    waits = (retry.backoff_base, retry.backoff_max, retry.backoff_multiplier)
+    assert (4, (1.0, 10.0, 2.0), True) == (retry.max_attempts, waits, retry.jitter)
+
+
+def test_a_client_with_a_breaker() -> None:
+    """Of a service, with a breaker that the caller made."""
+    names = run(CLIENT)
+    assert names["breaker"] is names["client"].circuit_breaker
+
+
+def test_nothing_else_is_in_the_room_of_models() -> None:
+    """Another name is an error that says so."""
+    with pytest.raises(ImportError, match="Unified"):
+        run("from evennia_ai.llm import Unified")
