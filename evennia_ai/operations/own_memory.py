@@ -19,6 +19,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import TASK
 from evennia_ai.core.hearing.perception import PRIVATE
+from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.profiles import counted
 from evennia_ai.core.memory.recollection import WORLD, MemoryKind, person_audience
 from evennia_ai.core.safety.audit_events import fact
@@ -54,6 +55,7 @@ from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.runtime.turns import aside
+from evennia_ai.tasks import store as tasks
 
 # What a person says of themselves is believed no more than this once they mended it by hand.
 MENDED_TRUST = 0.6
@@ -353,10 +355,16 @@ def forget_everything(
     person = person_id(being)
     with signed(by):
         _drop_under_way(script, person, with_waiting=with_waiting)
-        count = forgetting.forget_person(script, person, tracing.forget)
+        count = forgetting.forget_person(script, person, _forget_elsewhere)
     whom, name = "you" if not by else "them", _name(script, being, by)
     told = f"{name} forgot {whom}: {count} memories, and all talk with {whom}. {KEPT}"
     return Result(True, told, ForgottenPerson(count, KEPT))
+
+
+def _forget_elsewhere(assistant: int, person: str, name: PersonNames) -> None:
+    """Forget a person in the trace, and what they asked by names of their own."""
+    tracing.forget(assistant, person, name)
+    tasks.forget(assistant, person)
 
 
 def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool) -> None:

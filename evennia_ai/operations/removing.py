@@ -24,6 +24,7 @@ from evennia_ai.models import (
     EntityProfile,
     Memory,
     ModelCall,
+    PendingTask,
     RecordedEvent,
     RecordedSnapshot,
 )
@@ -218,6 +219,7 @@ def _clear_tables(*, and_lore: bool) -> None:
         for table in (Memory, EntityProfile):
             table.objects.exclude(assistant__in=kept).delete()
         AccessToken.objects.all().delete()
+        PendingTask.objects.all().delete()
 
 
 def _try(being: Any, act: Any, left: list[str]) -> None:

@@ -206,7 +206,12 @@ def take_up(script: Assistant) -> None:
     """After a start: wait again for what programs asked by names of their own."""
     items = {item["id"]: item for item in script.work.inbox if item["kind"] == TASK}
     unknown = [number for number in items if waiting.by_id(number) is None]
-    for task in store.still_open(unknown) if unknown else ():
+    try:
+        tasks = store.still_open(unknown) if unknown else []
+    except Exception:  # whoever asks again is told; the assistant starts all the same
+        logger.log_trace(f"[assistant] {script.key}: requests could not be taken up again")
+        return
+    for task in tasks:
         event, now = Event.from_stored(items[task.id]), script.clock.seconds()
         request = Request(
             delegate=script, event=event, began_at=task.began_at, is_quiet=not task.is_order
